@@ -1,0 +1,52 @@
+// Time as a value. Milliseconds since 1970 UTC everywhere; periods are UTC and weeks begin on Monday.
+
+/** A source of time. `nowMs` never goes backward within one clock. */
+export interface Clock {
+  nowMs(): number;
+}
+
+export type Period = 'total' | 'day' | 'week' | 'month';
+
+export const DAY_MS = 86_400_000;
+const MONDAY_OFFSET_MS = 4 * DAY_MS; // 1970-01-01 was a Thursday: the first Monday came four days later.
+
+/** The machine's clock, held still while the machine sets it back. */
+export function systemClock(): Clock {
+  let latestMs = 0;
+  return {
+    nowMs() {
+      latestMs = Math.max(latestMs, Date.now());
+      return latestMs;
+    },
+  };
+}
+
+/** A clock that a test sets. */
+export function manualClock(startMs: number): Clock & { advance(ms: number): void } {
+  let currentMs = startMs;
+  return {
+    nowMs: () => currentMs,
+    advance(ms) {
+      currentMs += ms;
+    },
+  };
+}
+
+/** The start of the period that holds `atMs`; 0 for `total`, which has one period only. */
+export function periodStartMs(period: Period, atMs: number): number {
+  if (period === 'total') return 0;
+  if (period === 'day') return Math.floor(atMs / DAY_MS) * DAY_MS;
+  if (period === 'week') return Math.floor((atMs - MONDAY_OFFSET_MS) / (7 * DAY_MS)) * 7 * DAY_MS + MONDAY_OFFSET_MS;
+  const date = new Date(atMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+}
+
+/** When the period that holds `atMs` ends; null for `total`. */
+export function periodEndMs(period: Period, atMs: number): number | null {
+  if (period === 'total') return null;
+  const startMs = periodStartMs(period, atMs);
+  if (period === 'day') return startMs + DAY_MS;
+  if (period === 'week') return startMs + 7 * DAY_MS;
+  const date = new Date(startMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}

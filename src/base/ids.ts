@@ -1,0 +1,73 @@
+// Identifiers. Accounts and keys are whole numbers inside (small rows, fast indexes) and
+// "acct_…", "key_…" outside: the one is the other in base62, so that no table maps between them.
+
+import { randomFillSync } from 'node:crypto';
+import { assert } from './assert.ts';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const ID_DIGITS = 9; // 62^9 > 2^53
+const ID_LEAST = 2 ** 32; // numbers below belong to the system's own accounts
+
+export type IdKind = 'acct' | 'key';
+
+/** Prints a number as exactly `digits` base62 characters. */
+export function toBase62(value: bigint, digits: number): string {
+  let rest = value;
+  let text = '';
+  for (let place = 0; place < digits; place++) {
+    text = BASE62[Number(rest % 62n)] + text;
+    rest /= 62n;
+  }
+  assert(rest === 0n, `a number does not fit into ${digits} base62 digits`);
+  return text;
+}
+
+/** A random whole number for a new account or key. */
+export function newNumber(): number {
+  const bytes = randomFillSync(Buffer.alloc(8));
+  return ID_LEAST + Number(bytes.readBigUInt64BE() % BigInt(Number.MAX_SAFE_INTEGER - ID_LEAST));
+}
+
+export function formatId(kind: IdKind, value: number): string {
+  return `${kind}_${toBase62(BigInt(value), ID_DIGITS)}`;
+}
+
+/** The number behind "acct_…" or "key_…", or null when the text is no id of this kind. */
+export function parseId(kind: IdKind, text: string): number | null {
+  if (!text.startsWith(`${kind}_`)) return null;
+  const digits = text.slice(kind.length + 1);
+  if (digits.length !== ID_DIGITS) return null;
+  let value = 0n;
+  for (const digit of digits) {
+    const worth = BASE62.indexOf(digit);
+    if (worth < 0) return null;
+    value = value * 62n + BigInt(worth);
+  }
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null;
+}
+
+const randomPool = Buffer.alloc(4096);
+let randomPoolUsed = randomPool.length;
+let lastRequestMs = -1;
+let timeDigits = '';
+
+/**
+ * A new request id: "req_", 9 base62 characters of the time and 16 random ones (95 bits). Ids of
+ * later milliseconds sort later, so that an index of them grows at its end.
+ */
+export function newRequestId(nowMs: number): string {
+  if (nowMs !== lastRequestMs) {
+    lastRequestMs = nowMs;
+    timeDigits = toBase62(BigInt(nowMs), ID_DIGITS);
+  }
+  let text = `req_${timeDigits}`;
+  while (text.length < 4 + ID_DIGITS + 16) {
+    if (randomPoolUsed === randomPool.length) {
+      randomFillSync(randomPool);
+      randomPoolUsed = 0;
+    }
+    const value = (randomPool[randomPoolUsed++] as number) & 63;
+    if (value < 62) text += BASE62[value]; // 62 and 63 are drawn again, so that every character is equally likely
+  }
+  return text;
+}

@@ -1,0 +1,52 @@
+// Money is a whole number of nanodollars (10^-9 USD) in a JavaScript number that is always a
+// safe integer. Decimal text is parsed and printed here without ever passing through a float.
+
+import { assert } from './assert.ts';
+
+/** Whole nanodollars, |n| <= NANO_MAX. */
+export type Nano = number;
+
+export const NANO_PER_USD = 1_000_000_000;
+export const NANO_MAX: Nano = Number.MAX_SAFE_INTEGER;
+
+export function assertNano(amount: number, what: string): void {
+  assert(Number.isSafeInteger(amount), `${what} is not a whole number of nanodollars: ${amount}`);
+}
+
+/**
+ * Reads a decimal ("10", "-0.5", "3.75") as a whole number of units of 10^-fractionDigits.
+ * Returns null when the text is not such a decimal or has more fraction digits than fit.
+ */
+export function parseDecimal(text: string, fractionDigits: number): bigint | null {
+  const match = /^(-?)(\d{1,20})(?:\.(\d+))?$/.exec(text.trim());
+  if (match === null) return null;
+  const fraction = (match[3] ?? '').replace(/0+$/, '');
+  if (fraction.length > fractionDigits) return null;
+  const units = BigInt(`${match[2]}${fraction.padEnd(fractionDigits, '0')}`);
+  return match[1] === '-' ? -units : units;
+}
+
+/** Reads an amount in USD. Null when it is no decimal, finer than a nanodollar, or beyond NANO_MAX. */
+export function parseUsd(text: string): Nano | null {
+  const units = parseDecimal(text, 9);
+  if (units === null || units > BigInt(NANO_MAX) || units < BigInt(-NANO_MAX)) return null;
+  return Number(units);
+}
+
+/** Prints an amount in USD: "0", else at least two and at most nine fraction digits ("9.99", "0.000123"). */
+export function formatUsd(amount: Nano | bigint): string {
+  if (amount === 0 || amount === 0n) return '0';
+  return formatDecimal(BigInt(amount), 9, 2);
+}
+
+/** Prints a whole number of units of 10^-fractionDigits as a decimal with at least `fractionDigitsLeast` digits. */
+export function formatDecimal(units: bigint, fractionDigits: number, fractionDigitsLeast = 0): string {
+  const sign = units < 0n ? '-' : '';
+  const digits = (units < 0n ? -units : units).toString().padStart(fractionDigits + 1, '0');
+  const whole = digits.slice(0, digits.length - fractionDigits);
+  const fraction = digits
+    .slice(digits.length - fractionDigits)
+    .replace(/0+$/, '')
+    .padEnd(fractionDigitsLeast, '0');
+  return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}

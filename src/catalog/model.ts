@@ -1,0 +1,100 @@
+// What is sold, as plain values: models with prices and routes, groups with multipliers and
+// limits, providers. A catalogue is an immutable snapshot of all of them, swapped whole.
+
+import type { Secret } from '../secrets/secrets.ts';
+
+/** USD per million tokens, in whole units of 10^-12 USD. */
+export interface Rates {
+  input: bigint;
+  output: bigint;
+  cacheRead: bigint;
+  cacheWrite5m: bigint;
+  cacheWrite1h: bigint;
+}
+
+export interface ModelPrice {
+  standard: Rates;
+  /** Rates of the whole request once its prompt has more than `aboveTokens` tokens. */
+  longContext: { aboveTokens: number; rates: Rates } | null;
+  /** Rates of `speed: "fast"`. */
+  fast: Rates | null;
+  /** USD per thousand web searches, in units of 10^-12 USD. */
+  webSearchPerThousand: bigint | null;
+}
+
+export interface Route {
+  provider: string;
+  /** The model's name at the provider. */
+  upstreamModel: string;
+  /** Lower is tried first. */
+  priority: number;
+  /** The share among routes of one priority. */
+  weight: number;
+  /** What the provider charges the operator; null when it is not known. */
+  cost: ModelPrice | null;
+}
+
+export interface Model {
+  name: string;
+  aliases: readonly string[];
+  displayName: string;
+  price: ModelPrice;
+  maxOutputTokens: number | null;
+  maxInputTokens: number | null;
+  defaultMaxTokens: number;
+  routes: readonly Route[];
+  createdAt: string;
+}
+
+/** Bounds of use a minute and at once; null is no limit. */
+export interface RateLimits {
+  requestsPerMinute: number | null;
+  inputTokensPerMinute: number | null;
+  outputTokensPerMinute: number | null;
+  concurrency: number | null;
+}
+
+export interface Group {
+  name: string;
+  /** Patterns of model names; `*` stands for any run of characters. */
+  models: readonly string[];
+  /** The price's factor, in whole millionths. */
+  multiplierMillionths: bigint;
+  /** Apply to each account of the group. */
+  limits: RateLimits;
+}
+
+export interface ProviderSettings {
+  name: string;
+  kind: string;
+  /** Without a slash at its end; empty for a provider inside the service. */
+  baseUrl: string;
+  credential: Secret | null;
+}
+
+/** Settings of the whole service; see docs/configuration.md. */
+export interface Settings {
+  vendorPrefixes: readonly string[];
+  outputTrancheTokens: number;
+  drainSeconds: number;
+  bodyBytesMax: number;
+  requireBrowserHeader: boolean;
+  /** How long an upstream may be without progress; its keep-alives do not count. */
+  upstreamSilenceSeconds: number;
+  /** How long a whole answer that is not streamed may take. */
+  upstreamAnswerSeconds: number;
+  /** How long an answer is awaited whose caller has left. */
+  finishWithoutCallerSeconds: number;
+  /** How long the end of a message waits for the ledger. */
+  settleWaitSeconds: number;
+}
+
+export interface Catalogue {
+  providers: ReadonlyMap<string, ProviderSettings>;
+  /** By their own names. */
+  models: ReadonlyMap<string, Model>;
+  /** Alias → a model's own name. */
+  aliases: ReadonlyMap<string, string>;
+  groups: ReadonlyMap<string, Group>;
+  settings: Settings;
+}

@@ -1,0 +1,163 @@
+// Every bound of the service by name, and the one reader of the environment. Settings that an
+// operator changes while the service runs are the catalogue's (`settings:` of apply), not here.
+
+/** Bounds. Units come last in the names. */
+export const bounds = {
+  // The socket and the body
+  bodyBytesMax: 32 * 1024 * 1024,
+  requestHeadSecondsMax: 12,
+  uploadBytesPerSecondLeast: 16 * 1024,
+  jsonDepthMax: 128,
+  messagesMax: 100_000,
+  modelNameCharactersMax: 256,
+  streamIdleSecondsMax: 60,
+  adminBodyBytesMax: 8 * 1024 * 1024,
+  // Load: a message is shed before its body is read
+  bodiesInFlightBytesMax: 512 * 1024 * 1024,
+  messagesInFlightMax: 20_000,
+  // Authentication
+  cachedKeysMax: 50_000,
+  failedAuthenticationsPerMinuteMax: 60,
+  failureAddressesMax: 10_000,
+  // The ledger
+  ledgerQueueMax: 32_768,
+  ledgerQueuePerAccountMax: 8_192,
+  batchOperationsMax: 1_024,
+  cachedLedgerRowsMax: 100_000,
+  rememberedRefusalsMax: 10_000,
+  refusalRememberedMs: 1_000,
+  refusalBehindHoldsRememberedMs: 100,
+  leaseMs: 15_000,
+  leaseRenewMs: 5_000,
+  nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
+  // Usage
+  usageTokensMax: 10_000_000, // a count above any context window is not believed
+  // Upstream
+  upstreamConnectionsMax: 65_336,
+  upstreamEventBytesMax: 16 * 1024 * 1024,
+  upstreamBodyBytesMax: 64 * 1024 * 1024,
+  upstreamErrorBytesMax: 64 * 1024,
+  attemptsMax: 8,
+  // Streams toward the client
+  firstEventWaitMs: 20_000,
+  pingIntervalMs: 15_000,
+  // Listings
+  pageItemsMax: 1_000,
+  logLineCharactersMax: 8_192,
+} as const;
+
+export type LogFormat = 'json' | 'pretty' | 'off';
+
+/** What the process was started with, parsed once and frozen. */
+export interface Config {
+  listen: { hostname: string; port: number };
+  dataDirectory: string;
+  databaseUrl: string | null;
+  secretBase64: string | null;
+  log: LogFormat;
+  trustedProxies: readonly string[];
+  /** For the commands: where the admin API is, and with which token. */
+  adminUrl: string | null;
+  adminToken: string | null;
+  providerKeys: { anthropic: string | null; openai: string | null; gemini: string | null };
+}
+
+/** Wrong settings, all faults together, each naming its variable or flag. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
+}
+
+const KNOWN = ['LISTEN', 'DATA', 'DATABASE_URL', 'SECRET', 'LOG', 'TRUSTED_PROXIES', 'URL', 'TOKEN'].map(
+  (name) => `TURNPIKE_${name}`,
+);
+
+/**
+ * Reads the environment; the flags --listen, --data and --database win over it.
+ * Throws ConfigError with every fault at once.
+ */
+export function readConfig(
+  flags: { listen?: string; data?: string; database?: string } = {},
+  environment: Record<string, string | undefined> = process.env,
+): Readonly<Config> {
+  const faults: string[] = [];
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('TURNPIKE_') && !KNOWN.includes(name))
+      faults.push(`${name}: no such setting (known: ${KNOWN.join(', ')})`);
+  }
+  const read = (name: string) => environment[name] || null;
+  const databaseUrl = flags.database ?? read('TURNPIKE_DATABASE_URL');
+  if (databaseUrl !== null)
+    faults.push(
+      `${flags.database === undefined ? 'TURNPIKE_DATABASE_URL' : '--database'}: PostgreSQL is not available in this version; leave it out to use SQLite in the data directory`,
+    );
+  const log = read('TURNPIKE_LOG') ?? 'json';
+  if (!['json', 'pretty', 'off'].includes(log)) faults.push(`TURNPIKE_LOG: must be json, pretty or off, not "${log}"`);
+  const secretBase64 = read('TURNPIKE_SECRET');
+  if (environment['TURNPIKE_SECRET'] === '')
+    faults.push('TURNPIKE_SECRET: is empty; leave it out to have one made, or give 32 or more random bytes in base64');
+  if (secretBase64 !== null && decodeSecret(secretBase64) === null)
+    faults.push('TURNPIKE_SECRET: must be 32 or more random bytes in base64');
+  const trustedProxies = (read('TURNPIKE_TRUSTED_PROXIES') ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  const listen = readListen(
+    flags.listen ?? read('TURNPIKE_LISTEN') ?? '127.0.0.1:8080',
+    flags.listen === undefined ? 'TURNPIKE_LISTEN' : '--listen',
+    faults,
+  );
+  for (const range of trustedProxies) {
+    if (!isCidr(range)) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze({
+    listen,
+    dataDirectory: flags.data ?? read('TURNPIKE_DATA') ?? './data',
+    databaseUrl,
+    secretBase64,
+    log: log as LogFormat,
+    trustedProxies,
+    adminUrl: read('TURNPIKE_URL'),
+    adminToken: read('TURNPIKE_TOKEN'),
+    providerKeys: {
+      anthropic: read('ANTHROPIC_API_KEY'),
+      openai: read('OPENAI_API_KEY'),
+      gemini: read('GEMINI_API_KEY'),
+    },
+  });
+}
+
+/** The bytes of an installation's secret, or null when they are too few or no base64. */
+export function decodeSecret(base64: string): Buffer | null {
+  const text = base64.trim();
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length >= 32 ? bytes : null;
+}
+
+function readListen(text: string, name: string, faults: string[]): { hostname: string; port: number } {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3] ?? Number.NaN);
+  if (match === null || port > 65_535) {
+    faults.push(`${name}: must be ADDRESS:PORT such as 127.0.0.1:8080, not "${text}"`);
+    return { hostname: '127.0.0.1', port: 8080 };
+  }
+  return { hostname: match[1] ?? (match[2] || '0.0.0.0'), port };
+}
+
+function isCidr(range: string): boolean {
+  const match = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(range);
+  if (match === null) return false;
+  const isV6 = (match[1] as string).includes(':');
+  return match[2] === undefined || Number(match[2]) <= (isV6 ? 128 : 32);
+}
+
+/** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */
+export function environmentVariable(name: string): string | undefined {
+  return name.startsWith('TURNPIKE_') ? undefined : process.env[name];
+}

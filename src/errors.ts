@@ -1,0 +1,121 @@
+// The one table of errors that a client can see: code → status, type, whether to retry.
+// docs/errors.md says the same in words; a test holds the two equal.
+
+interface ErrorRow {
+  status: number;
+  type: string;
+  /** Whether the same request may succeed later. False becomes `x-should-retry: false`. */
+  retry: boolean;
+}
+
+export const errorTable = {
+  invalid_json: { status: 400, type: 'invalid_request_error', retry: false },
+  invalid_request: { status: 400, type: 'invalid_request_error', retry: false },
+  thread_unsupported_request: { status: 400, type: 'invalid_request_error', retry: false },
+  feature_not_priced: { status: 400, type: 'invalid_request_error', retry: false },
+  feature_unavailable: { status: 400, type: 'invalid_request_error', retry: false },
+  upstream_rejected: { status: 400, type: 'invalid_request_error', retry: false },
+  key_missing: { status: 401, type: 'authentication_error', retry: false },
+  key_invalid: { status: 401, type: 'authentication_error', retry: false },
+  key_disabled: { status: 401, type: 'authentication_error', retry: false },
+  key_expired: { status: 401, type: 'authentication_error', retry: false },
+  account_disabled: { status: 401, type: 'authentication_error', retry: false },
+  token_missing: { status: 401, type: 'authentication_error', retry: false },
+  token_invalid: { status: 401, type: 'authentication_error', retry: false },
+  origin_not_allowed: { status: 403, type: 'permission_error', retry: false },
+  address_not_allowed: { status: 403, type: 'permission_error', retry: false },
+  browser_access_not_declared: { status: 403, type: 'permission_error', retry: false },
+  insufficient_user_quota: { status: 400, type: 'billing_error', retry: false },
+  model_not_found: { status: 400, type: 'not_found_error', retry: false },
+  object_not_found: { status: 404, type: 'not_found_error', retry: false },
+  route_not_found: { status: 404, type: 'not_found_error', retry: false },
+  method_not_allowed: { status: 405, type: 'invalid_request_error', retry: false },
+  request_timeout: { status: 408, type: 'timeout_error', retry: true },
+  conflict: { status: 409, type: 'invalid_request_error', retry: false },
+  body_too_large: { status: 413, type: 'request_too_large', retry: false },
+  content_type_unsupported: { status: 415, type: 'invalid_request_error', retry: false },
+  requests_rate_exceeded: { status: 429, type: 'rate_limit_error', retry: true },
+  input_tokens_rate_exceeded: { status: 429, type: 'rate_limit_error', retry: true },
+  output_tokens_rate_exceeded: { status: 429, type: 'rate_limit_error', retry: true },
+  concurrency_exceeded: { status: 429, type: 'rate_limit_error', retry: true },
+  too_many_failures: { status: 429, type: 'rate_limit_error', retry: true },
+  upstream_rate_limited: { status: 429, type: 'rate_limit_error', retry: true },
+  upstream_overloaded: { status: 529, type: 'overloaded_error', retry: true },
+  upstream_failed: { status: 502, type: 'api_error', retry: true },
+  upstream_credentials: { status: 502, type: 'api_error', retry: false },
+  upstream_timeout: { status: 504, type: 'timeout_error', retry: true },
+  overloaded: { status: 529, type: 'overloaded_error', retry: true },
+  internal: { status: 500, type: 'api_error', retry: true },
+  store_unavailable: { status: 503, type: 'api_error', retry: true },
+  draining: { status: 503, type: 'api_error', retry: true },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface ErrorDetails {
+  /** Becomes `retry-after`, rounded up to whole seconds. */
+  retryAfterMs?: number;
+  /** Overrides the table where a provider's own status and type are kept, and where only others' holds stand in the way. */
+  status?: number;
+  type?: string;
+  retry?: boolean;
+  /** Headers of this answer alone, such as `allow`. */
+  headers?: Record<string, string>;
+  /** More members of the body's `error`, such as `faults` of a refused file. */
+  members?: Record<string, unknown>;
+  /** For the operator's log only, never for the caller. */
+  cause?: unknown;
+}
+
+/** An error that a caller may see. Its message is for the caller; its cause is for the operator. */
+export class TurnpikeError extends Error {
+  override name = 'TurnpikeError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly type: string;
+  readonly retry: boolean;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    const row: ErrorRow = errorTable[code];
+    this.code = code;
+    this.status = details.status ?? row.status;
+    this.type = details.type ?? row.type;
+    this.retry = details.retry ?? row.retry;
+    this.details = details;
+  }
+
+  /** The body of the answer, also of a stream's `error` event. No message stands at the top level. */
+  body(requestId: string): string {
+    return JSON.stringify({
+      type: 'error',
+      error: {
+        type: this.type,
+        code: this.code,
+        message: this.message,
+        ...this.details.members,
+        details: { error_code: this.code },
+      },
+      request_id: requestId,
+    });
+  }
+
+  /** Headers that steer a client's retries. */
+  headers(): Record<string, string> {
+    const headers: Record<string, string> = { ...this.details.headers };
+    if (this.details.retryAfterMs !== undefined)
+      headers['retry-after'] = String(Math.max(1, Math.ceil(this.details.retryAfterMs / 1000)));
+    else if (this.status === 429) headers['retry-after'] = '1';
+    if (!this.retry) headers['x-should-retry'] = 'false';
+    return headers;
+  }
+}
+
+/** Any thrown value as an error that a caller may see; what is unknown is `internal` and says nothing of its cause. */
+export function asTurnpikeError(thrown: unknown): TurnpikeError {
+  if (thrown instanceof TurnpikeError) return thrown;
+  return new TurnpikeError('internal', 'Something failed inside the service. The request id names it in the logs.', {
+    cause: thrown,
+  });
+}

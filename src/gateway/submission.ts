@@ -1,0 +1,36 @@
+// What a caller submits and what goes back, without a word about HTTP's mechanics: the door
+// between public-api and gateway.
+
+/** One request to the service, before anything of it is known to be true. */
+export interface Submission {
+  requestId: string;
+  receivedAtMs: number;
+  /** The key shown, from `x-api-key` or `authorization: Bearer`; null when there is none. */
+  secret: string | null;
+  /** The `origin` header; null when it is no browser's request. */
+  origin: string | null;
+  /** Whether `<vendor>-dangerous-direct-browser-access: true` was sent. */
+  browserDeclared: boolean;
+  /** The caller's address: the socket's, or through trusted proxies the one they name. */
+  address: string;
+  /** The vendor prefix that the request itself used, `anthropic` where it used none. */
+  vendorPrefix: string;
+  /** `<vendor>-version`; null when absent. */
+  version: string | null;
+  /** `<vendor>-beta`, all values joined by commas; null when absent. */
+  betas: string | null;
+  /** Reads the body, bounded; throws body_too_large, content_type_unsupported. Called once, and only for a known caller. */
+  readBody(bytesMax: number): Promise<Uint8Array>;
+  /** Aborted when the caller leaves. */
+  signal: AbortSignal;
+  /** Tells the socket what is coming, so that its idle limits suit it. */
+  expect(kind: 'stream' | 'slow-json' | 'end'): void;
+}
+
+/** What goes back. Headers beside the CORS ones and `request-id`, which are the caller of the gateway's. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  /** Text of JSON, or text of an event stream as it comes. */
+  body: string | AsyncIterable<string>;
+}

@@ -1,0 +1,235 @@
+// What the ledger can be asked to do, and what it answers. All plain JSON values: operations
+// cross a thread, and one day a wire. Ids are the internal whole numbers; amounts are nanodollars.
+
+import type { Period } from '../base/clock.ts';
+import type { Nano } from '../base/money.ts';
+
+export interface RateLimits {
+  requestsPerMinute: number | null;
+  inputTokensPerMinute: number | null;
+  outputTokensPerMinute: number | null;
+  concurrency: number | null;
+}
+
+/** Who answers for a hold. A hold whose owner's lease lapsed may be ended by anyone. */
+export interface Owner {
+  node: string;
+  epoch: number;
+}
+
+export type Outcome = 'completed' | 'client_gone' | 'upstream_cut' | 'quota_cut' | 'service_cut' | 'failed';
+export type UsageSource = 'reported' | 'estimated' | 'none';
+
+/** The usage record of one admitted message. `cost` and `writtenOff` are decided by the ledger. */
+export interface UsageRecord {
+  requestId: string;
+  /** When it ended, by the ledger's time. Set by the ledger. */
+  atMs: number;
+  account: number;
+  key: number;
+  group: string;
+  model: string;
+  provider: string | null;
+  upstreamModel: string | null;
+  stream: boolean;
+  outcome: Outcome;
+  status: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWrite5mTokens: number;
+  cacheWrite1hTokens: number;
+  webSearches: number;
+  usageSource: UsageSource;
+  /** What the message cost by its price, rounded up once. */
+  cost: Nano;
+  /** The part of `cost` that no meter could pay. Set by the ledger. */
+  writtenOff: Nano;
+  /** What the provider charges for it, where the route has a cost. */
+  providerCost: Nano | null;
+  /** The rates applied, as decimal strings, with the multiplier. */
+  rates: Record<string, string>;
+  attempts: { provider: string; model: string; result: string; status: number | null; ms: number }[];
+  latencyMs: number;
+  firstTokenMs: number | null;
+}
+
+export interface Admit {
+  kind: 'admit';
+  requestId: string;
+  account: number;
+  key: number;
+  /** The group that sells it, and that group's limits on the account. */
+  group: string;
+  limits: RateLimits;
+  amount: Nano;
+  owner: Owner;
+  /** The record as it stands if nobody ever ends the message: written when the hold expires. */
+  draft: UsageRecord;
+}
+
+/** Takes one request from the rates and holds nothing: for calls that cost nothing. */
+export interface Take {
+  kind: 'take';
+  account: number;
+  key: number;
+  group: string;
+  limits: RateLimits;
+}
+
+/** Raises what is held to `amount`, or corrects it downward; `checkpoint` is what a crash would bill. */
+export interface Extend {
+  kind: 'extend';
+  requestId: string;
+  amount: Nano;
+  checkpoint: UsageRecord | null;
+}
+
+/** The client is gone: its place in the concurrency limits is free at once, its hold stays. */
+export interface Leave {
+  kind: 'leave';
+  requestId: string;
+}
+
+/** Ends a hold with a cost. `record.cost` is the cost asked for. */
+export interface Settle {
+  kind: 'settle';
+  requestId: string;
+  record: UsageRecord;
+}
+
+/** Ends a hold with nothing charged. */
+export interface Release {
+  kind: 'release';
+  requestId: string;
+  record: UsageRecord;
+}
+
+export interface Credit {
+  kind: 'credit';
+  account: number;
+  /** Negative: a correction, refused below what is available. */
+  amount: Nano;
+  source: 'payment' | 'promotion' | 'adjustment';
+  /** The same reference on one account credits once. */
+  reference: string | null;
+  note: string | null;
+}
+
+/** Makes or changes an account's row: what bounds it, not what it has. */
+export interface SetAccount {
+  kind: 'set-account';
+  account: number;
+  terms: { enabled: boolean; creditLine: Nano; allowance: Nano | null; allowancePeriod: Period };
+}
+
+export interface SetKey {
+  kind: 'set-key';
+  key: number;
+  account: number;
+  terms: {
+    status: 'enabled' | 'disabled' | 'revoked';
+    expiresAtMs: number | null;
+    quota: Nano | null;
+    quotaPeriod: Period;
+  } & RateLimits;
+}
+
+/** Takes or renews a node's lease. `epoch` null: a new run, whose epoch is one more than the last. */
+export interface Renew {
+  kind: 'renew';
+  node: string;
+  epoch: number | null;
+  leaseMs: number;
+}
+
+/** Ends every hold whose owner's lease has lapsed or whose owner's epoch is past. */
+export interface Expire {
+  kind: 'expire';
+}
+
+export type Operation =
+  | Admit
+  | Take
+  | Extend
+  | Leave
+  | Settle
+  | Release
+  | Credit
+  | SetAccount
+  | SetKey
+  | Renew
+  | Expire;
+
+/** Operations that are applied together or not at all, with rows of other modules in the same transaction. */
+export interface Bundle {
+  operations: Operation[];
+  /** Rows that the store knows and the ledger does not look at. */
+  alongside?: unknown[];
+}
+
+/** Which meter was short. */
+export type MeterName =
+  | 'wallet'
+  | 'allowance'
+  | 'quota'
+  | 'requests'
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'concurrency';
+
+/** One rate limit as headers show it. */
+export interface Level {
+  limit: number;
+  remaining: number;
+  /** When it will be full again. */
+  resetAtMs: number;
+}
+
+/** The tightest levels over account and key, for the limits that are set. */
+export interface Levels {
+  requests: Level | null;
+  inputTokens: Level | null;
+  outputTokens: Level | null;
+}
+
+export type RefusalReason =
+  | 'key_disabled'
+  | 'key_expired'
+  | 'account_disabled'
+  | 'insufficient'
+  | 'requests_rate'
+  | 'input_tokens_rate'
+  | 'output_tokens_rate'
+  | 'concurrency'
+  | 'not_owner'; // the owner's lease is gone: this node must not admit
+
+export interface Refusal {
+  ok: false;
+  reason: RefusalReason;
+  meter: MeterName | null;
+  /** Whether the meter short was the key's own (else the account's). */
+  ofKey: boolean;
+  /** What could be had of a money meter. */
+  available: Nano;
+  /** When a rate will not be short any more. */
+  retryAtMs: number | null;
+  /** Only other messages' holds stand in the way: it may fit once they end. */
+  behindHolds: boolean;
+  levels: Levels | null;
+}
+
+export type Answer =
+  | { ok: true; kind: 'admitted'; levels: Levels }
+  | { ok: true; kind: 'extended'; amount: Nano }
+  | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano }
+  | { ok: true; kind: 'credited'; balance: Nano; repeated: boolean }
+  | { ok: true; kind: 'lease'; epoch: number }
+  | { ok: true; kind: 'expired'; holds: number }
+  | { ok: true; kind: 'done' }
+  | Refusal
+  /** The hold was ended by someone else, or never was: no success may be reported to the client. */
+  | { ok: false; reason: 'ended' }
+  | { ok: false; reason: 'unknown_account' | 'unknown_key' | 'beyond_maximum' | 'below_available'; available?: Nano }
+  /** Another operation of its bundle was refused. */
+  | { ok: false; reason: 'bundle_refused' };

@@ -1,0 +1,71 @@
+// What the ledger needs of a store, declared here and implemented in storage/.
+
+import type { Period } from '../base/clock.ts';
+import type { Nano } from '../base/money.ts';
+import type { Answer, Bundle } from './operation.ts';
+import type { Changes, Rows } from './rows.ts';
+
+/** Where bundles go to be decided and made durable: a group commit, here or in another thread. */
+export interface LedgerGate {
+  /** Resolves when durable, one answer an operation. Rejects with store_unavailable or overloaded: then nothing was applied… or, after a crash of the store, it is not known. */
+  submit(bundle: Bundle): Promise<Answer[]>;
+  /** How many batches were handed to the store, committed or not. */
+  batches(): number;
+}
+
+/** Holds rows and applies batches to them. */
+export interface LedgerStore {
+  /**
+   * Loads the rows that the bundles need, lets `decide` compute the changes, writes them in one
+   * durable transaction. Nothing to write: nothing is committed. Throws: nothing was applied.
+   */
+  transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes): Promise<void> | void;
+}
+
+export interface AccountMeters {
+  balance: Nano;
+  held: Nano;
+  /** balance − held − floor, never below zero. */
+  available: Nano;
+  creditLine: Nano;
+  allowance: Nano | null;
+  allowancePeriod: Period;
+  /** Used in the current period. */
+  allowanceUsed: Nano;
+}
+
+export interface KeyMeters {
+  quota: Nano | null;
+  quotaPeriod: Period;
+  /** Used in the current period. */
+  quotaUsed: Nano;
+  lastUsedAtMs: number | null;
+  requestsPerMinute: number | null;
+  inputTokensPerMinute: number | null;
+  outputTokensPerMinute: number | null;
+  concurrency: number | null;
+}
+
+export interface Entry {
+  seq: number;
+  atMs: number;
+  debit: number;
+  credit: number;
+  amount: Nano;
+  kind: string;
+  reference: string | null;
+  note: string | null;
+}
+
+/** Reads of what is committed. */
+export interface LedgerReader {
+  accountMeters(account: number, nowMs: number): Promise<AccountMeters | null>;
+  keyMeters(key: number, nowMs: number): Promise<KeyMeters | null>;
+  /** Newest first; `before` is the seq of the last one seen. */
+  listEntries(page: {
+    account: number;
+    sinceMs: number | null;
+    before: number | null;
+    limit: number;
+  }): Promise<Entry[]>;
+}
