@@ -1,0 +1,159 @@
+// Admission: one decision over all meters of a message. It takes from all of them or from none,
+// and names the first that was short.
+
+import { periodEndMs } from '../base/clock.ts';
+import { drained, NO_RATES, readLevels, rolled, spendingAvailable, UNITS, walletAvailable } from './meters.ts';
+import type { Admit, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
+import type { AccountRow, Effect, KeyRow, RateMeters, Rows } from './rows.ts';
+
+interface Meters {
+  account: AccountRow;
+  key: KeyRow;
+  /** The account's meters in the group that sells. */
+  rates: RateMeters;
+}
+
+/** Takes all that a message needs, or answers which meter was short. Asked again for an open hold, it admits without taking twice. */
+export function admit(rows: Rows, operation: Admit): Effect {
+  const lease = rows.lease(operation.owner.node);
+  if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
+  const meters = readMeters(rows, operation);
+  if ('answer' in meters) return meters;
+  const open = rows.hold(operation.requestId);
+  const levelsNow = () => readLevels(meters.rates, operation.limits, meters.key, rows.nowMs);
+  if (open !== undefined) return { answer: { ok: true, kind: 'admitted', levels: levelsNow() } };
+  const refusal = findMoneyShort(meters, operation.amount, rows.nowMs) ?? findRateShort(meters, operation, true, rows.nowMs);
+  if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
+
+  const { account, key } = meters;
+  const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits), running: meters.rates.running + 1 };
+  const keyAfter: KeyRow = {
+    ...key,
+    spending: { ...key.spending, held: key.spending.held + operation.amount },
+    rates: { ...key.rates, requests: taken(key.rates, key.limits), running: key.rates.running + 1 },
+    lastUsedAtMs: rows.nowMs,
+  };
+  return {
+    answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs) },
+    accounts: [
+      {
+        ...account,
+        held: account.held + operation.amount,
+        spending: { ...account.spending, held: account.spending.held + operation.amount },
+        groups: { ...account.groups, [operation.group]: rates },
+      },
+    ],
+    keys: [keyAfter],
+    holds: [
+      {
+        requestId: operation.requestId,
+        account: account.id,
+        key: key.id,
+        group: operation.group,
+        limits: operation.limits,
+        amount: operation.amount,
+        openedAtMs: rows.nowMs,
+        owner: operation.owner,
+        left: false,
+        checkpoint: operation.draft,
+      },
+    ],
+  };
+}
+
+/** Takes one request from the rates; nothing is held. */
+export function take(rows: Rows, operation: Take): Effect {
+  const meters = readMeters(rows, operation);
+  if ('answer' in meters) return meters;
+  const refusal = findRateShort(meters, operation, false, rows.nowMs);
+  if (refusal !== null) {
+    return { answer: { ...refusal, levels: readLevels(meters.rates, operation.limits, meters.key, rows.nowMs) } };
+  }
+  const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits) };
+  const key = { ...meters.key, rates: { ...meters.key.rates, requests: taken(meters.key.rates, meters.key.limits) }, lastUsedAtMs: rows.nowMs };
+  return {
+    answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, key, rows.nowMs) },
+    accounts: [{ ...meters.account, groups: { ...meters.account.groups, [operation.group]: rates } }],
+    keys: [key],
+  };
+}
+
+/** The meters as they stand now, or the answer that the key or its account may not be used. */
+function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
+  const account = rows.account(operation.account);
+  const key = rows.key(operation.key);
+  if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  if (key === undefined || key.account !== account.id) return { answer: { ok: false, reason: 'unknown_key' } };
+  if (key.status !== 'enabled') return { answer: refuse('key_disabled') };
+  if (key.expiresAtMs !== null && key.expiresAtMs <= rows.nowMs) return { answer: refuse('key_expired') };
+  if (!account.enabled) return { answer: refuse('account_disabled') };
+  return {
+    account: { ...account, spending: rolled(account.spending, account.allowancePeriod, rows.nowMs) },
+    key: {
+      ...key,
+      spending: rolled(key.spending, key.quotaPeriod, rows.nowMs),
+      rates: drained(key.rates, key.limits, rows.nowMs),
+    },
+    rates: drained(account.groups[operation.group] ?? NO_RATES, operation.limits, rows.nowMs),
+  };
+}
+
+function findMoneyShort({ account, key }: Meters, amount: number, nowMs: number): Refusal | null {
+  const short = (meter: MeterName, ofKey: boolean, available: number, held: number, retryAtMs: number | null) =>
+    amount <= available
+      ? null
+      : refuse('insufficient', { meter, ofKey, available: Math.max(0, available), behindHolds: amount <= available + held, retryAtMs });
+  return (
+    short('wallet', false, walletAvailable(account), account.held, null) ??
+    short(
+      'allowance',
+      false,
+      spendingAvailable(account.allowance, account.spending),
+      account.spending.held,
+      periodEndMs(account.allowancePeriod, nowMs),
+    ) ??
+    short('quota', true, spendingAvailable(key.quota, key.spending), key.spending.held, periodEndMs(key.quotaPeriod, nowMs))
+  );
+}
+
+function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {
+  const { key, rates } = meters;
+  return (
+    findBucketShort(rates, operation.limits, isMessage, false, nowMs) ??
+    findBucketShort(key.rates, key.limits, isMessage, true, nowMs)
+  );
+}
+
+function findBucketShort(
+  rates: RateMeters,
+  limits: RateLimits,
+  isMessage: boolean,
+  ofKey: boolean,
+  nowMs: number,
+): Refusal | null {
+  const short = (reason: RefusalReason, meter: MeterName, excess: number, limit: number) =>
+    refuse(reason, { meter, ofKey, retryAtMs: nowMs + (limit === 0 ? UNITS : Math.max(1, Math.ceil(excess / limit))) });
+  const { requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency } = limits;
+  if (requestsPerMinute !== null && rates.requests + UNITS > requestsPerMinute * UNITS) {
+    return short('requests_rate', 'requests', rates.requests + UNITS - requestsPerMinute * UNITS, requestsPerMinute);
+  }
+  if (!isMessage) return null;
+  if (inputTokensPerMinute !== null && rates.inputTokens >= inputTokensPerMinute * UNITS) {
+    return short('input_tokens_rate', 'input_tokens', rates.inputTokens + 1 - inputTokensPerMinute * UNITS, inputTokensPerMinute);
+  }
+  if (outputTokensPerMinute !== null && rates.outputTokens >= outputTokensPerMinute * UNITS) {
+    return short('output_tokens_rate', 'output_tokens', rates.outputTokens + 1 - outputTokensPerMinute * UNITS, outputTokensPerMinute);
+  }
+  if (concurrency !== null && rates.running >= concurrency) {
+    return refuse('concurrency', { meter: 'concurrency', ofKey, behindHolds: true });
+  }
+  return null;
+}
+
+function taken(rates: RateMeters, limits: RateLimits): number {
+  return limits.requestsPerMinute === null ? 0 : rates.requests + UNITS;
+}
+
+function refuse(reason: RefusalReason, facts: Partial<Refusal> = {}): Refusal {
+  return { ok: false, reason, meter: null, ofKey: false, available: 0, retryAtMs: null, behindHolds: false, levels: null, ...facts };
+}

@@ -1,0 +1,124 @@
+// Credit, and the terms of accounts and keys: what an operator does to meters.
+
+import { periodStartMs } from '../base/clock.ts';
+import { assertNano, NANO_MAX } from '../base/money.ts';
+import { NO_RATES, rolled, walletAvailable } from './meters.ts';
+import type { Credit, SetAccount, SetKey } from './operation.ts';
+import { type AccountRow, type Effect, type KeyRow, type NewEntry, type Rows, systemAccounts } from './rows.ts';
+
+const SOURCES = {
+  payment: systemAccounts.payments,
+  promotion: systemAccounts.promotions,
+  adjustment: systemAccounts.adjustments,
+} as const;
+
+/** Adds to a balance, or takes from what is available. The same reference on one account credits once. */
+export function credit(rows: Rows, operation: Credit): Effect {
+  assertNano(operation.amount, 'a credit');
+  const account = rows.account(operation.account);
+  if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  if (operation.reference !== null && rows.hasCredit(account.id, operation.reference)) {
+    return { answer: { ok: true, kind: 'credited', balance: account.balance, repeated: true } };
+  }
+  const available = walletAvailable(account);
+  if (operation.amount < 0 && -operation.amount > available) {
+    return { answer: { ok: false, reason: 'below_available', available } };
+  }
+  const balance = account.balance + operation.amount;
+  if (balance + account.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  const other = SOURCES[operation.source];
+  const entry: NewEntry = {
+    account: account.id,
+    atMs: rows.nowMs,
+    debit: operation.amount < 0 ? account.id : other,
+    credit: operation.amount < 0 ? other : account.id,
+    amount: Math.abs(operation.amount),
+    kind: operation.source,
+    reference: operation.reference,
+    note: operation.note,
+  };
+  return {
+    answer: { ok: true, kind: 'credited', balance, repeated: false },
+    accounts: [{ ...account, balance }],
+    entries: [entry],
+  };
+}
+
+/** Makes an account's row, or changes what bounds it. A credit line under what is owed or held is refused. */
+export function setAccount(rows: Rows, operation: SetAccount): Effect {
+  const account = rows.account(operation.account) ?? newAccountRow(operation.account);
+  const { terms } = operation;
+  const after: AccountRow = {
+    ...account,
+    ...terms,
+    spending: repeated(account.spending, account.allowancePeriod, terms.allowancePeriod, rows.nowMs),
+  };
+  if (walletAvailable(after) < 0) {
+    return { answer: { ok: false, reason: 'below_available', available: walletAvailable(account) } };
+  }
+  if (after.balance + after.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  return { answer: { ok: true, kind: 'done' }, accounts: [after] };
+}
+
+/** Makes a key's row, or changes what bounds it. What is used and held stays. */
+export function setKey(rows: Rows, operation: SetKey): Effect {
+  if (rows.account(operation.account) === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  const key = rows.key(operation.key) ?? newKeyRow(operation.key, operation.account);
+  if (key.account !== operation.account) return { answer: { ok: false, reason: 'unknown_key' } };
+  const { terms } = operation;
+  const after: KeyRow = {
+    ...key,
+    status: terms.status,
+    expiresAtMs: terms.expiresAtMs,
+    quota: terms.quota,
+    quotaPeriod: terms.quotaPeriod,
+    spending: repeated(key.spending, key.quotaPeriod, terms.quotaPeriod, rows.nowMs),
+    limits: {
+      requestsPerMinute: terms.requestsPerMinute,
+      inputTokensPerMinute: terms.inputTokensPerMinute,
+      outputTokensPerMinute: terms.outputTokensPerMinute,
+      concurrency: terms.concurrency,
+    },
+  };
+  return { answer: { ok: true, kind: 'done' }, keys: [after] };
+}
+
+/** The meter under a new period: what was used in the old one's present period counts on in the new one's. */
+function repeated(
+  meter: AccountRow['spending'],
+  before: AccountRow['allowancePeriod'],
+  after: AccountRow['allowancePeriod'],
+  nowMs: number,
+): AccountRow['spending'] {
+  const present = rolled(meter, before, nowMs);
+  return before === after ? present : { ...present, periodStartMs: periodStartMs(after, nowMs) };
+}
+
+function newAccountRow(id: number): AccountRow {
+  return {
+    id,
+    enabled: true,
+    creditLine: 0,
+    balance: 0,
+    held: 0,
+    allowance: null,
+    allowancePeriod: 'total',
+    spending: { used: 0, held: 0, periodStartMs: 0 },
+    groups: {},
+  };
+}
+
+function newKeyRow(id: number, account: number): KeyRow {
+  return {
+    id,
+    account,
+    status: 'enabled',
+    expiresAtMs: null,
+    quota: null,
+    quotaPeriod: 'total',
+    spending: { used: 0, held: 0, periodStartMs: 0 },
+    limits: { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrency: null },
+    rates: NO_RATES,
+    lastUsedAtMs: null,
+  };
+}

@@ -1,0 +1,204 @@
+// How a hold ends: settled at a cost, released for nothing, expired at its checkpoint. It ends
+// exactly once; who comes later is told what happened, and what he knows better is corrected once.
+
+import { assert } from '../base/assert.ts';
+import { assertNano, type Nano } from '../base/money.ts';
+import { drained, NO_RATES, rolled, spendingAvailable, walletAvailable, withTokens } from './meters.ts';
+import type { Expire, Extend, Leave, Release, Settle, UsageRecord } from './operation.ts';
+import { type AccountRow, type Effect, type EndedBy, type Ending, type HoldRow, type KeyRow, type NewEntry, type RateMeters, type Rows, systemAccounts } from './rows.ts';
+
+const ENDED = { ok: false, reason: 'ended' } as const;
+
+/** Ends a hold with the cost of its record. A repeated settlement gets the first answer. */
+export function settle(rows: Rows, operation: Settle): Effect {
+  return end(rows, operation, 'settled');
+}
+
+function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect {
+  const hold = rows.hold(operation.requestId);
+  if (hold !== undefined) return endHold(rows, hold, operation.record, endedBy);
+  const ending = rows.ending(operation.requestId);
+  if (ending === undefined) return { answer: ENDED };
+  if (ending.endedBy === 'expired') return correct(rows, ending, operation.record);
+  if (ending.endedBy === 'corrected') return { answer: ENDED };
+  return { answer: { ok: true, kind: 'ended', cost: ending.record.cost, writtenOff: ending.record.writtenOff } };
+}
+
+/** Ends a hold with nothing charged. */
+export function release(rows: Rows, operation: Release): Effect {
+  assert(operation.record.cost === 0, 'a released message costs nothing');
+  return end(rows, operation, 'released');
+}
+
+/** Ends one lapsed hold at its checkpoint. */
+export function expireHold(rows: Rows, hold: HoldRow): Effect {
+  return endHold(rows, hold, hold.checkpoint, 'expired');
+}
+
+/** The holds that `expire` ends: their owner's lease lapsed, or a later run has its name. */
+export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
+  const lapsed: HoldRow[] = [];
+  for (const hold of rows.holds()) {
+    const lease = rows.lease(hold.owner.node);
+    if (lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs) lapsed.push(hold);
+  }
+  return lapsed;
+}
+
+/** Raises the hold to `amount` or to what can be had, or lowers it; never below zero. */
+export function extend(rows: Rows, operation: Extend): Effect {
+  const hold = rows.hold(operation.requestId);
+  if (hold === undefined) return { answer: ENDED };
+  const account = accountOf(rows, hold);
+  const key = keyOf(rows, hold);
+  const room = Math.max(0, Math.min(walletAvailable(account), spendingAvailable(account.allowance, account.spending), spendingAvailable(key.quota, key.spending)));
+  const amount = Math.min(operation.amount, hold.amount + room);
+  const more = amount - hold.amount;
+  return {
+    answer: { ok: true, kind: 'extended', amount },
+    accounts: [{ ...account, held: account.held + more, spending: { ...account.spending, held: account.spending.held + more } }],
+    keys: [{ ...key, spending: { ...key.spending, held: key.spending.held + more } }],
+    holds: [{ ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint }],
+  };
+}
+
+/** Frees the places of a message whose caller has left. Its money stays held until it ends. */
+export function leave(rows: Rows, operation: Leave): Effect {
+  const hold = rows.hold(operation.requestId);
+  if (hold === undefined || hold.left) return { answer: { ok: true, kind: 'done' } };
+  const account = accountOf(rows, hold);
+  const key = keyOf(rows, hold);
+  return {
+    answer: { ok: true, kind: 'done' },
+    accounts: [withGroupRates(account, hold.group, vacated(account.groups[hold.group] ?? NO_RATES))],
+    keys: [{ ...key, rates: vacated(key.rates) }],
+    holds: [{ ...hold, left: true }],
+  };
+}
+
+function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy): Effect {
+  assertNano(record.cost, 'the cost of a message');
+  assert(record.cost >= 0, 'a message never costs less than nothing');
+  const account = accountOf(rows, hold);
+  const key = keyOf(rows, hold);
+  const paid = Math.min(record.cost, payable(account, key, hold.amount));
+  const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid };
+  return {
+    answer: { ok: true, kind: 'ended', cost: ended.cost, writtenOff: ended.writtenOff },
+    accounts: [withMessageEnded(account, hold, ended, paid, rows.nowMs)],
+    keys: [
+      {
+        ...key,
+        spending: { ...key.spending, used: key.spending.used + paid, held: key.spending.held - hold.amount },
+        rates: afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, ended),
+      },
+    ],
+    endedHolds: [hold],
+    entries: usageEntries(ended, paid, rows.nowMs),
+    endings: [{ record: ended, endedBy }],
+  };
+}
+
+/**
+ * What may be taken for a message that holds `amount`: the hold, and beyond it what all money meters
+ * still have. A quota that was lowered meanwhile does not take back what was held of it.
+ */
+function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
+  const beyond = Math.min(spendingAvailable(account.allowance, account.spending), spendingAvailable(key.quota, key.spending));
+  return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
+}
+
+function withMessageEnded(account: AccountRow, hold: HoldRow, record: UsageRecord, paid: Nano, nowMs: number): AccountRow {
+  const rates = drained(account.groups[hold.group] ?? NO_RATES, hold.limits, nowMs);
+  return {
+    ...account,
+    balance: account.balance - paid,
+    held: account.held - hold.amount,
+    spending: { ...account.spending, used: account.spending.used + paid, held: account.spending.held - hold.amount },
+    groups: { ...account.groups, [hold.group]: afterMessage(rates, hold.limits, hold, record) },
+  };
+}
+
+/** Rates take what was really used; cache reads do not count. */
+function afterMessage(rates: RateMeters, limits: HoldRow['limits'], hold: HoldRow, record: UsageRecord): RateMeters {
+  const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
+  const counted = withTokens(rates, limits, input, record.outputTokens);
+  return hold.left ? counted : vacated(counted);
+}
+
+/**
+ * An expired hold was billed at its checkpoint; its owner comes back and knows the true cost. The
+ * difference is one more entry, once: taken as far as it can be paid, or given back.
+ */
+function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
+  const account = rows.account(ending.record.account);
+  const key = rows.key(ending.record.key);
+  assert(account !== undefined && key !== undefined, 'an ended message has an account and a key');
+  const before = ending.record;
+  const paidBefore = before.cost - before.writtenOff;
+  const room = payable(rolledAccount(account, rows.nowMs), rolledKey(key, rows.nowMs), 0);
+  const paidMore = Math.min(record.cost - paidBefore, room);
+  const corrected: Ending = {
+    record: { ...record, atMs: before.atMs, writtenOff: record.cost - paidBefore - paidMore },
+    endedBy: 'corrected',
+  };
+  const now = rolledAccount(account, rows.nowMs);
+  const keyNow = rolledKey(key, rows.nowMs);
+  return {
+    answer: ENDED,
+    accounts: [{ ...now, balance: now.balance - paidMore, spending: { ...now.spending, used: Math.max(0, now.spending.used + paidMore) } }],
+    keys: [{ ...keyNow, spending: { ...keyNow.spending, used: Math.max(0, keyNow.spending.used + paidMore) } }],
+    entries: correctionEntries(account.id, before, corrected.record, paidMore, rows.nowMs),
+    corrections: [{ ending: corrected, before }],
+  };
+}
+
+function correctionEntries(account: number, before: UsageRecord, after: UsageRecord, paidMore: Nano, nowMs: number): NewEntry[] {
+  const entries: NewEntry[] = [];
+  const add = (debit: number, credit: number, amount: Nano) => {
+    if (amount === 0) return;
+    const sides = amount > 0 ? { debit, credit, amount } : { debit: credit, credit: debit, amount: -amount };
+    entries.push({ account, atMs: nowMs, ...sides, kind: 'correction', reference: after.requestId, note: null });
+  };
+  add(account, systemAccounts.revenue, paidMore);
+  add(systemAccounts.writeOffs, systemAccounts.revenue, after.writtenOff - before.writtenOff);
+  return entries;
+}
+
+function usageEntries(record: UsageRecord, paid: Nano, nowMs: number): NewEntry[] {
+  const entries: NewEntry[] = [];
+  const { account, requestId } = record;
+  const shared = { account, atMs: nowMs, credit: systemAccounts.revenue, reference: requestId, note: null };
+  if (paid > 0) entries.push({ ...shared, debit: account, amount: paid, kind: 'usage' });
+  if (record.writtenOff > 0) entries.push({ ...shared, debit: systemAccounts.writeOffs, amount: record.writtenOff, kind: 'write_off' });
+  return entries;
+}
+
+function accountOf(rows: Rows, hold: HoldRow): AccountRow {
+  const account = rows.account(hold.account);
+  assert(account !== undefined, 'a hold has an account');
+  return rolledAccount(account, rows.nowMs);
+}
+
+function keyOf(rows: Rows, hold: HoldRow): KeyRow {
+  const key = rows.key(hold.key);
+  assert(key !== undefined, 'a hold has a key');
+  return rolledKey(key, rows.nowMs);
+}
+
+function rolledAccount(account: AccountRow, nowMs: number): AccountRow {
+  return { ...account, spending: rolled(account.spending, account.allowancePeriod, nowMs) };
+}
+
+function rolledKey(key: KeyRow, nowMs: number): KeyRow {
+  return { ...key, spending: rolled(key.spending, key.quotaPeriod, nowMs) };
+}
+
+function vacated(rates: RateMeters): RateMeters {
+  assert(rates.running > 0, 'a message that ends was running');
+  return { ...rates, running: rates.running - 1 };
+}
+
+function withGroupRates(account: AccountRow, group: string, rates: RateMeters): AccountRow {
+  return { ...account, groups: { ...account.groups, [group]: rates } };
+}

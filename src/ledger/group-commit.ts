@@ -1,0 +1,84 @@
+// Group commit: everything that queued up while the last batch was committing goes into the next.
+// One batch is under way at a time, so that operations are decided in the order they came.
+
+import { BrokenInvariant } from '../base/assert.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import { applyBatch } from './apply-batch.ts';
+import type { Answer, Bundle } from './operation.ts';
+import type { LedgerGate, LedgerStore } from './store.ts';
+
+type Done = (answers: Answer[] | null, failure: unknown) => void;
+
+interface Waiting {
+  bundle: Bundle;
+  done: Done;
+}
+
+export class GroupCommit implements LedgerGate {
+  readonly #store: LedgerStore;
+  #queue: Waiting[] = [];
+  #isScheduled = false;
+  #batches = 0;
+
+  constructor(store: LedgerStore) {
+    this.#store = store;
+  }
+
+  batches(): number {
+    return this.#batches;
+  }
+
+  submit(bundle: Bundle): Promise<Answer[]> {
+    return new Promise((resolve, reject) => {
+      this.enqueue(bundle, (answers, failure) => (answers === null ? reject(failure) : resolve(answers)));
+    });
+  }
+
+  /** As `submit`, without a promise: `done` is called when the answers are durable or the batch failed. */
+  enqueue(bundle: Bundle, done: Done): void {
+    this.#queue.push({ bundle, done });
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, bounds.batchOperationsMax);
+      await this.#commit(batch);
+    }
+    this.#isScheduled = false;
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    let answers: Answer[][] = [];
+    try {
+      this.#batches++;
+      const bundles = batch.map((waiting) => waiting.bundle);
+      const committed = this.#store.transact(bundles, (rows) => {
+        const decided = applyBatch(rows, bundles);
+        answers = decided.answers;
+        return decided.changes;
+      });
+      if (committed !== undefined) await committed;
+    } catch (failure) {
+      await this.#fail(batch, failure);
+      return;
+    }
+    for (let index = 0; index < batch.length; index++) (batch[index] as Waiting).done(answers[index] as Answer[], null);
+  }
+
+  /** One bundle that breaks an invariant must not take the others with it: they are tried again, each alone. */
+  async #fail(batch: readonly Waiting[], failure: unknown): Promise<void> {
+    if (failure instanceof BrokenInvariant && batch.length > 1) {
+      for (const waiting of batch) await this.#commit([waiting]);
+      return;
+    }
+    const error =
+      failure instanceof BrokenInvariant || failure instanceof TurnpikeError
+        ? failure
+        : new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.', { cause: failure });
+    for (const { done } of batch) done(null, error);
+  }
+}

@@ -1,0 +1,46 @@
+// The door of the ledger: what bounds use, who may take it, and the record of what was taken.
+
+export { applyBatch } from './apply-batch.ts';
+export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
+export { GroupCommit } from './group-commit.ts';
+export { type Admission, NodeLedger, type Settlement } from './node-ledger.ts';
+export type {
+  Admit,
+  Answer,
+  Bundle,
+  Credit,
+  Extend,
+  Leave,
+  Level,
+  Levels,
+  MeterName,
+  Operation,
+  Outcome,
+  Owner,
+  RateLimits,
+  Refusal,
+  RefusalReason,
+  Release,
+  SetAccount,
+  SetKey,
+  Settle,
+  Take,
+  UsageRecord,
+  UsageSource,
+} from './operation.ts';
+export {
+  type AccountRow,
+  type Changes,
+  type DailyTotal,
+  type EndedBy,
+  type Ending,
+  type HoldRow,
+  type KeyRow,
+  type LeaseRow,
+  type NewEntry,
+  type Rows,
+  systemAccounts,
+} from './rows.ts';
+export { rolled, walletAvailable } from './meters.ts';
+export type { AccountMeters, Entry, KeyMeters, LedgerGate, LedgerReader, LedgerStore } from './store.ts';
+export type { StoredUsageRecord, UsageStore } from './usage-store.ts';

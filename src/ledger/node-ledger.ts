@@ -1,0 +1,191 @@
+// The ledger as a node uses it: admission with remembered refusals and bounded queues, endings
+// that are tried again until the store has them, and the node's lease.
+
+import type { Clock } from '../base/clock.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { Admit, Answer, Bundle, Leave, Operation, Owner, Refusal, Release, Settle, Take } from './operation.ts';
+import { Refusals } from './refusals.ts';
+import type { LedgerGate } from './store.ts';
+
+const RETRY_MS_FIRST = 50;
+const RETRY_MS_MAX = 2_000;
+
+export type Admission = Extract<Answer, { kind: 'admitted' }> | Refusal;
+/** `ended`: someone else ended the hold, so that no success may be reported to the caller. */
+export type Settlement = { ok: true; cost: number; writtenOff: number } | { ok: false; reason: 'ended' };
+
+export class NodeLedger implements LedgerGate {
+  readonly #gate: LedgerGate;
+  readonly #clock: Clock;
+  readonly #node: string;
+  readonly #refusals = new Refusals();
+  readonly #queuedByAccount = new Map<number, number>();
+  #queued = 0;
+  #owner: Owner | null = null;
+  #renewal: ReturnType<typeof setInterval> | null = null;
+  #isAvailable = true;
+
+  constructor(gate: LedgerGate, clock: Clock, node: string) {
+    this.#gate = gate;
+    this.#clock = clock;
+    this.#node = node;
+  }
+
+  /** Takes the node's lease and ends what earlier runs left open. Resolves to how many holds that were. */
+  async open(): Promise<number> {
+    await this.#takeLease();
+    this.#renewal = setInterval(() => void this.#renew(), bounds.leaseRenewMs);
+    this.#renewal.unref();
+    const answer = await this.#ask({ kind: 'expire' });
+    return answer.ok && answer.kind === 'expired' ? answer.holds : 0;
+  }
+
+  close(): void {
+    if (this.#renewal !== null) clearInterval(this.#renewal);
+  }
+
+  /** False while the last thing known of the store is that it failed. */
+  get isAvailable(): boolean {
+    return this.#isAvailable;
+  }
+
+  get owner(): Owner {
+    if (this.#owner === null) throw new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.');
+    return this.#owner;
+  }
+
+  batches(): number {
+    return this.#gate.batches();
+  }
+
+  /** One decision over all meters. Throws overloaded when the queue is full, store_unavailable when the store is gone. */
+  async admit(operation: Admit | Take): Promise<Admission> {
+    const remembered = this.#refusals.find(operation, this.#clock.nowMs());
+    if (remembered !== null) return remembered;
+    this.#enter(operation.account);
+    let answer: Answer;
+    try {
+      answer = await this.#ask(operation);
+    } finally {
+      this.#exit(operation.account);
+    }
+    if (answer.ok && answer.kind === 'admitted') return answer;
+    if (!('meter' in answer)) throw new TurnpikeError('key_invalid', 'This key is not known.');
+    if (answer.reason === 'not_owner') this.#owner = null;
+    this.#refusals.remember(operation, answer, this.#clock.nowMs());
+    return answer;
+  }
+
+  /**
+   * Ends a hold. A store that is gone is asked again until `waitMs` have passed: then this throws
+   * store_unavailable, and the ending goes on being tried behind it.
+   */
+  async end(operation: Settle | Release, waitMs: number): Promise<Settlement> {
+    const deadlineMs = this.#clock.nowMs() + waitMs;
+    for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
+      try {
+        return await this.#endOnce(operation);
+      } catch (failure) {
+        if (!isStoreGone(failure)) throw failure;
+        if (this.#clock.nowMs() + pauseMs > deadlineMs) {
+          void this.#endEventually(operation);
+          throw failure;
+        }
+        await Bun.sleep(pauseMs);
+      }
+    }
+  }
+
+  /** The caller has left: its concurrency is given back at once. Failing is no harm: the ending gives it back too. */
+  async leave(operation: Leave, account: number, key: number, group: string): Promise<void> {
+    await this.#ask(operation);
+    this.#refusals.forget(account, key, group);
+  }
+
+  /** For changes of accounts, keys and credit. What it touches is asked anew afterwards. */
+  async submit(bundle: Bundle): Promise<Answer[]> {
+    const answers = await this.#guard(this.#gate.submit(bundle));
+    this.#refusals.forgetAll();
+    return answers;
+  }
+
+  /** The catalogue's limits changed. */
+  forgetRefusals(): void {
+    this.#refusals.forgetAll();
+  }
+
+  async #endOnce(operation: Settle | Release): Promise<Settlement> {
+    const answer = await this.#ask(operation);
+    const { account, key, group } = operation.record;
+    this.#refusals.forget(account, key, group);
+    if (answer.ok && answer.kind === 'ended') return { ok: true, cost: answer.cost, writtenOff: answer.writtenOff };
+    return { ok: false, reason: 'ended' };
+  }
+
+  // Not bounded in time: an answered message is billed as soon as there is a store again. Its hold
+  // bounds how many of these there can be.
+  async #endEventually(operation: Settle | Release): Promise<void> {
+    for (;;) {
+      await Bun.sleep(RETRY_MS_MAX);
+      try {
+        await this.#endOnce(operation);
+        return;
+      } catch (failure) {
+        if (!isStoreGone(failure)) return;
+      }
+    }
+  }
+
+  async #ask(operation: Operation): Promise<Answer> {
+    const answers = await this.#guard(this.#gate.submit({ operations: [operation] }));
+    return answers[0] as Answer;
+  }
+
+  async #guard(asked: Promise<Answer[]>): Promise<Answer[]> {
+    try {
+      const answers = await asked;
+      this.#isAvailable = true;
+      return answers;
+    } catch (failure) {
+      if (isStoreGone(failure)) this.#isAvailable = false;
+      throw failure;
+    }
+  }
+
+  async #takeLease(): Promise<void> {
+    const answer = await this.#ask({ kind: 'renew', node: this.#node, epoch: null, leaseMs: bounds.leaseMs });
+    if (answer.ok && answer.kind === 'lease') this.#owner = { node: this.#node, epoch: answer.epoch };
+  }
+
+  /** Renews the lease; one that was lost is taken anew. A store that is gone is asked again at the next turn. */
+  async #renew(): Promise<void> {
+    try {
+      if (this.#owner === null) return await this.#takeLease();
+      const answer = await this.#ask({ kind: 'renew', node: this.#node, epoch: this.#owner.epoch, leaseMs: bounds.leaseMs });
+      if (!answer.ok) await this.#takeLease();
+    } catch (failure) {
+      if (!isStoreGone(failure)) throw failure;
+    }
+  }
+
+  #enter(account: number): void {
+    const queued = this.#queuedByAccount.get(account) ?? 0;
+    if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax) {
+      throw new TurnpikeError('overloaded', 'The service has more work than it can take at the moment. Try again shortly.');
+    }
+    this.#queued++;
+    this.#queuedByAccount.set(account, queued + 1);
+  }
+
+  #exit(account: number): void {
+    this.#queued--;
+    const queued = (this.#queuedByAccount.get(account) ?? 1) - 1;
+    if (queued === 0) this.#queuedByAccount.delete(account);
+    else this.#queuedByAccount.set(account, queued);
+  }
+}
+
+function isStoreGone(failure: unknown): boolean {
+  return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
+}

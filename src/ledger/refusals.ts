@@ -1,0 +1,74 @@
+// What a node remembers of refusals, so that a flood of requests that cannot be paid does not
+// reach the store. Forgotten after a second at the latest, and at once when something is given back.
+
+import { bounds } from '../config.ts';
+import type { Admit, Refusal, Take } from './operation.ts';
+
+interface Remembered {
+  refusal: Refusal;
+  untilMs: number;
+}
+
+export class Refusals {
+  /** By what was short: "a7" an account's money, "g7 default" its group's rates, "k9" a key. */
+  readonly #remembered = new Map<string, Remembered>();
+
+  /** The refusal that the ledger would give again, or null when it has to be asked. */
+  find(operation: Admit | Take, nowMs: number): Refusal | null {
+    if (this.#remembered.size === 0) return null;
+    return (
+      this.#match(`a${operation.account}`, operation, nowMs) ??
+      this.#match(`g${operation.account} ${operation.group}`, operation, nowMs) ??
+      this.#match(`k${operation.key}`, operation, nowMs)
+    );
+  }
+
+  remember(operation: Admit | Take, refusal: Refusal, nowMs: number): void {
+    const lastsMs = refusal.behindHolds ? bounds.refusalBehindHoldsRememberedMs : bounds.refusalRememberedMs;
+    const untilMs = Math.min(nowMs + lastsMs, refusal.retryAtMs ?? Number.POSITIVE_INFINITY);
+    const name = nameShort(operation, refusal);
+    if (name === null || untilMs <= nowMs) return;
+    if (this.#remembered.size >= bounds.rememberedRefusalsMax) this.#remembered.clear();
+    this.#remembered.set(name, { refusal, untilMs });
+  }
+
+  /** Something of the account or key was given back or changed. */
+  forget(account: number, key: number | null, group: string | null): void {
+    if (this.#remembered.size === 0) return;
+    this.#remembered.delete(`a${account}`);
+    if (group !== null) this.#remembered.delete(`g${account} ${group}`);
+    if (key !== null) this.#remembered.delete(`k${key}`);
+  }
+
+  /** Limits changed somewhere: everything is asked anew. */
+  forgetAll(): void {
+    this.#remembered.clear();
+  }
+
+  #match(name: string, operation: Admit | Take, nowMs: number): Refusal | null {
+    const remembered = this.#remembered.get(name);
+    if (remembered === undefined) return null;
+    if (remembered.untilMs <= nowMs) {
+      this.#remembered.delete(name);
+      return null;
+    }
+    const { refusal } = remembered;
+    if (operation.kind === 'take') return refusal.reason === 'requests_rate' ? refusal : null;
+    if (refusal.reason === 'insufficient') return operation.amount > refusal.available ? refusal : null;
+    return refusal;
+  }
+}
+
+function nameShort(operation: Admit | Take, refusal: Refusal): string | null {
+  switch (refusal.reason) {
+    case 'insufficient':
+      return refusal.ofKey ? `k${operation.key}` : `a${operation.account}`;
+    case 'requests_rate':
+    case 'input_tokens_rate':
+    case 'output_tokens_rate':
+    case 'concurrency':
+      return refusal.ofKey ? `k${operation.key}` : `g${operation.account} ${operation.group}`;
+    default:
+      return null; // a disabled key is refused before the ledger is asked
+  }
+}

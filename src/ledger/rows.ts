@@ -1,0 +1,157 @@
+// The rows that the ledger decides over, and the changes a batch makes to them. Rows are values:
+// the core never alters one, it returns another.
+
+import type { Period } from '../base/clock.ts';
+import type { Nano } from '../base/money.ts';
+import type { Answer, Owner, RateLimits, UsageRecord } from './operation.ts';
+
+/**
+ * Buckets kept as "used that drains", in sixty-thousandths of a request or token: a limit of L a
+ * minute drains L of these a millisecond, so that all arithmetic is whole.
+ */
+export interface RateMeters {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  drainedAtMs: number;
+  /** Messages that run now. */
+  running: number;
+}
+
+/** Money used and held against a quota or an allowance, in the period that began at `periodStartMs`. */
+export interface SpendingMeter {
+  used: Nano;
+  held: Nano;
+  periodStartMs: number;
+}
+
+export interface AccountRow {
+  id: number;
+  enabled: boolean;
+  /** How far below zero the balance may go. */
+  creditLine: Nano;
+  balance: Nano;
+  held: Nano;
+  allowance: Nano | null;
+  allowancePeriod: Period;
+  spending: SpendingMeter;
+  /** The limits of a group apply to each account in it: its meters here, by the group's name. */
+  groups: Readonly<Record<string, RateMeters>>;
+}
+
+export interface KeyRow {
+  id: number;
+  account: number;
+  status: 'enabled' | 'disabled' | 'revoked';
+  expiresAtMs: number | null;
+  quota: Nano | null;
+  quotaPeriod: Period;
+  spending: SpendingMeter;
+  limits: RateLimits;
+  rates: RateMeters;
+  lastUsedAtMs: number | null;
+}
+
+export interface HoldRow {
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+  /** The group's limits at admission, by which its meters drain. */
+  limits: RateLimits;
+  amount: Nano;
+  openedAtMs: number;
+  owner: Owner;
+  /** The caller has left: its places in the concurrency limits are free already. */
+  left: boolean;
+  /** What is billed and recorded if the owner never ends it. */
+  checkpoint: UsageRecord;
+}
+
+export interface LeaseRow {
+  node: string;
+  epoch: number;
+  expiresAtMs: number;
+}
+
+export type EndedBy = 'settled' | 'released' | 'expired' | 'corrected';
+
+/** How a hold ended, as far as a late or repeated ending needs to know. */
+export interface Ending {
+  record: UsageRecord;
+  endedBy: EndedBy;
+}
+
+export interface NewEntry {
+  /** Whose money or message it is about; `debit` and `credit` may both be the system's. */
+  account: number;
+  atMs: number;
+  debit: number;
+  credit: number;
+  amount: Nano;
+  kind: 'payment' | 'promotion' | 'adjustment' | 'usage' | 'write_off' | 'correction';
+  /** A request id, or the caller's reference of a credit. */
+  reference: string | null;
+  note: string | null;
+}
+
+export interface DailyTotal {
+  dayMs: number;
+  account: number;
+  key: number;
+  model: string;
+  messages: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  cost: Nano;
+  writtenOff: Nano;
+  providerCost: Nano;
+}
+
+/** What is stored, as a batch sees it. Everything that its bundles name has been loaded. */
+export interface Rows {
+  nowMs: number;
+  account(id: number): AccountRow | undefined;
+  key(id: number): KeyRow | undefined;
+  hold(requestId: string): HoldRow | undefined;
+  ending(requestId: string): Ending | undefined;
+  hasCredit(account: number, reference: string): boolean;
+  lease(node: string): LeaseRow | undefined;
+  /** All leases and open holds; asked for by `expire` alone. */
+  leases(): Iterable<LeaseRow>;
+  holds(): Iterable<HoldRow>;
+}
+
+/** What one operation does, beside its answer. Absent members change nothing. */
+export interface Effect {
+  answer: Answer;
+  accounts?: AccountRow[];
+  keys?: KeyRow[];
+  holds?: HoldRow[];
+  endedHolds?: HoldRow[];
+  leases?: LeaseRow[];
+  entries?: NewEntry[];
+  endings?: Ending[];
+  /** Endings whose record is replaced, with the record that stood before. */
+  corrections?: { ending: Ending; before: UsageRecord }[];
+}
+
+/** All that a batch changes, to be written in one transaction. */
+export interface Changes {
+  accounts: ReadonlyMap<number, AccountRow>;
+  keys: ReadonlyMap<number, KeyRow>;
+  /** Null: ended. A hold that began and ended within the batch does not appear. */
+  holds: ReadonlyMap<string, HoldRow | null>;
+  leases: ReadonlyMap<string, LeaseRow>;
+  entries: readonly NewEntry[];
+  endings: readonly Ending[];
+  corrections: readonly Ending[];
+  totals: ReadonlyMap<string, DailyTotal>;
+  alongside: readonly unknown[];
+  isEmpty: boolean;
+}
+
+/** The system's own accounts. They have no row: their balance is the sum of their entries. */
+export const systemAccounts = { payments: 1, promotions: 2, revenue: 3, adjustments: 4, writeOffs: 5 } as const;

@@ -1,0 +1,199 @@
+// Rows with what a batch has changed so far laid over what is stored. It can be laid over another
+// such, so that a bundle is tried and either absorbed or forgotten.
+
+import { assert } from '../base/assert.ts';
+import { DAY_MS } from '../base/clock.ts';
+import type { UsageRecord } from './operation.ts';
+import type {
+  AccountRow,
+  Changes,
+  DailyTotal,
+  Effect,
+  Ending,
+  HoldRow,
+  KeyRow,
+  LeaseRow,
+  NewEntry,
+  Rows,
+} from './rows.ts';
+
+export class StagedRows implements Rows {
+  readonly nowMs: number;
+  readonly #below: Rows;
+  readonly #accounts = new Map<number, AccountRow>();
+  readonly #keys = new Map<number, KeyRow>();
+  readonly #holds = new Map<string, HoldRow | null>();
+  readonly #leases = new Map<string, LeaseRow>();
+  readonly #entries: NewEntry[] = [];
+  readonly #credits = new Set<string>();
+  readonly #endings = new Map<string, Ending>();
+  readonly #corrections = new Map<string, Ending>();
+  readonly #totals = new Map<string, DailyTotal>();
+  readonly #alongside: unknown[] = [];
+
+  constructor(below: Rows) {
+    this.#below = below;
+    this.nowMs = below.nowMs;
+  }
+
+  account(id: number): AccountRow | undefined {
+    return this.#accounts.get(id) ?? this.#below.account(id);
+  }
+
+  key(id: number): KeyRow | undefined {
+    return this.#keys.get(id) ?? this.#below.key(id);
+  }
+
+  hold(requestId: string): HoldRow | undefined {
+    const staged = this.#holds.get(requestId);
+    return staged === undefined ? this.#below.hold(requestId) : (staged ?? undefined);
+  }
+
+  ending(requestId: string): Ending | undefined {
+    return this.#corrections.get(requestId) ?? this.#endings.get(requestId) ?? this.#below.ending(requestId);
+  }
+
+  hasCredit(account: number, reference: string): boolean {
+    return this.#credits.has(creditName(account, reference)) || this.#below.hasCredit(account, reference);
+  }
+
+  lease(node: string): LeaseRow | undefined {
+    return this.#leases.get(node) ?? this.#below.lease(node);
+  }
+
+  *leases(): Iterable<LeaseRow> {
+    for (const lease of this.#below.leases()) yield this.#leases.get(lease.node) ?? lease;
+    for (const lease of this.#leases.values()) if (this.#below.lease(lease.node) === undefined) yield lease;
+  }
+
+  *holds(): Iterable<HoldRow> {
+    for (const hold of this.#below.holds()) {
+      const now = this.hold(hold.requestId);
+      if (now !== undefined) yield now;
+    }
+    for (const hold of this.#holds.values()) {
+      if (hold !== null && this.#below.hold(hold.requestId) === undefined) yield hold;
+    }
+  }
+
+  /** Lays what an operation did over the rows. */
+  put(effect: Effect): void {
+    for (const account of effect.accounts ?? []) {
+      assert(account.balance + account.creditLine >= account.held && account.held >= 0, 'a balance less what is held is never below its floor');
+      this.#accounts.set(account.id, account);
+    }
+    for (const key of effect.keys ?? []) this.#keys.set(key.id, key);
+    for (const hold of effect.holds ?? []) this.#holds.set(hold.requestId, hold);
+    for (const hold of effect.endedHolds ?? []) this.#endHold(hold);
+    for (const lease of effect.leases ?? []) this.#leases.set(lease.node, lease);
+    for (const entry of effect.entries ?? []) this.#putEntry(entry);
+    for (const ending of effect.endings ?? []) this.#putEnding(ending);
+    for (const { ending, before } of effect.corrections ?? []) this.#putCorrection(ending, before);
+  }
+
+  putAlongside(rows: readonly unknown[]): void {
+    this.#alongside.push(...rows);
+  }
+
+  /** Takes over all that was staged over these rows. */
+  absorb(tried: StagedRows): void {
+    for (const [id, account] of tried.#accounts) this.#accounts.set(id, account);
+    for (const [id, key] of tried.#keys) this.#keys.set(id, key);
+    for (const [requestId, hold] of tried.#holds) this.#holds.set(requestId, hold);
+    for (const [node, lease] of tried.#leases) this.#leases.set(node, lease);
+    for (const entry of tried.#entries) this.#putEntry(entry);
+    for (const [requestId, ending] of tried.#endings) this.#endings.set(requestId, ending);
+    for (const [requestId, ending] of tried.#corrections) this.#corrections.set(requestId, ending);
+    for (const [name, total] of tried.#totals) this.#addTotal(name, total);
+    this.putAlongside(tried.#alongside);
+  }
+
+  changes(): Changes {
+    return {
+      accounts: this.#accounts,
+      keys: this.#keys,
+      holds: this.#holds,
+      leases: this.#leases,
+      entries: this.#entries,
+      endings: [...this.#endings.values()],
+      corrections: [...this.#corrections.values()],
+      totals: this.#totals,
+      alongside: this.#alongside,
+      isEmpty:
+        this.#accounts.size === 0 &&
+        this.#keys.size === 0 &&
+        this.#holds.size === 0 &&
+        this.#leases.size === 0 &&
+        this.#alongside.length === 0,
+    };
+  }
+
+  #endHold(hold: HoldRow): void {
+    // One that began in this very batch was never stored: nothing of it remains to be deleted.
+    if (this.#below.hold(hold.requestId) === undefined) this.#holds.delete(hold.requestId);
+    else this.#holds.set(hold.requestId, null);
+  }
+
+  #putEntry(entry: NewEntry): void {
+    assert(entry.amount >= 0, 'an entry moves no negative amount');
+    this.#entries.push(entry);
+    if (entry.reference !== null && isCredit(entry)) {
+      this.#credits.add(creditName(entry.account, entry.reference));
+    }
+  }
+
+  #putEnding(ending: Ending): void {
+    const { record } = ending;
+    assert(!this.#endings.has(record.requestId), 'a request id is billed at most once');
+    this.#endings.set(record.requestId, ending);
+    this.#countRecord(record, 1, 1);
+  }
+
+  #putCorrection(ending: Ending, before: UsageRecord): void {
+    this.#corrections.set(ending.record.requestId, ending);
+    this.#countRecord(before, -1, 0);
+    this.#countRecord(ending.record, 1, 0);
+  }
+
+  #countRecord(record: UsageRecord, sign: 1 | -1, messages: number): void {
+    const dayMs = Math.floor(record.atMs / DAY_MS) * DAY_MS;
+    this.#addTotal(`${dayMs} ${record.account} ${record.key} ${record.model}`, {
+      dayMs,
+      account: record.account,
+      key: record.key,
+      model: record.model,
+      messages,
+      inputTokens: sign * record.inputTokens,
+      outputTokens: sign * record.outputTokens,
+      cacheReadTokens: sign * record.cacheReadTokens,
+      cacheWriteTokens: sign * (record.cacheWrite5mTokens + record.cacheWrite1hTokens),
+      cost: sign * record.cost,
+      writtenOff: sign * record.writtenOff,
+      providerCost: sign * (record.providerCost ?? 0),
+    });
+  }
+
+  #addTotal(name: string, more: DailyTotal): void {
+    const total = this.#totals.get(name);
+    if (total === undefined) {
+      this.#totals.set(name, { ...more });
+      return;
+    }
+    total.messages += more.messages;
+    total.inputTokens += more.inputTokens;
+    total.outputTokens += more.outputTokens;
+    total.cacheReadTokens += more.cacheReadTokens;
+    total.cacheWriteTokens += more.cacheWriteTokens;
+    total.cost += more.cost;
+    total.writtenOff += more.writtenOff;
+    total.providerCost += more.providerCost;
+  }
+}
+
+function isCredit(entry: NewEntry): boolean {
+  return entry.kind === 'payment' || entry.kind === 'promotion' || entry.kind === 'adjustment';
+}
+
+function creditName(account: number, reference: string): string {
+  return `${account} ${reference}`;
+}
