@@ -1,0 +1,45 @@
+// `npm run check`: format, lint, types, tidiness, in seconds. With --fix, what a machine can mend is mended.
+// test/run.ts runs the same checks before the tests, without the tidiness, which is a test of its own.
+
+import { join } from 'node:path';
+
+export const rootDirectory = join(import.meta.dir, '..');
+
+export interface Check {
+  name: string;
+  /** Arguments for Bun: none of the checks needs another runtime. */
+  bunArguments: string[];
+}
+
+/** Format and lint, then types. `fix` writes what Biome can mend before it is checked. */
+export function staticChecks(fix: boolean): Check[] {
+  const biome = ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])];
+  return [
+    { name: 'format and lint', bunArguments: biome },
+    { name: 'types', bunArguments: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', '.'] },
+  ];
+}
+
+const tidiness: Check = { name: 'tidiness', bunArguments: ['test', './test/tidy.test.ts', './test/errors.test.ts'] };
+
+/** Runs each check to its end and says how it went; returns how many failed. */
+export async function runChecks(checks: readonly Check[]): Promise<number> {
+  let failed = 0;
+  for (const check of checks) {
+    const startedMs = performance.now();
+    const child = Bun.spawn([process.execPath, ...check.bunArguments], {
+      cwd: rootDirectory,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const passed = (await child.exited) === 0;
+    if (!passed) failed++;
+    console.log(`${check.name}: ${passed ? 'passed' : 'FAILED'} (${Math.round(performance.now() - startedMs)} ms)\n`);
+  }
+  return failed;
+}
+
+if (import.meta.main) {
+  const failed = await runChecks([...staticChecks(process.argv.includes('--fix')), tidiness]);
+  console.log(failed === 0 ? 'All checks passed.' : `${failed} of the checks FAILED.`);
+  process.exit(failed === 0 ? 0 : 1);
+}

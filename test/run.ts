@@ -1,0 +1,81 @@
+// `npm test`: the checks, then every test, then one line with the counts. Arguments after `--` go to
+// `bun test` instead (npm test -- test/money.test.ts). Under CI what was skipped counts as failed.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rootDirectory, runChecks, staticChecks } from './check.ts';
+
+interface Counts {
+  passed: number;
+  failed: number;
+  /** "file: name" of each test that was skipped or is still to be written. */
+  skipped: string[];
+}
+
+const selected = process.argv.slice(2);
+const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
+
+const checks = selected.length > 0 ? [] : staticChecks(false);
+const checksFailed = await runChecks(checks);
+const tests = await runTests(selected.length > 0 ? selected : ['./test']);
+const skippedCount = tests.skipped.length;
+if (skippedCount > 0) {
+  console.log(`\n${'!'.repeat(20)} SKIPPED: ${skippedCount} ${isCi ? '(a failure under CI) ' : ''}${'!'.repeat(20)}`);
+  for (const name of tests.skipped) console.log(`  SKIPPED ${name}`);
+}
+const passed = checks.length - checksFailed + tests.passed;
+const failed = checksFailed + tests.failed + (isCi ? skippedCount : 0);
+console.log(`\n${passed} passed, ${failed} failed${!isCi && skippedCount > 0 ? `, ${skippedCount} skipped` : ''}`);
+process.exit(failed === 0 ? 0 : 1);
+
+/** Runs `bun test`, its output unchanged, and counts from the report that it writes. */
+async function runTests(testArguments: readonly string[]): Promise<Counts> {
+  const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  try {
+    const reportFile = join(directory, 'report.xml');
+    const child = Bun.spawn(
+      [process.execPath, 'test', '--reporter=junit', `--reporter-outfile=${reportFile}`, ...testArguments],
+      { cwd: rootDirectory, stdio: ['ignore', 'inherit', 'inherit'] },
+    );
+    const exitCode = await child.exited;
+    const counts = readReport(reportFile);
+    // A crash, a file that does not load or an error outside of any test is in no report, or in a part of one.
+    if (exitCode !== 0 && counts.failed === 0) {
+      const cause = child.signalCode === null ? `code ${exitCode}` : `signal ${child.signalCode}`;
+      console.log(`\nbun test ended with ${cause} without naming a test that failed`);
+      counts.failed = 1;
+    }
+    return counts;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Counts the tests of a JUnit report; a report that is not there, or is no report, has none. */
+function readReport(reportFile: string): Counts {
+  const counts: Counts = { passed: 0, failed: 0, skipped: [] };
+  let report = '';
+  try {
+    report = readFileSync(reportFile, 'utf8');
+  } catch {
+    return counts; // The exit code then says that something failed.
+  }
+  for (const match of report.matchAll(/<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
+    const outcome = match[2] ?? '';
+    if (/^\s*<(?:failure|error)\b/.test(outcome)) counts.failed++;
+    else if (/^\s*<skipped\b/.test(outcome)) counts.skipped.push(testName(match[1] ?? ''));
+    else counts.passed++;
+  }
+  return counts;
+}
+
+function testName(attributes: string): string {
+  const read = (name: string) => new RegExp(`(?:^| )${name}="([^"]*)"`).exec(attributes)?.[1] ?? '?';
+  return `${read('file')}: ${read('name')}`
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

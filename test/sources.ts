@@ -1,0 +1,78 @@
+// Reads the project's TypeScript as syntax trees, and its other files by name, for test/tidy.test.ts.
+// The trees come from the pinned TypeScript's own parser, whose interface is still called unstable.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Node, SourceFile } from 'typescript/unstable/ast';
+import { API } from 'typescript/unstable/async';
+import { rootDirectory } from './check.ts';
+
+export interface Source {
+  /** From the project's root, with forward slashes: "src/base/ids.ts". */
+  path: string;
+  text: string;
+  tree: SourceFile;
+}
+
+/** Every TypeScript file of src, test and bench. */
+export async function readSources(): Promise<Source[]> {
+  const api = new API({ cwd: rootDirectory });
+  try {
+    const configuration = join(rootDirectory, 'tsconfig.json');
+    const snapshot = await api.updateSnapshot({ openProjects: [configuration] });
+    const program = snapshot.getProject(configuration)?.program;
+    if (program === undefined) throw new Error(`TypeScript cannot open ${configuration}`);
+    const sources: Source[] = [];
+    for (const name of await program.getSourceFileNames()) {
+      const path = name.startsWith(`${rootDirectory}/`) ? name.slice(rootDirectory.length + 1) : name;
+      if (!/^(?:src|test|bench)\/.*\.tsx?$/.test(path)) continue;
+      const tree = await program.getSourceFile(name);
+      if (tree !== undefined) sources.push({ path, text: tree.text, tree });
+    }
+    return sources.sort((one, other) => (one.path < other.path ? -1 : 1));
+  } finally {
+    await api.close();
+  }
+}
+
+/** Calls `visit` for a node and everything below it. */
+export function walk(node: Node, visit: (node: Node) => void): void {
+  visit(node);
+  node.forEachChild((child) => {
+    walk(child, visit);
+  });
+}
+
+/** The number of the line, from 1, on which a node begins. */
+export function lineOf(source: Source, node: Node): number {
+  return source.tree.getLineAndCharacterOfPosition(node.getStart(source.tree)).line + 1;
+}
+
+/** How many lines a node takes, its leading comments not counted. */
+export function lineCountOf(source: Source, node: Node): number {
+  return source.tree.getLineAndCharacterOfPosition(node.getEnd()).line + 2 - lineOf(source, node);
+}
+
+/** Files that belong to the project: what git tracks or would track; without git, what lies there. */
+export function projectFiles(): string[] {
+  const listing = Bun.spawnSync(['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    cwd: rootDirectory,
+    stderr: 'ignore',
+  });
+  const names = listing.success
+    ? listing.stdout.toString().split('\0')
+    : readdirSync(rootDirectory, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(rootDirectory.length + 1));
+  return names.filter((name) => name !== '' && !/^(?:node_modules|data|\.git)\//.test(name));
+}
+
+/** A file's text, or null when it is gone or is not text. */
+export function readText(path: string): string | null {
+  try {
+    const bytes = readFileSync(join(rootDirectory, path));
+    return bytes.includes(0) ? null : bytes.toString('utf8');
+  } catch {
+    return null; // Deleted, but git's index still has it.
+  }
+}
