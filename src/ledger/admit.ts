@@ -22,7 +22,8 @@ export function admit(rows: Rows, operation: Admit): Effect {
   const open = rows.hold(operation.requestId);
   const levelsNow = () => readLevels(meters.rates, operation.limits, meters.key, rows.nowMs);
   if (open !== undefined) return { answer: { ok: true, kind: 'admitted', levels: levelsNow() } };
-  const refusal = findMoneyShort(meters, operation.amount, rows.nowMs) ?? findRateShort(meters, operation, true, rows.nowMs);
+  const refusal =
+    findMoneyShort(meters, operation.amount, rows.nowMs) ?? findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
 
   const { account, key } = meters;
@@ -70,7 +71,11 @@ export function take(rows: Rows, operation: Take): Effect {
     return { answer: { ...refusal, levels: readLevels(meters.rates, operation.limits, meters.key, rows.nowMs) } };
   }
   const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits) };
-  const key = { ...meters.key, rates: { ...meters.key.rates, requests: taken(meters.key.rates, meters.key.limits) }, lastUsedAtMs: rows.nowMs };
+  const key = {
+    ...meters.key,
+    rates: { ...meters.key.rates, requests: taken(meters.key.rates, meters.key.limits) },
+    lastUsedAtMs: rows.nowMs,
+  };
   return {
     answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, key, rows.nowMs) },
     accounts: [{ ...meters.account, groups: { ...meters.account.groups, [operation.group]: rates } }],
@@ -102,7 +107,13 @@ function findMoneyShort({ account, key }: Meters, amount: number, nowMs: number)
   const short = (meter: MeterName, ofKey: boolean, available: number, held: number, retryAtMs: number | null) =>
     amount <= available
       ? null
-      : refuse('insufficient', { meter, ofKey, available: Math.max(0, available), behindHolds: amount <= available + held, retryAtMs });
+      : refuse('insufficient', {
+          meter,
+          ofKey,
+          available: Math.max(0, available),
+          behindHolds: amount <= available + held,
+          retryAtMs,
+        });
   return (
     short('wallet', false, walletAvailable(account), account.held, null) ??
     short(
@@ -112,7 +123,13 @@ function findMoneyShort({ account, key }: Meters, amount: number, nowMs: number)
       account.spending.held,
       periodEndMs(account.allowancePeriod, nowMs),
     ) ??
-    short('quota', true, spendingAvailable(key.quota, key.spending), key.spending.held, periodEndMs(key.quotaPeriod, nowMs))
+    short(
+      'quota',
+      true,
+      spendingAvailable(key.quota, key.spending),
+      key.spending.held,
+      periodEndMs(key.quotaPeriod, nowMs),
+    )
   );
 }
 
@@ -139,10 +156,20 @@ function findBucketShort(
   }
   if (!isMessage) return null;
   if (inputTokensPerMinute !== null && rates.inputTokens >= inputTokensPerMinute * UNITS) {
-    return short('input_tokens_rate', 'input_tokens', rates.inputTokens + 1 - inputTokensPerMinute * UNITS, inputTokensPerMinute);
+    return short(
+      'input_tokens_rate',
+      'input_tokens',
+      rates.inputTokens + 1 - inputTokensPerMinute * UNITS,
+      inputTokensPerMinute,
+    );
   }
   if (outputTokensPerMinute !== null && rates.outputTokens >= outputTokensPerMinute * UNITS) {
-    return short('output_tokens_rate', 'output_tokens', rates.outputTokens + 1 - outputTokensPerMinute * UNITS, outputTokensPerMinute);
+    return short(
+      'output_tokens_rate',
+      'output_tokens',
+      rates.outputTokens + 1 - outputTokensPerMinute * UNITS,
+      outputTokensPerMinute,
+    );
   }
   if (concurrency !== null && rates.running >= concurrency) {
     return refuse('concurrency', { meter: 'concurrency', ofKey, behindHolds: true });
@@ -155,5 +182,15 @@ function taken(rates: RateMeters, limits: RateLimits): number {
 }
 
 function refuse(reason: RefusalReason, facts: Partial<Refusal> = {}): Refusal {
-  return { ok: false, reason, meter: null, ofKey: false, available: 0, retryAtMs: null, behindHolds: false, levels: null, ...facts };
+  return {
+    ok: false,
+    reason,
+    meter: null,
+    ofKey: false,
+    available: 0,
+    retryAtMs: null,
+    behindHolds: false,
+    levels: null,
+    ...facts,
+  };
 }

@@ -47,7 +47,9 @@ export function checkLedger(sums: LedgerSums): CheckReport {
     expect(`${account.id} allowance held against its open holds`, account.allowanceHeld, account.holds);
     expect(`${account.id} daily totals against its usage records`, account.totalsCost, account.recordsCost);
     if (account.balance - account.held < -account.creditLine) {
-      faults.push(`${account.id}: balance ${formatUsd(account.balance)} less ${formatUsd(account.held)} held is below its floor`);
+      faults.push(
+        `${account.id}: balance ${formatUsd(account.balance)} less ${formatUsd(account.held)} held is below its floor`,
+      );
     }
   }
   for (const key of sums.keys) expect(`${key.id} quota held against its open holds`, key.quotaHeld, key.holds);

@@ -5,7 +5,18 @@ import { assert } from '../base/assert.ts';
 import { assertNano, type Nano } from '../base/money.ts';
 import { drained, NO_RATES, rolled, spendingAvailable, walletAvailable, withTokens } from './meters.ts';
 import type { Expire, Extend, Leave, Release, Settle, UsageRecord } from './operation.ts';
-import { type AccountRow, type Effect, type EndedBy, type Ending, type HoldRow, type KeyRow, type NewEntry, type RateMeters, type Rows, systemAccounts } from './rows.ts';
+import {
+  type AccountRow,
+  type Effect,
+  type EndedBy,
+  type Ending,
+  type HoldRow,
+  type KeyRow,
+  type NewEntry,
+  type RateMeters,
+  type Rows,
+  systemAccounts,
+} from './rows.ts';
 
 const ENDED = { ok: false, reason: 'ended' } as const;
 
@@ -51,12 +62,21 @@ export function extend(rows: Rows, operation: Extend): Effect {
   if (hold === undefined) return { answer: ENDED };
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
-  const room = Math.max(0, Math.min(walletAvailable(account), spendingAvailable(account.allowance, account.spending), spendingAvailable(key.quota, key.spending)));
+  const room = Math.max(
+    0,
+    Math.min(
+      walletAvailable(account),
+      spendingAvailable(account.allowance, account.spending),
+      spendingAvailable(key.quota, key.spending),
+    ),
+  );
   const amount = Math.min(operation.amount, hold.amount + room);
   const more = amount - hold.amount;
   return {
     answer: { ok: true, kind: 'extended', amount },
-    accounts: [{ ...account, held: account.held + more, spending: { ...account.spending, held: account.spending.held + more } }],
+    accounts: [
+      { ...account, held: account.held + more, spending: { ...account.spending, held: account.spending.held + more } },
+    ],
     keys: [{ ...key, spending: { ...key.spending, held: key.spending.held + more } }],
     holds: [{ ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint }],
   };
@@ -104,11 +124,20 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
  * still have. A quota that was lowered meanwhile does not take back what was held of it.
  */
 function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
-  const beyond = Math.min(spendingAvailable(account.allowance, account.spending), spendingAvailable(key.quota, key.spending));
+  const beyond = Math.min(
+    spendingAvailable(account.allowance, account.spending),
+    spendingAvailable(key.quota, key.spending),
+  );
   return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
 }
 
-function withMessageEnded(account: AccountRow, hold: HoldRow, record: UsageRecord, paid: Nano, nowMs: number): AccountRow {
+function withMessageEnded(
+  account: AccountRow,
+  hold: HoldRow,
+  record: UsageRecord,
+  paid: Nano,
+  nowMs: number,
+): AccountRow {
   const rates = drained(account.groups[hold.group] ?? NO_RATES, hold.limits, nowMs);
   return {
     ...account,
@@ -146,14 +175,26 @@ function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
   const keyNow = rolledKey(key, rows.nowMs);
   return {
     answer: ENDED,
-    accounts: [{ ...now, balance: now.balance - paidMore, spending: { ...now.spending, used: Math.max(0, now.spending.used + paidMore) } }],
+    accounts: [
+      {
+        ...now,
+        balance: now.balance - paidMore,
+        spending: { ...now.spending, used: Math.max(0, now.spending.used + paidMore) },
+      },
+    ],
     keys: [{ ...keyNow, spending: { ...keyNow.spending, used: Math.max(0, keyNow.spending.used + paidMore) } }],
     entries: correctionEntries(account.id, before, corrected.record, paidMore, rows.nowMs),
     corrections: [{ ending: corrected, before }],
   };
 }
 
-function correctionEntries(account: number, before: UsageRecord, after: UsageRecord, paidMore: Nano, nowMs: number): NewEntry[] {
+function correctionEntries(
+  account: number,
+  before: UsageRecord,
+  after: UsageRecord,
+  paidMore: Nano,
+  nowMs: number,
+): NewEntry[] {
   const entries: NewEntry[] = [];
   const add = (debit: number, credit: number, amount: Nano) => {
     if (amount === 0) return;
@@ -170,7 +211,8 @@ function usageEntries(record: UsageRecord, paid: Nano, nowMs: number): NewEntry[
   const { account, requestId } = record;
   const shared = { account, atMs: nowMs, credit: systemAccounts.revenue, reference: requestId, note: null };
   if (paid > 0) entries.push({ ...shared, debit: account, amount: paid, kind: 'usage' });
-  if (record.writtenOff > 0) entries.push({ ...shared, debit: systemAccounts.writeOffs, amount: record.writtenOff, kind: 'write_off' });
+  if (record.writtenOff > 0)
+    entries.push({ ...shared, debit: systemAccounts.writeOffs, amount: record.writtenOff, kind: 'write_off' });
   return entries;
 }
 

@@ -19,7 +19,8 @@ export function renew(rows: Rows, operation: Renew): Effect {
 export function moveLapsedLeases(rows: Rows, _operation: Expire): LeaseRow[] {
   const moved: LeaseRow[] = [];
   for (const lease of rows.leases()) {
-    if (lease.expiresAtMs > 0 && lease.expiresAtMs <= rows.nowMs) moved.push({ ...lease, epoch: lease.epoch + 1, expiresAtMs: 0 });
+    if (lease.expiresAtMs > 0 && lease.expiresAtMs <= rows.nowMs)
+      moved.push({ ...lease, epoch: lease.epoch + 1, expiresAtMs: 0 });
   }
   return moved;
 }

@@ -51,7 +51,8 @@ export class NodeLedger implements LedgerGate {
   }
 
   get owner(): Owner {
-    if (this.#owner === null) throw new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.');
+    if (this.#owner === null)
+      throw new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.');
     return this.#owner;
   }
 
@@ -162,7 +163,12 @@ export class NodeLedger implements LedgerGate {
   async #renew(): Promise<void> {
     try {
       if (this.#owner === null) return await this.#takeLease();
-      const answer = await this.#ask({ kind: 'renew', node: this.#node, epoch: this.#owner.epoch, leaseMs: bounds.leaseMs });
+      const answer = await this.#ask({
+        kind: 'renew',
+        node: this.#node,
+        epoch: this.#owner.epoch,
+        leaseMs: bounds.leaseMs,
+      });
       if (!answer.ok) await this.#takeLease();
     } catch (failure) {
       if (!isStoreGone(failure)) throw failure;
@@ -172,7 +178,10 @@ export class NodeLedger implements LedgerGate {
   #enter(account: number): void {
     const queued = this.#queuedByAccount.get(account) ?? 0;
     if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax) {
-      throw new TurnpikeError('overloaded', 'The service has more work than it can take at the moment. Try again shortly.');
+      throw new TurnpikeError(
+        'overloaded',
+        'The service has more work than it can take at the moment. Try again shortly.',
+      );
     }
     this.#queued++;
     this.#queuedByAccount.set(account, queued + 1);

@@ -79,7 +79,10 @@ export class StagedRows implements Rows {
   /** Lays what an operation did over the rows. */
   put(effect: Effect): void {
     for (const account of effect.accounts ?? []) {
-      assert(account.balance + account.creditLine >= account.held && account.held >= 0, 'a balance less what is held is never below its floor');
+      assert(
+        account.balance + account.creditLine >= account.held && account.held >= 0,
+        'a balance less what is held is never below its floor',
+      );
       this.#accounts.set(account.id, account);
     }
     for (const key of effect.keys ?? []) this.#keys.set(key.id, key);

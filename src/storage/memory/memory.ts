@@ -1,0 +1,150 @@
+// The in-memory store, for tests: the same core, the same reads, nothing durable. It forgets
+// everything with the process and is never used to serve.
+
+import type { Account, Key } from '../../accounts/accounts.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { CatalogDocument } from '../../catalog/catalog.ts';
+import {
+  type AccountRow,
+  type Bundle,
+  type Changes,
+  type DailyTotal,
+  type Ending,
+  GroupCommit,
+  type HoldRow,
+  type KeyRow,
+  type LeaseRow,
+  type LedgerGate,
+  type LedgerStore,
+  type NewEntry,
+  type Rows,
+} from '../../ledger/ledger.ts';
+import { accountWrites, catalogWrites } from '../account-writes.ts';
+import type { AlongsideRow } from '../alongside.ts';
+import type { Stores } from '../stores.ts';
+import { memoryReads } from './read-store.ts';
+import { sumMemory } from './sum-ledger.ts';
+
+export { sumMemory };
+
+/** All tables. Rows are values and never altered. */
+export interface MemoryTables {
+  accountMeters: Map<number, AccountRow>;
+  keyMeters: Map<number, KeyRow>;
+  holds: Map<string, HoldRow>;
+  leases: Map<string, LeaseRow>;
+  entries: NewEntry[];
+  /** In the order they ended. */
+  endings: Map<string, Ending>;
+  totals: Map<string, DailyTotal>;
+  accounts: Map<number, Account>;
+  keys: Map<number, { key: Key; secretHash: string }>;
+  catalog: Map<string, CatalogDocument>;
+}
+
+export class MemoryLedgerStore implements LedgerStore {
+  readonly tables: MemoryTables = {
+    accountMeters: new Map(),
+    keyMeters: new Map(),
+    holds: new Map(),
+    leases: new Map(),
+    entries: [],
+    endings: new Map(),
+    totals: new Map(),
+    accounts: new Map(),
+    keys: new Map(),
+    catalog: new Map(),
+  };
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): void {
+    const changes = decide(this.#rows());
+    const { tables } = this;
+    copy(changes.accounts, tables.accountMeters);
+    copy(changes.keys, tables.keyMeters);
+    copy(changes.leases, tables.leases);
+    for (const [requestId, hold] of changes.holds) {
+      if (hold === null) tables.holds.delete(requestId);
+      else tables.holds.set(requestId, hold);
+    }
+    tables.entries.push(...changes.entries);
+    for (const ending of [...changes.endings, ...changes.corrections])
+      tables.endings.set(ending.record.requestId, ending);
+    for (const [name, total] of changes.totals) tables.totals.set(name, sum(tables.totals.get(name), total));
+    for (const row of changes.alongside) writeAlongside(tables, row as AlongsideRow);
+  }
+
+  #rows(): Rows {
+    const { tables } = this;
+    return {
+      nowMs: this.#clock.nowMs(),
+      account: (id) => tables.accountMeters.get(id),
+      key: (id) => tables.keyMeters.get(id),
+      hold: (requestId) => tables.holds.get(requestId),
+      ending: (requestId) => tables.endings.get(requestId),
+      hasCredit: (account, reference) => tables.entries.some((entry) => isCredit(entry, account, reference)),
+      lease: (node) => tables.leases.get(node),
+      leases: () => tables.leases.values(),
+      holds: () => tables.holds.values(),
+    };
+  }
+}
+
+/** A new, empty store with everything that modules declare. */
+export function memoryStores(
+  clock: Clock,
+  gateOver?: (gate: LedgerGate) => LedgerGate,
+): Stores & { tables: MemoryTables } {
+  const store = new MemoryLedgerStore(clock);
+  const commit = new GroupCommit(store);
+  const gate = gateOver === undefined ? commit : gateOver(commit);
+  const reads = memoryReads(store.tables);
+  return {
+    gate,
+    accounts: { ...reads, ...accountWrites(gate) },
+    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
+    ledger: reads,
+    usage: reads,
+    tables: store.tables,
+  };
+}
+
+function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
+  if (row.table === 'accounts') tables.accounts.set(row.account.id, row.account);
+  else if (row.table === 'keys') {
+    const secretHash = row.secretHash ?? tables.keys.get(row.key.id)?.secretHash;
+    if (secretHash !== undefined) tables.keys.set(row.key.id, { key: row.key, secretHash });
+  } else if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
+  else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
+}
+
+function copy<Id, Row>(from: ReadonlyMap<Id, Row>, to: Map<Id, Row>): void {
+  for (const [id, row] of from) to.set(id, row);
+}
+
+function isCredit(entry: NewEntry, account: number, reference: string): boolean {
+  return (
+    entry.account === account &&
+    entry.reference === reference &&
+    (entry.kind === 'payment' || entry.kind === 'promotion' || entry.kind === 'adjustment')
+  );
+}
+
+function sum(total: DailyTotal | undefined, more: DailyTotal): DailyTotal {
+  if (total === undefined) return more;
+  return {
+    ...total,
+    messages: total.messages + more.messages,
+    inputTokens: total.inputTokens + more.inputTokens,
+    outputTokens: total.outputTokens + more.outputTokens,
+    cacheReadTokens: total.cacheReadTokens + more.cacheReadTokens,
+    cacheWriteTokens: total.cacheWriteTokens + more.cacheWriteTokens,
+    cost: total.cost + more.cost,
+    writtenOff: total.writtenOff + more.writtenOff,
+    providerCost: total.providerCost + more.providerCost,
+  };
+}

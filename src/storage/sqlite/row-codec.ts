@@ -1,0 +1,144 @@
+// How the ledger's rows stand in SQLite's tables, both ways.
+
+import type {
+  AccountRow,
+  Ending,
+  HoldRow,
+  KeyRow,
+  LeaseRow,
+  StoredUsageRecord,
+  UsageRecord,
+} from '../../ledger/ledger.ts';
+
+export interface AccountMetersTable {
+  id: number;
+  enabled: number;
+  credit_line: number;
+  balance: number;
+  held: number;
+  allowance: number | null;
+  allowance_period: AccountRow['allowancePeriod'];
+  allowance_used: number;
+  allowance_held: number;
+  allowance_period_start_ms: number;
+  group_rates: string;
+}
+
+export interface KeyMetersTable {
+  id: number;
+  account_id: number;
+  status: KeyRow['status'];
+  expires_at_ms: number | null;
+  quota: number | null;
+  quota_period: KeyRow['quotaPeriod'];
+  quota_used: number;
+  quota_held: number;
+  quota_period_start_ms: number;
+  limits: string;
+  rates: string;
+  last_used_at_ms: number | null;
+}
+
+export interface UsageTable {
+  seq: number;
+  request_id: string;
+  at_ms: number;
+  account_id: number;
+  key_id: number;
+  ended_by: Ending['endedBy'];
+  group_name: string;
+  model: string;
+  outcome: UsageRecord['outcome'];
+  status: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_5m_tokens: number;
+  cache_write_1h_tokens: number;
+  web_searches: number;
+  cost: number;
+  written_off: number;
+  provider_cost: number | null;
+  details: string;
+}
+
+export function readAccountRow(row: AccountMetersTable): AccountRow {
+  return {
+    id: row.id,
+    enabled: row.enabled === 1,
+    creditLine: row.credit_line,
+    balance: row.balance,
+    held: row.held,
+    allowance: row.allowance,
+    allowancePeriod: row.allowance_period,
+    spending: { used: row.allowance_used, held: row.allowance_held, periodStartMs: row.allowance_period_start_ms },
+    groups: JSON.parse(row.group_rates),
+  };
+}
+
+export function readKeyRow(row: KeyMetersTable): KeyRow {
+  return {
+    id: row.id,
+    account: row.account_id,
+    status: row.status,
+    expiresAtMs: row.expires_at_ms,
+    quota: row.quota,
+    quotaPeriod: row.quota_period,
+    spending: { used: row.quota_used, held: row.quota_held, periodStartMs: row.quota_period_start_ms },
+    limits: JSON.parse(row.limits),
+    rates: JSON.parse(row.rates),
+    lastUsedAtMs: row.last_used_at_ms,
+  };
+}
+
+export function readHoldRow(row: { document: string }): HoldRow {
+  return JSON.parse(row.document);
+}
+
+export function readLeaseRow(row: { node: string; epoch: number; expires_at_ms: number }): LeaseRow {
+  return { node: row.node, epoch: row.epoch, expiresAtMs: row.expires_at_ms };
+}
+
+type Details = Pick<
+  UsageRecord,
+  'provider' | 'upstreamModel' | 'stream' | 'usageSource' | 'rates' | 'attempts' | 'latencyMs' | 'firstTokenMs'
+>;
+
+/** What of a usage record nobody sums up or searches by. */
+export function writeDetails(record: UsageRecord): string {
+  const details: Details = {
+    provider: record.provider,
+    upstreamModel: record.upstreamModel,
+    stream: record.stream,
+    usageSource: record.usageSource,
+    rates: record.rates,
+    attempts: record.attempts,
+    latencyMs: record.latencyMs,
+    firstTokenMs: record.firstTokenMs,
+  };
+  return JSON.stringify(details);
+}
+
+export function readUsageRecord(row: UsageTable): StoredUsageRecord {
+  return {
+    seq: row.seq,
+    requestId: row.request_id,
+    atMs: row.at_ms,
+    account: row.account_id,
+    key: row.key_id,
+    group: row.group_name,
+    model: row.model,
+    outcome: row.outcome,
+    status: row.status,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cacheReadTokens: row.cache_read_tokens,
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    webSearches: row.web_searches,
+    cost: row.cost,
+    writtenOff: row.written_off,
+    providerCost: row.provider_cost,
+    ...(JSON.parse(row.details) as Details),
+  };
+}

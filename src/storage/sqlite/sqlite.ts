@@ -1,0 +1,37 @@
+// The door of the SQLite store: one file in the data directory, one writer in a thread of its own,
+// reads beside it.
+
+import { join } from 'node:path';
+import type { LedgerGate } from '../../ledger/ledger.ts';
+import { accountWrites, catalogWrites } from '../account-writes.ts';
+import { guardReads } from '../guard-reads.ts';
+import type { Stores } from '../stores.ts';
+import { openForReading } from './open-database.ts';
+import { readStore } from './read-store.ts';
+
+export { SqliteLedgerStore } from './ledger-store.ts';
+export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
+export { DirectoryLocked, lockDirectory } from './lock-directory.ts';
+export { openForReading, openForWriting } from './open-database.ts';
+export { sumLedger } from './sum-ledger.ts';
+
+export function databasePath(dataDirectory: string): string {
+  return join(dataDirectory, 'turnpike.db');
+}
+
+/**
+ * The stores over a database that a ledger's thread has open. Writes go through `gate`, which is the
+ * thread, or what stands before it and must hear of every change.
+ */
+export function sqliteStores(path: string, gate: LedgerGate): Stores & { close(): void } {
+  const database = openForReading(path);
+  const reads = guardReads(readStore(database));
+  return {
+    gate,
+    accounts: { ...reads, ...accountWrites(gate) },
+    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
+    ledger: reads,
+    usage: reads,
+    close: () => database.close(),
+  };
+}

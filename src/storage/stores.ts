@@ -1,0 +1,13 @@
+// All that modules declare as their stores, as one value: what every kind of store gives.
+
+import type { AccountStore } from '../accounts/accounts.ts';
+import type { CatalogStore } from '../catalog/catalog.ts';
+import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+
+export interface Stores {
+  gate: LedgerGate;
+  accounts: AccountStore;
+  catalog: CatalogStore;
+  ledger: LedgerReader;
+  usage: UsageStore;
+}
