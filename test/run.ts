@@ -1,7 +1,7 @@
 // `npm test`: the checks, then every test, then one line with the counts. Arguments after `--` go to
 // `bun test` instead (npm test -- test/money.test.ts). Under CI what was skipped counts as failed.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory, runChecks, staticChecks } from './check.ts';
@@ -39,11 +39,13 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
       { cwd: rootDirectory, stdio: ['ignore', 'inherit', 'inherit'] },
     );
     const exitCode = await child.exited;
-    const counts = readReport(reportFile);
-    // A crash, a file that does not load or an error outside of any test is in no report, or in a part of one.
-    if (exitCode !== 0 && counts.failed === 0) {
+    const report = readReport(reportFile);
+    const counts = report ?? { passed: 0, failed: 0, skipped: [] };
+    // A file that does not load or an error outside of any test is in no report, and a crash leaves none at
+    // all; nor does a test that ends the process, and be it with 0.
+    if ((exitCode !== 0 && counts.failed === 0) || report === null) {
       const cause = child.signalCode === null ? `code ${exitCode}` : `signal ${child.signalCode}`;
-      console.log(`\nbun test ended with ${cause} without naming a test that failed`);
+      console.log(`\nbun test ended with ${cause} ${report === null ? 'before its end' : 'and names no failed test'}`);
       counts.failed = 1;
     }
     return counts;
@@ -52,15 +54,11 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
   }
 }
 
-/** Counts the tests of a JUnit report; a report that is not there, or is no report, has none. */
-function readReport(reportFile: string): Counts {
+/** Counts the tests of a JUnit report; null when there is none. */
+function readReport(reportFile: string): Counts | null {
+  if (!existsSync(reportFile)) return null;
+  const report = readFileSync(reportFile, 'utf8');
   const counts: Counts = { passed: 0, failed: 0, skipped: [] };
-  let report = '';
-  try {
-    report = readFileSync(reportFile, 'utf8');
-  } catch {
-    return counts; // The exit code then says that something failed.
-  }
   for (const match of report.matchAll(/<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
     const outcome = match[2] ?? '';
     if (/^\s*<(?:failure|error)\b/.test(outcome)) counts.failed++;
