@@ -1,6 +1,8 @@
 // Every bound of the service by name, and the one reader of the environment. Settings that an
 // operator changes while the service runs are the catalogue's (`settings:` of apply), not here.
 
+import { parseRange } from './base/address-range.ts';
+
 /** Bounds. Units come last in the names. */
 export const bounds = {
   // The socket and the body
@@ -11,12 +13,16 @@ export const bounds = {
   messagesMax: 100_000,
   modelNameCharactersMax: 256,
   streamIdleSecondsMax: 60,
+  keepAliveIdleSecondsMax: 75, // longer than the 60 s of common load balancers, so that we never close first
+  forwardedHopsMax: 32,
+  logBufferBytesMax: 4 * 1024 * 1024,
   adminBodyBytesMax: 8 * 1024 * 1024,
   // Load: a message is shed before its body is read
   bodiesInFlightBytesMax: 512 * 1024 * 1024,
   messagesInFlightMax: 20_000,
   // Authentication
   cachedKeysMax: 50_000,
+  keyLookupsMax: 1_024,
   failedAuthenticationsPerMinuteMax: 60,
   failureAddressesMax: 10_000,
   // The ledger
@@ -43,6 +49,13 @@ export const bounds = {
   pingIntervalMs: 15_000,
   // Listings
   pageItemsMax: 1_000,
+  // What the admin API takes
+  nameCharactersMax: 200,
+  noteCharactersMax: 1_000,
+  listMembersMax: 1_000,
+  rateLimitMax: 1_000_000_000,
+  applyNodesMax: 200_000,
+  adminAnswerWaitMs: 60_000,
   logLineCharactersMax: 8_192,
 } as const;
 
@@ -112,7 +125,7 @@ export function readConfig(
     faults,
   );
   for (const range of trustedProxies) {
-    if (!isCidr(range)) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
+    if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze({
@@ -148,13 +161,6 @@ function readListen(text: string, name: string, faults: string[]): { hostname: s
     return { hostname: '127.0.0.1', port: 8080 };
   }
   return { hostname: match[1] ?? (match[2] || '0.0.0.0'), port };
-}
-
-function isCidr(range: string): boolean {
-  const match = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(range);
-  if (match === null) return false;
-  const isV6 = (match[1] as string).includes(':');
-  return match[2] === undefined || Number(match[2]) <= (isV6 ? 128 : 32);
 }
 
 /** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */

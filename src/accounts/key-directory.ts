@@ -1,0 +1,105 @@
+// Callers by the keyed hash of their secret: a bounded cache in front of the store. It forgets
+// what changed at once; a balance, a quota or a limit is never in it.
+
+import { assert } from '../base/assert.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { AccountStore, Caller } from './account.ts';
+
+export class KeyDirectory {
+  readonly #store: Pick<AccountStore, 'findKeyBySecretHash'>;
+  readonly #hash: (secret: string) => string;
+  readonly #generationMax: number;
+  /** Found again since the last turn, and not yet. When the first is full it becomes the second: an LRU without reordering. */
+  #recent = new Map<string, Caller>();
+  #older = new Map<string, Caller>();
+  /** Look-ups under way, shared by all who ask for the same secret. */
+  readonly #lookups = new Map<string, Promise<Caller | null>>();
+  /** Changes with every `forget`, so that a look-up begun before it is not remembered. */
+  #version = 0;
+
+  /** `hash` is the installation's keyed hash; `cachedMax` at least 2. */
+  constructor(
+    store: Pick<AccountStore, 'findKeyBySecretHash'>,
+    hash: (secret: string) => string,
+    cachedMax: number = bounds.cachedKeysMax,
+  ) {
+    assert(cachedMax >= 2, 'a key directory remembers at least two callers');
+    this.#store = store;
+    this.#hash = hash;
+    this.#generationMax = Math.floor(cachedMax / 2);
+  }
+
+  /**
+   * Who the secret belongs to, or null when nobody; at once when it is remembered. Whether key and account
+   * are enabled is not looked at. Rejects with store_unavailable when the store cannot tell,
+   * never with null; throws overloaded when too many look-ups are under way.
+   */
+  find(secret: string): Caller | null | Promise<Caller | null> {
+    const hash = this.#hash(secret);
+    const recent = this.#recent.get(hash);
+    if (recent !== undefined) return recent;
+    const older = this.#older.get(hash);
+    if (older !== undefined) {
+      this.#older.delete(hash);
+      this.#remember(hash, older);
+      return older;
+    }
+    return this.#lookups.get(hash) ?? this.#startLookup(hash);
+  }
+
+  /** The key changed: the next `find` reads it anew. */
+  forget(keyId: number): void {
+    this.#forgetWhere((caller) => caller.key.id === keyId);
+  }
+
+  /** The account or any of its keys changed. */
+  forgetAccount(accountId: number): void {
+    this.#forgetWhere((caller) => caller.account.id === accountId);
+  }
+
+  /** How many callers are remembered. */
+  get size(): number {
+    return this.#recent.size + this.#older.size;
+  }
+
+  #startLookup(hash: string): Promise<Caller | null> {
+    if (this.#lookups.size >= bounds.keyLookupsMax)
+      throw new TurnpikeError('overloaded', 'Too many keys are being looked up. Try again in a moment.');
+    const lookup = this.#lookUp(hash).finally(() => {
+      if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
+    });
+    this.#lookups.set(hash, lookup);
+    return lookup;
+  }
+
+  async #lookUp(hash: string): Promise<Caller | null> {
+    const version = this.#version;
+    let caller: Caller | null;
+    try {
+      caller = await this.#store.findKeyBySecretHash(hash);
+    } catch (cause) {
+      throw new TurnpikeError('store_unavailable', 'The key cannot be checked at the moment. Try again shortly.', {
+        cause,
+      });
+    }
+    // Unknown secrets are not remembered: there is no bound on how many can be invented.
+    if (caller !== null && version === this.#version) this.#remember(hash, caller);
+    return caller;
+  }
+
+  #remember(hash: string, caller: Caller): void {
+    this.#recent.set(hash, caller);
+    if (this.#recent.size < this.#generationMax) return;
+    this.#older = this.#recent;
+    this.#recent = new Map();
+  }
+
+  #forgetWhere(isChanged: (caller: Caller) => boolean): void {
+    this.#version++;
+    this.#lookups.clear(); // Whoever asks from now on must not join a look-up that may have read the old row.
+    for (const callers of [this.#recent, this.#older]) {
+      for (const [hash, caller] of callers) if (isChanged(caller)) callers.delete(hash);
+    }
+  }
+}
