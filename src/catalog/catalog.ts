@@ -1,5 +1,12 @@
 // The door of the catalogue: what is sold, to whom, over which routes, at what price.
 
+export { buildCatalogue, DEFAULT_SETTINGS, DocumentBroken } from './build-catalogue.ts';
+export { CatalogueHolder } from './catalogue-holder.ts';
+export { checkFeatures, type PricedFeatures } from './check-features.ts';
+export { readDecimalRate } from './document.ts';
+export { type Fault, formatFault } from './fault.ts';
+export { firstDocuments } from './first-documents.ts';
+export { matchesAnyPattern, matchesPattern } from './match-pattern.ts';
 export type {
   Catalogue,
   Group,
@@ -11,4 +18,17 @@ export type {
   Route,
   Settings,
 } from './model.ts';
+export { type Change, credentialContext, type Plan, type PlanOptions, planApply } from './plan-apply.ts';
+export {
+  outputTokensThatFit,
+  priceMessage,
+  priceRoute,
+  priceWorstCase,
+  rateRecord,
+  type Speed,
+  type WorstCase,
+} from './price.ts';
+export { catalogueFor } from './price-list.ts';
+export { findPrivateAddress, findPrivateProviders, isPrivateAddress } from './private-address.ts';
+export { type CallerScope, listOffers, type Offer, orderRoutes, resolveModel } from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

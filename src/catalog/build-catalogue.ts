@@ -1,0 +1,177 @@
+// From stored documents to the snapshot that a node works with: decimals become whole numbers,
+// defaults are filled in, credentials are opened. The result never changes; it is swapped whole.
+
+import { assert, BrokenInvariant } from '../base/assert.ts';
+import { bounds } from '../config.ts';
+import { Secret } from '../secrets/secrets.ts';
+import {
+  type GroupInput,
+  type ModelInput,
+  type PriceInput,
+  type RatesInput,
+  readDecimalRate,
+  readMultiplier,
+  type SettingsInput,
+  storedGroup,
+  storedModel,
+  storedProvider,
+  storedSettings,
+} from './document.ts';
+import { type Fault, formatFault, readPart } from './fault.ts';
+import type { Catalogue, Group, Model, ModelPrice, ProviderSettings, Rates, Route, Settings } from './model.ts';
+import { credentialContext } from './plan-apply.ts';
+import type { CatalogDocument, DocumentKind } from './store.ts';
+
+/** A stored document that this version cannot read. Its message names the document and every fault. */
+export class DocumentBroken extends Error {
+  override name = 'DocumentBroken';
+}
+
+export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
+  vendorPrefixes: Object.freeze(['vendor', 'anthropic']),
+  outputTrancheTokens: 2_048,
+  drainSeconds: 600,
+  bodyBytesMax: bounds.bodyBytesMax,
+  requireBrowserHeader: false,
+  upstreamSilenceSeconds: 300,
+  upstreamAnswerSeconds: 600,
+  finishWithoutCallerSeconds: 600,
+  settleWaitSeconds: 30,
+});
+
+/**
+ * Builds the snapshot. `open` unseals a credential. Throws DocumentBroken for a document of another
+ * version, and for a credential that does not open.
+ */
+export function buildCatalogue(
+  documents: readonly CatalogDocument[],
+  open: (sealed: string, context: string) => string,
+): Catalogue {
+  const ofKind = (kind: DocumentKind) => documents.filter((entry) => entry.kind === kind);
+  const models = ofKind('model').map(modelFrom);
+  const settings = ofKind('settings')[0];
+  return Object.freeze({
+    providers: frozenMap(ofKind('provider').map((entry) => named(providerFrom(entry, open)))),
+    models: frozenMap(models.map(named)),
+    aliases: frozenMap(models.flatMap((model) => model.aliases.map((alias): [string, string] => [alias, model.name]))),
+    groups: frozenMap(ofKind('group').map((entry) => named(groupFrom(entry)))),
+    settings: settings === undefined ? DEFAULT_SETTINGS : settingsFrom(readDocument(storedSettings, settings)),
+  });
+}
+
+function providerFrom(entry: CatalogDocument, open: (sealed: string, context: string) => string): ProviderSettings {
+  const { kind, base_url, api_key_sealed } = readDocument(storedProvider, entry);
+  const { name } = entry;
+  if (api_key_sealed === null) return Object.freeze({ name, kind, baseUrl: base_url, credential: null });
+  try {
+    const credential = new Secret(open(api_key_sealed, credentialContext(name)));
+    return Object.freeze({ name, kind, baseUrl: base_url, credential });
+  } catch (cause) {
+    throw new DocumentBroken(`the credential of provider "${name}" cannot be opened`, { cause });
+  }
+}
+
+function modelFrom(entry: CatalogDocument): Model {
+  const stored = readDocument(storedModel, entry);
+  return Object.freeze({
+    name: entry.name,
+    aliases: Object.freeze(stored.aliases),
+    displayName: stored.display_name ?? entry.name,
+    price: priceFrom(stored.price),
+    maxOutputTokens: stored.max_output_tokens,
+    maxInputTokens: stored.max_input_tokens,
+    defaultMaxTokens: stored.default_max_tokens,
+    routes: Object.freeze(stored.routes.map((route) => routeFrom(entry.name, route))),
+    createdAt: stored.created_at,
+  });
+}
+
+function routeFrom(modelName: string, route: ModelInput['routes'][number]): Route {
+  return Object.freeze({
+    provider: route.provider,
+    upstreamModel: route.model ?? modelName,
+    priority: route.priority,
+    weight: route.weight,
+    cost: route.cost === null ? null : priceFrom(route.cost),
+  });
+}
+
+function priceFrom(price: PriceInput): ModelPrice {
+  const long = price.long_context;
+  const search = price.web_search_per_thousand;
+  return Object.freeze({
+    standard: ratesFrom(price),
+    longContext: long === null ? null : Object.freeze({ aboveTokens: long.above, rates: ratesFrom(long) }),
+    fast: price.fast === null ? null : ratesFrom(price.fast),
+    webSearchPerThousand: search === null ? null : rateFrom(search),
+  });
+}
+
+/** What a tier does not say of the cache costs as much as its input. */
+function ratesFrom(rates: RatesInput): Rates {
+  return Object.freeze({
+    input: rateFrom(rates.input),
+    output: rateFrom(rates.output),
+    cacheRead: rateFrom(rates.cache_read ?? rates.input),
+    cacheWrite5m: rateFrom(rates.cache_write_5m ?? rates.input),
+    cacheWrite1h: rateFrom(rates.cache_write_1h ?? rates.input),
+  });
+}
+
+function groupFrom(entry: CatalogDocument): Group {
+  const group: GroupInput = readDocument(storedGroup, entry);
+  const multiplierMillionths = readMultiplier(group.multiplier);
+  assert(multiplierMillionths !== null, 'the schema let a wrong multiplier pass');
+  return Object.freeze({
+    name: entry.name,
+    models: Object.freeze(group.models),
+    multiplierMillionths,
+    limits: Object.freeze({
+      requestsPerMinute: group.rpm,
+      inputTokensPerMinute: group.input_tpm,
+      outputTokensPerMinute: group.output_tpm,
+      concurrency: group.concurrency,
+    }),
+  });
+}
+
+function settingsFrom(stored: SettingsInput): Settings {
+  const defaults = DEFAULT_SETTINGS;
+  return Object.freeze({
+    vendorPrefixes: Object.freeze(stored.vendor_prefixes ?? defaults.vendorPrefixes),
+    outputTrancheTokens: stored.output_tranche_tokens ?? defaults.outputTrancheTokens,
+    drainSeconds: stored.drain_seconds ?? defaults.drainSeconds,
+    bodyBytesMax: stored.body_bytes_max ?? defaults.bodyBytesMax,
+    requireBrowserHeader: stored.require_browser_header ?? defaults.requireBrowserHeader,
+    upstreamSilenceSeconds: stored.upstream_silence_seconds ?? defaults.upstreamSilenceSeconds,
+    upstreamAnswerSeconds: stored.upstream_answer_seconds ?? defaults.upstreamAnswerSeconds,
+    finishWithoutCallerSeconds: stored.finish_without_caller_seconds ?? defaults.finishWithoutCallerSeconds,
+    settleWaitSeconds: stored.settle_wait_seconds ?? defaults.settleWaitSeconds,
+  });
+}
+
+function rateFrom(text: string): bigint {
+  const units = readDecimalRate(text);
+  assert(units !== null, 'the schema let a wrong rate pass');
+  return units;
+}
+
+function readDocument<Schema extends Parameters<typeof readPart>[0]>(schema: Schema, entry: CatalogDocument) {
+  const faults: Fault[] = [];
+  const value = readPart(schema, entry.document, [], faults);
+  if (value !== null) return value;
+  const words = faults.map(formatFault).join('; ');
+  throw new DocumentBroken(`the stored ${entry.kind} "${entry.name}" cannot be read by this version: ${words}`);
+}
+
+function named<Value extends { name: string }>(value: Value): [string, Value] {
+  return [value.name, value];
+}
+
+/** Freezing a map does not freeze its entries, so its writers are taken away. */
+function frozenMap<Value>(entries: Iterable<[string, Value]>): ReadonlyMap<string, Value> {
+  const refuse = () => {
+    throw new BrokenInvariant('a catalogue is never changed, only swapped');
+  };
+  return Object.freeze(Object.assign(new Map(entries), { set: refuse, delete: refuse, clear: refuse }));
+}

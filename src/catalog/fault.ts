@@ -1,0 +1,60 @@
+// Faults of a file or document that someone wrote: where, and in plain words what. All of them are
+// gathered, none is thrown, and none repeats the value that was wrong: it may be a credential.
+
+import type { z } from 'zod';
+
+export interface Fault {
+  /** Names and positions from the top of the file, such as ["models", "llama", "routes", 0, "provider"]. */
+  path: (string | number)[];
+  message: string;
+}
+
+/** The value as the schema gives it, or null after adding every fault, each below `path`. */
+export function readPart<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  path: readonly (string | number)[],
+  faults: Fault[],
+): z.output<Schema> | null {
+  const result = schema.safeParse(value, { error: describeIssue });
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    const at = [...path, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) faults.push({ path: [...at, key], message: 'there is no such member' });
+    } else faults.push({ path: at, message: issue.message });
+  }
+  return null;
+}
+
+/** The fault as one line: its path with dots, then its words. */
+export function formatFault(fault: Fault): string {
+  return fault.path.length === 0 ? fault.message : `${fault.path.join('.')}: ${fault.message}`;
+}
+
+function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.input === undefined) return 'is missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'number' ? `must be at least ${issue.minimum}` : 'must not be empty';
+    case 'too_big':
+      return issue.origin === 'number'
+        ? `must be at most ${issue.maximum}`
+        : `must not have more than ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'entries'}`;
+    default:
+      return undefined;
+  }
+}
+
+const TYPE_WORDS: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object with members',
+};

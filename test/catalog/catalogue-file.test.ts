@@ -1,0 +1,317 @@
+// The file that apply takes: what it may say, every fault it can have, and what is made of it.
+
+import { describe, expect, test } from 'bun:test';
+import { parse } from 'yaml';
+import { formatFault, planApply, readDecimalRate } from '../../src/catalog/catalog.ts';
+import { catalogueOf, planOptions } from './support.ts';
+
+const EXAMPLE = `
+vendor_prefixes: [vendor, anthropic]          # header names accepted: <prefix>-version, <prefix>-beta, …
+providers:
+  anthropic: { kind: anthropic, base_url: https://api.anthropic.com, api_key: "\${ANTHROPIC_API_KEY}" }
+  local:     { kind: openai, base_url: http://127.0.0.1:11434/v1, private_network: true }
+  sandbox:   { kind: sandbox }
+models:
+  claude-sonnet-4-5:
+    aliases: [claude-sonnet-4-5-20250929]
+    price: { input: "3", output: "15", cache_read: "0.3", cache_write_5m: "3.75", cache_write_1h: "6",      # USD per million tokens
+             long_context: { above: 200000, input: "6", output: "22.5", cache_read: "0.6", cache_write_5m: "7.5", cache_write_1h: "12" } }
+    max_output_tokens: 64000
+    routes:
+      - { provider: anthropic, model: claude-sonnet-4-5-20250929, priority: 0, weight: 1, cost: { input: "3", output: "15" } }
+  llama:
+    price: { input: "0.1", output: "0.2" }
+    routes: [{ provider: local, model: "llama3.2" }]
+groups:
+  default: { models: ["*"], multiplier: "1" }
+  vip:     { models: ["claude-*"], multiplier: "0.8", rpm: 600, input_tpm: 2000000, output_tpm: 400000, concurrency: 50 }
+settings:
+  output_tranche_tokens: 2048
+  drain_seconds: 600
+`;
+
+const price = { input: '1', output: '2' };
+const routes = [{ provider: 'sandbox' }];
+const providers = { sandbox: { kind: 'sandbox' } };
+
+/** The faults of a file as lines, sorted. */
+function faultsOf(file: unknown): string[] {
+  return planApply([], file, planOptions()).faults.map(formatFault).sort();
+}
+const ofModel = (model: object) => faultsOf({ providers, models: { m: { price, routes, ...model } } });
+const ofProvider = (provider: object) => faultsOf({ providers: { p: provider } });
+const ofGroup = (group: object) => faultsOf({ groups: { g: group } });
+
+describe('the documented example', () => {
+  const catalogue = catalogueOf(parse(EXAMPLE.replace(/\$\{ANTHROPIC_API_KEY\}/, 'sk-ant-1')));
+
+  test('becomes models with exact rates, aliases and routes', () => {
+    const sonnet = catalogue.models.get('claude-sonnet-4-5');
+    expect(sonnet).toMatchObject({
+      displayName: 'claude-sonnet-4-5',
+      maxOutputTokens: 64_000,
+      maxInputTokens: null,
+      defaultMaxTokens: 4_096,
+      createdAt: '2026-11-20T00:00:00.000Z',
+    });
+    expect(sonnet?.price.standard.cacheWrite5m).toBe(3_750_000_000_000n);
+    expect(sonnet?.price.longContext).toMatchObject({ aboveTokens: 200_000, rates: { output: 22_500_000_000_000n } });
+    expect(sonnet?.routes[0]).toMatchObject({
+      provider: 'anthropic',
+      upstreamModel: 'claude-sonnet-4-5-20250929',
+      priority: 0,
+      weight: 1,
+    });
+    expect(sonnet?.routes[0]?.cost?.standard.cacheRead).toBe(3_000_000_000_000n);
+    expect(catalogue.aliases.get('claude-sonnet-4-5-20250929')).toBe('claude-sonnet-4-5');
+    expect(catalogue.models.get('llama')?.price.standard.cacheWrite1h).toBe(100_000_000_000n);
+  });
+
+  test('becomes groups, providers and settings', () => {
+    expect(catalogue.groups.get('vip')).toEqual({
+      name: 'vip',
+      models: ['claude-*'],
+      multiplierMillionths: 800_000n,
+      limits: {
+        requestsPerMinute: 600,
+        inputTokensPerMinute: 2_000_000,
+        outputTokensPerMinute: 400_000,
+        concurrency: 50,
+      },
+    });
+    expect(catalogue.groups.get('default')?.limits.concurrency).toBeNull();
+    expect(catalogue.providers.get('anthropic')?.credential?.reveal()).toBe('sk-ant-1');
+    expect(catalogue.providers.get('local')).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1', credential: null });
+    expect(catalogue.providers.get('sandbox')?.baseUrl).toBe('');
+    expect(catalogue.settings).toEqual({
+      vendorPrefixes: ['vendor', 'anthropic'],
+      outputTrancheTokens: 2_048,
+      drainSeconds: 600,
+      bodyBytesMax: 33_554_432,
+      requireBrowserHeader: false,
+      upstreamSilenceSeconds: 300,
+      upstreamAnswerSeconds: 600,
+      finishWithoutCallerSeconds: 600,
+      settleWaitSeconds: 30,
+    });
+  });
+
+  test('is refused as it stands: nobody expanded its variable', () => {
+    expect(faultsOf(parse(EXAMPLE))).toEqual([
+      'providers.anthropic.api_key: has a variable that was not expanded: the process that reads the file does that',
+    ]);
+  });
+});
+
+test('a credential cannot be seen in the snapshot', () => {
+  const catalogue = catalogueOf({ providers: { a: { kind: 'anthropic', api_key: 'sk-ant-1' } } });
+  expect(catalogue.providers.get('a')?.baseUrl).toBe('https://api.anthropic.com');
+  expect(Bun.inspect([...catalogue.providers.values()])).not.toContain('sk-ant-1');
+});
+
+test('an empty file and empty sections say nothing, without a fault', () => {
+  for (const file of [null, {}, { models: null, groups: null, settings: null, providers: null, vendor_prefixes: null }])
+    expect(planApply([], file, planOptions())).toEqual({ faults: [], changes: [], put: [], remove: [] });
+});
+
+describe('faults of a file', () => {
+  test('members that nobody knows are faults at every level', () => {
+    expect(faultsOf({ modles: {} })).toEqual([
+      'modles: there is no such member (known: vendor_prefixes, providers, models, groups, settings)',
+    ]);
+    expect(ofModel({ x: 1, routes: [{ provider: 'sandbox', y: 1 }], price: { ...price, z: 1 } })).toEqual([
+      'models.m.price.z: there is no such member',
+      'models.m.routes.0.y: there is no such member',
+      'models.m.x: there is no such member',
+    ]);
+    expect(faultsOf({ settings: { drain_ms: 1 } })).toEqual(['settings.drain_ms: there is no such member']);
+    expect(ofModel({ created_at: 'x' })).toEqual(['models.m.created_at: there is no such member']);
+    expect(ofProvider({ kind: 'anthropic', api_key_sealed: 'x' })).toEqual([
+      'providers.p.api_key_sealed: there is no such member',
+    ]);
+  });
+
+  test('a file that is no object, and sections that are none', () => {
+    expect(faultsOf([])).toEqual(['must be an object with members']);
+    expect(faultsOf('text')).toEqual(['must be an object with members']);
+    expect(faultsOf({ models: [], groups: 3 })).toEqual([
+      'groups: must be an object with members',
+      'models: must be an object with members',
+    ]);
+  });
+
+  test('a model without a price or a route', () => {
+    expect(faultsOf({ providers, models: { m: { routes } } })).toEqual([
+      'models.m.price: is missing: what has no price is not sold; give at least { input: "…", output: "…" } in USD per million tokens',
+    ]);
+    expect(ofModel({ price: { input: '1' } })).toEqual(['models.m.price.output: is missing']);
+    expect(ofModel({ routes: [] })).toEqual(['models.m.routes: must not be empty: a model needs a route']);
+    expect(faultsOf({ models: { m: { price } } })).toEqual(['models.m.routes: is missing: a model needs a route']);
+    expect(ofModel({ price: { ...price, fast: { input: '1' } } })).toEqual(['models.m.price.fast.output: is missing']);
+    expect(ofModel({ price: { ...price, long_context: { input: '1', output: '1' } } })).toEqual([
+      'models.m.price.long_context.above: is missing',
+    ]);
+  });
+
+  test('decimals that would lose exactness, or are none', () => {
+    const ofRate = (input: unknown) => ofModel({ price: { input, output: '1' } });
+    expect(ofRate(0.1)).toEqual([
+      'models.m.price.input: must be written in quotes: a number that is not whole loses exactness',
+    ]);
+    expect(ofRate(3)).toEqual([]);
+    const words =
+      'models.m.price.input: must be a decimal in USD such as "3.75", from 0 to 10000, with at most 12 fraction digits';
+    for (const wrong of ['', '3,75', '-1', '1e3', '0.0000000000001', '10000.1', -1, 1e21, true, null, {}])
+      expect(ofRate(wrong)).toEqual([words]);
+    expect(ofGroup({ models: ['*'], multiplier: 0.8 })[0]).toStartWith(
+      'groups.g.multiplier: must be written in quotes',
+    );
+    expect(ofGroup({ models: ['*'], multiplier: '0.1234567' })[0]).toStartWith(
+      'groups.g.multiplier: must be a decimal',
+    );
+  });
+
+  test('providers: kinds, addresses and credentials', () => {
+    expect(ofProvider({ kind: 'nonesuch' })).toEqual(['providers.p.kind: must be one of anthropic, openai, sandbox']);
+    expect(ofProvider({})).toEqual(['providers.p.kind: is missing']);
+    expect(ofProvider({ kind: 'openai' })).toEqual([
+      'providers.p.base_url: is missing: the kind openai has no address of its own',
+    ]);
+    const wrongUrls = [
+      'ftp://example.com',
+      'example.com',
+      'https://user:word@example.com',
+      'https://example.com/?a=b',
+      'https://example.com/#x',
+      'file:///etc/passwd',
+    ];
+    for (const base_url of wrongUrls)
+      expect(ofProvider({ kind: 'openai', base_url })).toEqual([
+        'providers.p.base_url: must be an http or https address without user, query and fragment',
+      ]);
+    expect(ofProvider({ kind: 'sandbox', base_url: 'https://example.com' })).toEqual([
+      'providers.p.base_url: is for providers outside of the service only',
+    ]);
+    expect(ofProvider({ kind: 'anthropic', api_key: '' })).toEqual([
+      'providers.p.api_key: must not be empty: leave it out where there is none',
+    ]);
+    expect(ofProvider({ kind: 'anthropic', api_key: 'two words\n' })).toEqual([
+      'providers.p.api_key: must be printable characters, no spaces',
+    ]);
+  });
+
+  test('a provider in a private network that does not say so', () => {
+    for (const base_url of [
+      'http://127.0.0.1:1/v1',
+      'http://localhost:1',
+      'http://[::1]/',
+      'http://2130706433',
+      'http://169.254.169.254',
+    ])
+      expect(ofProvider({ kind: 'openai', base_url })[0]).toEndWith(
+        'a private network: say "private_network: true" if that is meant',
+      );
+    expect(ofProvider({ kind: 'openai', base_url: 'http://127.0.0.1:1/v1', private_network: true })).toEqual([]);
+  });
+
+  test('a route to a provider that nobody configured', () => {
+    expect(ofModel({ routes: [{ provider: 'sandbox' }, { provider: 'nowhere' }] })).toEqual([
+      'models.m.routes.1.provider: there is no provider "nowhere"',
+    ]);
+  });
+
+  test('names and aliases that lead to two models', () => {
+    const m = { price, routes };
+    expect(
+      faultsOf({ providers, models: { a: { ...m, aliases: ['x', 'x'] }, b: { ...m, aliases: ['x', 'a', 'b'] } } }),
+    ).toEqual([
+      'models.a.aliases.1: "x" is an alias of the model "a" already',
+      'models.b.aliases.0: "x" is an alias of the model "a" already',
+      'models.b.aliases.1: "a" is the name of a model',
+      'models.b.aliases.2: "b" is the name of a model',
+    ]);
+  });
+
+  test('groups without patterns, and limits that are none', () => {
+    expect(ofGroup({ models: [] })).toEqual([
+      'groups.g.models: must not be empty: a group needs a pattern such as "*"',
+    ]);
+    expect(ofGroup({})).toEqual(['groups.g.models: is missing']);
+    expect(ofGroup({ models: [''] })).toEqual(['groups.g.models.0: must not be empty']);
+    expect(ofGroup({ models: ['*'], rpm: 0, concurrency: 1.5, input_tpm: '5' })).toEqual([
+      'groups.g.concurrency: must be a whole number',
+      'groups.g.input_tpm: must be a number',
+      'groups.g.rpm: must be at least 1',
+    ]);
+  });
+
+  test('names that are no names', () => {
+    expect(faultsOf({ providers, models: { 'a*': { price, routes } } })).toEqual([
+      'models.a*: must be a name without spaces and without "*"',
+    ]);
+    expect(faultsOf({ groups: { 'a b': { models: ['*'] } } })[0]).toStartWith(
+      'groups.a b: must be a name of at most 64',
+    );
+    expect(faultsOf(JSON.parse('{"groups":{"__proto__":{"models":["*"]}}}'))[0]).toStartWith(
+      'groups.__proto__: must be a name',
+    );
+  });
+
+  test('vendor prefixes that make no header', () => {
+    const words = 'must be at most 32 of a-z, 0-9 and "-", a letter first';
+    expect(faultsOf({ vendor_prefixes: ['Vendor', '1x', 'ok', 'a b', ''] })).toEqual(
+      [0, 1, 3, 4].map((at) => `vendor_prefixes.${at}: ${words}`),
+    );
+    expect(faultsOf({ vendor_prefixes: [] })).toEqual(['vendor_prefixes: must not be empty']);
+    expect(faultsOf({ vendor_prefixes: ['a', 'a'] })).toEqual(['vendor_prefixes: must not name a prefix twice']);
+  });
+
+  test('settings out of their bounds', () => {
+    expect(
+      faultsOf({
+        settings: {
+          body_bytes_max: 33_554_433,
+          drain_seconds: -1,
+          settle_wait_seconds: '30',
+          require_browser_header: 'no',
+        },
+      }),
+    ).toEqual([
+      'settings.body_bytes_max: must be at most 33554432',
+      'settings.drain_seconds: must be at least 0',
+      'settings.require_browser_header: must be true or false',
+      'settings.settle_wait_seconds: must be a number',
+    ]);
+  });
+
+  test('all of them are found in one go, and then nothing is planned', () => {
+    const plan = planApply(
+      [],
+      {
+        providers,
+        models: { a: { routes: [] }, b: { price, routes: [{ provider: 'x' }] } },
+        groups: { g: { models: [] } },
+      },
+      planOptions(),
+    );
+    expect(plan.faults).toHaveLength(4);
+    expect(plan).toMatchObject({ changes: [], put: [], remove: [] });
+  });
+
+  test('a fault never repeats a credential', () => {
+    const faults = ofProvider({
+      kind: 'nonesuch',
+      api_key: 'sk-secret word',
+      base_url: 'https://sk-secret@example.com',
+    });
+    expect(faults.length).toBeGreaterThan(0);
+    expect(faults.join()).not.toContain('sk-secret');
+  });
+});
+
+test('readDecimalRate reads exactly or not at all', () => {
+  expect(readDecimalRate('3.75')).toBe(3_750_000_000_000n);
+  expect(readDecimalRate(3)).toBe(3_000_000_000_000n);
+  expect(readDecimalRate('0.000000000001')).toBe(1n);
+  for (const wrong of [0.1, '0.0000000000001', '-1', 'x', null, undefined]) expect(readDecimalRate(wrong)).toBeNull();
+});

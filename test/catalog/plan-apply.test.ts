@@ -1,0 +1,235 @@
+// Applying a file: what changes, what stays, and where a credential may go.
+
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type CatalogDocument, formatFault, planApply } from '../../src/catalog/catalog.ts';
+import { apply, NOW_MS, planOptions, seal } from './support.ts';
+
+const price = { input: '1', output: '2' };
+const routes = [{ provider: 'main' }];
+const file = {
+  vendor_prefixes: ['vendor'],
+  providers: { main: { kind: 'openai', base_url: 'https://models.example/v1/', api_key: 'sk-one' } },
+  models: { m: { price, routes } },
+  groups: { g: { models: ['*'] } },
+  settings: { drain_seconds: 60 },
+};
+const plan = (current: CatalogDocument[], next: unknown, changes = {}) =>
+  planApply(current, next, planOptions(changes));
+const faults = (current: CatalogDocument[], next: unknown, changes = {}) =>
+  plan(current, next, changes).faults.map(formatFault);
+const find = (documents: CatalogDocument[], kind: string, name: string) =>
+  documents.find((entry) => entry.kind === kind && entry.name === name);
+const providerAt = (base_url: string, more = {}) => ({ providers: { main: { kind: 'openai', base_url, ...more } } });
+
+describe('changes', () => {
+  test('a first file creates everything, marked as made by a file', () => {
+    const first = plan([], file);
+    expect(first.changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`)).toEqual([
+      'create provider main',
+      'create model m',
+      'create group g',
+      'create settings settings',
+    ]);
+    expect(first.put.every((entry) => entry.origin === 'file')).toBe(true);
+    expect(find(first.put, 'model', 'm')?.document['created_at']).toBe(new Date(NOW_MS).toISOString());
+    expect(find(first.put, 'provider', 'main')?.document['base_url']).toBe('https://models.example/v1');
+  });
+
+  test('the same file again changes nothing, also when its decimals are spelled otherwise', () => {
+    const documents = apply([], file);
+    const again = {
+      ...file,
+      models: { m: { price: { input: 1, output: '2.00' }, routes: [{ provider: 'main', weight: 1 }] } },
+    };
+    for (const next of [file, again])
+      expect(plan(documents, next, { nowMs: NOW_MS + 1 })).toEqual({ faults: [], changes: [], put: [], remove: [] });
+  });
+
+  test('an update names the members that differ and keeps the time of making', () => {
+    const documents = apply([], file);
+    const next = plan(
+      documents,
+      { models: { m: { price: { input: '1.5', output: '2' }, routes, max_output_tokens: 5 } } },
+      { nowMs: NOW_MS + 1 },
+    );
+    expect(next.changes).toEqual([
+      { action: 'update', kind: 'model', name: 'm', fields: ['price', 'max_output_tokens'] },
+    ]);
+    expect(next.put[0]?.document['created_at']).toBe(new Date(NOW_MS).toISOString());
+  });
+
+  test('settings that the file leaves out stay as they are', () => {
+    const documents = apply(apply([], file), { settings: { settle_wait_seconds: 5 } });
+    expect(find(documents, 'settings', 'settings')?.document).toEqual({
+      vendor_prefixes: ['vendor'],
+      drain_seconds: 60,
+      settle_wait_seconds: 5,
+    });
+    expect(plan(documents, file, { prune: true }).changes).toEqual([
+      { action: 'update', kind: 'settings', name: 'settings', fields: ['settle_wait_seconds'] },
+    ]);
+  });
+
+  test('whoever changes an object, it stays marked by who made it', () => {
+    const byApi = apply([], { groups: { g: { models: ['*'] } } }, { origin: 'api' });
+    const changed = apply(byApi, { groups: { g: { models: ['a*'] } } });
+    expect(changed[0]?.origin).toBe('api');
+  });
+
+  test('for any file, applying it twice is applying it once', () => {
+    const names = fc.constantFrom('a', 'b', 'c', 'd');
+    const rate = fc.oneof(
+      fc.nat(99),
+      fc.tuple(fc.nat(99), fc.nat(999)).map(([whole, rest]) => `${whole}.${rest}`),
+    );
+    const files = fc.record({
+      providers: fc.dictionary(
+        fc.constantFrom('x', 'y'),
+        fc.record(
+          { kind: fc.constant('anthropic'), api_key: fc.constantFrom('sk-1', 'sk-2') },
+          { requiredKeys: ['kind'] },
+        ),
+      ),
+      models: fc.dictionary(
+        names,
+        fc.record(
+          {
+            price: fc.record({ input: rate, output: rate, cache_read: rate }, { requiredKeys: ['input', 'output'] }),
+            routes: fc.constant([{ provider: 'standing' }]),
+            display_name: fc.constantFrom('A', 'B'),
+          },
+          { requiredKeys: ['price', 'routes'] },
+        ),
+      ),
+      groups: fc.dictionary(
+        names,
+        fc.record({ models: fc.constant(['*']), rpm: fc.integer({ min: 1, max: 9 }) }, { requiredKeys: ['models'] }),
+      ),
+      settings: fc.record({ drain_seconds: fc.nat(9), require_browser_header: fc.boolean() }, { requiredKeys: [] }),
+    });
+    const standing = apply([], { providers: { standing: { kind: 'sandbox' } } }, { origin: 'start' });
+    fc.assert(
+      fc.property(files, files, fc.boolean(), (before, next, prune) => {
+        const documents = apply(apply(standing, before), next, { prune });
+        expect(plan(documents, next, { prune, nowMs: NOW_MS + 1 })).toEqual({
+          faults: [],
+          changes: [],
+          put: [],
+          remove: [],
+        });
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('prune', () => {
+  test('removes what a file made and this one does not have, and nothing else', () => {
+    const start = apply([], { groups: { default: { models: ['*'] } } }, { origin: 'start' });
+    const api = apply(start, { providers: { mine: { kind: 'sandbox' } } }, { origin: 'api' });
+    const documents = apply(api, file);
+    expect(plan(documents, {}).changes).toEqual([]);
+    expect(plan(documents, {}, { prune: true }).remove).toEqual([
+      { kind: 'provider', name: 'main' },
+      { kind: 'model', name: 'm' },
+      { kind: 'group', name: 'g' },
+      { kind: 'settings', name: 'settings' },
+    ]);
+  });
+
+  test('never leaves a model with a route to nowhere', () => {
+    const documents = apply(apply([], { providers: file.providers }), { models: file.models }, { origin: 'api' });
+    expect(faults(documents, {}, { prune: true })).toEqual([
+      'providers: the provider "main" is not in the file any more, but the model "m" has a route to it',
+    ]);
+  });
+
+  test('a route of the file to a provider that it prunes is a fault', () => {
+    const documents = apply([], file);
+    expect(faults(documents, { models: file.models }, { prune: true })).toEqual([
+      'models.m.routes.0.provider: there is no provider "main"',
+    ]);
+    expect(faults(documents, { models: file.models })).toEqual([]);
+  });
+});
+
+describe('names that stand already', () => {
+  test('an alias of a standing model cannot be taken, as a name or as an alias', () => {
+    const documents = apply(apply([], { providers: file.providers }), {
+      models: { old: { price, routes, aliases: ['x', 'y'] } },
+    });
+    expect(
+      faults(documents, { models: { x: { price, routes }, n: { price, routes, aliases: ['y', 'old'] } } }),
+    ).toEqual([
+      'models.x: is an alias of the model "old" already',
+      'models.n.aliases.0: "y" is an alias of the model "old" already',
+      'models.n.aliases.1: "old" is the name of a model',
+    ]);
+    expect(faults(documents, { models: { x: { price, routes }, old: { price, routes } } })).toEqual([]);
+  });
+});
+
+describe('credentials', () => {
+  test('are stored sealed for their provider, and shown in no change', () => {
+    const first = plan([], file);
+    expect(find(first.put, 'provider', 'main')?.document['api_key_sealed']).toBe(seal('sk-one', 'provider:main'));
+    expect(JSON.stringify(first)).not.toContain('sk-one');
+    const rotated = plan(apply([], file), providerAt('https://models.example/v1', { api_key: 'sk-two' }));
+    expect(rotated.changes).toEqual([{ action: 'update', kind: 'provider', name: 'main', fields: ['api_key'] }]);
+    expect(JSON.stringify(rotated)).not.toContain('sk-two');
+  });
+
+  test('are compared opened, so that a seal that differs each time is no change', () => {
+    let seals = 0;
+    const salted = {
+      seal: (text: string) => `${text}#${seals++}`,
+      unseal: (sealed: string) => sealed.replace(/#.*/, ''),
+    };
+    const documents = apply([], file, salted);
+    expect(plan(documents, file, salted).changes).toEqual([]);
+    expect(
+      plan(documents, providerAt('https://models.example/v1', { api_key: 'sk-two' }), salted).changes,
+    ).toHaveLength(1);
+  });
+
+  test('stay when the file leaves them out, also at another path of the same host', () => {
+    const documents = apply(apply([], file), providerAt('https://models.example/v2'));
+    expect(find(documents, 'provider', 'main')?.document).toMatchObject({
+      base_url: 'https://models.example/v2',
+      api_key_sealed: seal('sk-one', 'provider:main'),
+    });
+  });
+
+  test('never go to another host, port or protocol than they were given for', () => {
+    const documents = apply([], file);
+    for (const base_url of [
+      'https://elsewhere.example/v1',
+      'https://models.example:8443/v1',
+      'http://models.example/v1',
+      'https://models.example.evil.example',
+    ]) {
+      expect(faults(documents, providerAt(base_url))).toEqual([
+        'providers.main.api_key: must be given anew, because base_url leads elsewhere: a credential is never sent to another host',
+      ]);
+      expect(faults(documents, providerAt(base_url, { api_key: 'sk-one' }))).toEqual([]);
+    }
+  });
+
+  test('are dropped when a provider moves inside the service', () => {
+    const documents = apply(apply([], file), { providers: { main: { kind: 'sandbox' } } });
+    expect(find(documents, 'provider', 'main')?.document['api_key_sealed']).toBeNull();
+  });
+
+  test('sealed under another secret give way to those of the file', () => {
+    const other = {
+      seal: (text: string) => `sealed anew ${text}`,
+      unseal: () => {
+        throw new Error('sealed under another installation secret');
+      },
+    };
+    expect(plan(apply([], file), file, other).changes).toEqual([
+      { action: 'update', kind: 'provider', name: 'main', fields: ['api_key'] },
+    ]);
+  });
+});
