@@ -4,7 +4,7 @@
 import type { Fault } from './fault.ts';
 import type { CatalogDocument } from './store.ts';
 
-/** Ranges of IPv4, as first byte to prefix length. */
+/** Ranges of IPv4: the first address and how many bits all of a range share. */
 const PRIVATE_V4: readonly (readonly [address: string, bits: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -111,12 +111,13 @@ function groupsOfV6(address: string): number[] {
 }
 
 function isPrivateV6(groups: readonly number[]): boolean {
-  const [first = 0, second = 0, third = 0, fourth, fifth, sixth = 0, seventh = 0, eighth = 0] = groups;
-  const startsWithZeros = first === 0 && second === 0 && third === 0 && fourth === 0 && fifth === 0;
-  if (startsWithZeros && (sixth === 0 || sixth === 0xffff)) return isPrivateV4(bytesOf(seventh, eighth)); // ::, ::1 too
-  if (startsWithZeros === false && first === 0 && fourth === 0 && fifth === 0xffff && sixth === 0)
-    return isPrivateV4(bytesOf(seventh, eighth)); // ::ffff:0:a.b.c.d, translated
-  if (first === 0x64 && second === 0xff9b) return third !== 0 || isPrivateV4(bytesOf(seventh, eighth)); // NAT64
+  const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0, sixth = 0, seventh = 0, eighth = 0] = groups;
+  const embedded = bytesOf(seventh, eighth);
+  if (first === 0 && second === 0 && third === 0 && fourth === 0) {
+    if (fifth === 0 && (sixth === 0 || sixth === 0xffff)) return isPrivateV4(embedded); // compatible (also :: and ::1), mapped
+    if (fifth === 0xffff && sixth === 0) return isPrivateV4(embedded); // translated
+  }
+  if (first === 0x64 && second === 0xff9b) return third !== 0 || isPrivateV4(embedded); // NAT64: a network's own, or that of all
   if (first === 0x2002) return isPrivateV4(bytesOf(second, third)); // 6to4
   if (first === 0x2001 && second === 0) return true; // Teredo: hides an IPv4 address
   return (

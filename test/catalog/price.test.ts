@@ -270,6 +270,13 @@ describe('worst case', () => {
     );
   });
 
+  test('a cache read that is dearer than anything else is what is held', () => {
+    const odd = priceOf({ input: '1', output: '1', cache_read: '7', cache_write_5m: '2', cache_write_1h: '3' });
+    expect(priceWorstCase(odd, { inputTokens: 1, outputTokens: 0, webSearches: 0, speed: 'standard' }, ONE)).toBe(
+      7_000,
+    );
+  });
+
   test('long-context rates count once the input may be above the threshold', () => {
     const most = { outputTokens: 1, webSearches: 0, speed: 'standard' as const };
     expect(priceWorstCase(price, { ...most, inputTokens: 200_000 }, ONE)).toBe(1_200_015_000);

@@ -26,7 +26,7 @@ test('addresses beside those ranges are public', () => {
 
 test('an IPv4 address inside an IPv6 one counts as itself', () => {
   const inside =
-    '::ffff:127.0.0.1 ::ffff:a00:1 ::10.0.0.1 ::ffff:0:10.0.0.1 64:ff9b::169.254.169.254 64:ff9b:1::1 2002:7f00:1:: 2002:a9fe:a9fe::1 2001:0:1:2:3:4:5:6';
+    '::ffff:127.0.0.1 ::ffff:a00:1 ::10.0.0.1 ::ffff:0:10.0.0.1 64:ff9b::169.254.169.254 64:ff9b:1::8.8.8.8 2002:7f00:1:: 2002:a9fe:a9fe::1 2001:0:1:2:3:4:5:6';
   for (const address of inside.split(' ')) expect([address, isPrivateAddress(address)]).toEqual([address, true]);
   for (const address of '::ffff:8.8.8.8 64:ff9b::8.8.8.8 2002:808:808::1'.split(' '))
     expect([address, isPrivateAddress(address)]).toEqual([address, false]);
