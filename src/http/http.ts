@@ -1,0 +1,9 @@
+// The door of HTTP's mechanics: sockets, limits, bodies, addresses, CORS, answers. It knows no
+// route, no key and no message.
+
+export { readBearer } from './bearer.ts';
+export { clientAddress } from './client-address.ts';
+export { corsHeaders, preflightResponse } from './cors.ts';
+export { BodiesInFlight, RequestBody } from './read-body.ts';
+export { type Answer, errorResponse, toResponse } from './reply.ts';
+export { type Connection, type HttpServer, type ServeOptions, serveHttp } from './serve-http.ts';

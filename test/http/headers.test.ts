@@ -1,0 +1,81 @@
+// What is read from a request's headers: the key, the caller's address, what a browser asks.
+
+import { expect, test } from 'bun:test';
+import { parseRange } from '../../src/base/address-range.ts';
+import { clientAddress, corsHeaders, preflightResponse, readBearer } from '../../src/http/http.ts';
+
+test.each<[Record<string, string>, string | null]>([
+  [{}, null],
+  [{ 'x-api-key': 'a' }, 'a'],
+  [{ 'x-api-key': ' a ' }, 'a'],
+  [{ authorization: 'Bearer b' }, 'b'],
+  [{ authorization: 'bEARER   b  ' }, 'b'],
+  [{ 'x-api-key': 'a', authorization: 'Bearer b' }, 'a'],
+  [{ 'x-api-key': '', authorization: 'Bearer b' }, 'b'],
+  [{ 'x-api-key': '  ' }, null],
+  [{ authorization: 'Bearer' }, null],
+  [{ authorization: 'Bearer  ' }, null],
+  [{ authorization: 'Basic b' }, null],
+  [{ authorization: 'Bearerb' }, null],
+  [{ 'x-api-key': 'a, a' }, 'a, a'],
+])('of %j the key is %p', (headers, expected) => {
+  expect(readBearer(new Headers(headers))).toBe(expected);
+});
+
+const trusted = ['10.0.0.0/8', '::1'].map((text) => parseRange(text)).filter((range) => range !== null);
+
+test.each<[string, string, string | null, string]>([
+  ['nothing is forwarded', '10.0.0.1', null, '10.0.0.1'],
+  ['the peer is not trusted', '203.0.113.1', '1.2.3.4', '203.0.113.1'],
+  ['one trusted proxy', '10.0.0.1', '1.2.3.4', '1.2.3.4'],
+  ['what the client wrote itself stands left and is not read', '10.0.0.1', '6.6.6.6, 1.2.3.4', '1.2.3.4'],
+  ['two trusted proxies', '10.0.0.1', '6.6.6.6, 1.2.3.4, 10.0.0.2', '1.2.3.4'],
+  ['all are trusted', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+  ['a port beside it', '10.0.0.1', '1.2.3.4:5678', '1.2.3.4'],
+  ['IPv6 with a port', '::1', '[2001:db8::1]:56', '2001:db8::1'],
+  ['IPv6', '::1', '2001:db8::1', '2001:db8::1'],
+  ['rubbish', '10.0.0.1', '1.2.3.4, unknown', '10.0.0.1'],
+  ['empty', '10.0.0.1', '', '10.0.0.1'],
+])('the caller behind proxies, when %s', (_, peer, forwarded, expected) => {
+  const headers = new Headers(forwarded === null ? {} : { 'x-forwarded-for': forwarded });
+  expect(clientAddress(peer, headers, trusted)).toBe(expected);
+});
+
+test('with no trusted proxy nobody can name another address', () => {
+  expect(clientAddress('10.0.0.1', new Headers({ 'x-forwarded-for': '1.2.3.4' }), [])).toBe('10.0.0.1');
+});
+
+test('a preflight gets its origin and the headers it asked for, "authorization" by name', () => {
+  const response = preflightResponse(
+    new Headers({
+      origin: 'https://app.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type,x-stainless-lang',
+      'access-control-request-private-network': 'true',
+    }),
+    'req_1',
+  );
+  expect(response.status).toBe(204);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'access-control-allow-origin': 'https://app.example',
+    'access-control-allow-headers': 'authorization,content-type,x-stainless-lang',
+    'access-control-allow-methods': expect.stringContaining('POST'),
+    'access-control-max-age': '86400',
+    'access-control-allow-private-network': 'true',
+    'request-id': 'req_1',
+  });
+  expect(response.headers.has('access-control-allow-credentials')).toBe(false);
+});
+
+test('an answer exposes what clients steer by, under the prefix that they use', () => {
+  const headers = corsHeaders('https://app.example', 'vendor');
+  expect(headers['access-control-allow-origin']).toBe('https://app.example');
+  expect(headers['vary']).toBe('origin');
+  const exposed = headers['access-control-expose-headers']?.split(', ');
+  expect(exposed).toContain('request-id');
+  expect(exposed).toContain('retry-after');
+  expect(exposed).toContain('x-should-retry');
+  expect(exposed).toContain('vendor-ratelimit-output-tokens-remaining');
+  expect(exposed).toHaveLength(15);
+  expect(corsHeaders(null, 'anthropic')['access-control-allow-origin']).toBe('*');
+});

@@ -1,0 +1,170 @@
+// Bodies: bounded in bytes that are counted here, in time, and in what all of them take together.
+
+import { afterEach, expect, test } from 'bun:test';
+import { BodiesInFlight, errorResponse, type HttpServer, RequestBody, serveHttp } from '../../src/http/http.ts';
+import { exchange } from './raw-socket.ts';
+
+const BYTES_MAX = 1_000_000;
+const POST = 'POST / HTTP/1.1\r\nHost: a\r\n';
+let server: HttpServer | null = null;
+
+afterEach(async () => {
+  await server?.stop(false);
+  server = null;
+});
+
+/** A server that answers with the number of bytes it read and of those all bodies hold meanwhile. */
+function serve(inFlight = new BodiesInFlight(), stallMs = 10_000) {
+  server = serveHttp({
+    hostname: '127.0.0.1',
+    port: 0,
+    async handle(request, connection) {
+      const body = new RequestBody(request, connection, inFlight, stallMs);
+      try {
+        const bytes = await body.read(BYTES_MAX);
+        const sum = bytes.reduce((total, byte) => total + byte, 0);
+        return Response.json({ read: bytes.byteLength, sum, held: inFlight.bytes });
+      } catch (thrown) {
+        return errorResponse(thrown, 'req_test');
+      } finally {
+        body.giveBack();
+      }
+    },
+  });
+  return { url: server.url, port: server.port, inFlight };
+}
+
+/** A body without a declared length, in chunks. */
+async function* chunks(count: number, bytesEach: number) {
+  for (let place = 0; place < count; place++) {
+    yield new Uint8Array(bytesEach).fill(1);
+    await Bun.sleep(0);
+  }
+}
+
+const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(url, { method: 'POST', body: body as BodyInit, headers });
+
+const codeOf = async (response: Response) => ((await response.json()) as { error: { code: string } }).error.code;
+
+test.each([1, 1_000, 200_000, BYTES_MAX])(
+  'a body of %d bytes arrives whole, and is held only meanwhile',
+  async (bytes) => {
+    const { url, inFlight } = serve();
+    const answer = await (await post(url, new Uint8Array(bytes).fill(1))).json();
+    expect(answer).toEqual({ read: bytes, sum: bytes, held: bytes });
+    expect(inFlight.bytes).toBe(0);
+  },
+);
+
+test('a body without a declared length arrives whole', async () => {
+  const { url, inFlight } = serve();
+  expect(await (await post(url, chunks(50, 10_000))).json()).toEqual({ read: 500_000, sum: 500_000, held: 500_000 });
+  expect(inFlight.bytes).toBe(0);
+});
+
+test('no body is an empty one', async () => {
+  const { url } = serve();
+  expect(await (await fetch(url, { method: 'POST' })).json()).toEqual({ read: 0, sum: 0, held: 0 });
+});
+
+test('one byte too many is body_too_large, and the client gets to read so', async () => {
+  const { url, inFlight } = serve();
+  const response = await post(url, new Uint8Array(BYTES_MAX + 1));
+  expect(response.status).toBe(413);
+  expect(await codeOf(response)).toBe('body_too_large');
+  expect((await post(url, new Uint8Array(40 * BYTES_MAX))).status).toBe(413);
+  expect(inFlight.bytes).toBe(0);
+});
+
+test('a declared length above the bound is refused before a byte of it came', async () => {
+  const { port } = serve();
+  expect(await exchange(port, [`${POST}content-length: ${BYTES_MAX + 1}\r\n\r\n`])).toStartWith('HTTP/1.1 413');
+});
+
+test('a body that grows past the bound undeclared is refused where it does', async () => {
+  const { url, inFlight } = serve();
+  const response = await post(url, chunks(30, 50_000));
+  expect(response.status).toBe(413);
+  expect(await codeOf(response)).toBe('body_too_large');
+  expect(inFlight.bytes).toBe(0);
+});
+
+test('a compressed body is content_type_unsupported, an "identity" one is not', async () => {
+  const { url } = serve();
+  for (const encoding of ['gzip', 'br', 'zstd', 'identity, gzip']) {
+    const response = await post(url, 'x', { 'content-encoding': encoding });
+    expect(response.status).toBe(415);
+    expect(await codeOf(response)).toBe('content_type_unsupported');
+  }
+  expect((await post(url, 'x', { 'content-encoding': 'identity' })).status).toBe(200);
+});
+
+test('when all bodies together would take too much, the next is refused as overload, unread', async () => {
+  const inFlight = new BodiesInFlight(500_000);
+  const { url } = serve(inFlight);
+  const response = await post(url, new Uint8Array(500_001));
+  expect(response.status).toBe(529);
+  expect(await codeOf(response)).toBe('overloaded');
+  expect((await post(url, chunks(60, 10_000))).status).toBe(529);
+  expect(inFlight.bytes).toBe(0);
+  expect((await post(url, new Uint8Array(500_000))).status).toBe(200);
+});
+
+test.each([
+  ['a small body', 'content-length: 100\r\n\r\nabc'],
+  ['a large body', `content-length: 900000\r\n\r\n${'x'.repeat(200_000)}`],
+  ['a body in chunks', 'transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+])('%s that stands still is request_timeout, and what was held is given back', async (_, rest) => {
+  const { port, inFlight } = serve(new BodiesInFlight(), 200);
+  const startMs = performance.now();
+  const answer = await exchange(port, [`${POST}${rest}`]);
+  expect(answer).toStartWith('HTTP/1.1 408');
+  expect(answer.toLowerCase()).toContain('connection: close');
+  expect(performance.now() - startMs).toBeLessThan(2_500);
+  expect(inFlight.bytes).toBe(0);
+});
+
+test('a slow body that keeps its pace is read to its end', async () => {
+  const { port } = serve(new BodiesInFlight(), 400);
+  const parts = Array.from({ length: 5 }, () => ['x'.repeat(40_000), 200]).flat();
+  const answer = await exchange(port, [`${POST}content-length: 200000\r\n\r\n`, ...parts]);
+  expect(answer).toStartWith('HTTP/1.1 200');
+});
+
+test('a caller that leaves in the middle gives back what its body held', async () => {
+  const { port, inFlight } = serve();
+  const leaving = exchange(port, [`${POST}content-length: 900000\r\n\r\nabc`, 300], () => false);
+  await Bun.sleep(100);
+  expect(inFlight.bytes).toBe(900_000);
+  const controller = new AbortController();
+  const url = `http://127.0.0.1:${port}/`;
+  const gone = fetch(url, {
+    method: 'POST',
+    body: endless(controller.signal) as unknown as BodyInit,
+    signal: controller.signal,
+  });
+  await Bun.sleep(100);
+  expect(inFlight.bytes).toBe(901_000);
+  controller.abort();
+  await expect(gone).rejects.toThrow();
+  await Bun.sleep(100);
+  expect(inFlight.bytes).toBe(900_000);
+  await server?.stop(false);
+  await leaving;
+  await Bun.sleep(50);
+  expect(inFlight.bytes).toBe(0);
+});
+
+async function* endless(signal: AbortSignal) {
+  yield new Uint8Array(1_000);
+  while (!signal.aborted) await Bun.sleep(20);
+}
+
+test('a client that waits for "100 Continue" is told to go on', async () => {
+  const { port } = serve();
+  const head = `${POST}expect: 100-continue\r\ncontent-length: 3\r\n\r\n`;
+  const answer = await exchange(port, [head, 100, 'abc'], (received) => received.includes('200 OK'));
+  expect(answer).toStartWith('HTTP/1.1 100');
+  expect(answer).toContain('200 OK');
+});

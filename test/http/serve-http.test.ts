@@ -1,0 +1,136 @@
+// The server's mechanics: what sockets, answers and the end of the server look like from outside.
+
+import { afterEach, expect, test } from 'bun:test';
+import { TurnpikeError } from '../../src/errors.ts';
+import { errorResponse, type HttpServer, type ServeOptions, serveHttp, toResponse } from '../../src/http/http.ts';
+import { exchange } from './raw-socket.ts';
+
+let server: HttpServer | null = null;
+
+afterEach(async () => {
+  await server?.stop(false);
+  server = null;
+});
+
+function serve(handle: ServeOptions['handle'], report?: ServeOptions['report']): HttpServer {
+  server = serveHttp({ hostname: '127.0.0.1', port: 0, handle, ...(report === undefined ? {} : { report }) });
+  return server;
+}
+
+async function* ticks(count: number) {
+  for (let tick = 1; tick <= count; tick++) {
+    await Bun.sleep(20);
+    yield `event: tick\ndata: {"é":${tick}}\n\n`;
+  }
+}
+
+test('what nobody caught is our own JSON with a request id, says nothing of its cause, and is reported', async () => {
+  const reported: unknown[] = [];
+  const { url } = serve(
+    () => {
+      throw new Error('a path and a password');
+    },
+    (requestId, thrown) => reported.push(requestId, thrown),
+  );
+  const response = await fetch(url);
+  const text = await response.text();
+  expect(response.status).toBe(500);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(JSON.parse(text)).toMatchObject({ type: 'error', error: { type: 'api_error', code: 'internal' } });
+  expect(JSON.parse(text).request_id).toBe(response.headers.get('request-id'));
+  expect(text).not.toContain('password');
+  expect(reported).toEqual([response.headers.get('request-id'), expect.any(Error)]);
+});
+
+test('a JSON answer carries its type, its request id and its own headers', async () => {
+  const { url } = serve(() =>
+    toResponse({ status: 201, headers: { 'x-own': 'a' }, body: '{"é":1}' }, 'req_1', { 'x-more': 'b' }),
+  );
+  const response = await fetch(url);
+  expect(response.status).toBe(201);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'application/json',
+    'request-id': 'req_1',
+    'x-own': 'a',
+    'x-more': 'b',
+  });
+  expect(await response.json()).toEqual({ é: 1 });
+});
+
+test('an error answer steers retries and has the one shape of errors', async () => {
+  const { url } = serve(() => errorResponse(new TurnpikeError('draining', 'Later.', { retryAfterMs: 1_200 }), 'req_1'));
+  const response = await fetch(url);
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('2');
+  expect(response.headers.get('x-should-retry')).toBeNull();
+  expect(await response.json()).toEqual({
+    type: 'error',
+    error: { type: 'api_error', code: 'draining', message: 'Later.', details: { error_code: 'draining' } },
+    request_id: 'req_1',
+  });
+});
+
+test('an event stream is sent as it comes, unbuffered by proxies and uncached', async () => {
+  const { url } = serve(() => toResponse({ status: 200, headers: {}, body: ticks(3) }, 'req_1'));
+  const startMs = performance.now();
+  const response = await fetch(url);
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const first = await reader.read();
+  const firstMs = performance.now() - startMs;
+  expect(new TextDecoder().decode(first.value)).toBe('event: tick\ndata: {"é":1}\n\n');
+  while (!(await reader.read()).done);
+  expect(performance.now() - startMs - firstMs).toBeGreaterThan(20);
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  expect(response.headers.get('cache-control')).toBe('no-cache');
+  expect(response.headers.get('x-accel-buffering')).toBe('no');
+});
+
+test('a stream whose reader does not read is not produced ahead without bound', async () => {
+  let produced = 0;
+  async function* flood() {
+    for (;;) {
+      yield 'x'.repeat(64 * 1024);
+      produced++;
+    }
+  }
+  const { url } = serve(() => toResponse({ status: 200, headers: {}, body: flood() }, 'req_1'));
+  const controller = new AbortController();
+  await fetch(url, { signal: controller.signal });
+  await Bun.sleep(500);
+  const after = produced;
+  await Bun.sleep(300);
+  expect(produced).toBe(after);
+  expect(after * 64 * 1024).toBeLessThan(64 * 1024 * 1024);
+  controller.abort();
+});
+
+test('requests in flight are counted until the end of their streams', async () => {
+  const { url, requestsInFlight } = serve(() => toResponse({ status: 200, headers: {}, body: ticks(5) }, 'req_1'));
+  const response = await fetch(url);
+  expect(requestsInFlight()).toBe(1);
+  await response.text();
+  await Bun.sleep(20);
+  expect(requestsInFlight()).toBe(0);
+});
+
+test('a graceful stop lets a running stream finish and takes nobody new', async () => {
+  const { url, stop } = serve(() => toResponse({ status: 200, headers: {}, body: ticks(10) }, 'req_1'));
+  const response = await fetch(url);
+  const stopping = stop(true);
+  await expect(fetch(url, { keepalive: false })).rejects.toThrow();
+  expect((await response.text()).match(/tick/g)).toHaveLength(10);
+  await stopping;
+});
+
+test('an answer that says "connection: close" is the last of its connection', async () => {
+  const { port } = serve(() => toResponse({ status: 200, headers: { connection: 'close' }, body: '{}' }, 'req_1'));
+  const startMs = performance.now();
+  const answer = await exchange(port, ['GET / HTTP/1.1\r\nHost: a\r\n\r\n'], () => false);
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+  expect(answer.toLowerCase()).toContain('connection: close');
+});
+
+test('the address of the peer is known without its port', async () => {
+  const { url } = serve((_, connection) => Response.json(connection.address));
+  expect(await (await fetch(url)).json()).toBe('127.0.0.1');
+});
