@@ -1,0 +1,63 @@
+// An account as the API shows it, and how one is found by the id that a caller gave.
+
+import { z } from '@hono/zod-openapi';
+import type { Account } from '../accounts/accounts.ts';
+import { formatId, parseId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { AccountMeters } from '../ledger/ledger.ts';
+import type { AdminDependencies } from './dependencies.ts';
+
+export const accountSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    groups: z.array(z.string()),
+    status: z.enum(['enabled', 'disabled']),
+    balance: z.string(),
+    held: z.string(),
+    available: z.string(),
+    credit_line: z.string(),
+    allowance: z.string().nullable(),
+    allowance_period: z.string(),
+    allowance_used: z.string(),
+    created_at: z.string(),
+  })
+  .openapi('Account');
+
+export interface AccountWithMeters {
+  account: Account;
+  meters: AccountMeters;
+}
+
+export function accountJson({ account, meters }: AccountWithMeters): z.infer<typeof accountSchema> {
+  return {
+    id: formatId('acct', account.id),
+    name: account.name,
+    groups: [...account.groups],
+    status: account.status,
+    balance: formatUsd(meters.balance),
+    held: formatUsd(meters.held),
+    available: formatUsd(meters.available),
+    credit_line: formatUsd(meters.creditLine),
+    allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
+    allowance_period: meters.allowancePeriod,
+    allowance_used: formatUsd(meters.allowanceUsed),
+    created_at: new Date(account.createdAtMs).toISOString(),
+  };
+}
+
+/** The account of an id "acct_…" with its meters. Throws object_not_found. */
+export async function findAccount(dependencies: AdminDependencies, id: string): Promise<AccountWithMeters> {
+  const number = parseId('acct', id);
+  const account = number === null ? null : await dependencies.accounts.getAccount(number);
+  if (account === null) throw new TurnpikeError('object_not_found', `There is no account "${id}".`);
+  return withMeters(dependencies, account);
+}
+
+export async function withMeters(dependencies: AdminDependencies, account: Account): Promise<AccountWithMeters> {
+  const meters = await dependencies.ledger.accountMeters(account.id, dependencies.clock.nowMs());
+  // Both are written in one transaction, so the one without the other is a fault of the store.
+  if (meters === null) throw new Error(`account ${account.id} has no row in the ledger`);
+  return { account, meters };
+}

@@ -1,0 +1,37 @@
+// The door of the admin API: what console and commands use, under /api/v1. Not on the path of a message.
+
+import { addAccounts } from './accounts.ts';
+import { makeAdminApp } from './admin-app.ts';
+import { addApply } from './apply.ts';
+import { addCredits } from './credits.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { addEntries } from './entries.ts';
+import { addGroups } from './groups.ts';
+import { addKeys } from './keys.ts';
+import { addModels } from './models.ts';
+import { addProviders } from './providers.ts';
+import { makeTurns } from './turns.ts';
+import { addUsage } from './usage.ts';
+
+export type { AdminCatalog, AdminDependencies } from './dependencies.ts';
+
+export interface AdminApi {
+  /** Answers every request under /api/v1, also those that are for nothing there. Never throws or rejects. */
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
+export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
+  const app = makeAdminApp(dependencies);
+  const takeTurn = makeTurns();
+  addAccounts(app, dependencies, takeTurn);
+  addCredits(app, dependencies);
+  addEntries(app, dependencies);
+  addKeys(app, dependencies, takeTurn);
+  addModels(app, dependencies);
+  addGroups(app, dependencies);
+  addProviders(app, dependencies);
+  addUsage(app, dependencies);
+  addApply(app, dependencies, takeTurn);
+  return { fetch: (request) => app.fetch(request) };
+}

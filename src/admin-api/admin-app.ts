@@ -1,0 +1,101 @@
+// The application that the resources add their routes to: what is checked before any of them, in
+// order (request id, token, body), and how every failure is answered. It never sends CORS headers.
+
+import { OpenAPIHono, type z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { newRequestId } from '../base/ids.ts';
+import { type Fault, formatFault } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { readJsonBody } from './read-json-body.ts';
+
+export interface AdminEnvironment {
+  Variables: { requestId: string };
+}
+export type AdminApp = OpenAPIHono<AdminEnvironment>;
+
+/** An application without resources, under /api/v1. */
+export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
+  const app = new OpenAPIHono<AdminEnvironment>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidRequest(faultsOf(result.error));
+    },
+  });
+  app.use(async (context, next) => {
+    const requestId = newRequestId(dependencies.clock.nowMs());
+    context.set('requestId', requestId);
+    await next();
+    context.header('request-id', requestId);
+    context.header('cache-control', 'no-store'); // balances, and a key's secret at its creation
+  });
+  app.use(async (context, next) => {
+    authenticate(dependencies, context.req.header('authorization'));
+    if (!['GET', 'HEAD'].includes(context.req.method))
+      context.req.raw = await readJsonBody(context.req.raw, bounds.adminBodyBytesMax);
+    await next();
+  });
+  app.notFound((context) => answerError(noRoute(app, context), context));
+  app.onError((thrown, context) => {
+    const error = asTurnpikeError(thrown);
+    if (error.status >= 500) dependencies.report(context.get('requestId'), thrown);
+    return answerError(error, context);
+  });
+  return app;
+}
+
+/** A 400 that carries every fault; its message is the first. */
+export function invalidRequest(faults: readonly Fault[]): TurnpikeError {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  return new TurnpikeError(
+    'invalid_request',
+    `${first === undefined ? 'The request is wrong' : formatFault(first)}${more}`,
+    { members: { faults } },
+  );
+}
+
+function authenticate(dependencies: AdminDependencies, authorization: string | undefined): void {
+  const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  if (token === undefined)
+    throw new TurnpikeError('token_missing', 'This needs the header "authorization: Bearer <token>".');
+  if (dependencies.verifyToken(token) === null)
+    throw new TurnpikeError('token_invalid', 'The token is not known to this installation.');
+}
+
+function faultsOf(error: z.ZodError): Fault[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: wordsOf(issue) }];
+    return issue.keys.map((key) => ({ path: [...path, key], message: 'there is no such member' }));
+  });
+}
+
+function wordsOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_type') return issue.message;
+  if (issue.input === undefined && issue.message.endsWith('received undefined')) return 'is required';
+  return issue.message.startsWith('Invalid input') ? `must be ${issue.expected}` : issue.message;
+}
+
+function answerError(error: TurnpikeError, context: Context<AdminEnvironment>): Response {
+  const requestId = context.get('requestId');
+  const headers = { 'content-type': 'application/json', ...error.headers() };
+  return new Response(error.body(requestId), { status: error.status, headers });
+}
+
+/** 405 with `allow` where the path is one of ours under another method, else 404. */
+function noRoute(app: AdminApp, context: Context<AdminEnvironment>): TurnpikeError {
+  const path = new URL(context.req.url).pathname;
+  const methods = app.routes
+    .filter((route) => route.method !== 'ALL' && matches(route.path, path))
+    .map((route) => route.method);
+  if (methods.length === 0) return new TurnpikeError('route_not_found', `There is no ${path}.`);
+  const allow = [...new Set(methods)].join(', ');
+  return new TurnpikeError('method_not_allowed', `${path} takes ${allow}.`, { headers: { allow } });
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return wanted.length === given.length && wanted.every((part, at) => part.startsWith(':') || part === given[at]);
+}

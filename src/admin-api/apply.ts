@@ -1,0 +1,88 @@
+// Apply: makes the catalogue match a document, whole or not at all. What would change is decided
+// by the catalogue's plan; here it is checked against what the plan cannot know, and stored.
+
+import { createRoute, z } from '@hono/zod-openapi';
+import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { type AdminApp, invalidRequest } from './admin-app.ts';
+import { jsonAnswer, jsonBody } from './answers.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import type { TakeTurn } from './turns.ts';
+
+const applyBody = z.strictObject({
+  document: z
+    .custom<object>(
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      'must be an object: the file that apply takes, as JSON',
+    )
+    .openapi({ type: 'object' }),
+  dry_run: z.boolean().default(false),
+  prune: z.boolean().default(false),
+});
+const changeSchema = z
+  .object({
+    action: z.enum(['create', 'update', 'delete']),
+    kind: z.enum(['provider', 'model', 'group', 'settings']),
+    name: z.string(),
+    fields: z.array(z.string()).optional(),
+  })
+  .openapi('Change');
+
+const applyDocument = createRoute({
+  method: 'post',
+  path: '/api/v1/apply',
+  request: { body: jsonBody(applyBody) },
+  responses: {
+    200: jsonAnswer(z.object({ changes: z.array(changeSchema), dry_run: z.boolean() }), 'What changed, or would'),
+  },
+});
+
+export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
+  app.openapi(applyDocument, async (context) => {
+    const { document, dry_run: isDry, prune } = context.req.valid('json');
+    const { changes } = await takeTurn(async () => {
+      const plan = await planChecked(dependencies, document, prune);
+      if (!isDry && plan.changes.length > 0) await dependencies.catalog.save(plan.put, plan.remove);
+      return plan;
+    });
+    return context.json({ changes, dry_run: isDry }, 200);
+  });
+}
+
+/** The plan of a document without a fault. Throws invalid_request with all of them. */
+async function planChecked(dependencies: AdminDependencies, document: object, prune: boolean): Promise<Plan> {
+  const { catalog, vault, clock, providerKinds } = dependencies;
+  const plan = planApply(await catalog.documents(), document, {
+    prune,
+    origin: 'file',
+    kinds: providerKinds,
+    nowMs: clock.nowMs(),
+    seal: (text, context) => vault.seal(text, context),
+    unseal: (sealed, context) => vault.open(sealed, context),
+  });
+  if (plan.faults.length > 0) throw invalidRequest(plan.faults);
+  const faults = [
+    ...(await findPrivateProviders(plan.put, dependencies.lookup)),
+    ...(await findUsedGroups(dependencies, plan)),
+  ];
+  if (faults.length > 0) throw invalidRequest(faults);
+  return plan;
+}
+
+/** A group that an account is in stays: its keys would be refused every model. Only a plan that removes groups asks. */
+async function findUsedGroups({ accounts }: AdminDependencies, plan: Plan): Promise<Fault[]> {
+  const removed = new Set(plan.remove.filter(({ kind }) => kind === 'group').map(({ name }) => name));
+  const users = new Map<string, string>();
+  let after: number | null = null;
+  while (removed.size > users.size) {
+    const page = await accounts.listAccounts({ after, limit: bounds.pageItemsMax });
+    for (const account of page)
+      for (const group of account.groups) if (removed.has(group) && !users.has(group)) users.set(group, account.name);
+    if (page.length < bounds.pageItemsMax) break;
+    after = page.at(-1)?.id ?? null;
+  }
+  return [...users].map(([group, account]) => ({
+    path: ['groups'],
+    message: `the group "${group}" is not in the document any more, but the account "${account}" is in it`,
+  }));
+}

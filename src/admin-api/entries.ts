@@ -1,0 +1,75 @@
+// The journal of an account: every change of its balance, newest first. Entries are never altered.
+
+import { createRoute, z } from '@hono/zod-openapi';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { type Entry, systemAccounts } from '../ledger/ledger.ts';
+import { findAccount } from './account-json.ts';
+import type { AdminApp } from './admin-app.ts';
+import { pageAnswer } from './answers.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { timeField } from './fields.ts';
+import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+
+const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
+  [systemAccounts.payments, 'payments'],
+  [systemAccounts.promotions, 'promotions'],
+  [systemAccounts.revenue, 'revenue'],
+  [systemAccounts.adjustments, 'adjustments'],
+  [systemAccounts.writeOffs, 'write_offs'],
+]);
+
+const entrySchema = z
+  .object({
+    seq: z.int(),
+    at: z.string(),
+    kind: z.string(),
+    debit: z
+      .string()
+      .openapi({ description: 'Whose balance went down: an account, or one of the system by its name.' }),
+    credit: z.string().openapi({ description: 'Whose balance went up.' }),
+    amount: z.string(),
+    change: z.string().openapi({ description: "What it did to this account's balance, with its sign." }),
+    reference: z.string().nullable(),
+    note: z.string().nullable(),
+  })
+  .openapi('Entry');
+
+const listEntries = createRoute({
+  method: 'get',
+  path: '/api/v1/accounts/{id}/entries',
+  request: {
+    params: z.object({ id: z.string() }),
+    query: z.strictObject({ ...pageQuery, since: timeField.optional() }),
+  },
+  responses: { 200: pageAnswer(entrySchema, 'Journal entries, newest first') },
+});
+
+export function addEntries(app: AdminApp, dependencies: AdminDependencies): void {
+  app.openapi(listEntries, async (context) => {
+    const { account } = await findAccount(dependencies, context.req.valid('param').id);
+    const { limit, cursor, since } = context.req.valid('query');
+    const page = { account: account.id, sinceMs: since ?? null, before: cursorNumber(cursor), limit };
+    const rows = await dependencies.ledger.listEntries(page);
+    const data = rows.map((row) => entryJson(row, account.id));
+    return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) }, 200);
+  });
+}
+
+function entryJson(entry: Entry, account: number): z.infer<typeof entrySchema> {
+  return {
+    seq: entry.seq,
+    at: new Date(entry.atMs).toISOString(),
+    kind: entry.kind,
+    debit: partyName(entry.debit),
+    credit: partyName(entry.credit),
+    amount: formatUsd(entry.amount),
+    change: formatUsd(entry.credit === account ? entry.amount : -entry.amount),
+    reference: entry.reference,
+    note: entry.note,
+  };
+}
+
+function partyName(party: number): string {
+  return SYSTEM_NAMES.get(party) ?? formatId('acct', party);
+}

@@ -1,0 +1,47 @@
+// Groups: which models are sold to whom, with which factor on the price and which limits.
+
+import { createRoute, z } from '@hono/zod-openapi';
+import { formatDecimal } from '../base/money.ts';
+import type { Group } from '../catalog/catalog.ts';
+import type { AdminApp } from './admin-app.ts';
+import { pageAnswer } from './answers.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { pageByName, pageQuery } from './pages.ts';
+
+const groupSchema = z
+  .object({
+    name: z.string(),
+    models: z.array(z.string()),
+    multiplier: z.string(),
+    rpm: z.number().nullable(),
+    input_tpm: z.number().nullable(),
+    output_tpm: z.number().nullable(),
+    concurrency: z.number().nullable(),
+  })
+  .openapi('Group');
+
+const listGroups = createRoute({
+  method: 'get',
+  path: '/api/v1/groups',
+  request: { query: z.strictObject(pageQuery) },
+  responses: { 200: pageAnswer(groupSchema, 'Groups by name') },
+});
+
+export function addGroups(app: AdminApp, dependencies: AdminDependencies): void {
+  app.openapi(listGroups, (context) => {
+    const { rows, next } = pageByName(dependencies.catalog.current().groups.values(), context.req.valid('query'));
+    return context.json({ data: rows.map(groupJson), next_cursor: next }, 200);
+  });
+}
+
+function groupJson(group: Group): z.infer<typeof groupSchema> {
+  return {
+    name: group.name,
+    models: [...group.models],
+    multiplier: formatDecimal(group.multiplierMillionths, 6),
+    rpm: group.limits.requestsPerMinute,
+    input_tpm: group.limits.inputTokensPerMinute,
+    output_tpm: group.limits.outputTokensPerMinute,
+    concurrency: group.limits.concurrency,
+  };
+}

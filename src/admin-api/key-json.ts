@@ -1,0 +1,91 @@
+// A key as the API shows it, never with its secret, and how one is found by the id that a caller gave.
+
+import { z } from '@hono/zod-openapi';
+import type { Account, Key } from '../accounts/accounts.ts';
+import { formatId, parseId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { KeyMeters } from '../ledger/ledger.ts';
+import type { AdminDependencies } from './dependencies.ts';
+
+export const keySchema = z
+  .object({
+    id: z.string(),
+    account: z.string(),
+    name: z.string(),
+    prefix: z.string(),
+    groups: z.array(z.string()),
+    models: z.array(z.string()).nullable(),
+    quota: z.string().nullable(),
+    quota_period: z.string(),
+    quota_used: z.string(),
+    rpm: z.int().nullable(),
+    input_tpm: z.int().nullable(),
+    output_tpm: z.int().nullable(),
+    concurrency: z.int().nullable(),
+    origins: z.array(z.string()).nullable(),
+    addresses: z.array(z.string()).nullable(),
+    status: z.enum(['enabled', 'disabled', 'expired', 'revoked']),
+    expires_at: z.string().nullable(),
+    last_used_at: z.string().nullable(),
+    created_at: z.string(),
+  })
+  .openapi('Key');
+
+export interface KeyWithMeters {
+  key: Key;
+  account: Account;
+  meters: KeyMeters;
+}
+
+/** `groups` of a key that names none are all of its account's. */
+export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number): z.infer<typeof keySchema> {
+  const isPast = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  return {
+    id: formatId('key', key.id),
+    account: formatId('acct', key.accountId),
+    name: key.name,
+    prefix: key.prefix,
+    groups: [...(key.groups ?? account.groups)],
+    models: copied(key.models),
+    quota: meters.quota === null ? null : formatUsd(meters.quota),
+    quota_period: meters.quotaPeriod,
+    quota_used: formatUsd(meters.quotaUsed),
+    rpm: meters.requestsPerMinute,
+    input_tpm: meters.inputTokensPerMinute,
+    output_tpm: meters.outputTokensPerMinute,
+    concurrency: meters.concurrency,
+    origins: copied(key.origins),
+    addresses: copied(key.addresses),
+    status: key.status === 'enabled' && isPast ? 'expired' : key.status,
+    expires_at: isoTime(key.expiresAtMs),
+    last_used_at: isoTime(meters.lastUsedAtMs),
+    created_at: new Date(key.createdAtMs).toISOString(),
+  };
+}
+
+/** The key of an id "key_…" with its account and meters. Throws object_not_found. */
+export async function findKey(dependencies: AdminDependencies, id: string): Promise<KeyWithMeters> {
+  const number = parseId('key', id);
+  const key = number === null ? null : await dependencies.accounts.getKey(number);
+  if (key === null) throw new TurnpikeError('object_not_found', `There is no key "${id}".`);
+  return withKeyMeters(dependencies, key);
+}
+
+export async function withKeyMeters(dependencies: AdminDependencies, key: Key): Promise<KeyWithMeters> {
+  const [account, meters] = await Promise.all([
+    dependencies.accounts.getAccount(key.accountId),
+    dependencies.ledger.keyMeters(key.id, dependencies.clock.nowMs()),
+  ]);
+  // All are written in one transaction, so one without the others is a fault of the store.
+  if (account === null || meters === null) throw new Error(`key ${key.id} has no account or no row in the ledger`);
+  return { key, account, meters };
+}
+
+export function isoTime(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+function copied(members: readonly string[] | null): string[] | null {
+  return members === null ? null : [...members];
+}

@@ -1,0 +1,130 @@
+// Usage: one record for every message that was admitted, newest first.
+
+import { createRoute, z } from '@hono/zod-openapi';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { StoredUsageRecord } from '../ledger/ledger.ts';
+import { findAccount } from './account-json.ts';
+import type { AdminApp } from './admin-app.ts';
+import { jsonAnswer, pageAnswer } from './answers.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { timeField } from './fields.ts';
+import { findKey } from './key-json.ts';
+import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+
+const usageSchema = z
+  .object({
+    request_id: z.string(),
+    at: z.string(),
+    account: z.string(),
+    key: z.string(),
+    group: z.string(),
+    model: z.string(),
+    provider: z.string().nullable(),
+    upstream_model: z.string().nullable(),
+    stream: z.boolean(),
+    outcome: z.string(),
+    status: z.int(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    cache_read_input_tokens: z.int(),
+    cache_creation_input_tokens: z.int(),
+    cache_creation: z.object({ ephemeral_5m_input_tokens: z.int(), ephemeral_1h_input_tokens: z.int() }),
+    web_searches: z.int(),
+    usage_source: z.enum(['reported', 'estimated', 'none']),
+    cost: z.string(),
+    written_off: z.string(),
+    provider_cost: z.string().nullable(),
+    rates: z.record(z.string(), z.string()),
+    attempts: z.array(
+      z.object({
+        provider: z.string(),
+        model: z.string(),
+        result: z.string(),
+        status: z.int().nullable(),
+        ms: z.number(),
+      }),
+    ),
+    latency_ms: z.number(),
+    first_token_ms: z.number().nullable(),
+  })
+  .openapi('UsageRecord');
+
+const listUsage = createRoute({
+  method: 'get',
+  path: '/api/v1/usage',
+  request: {
+    query: z.strictObject({
+      ...pageQuery,
+      account: z.string().optional(),
+      key: z.string().optional(),
+      since: timeField.optional(),
+      until: timeField.optional(),
+    }),
+  },
+  responses: { 200: pageAnswer(usageSchema, 'Usage records, newest first') },
+});
+const showUsage = createRoute({
+  method: 'get',
+  path: '/api/v1/usage/{request_id}',
+  request: { params: z.object({ request_id: z.string() }) },
+  responses: { 200: jsonAnswer(usageSchema, 'The record of one message') },
+});
+
+export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
+  app.openapi(listUsage, async (context) => {
+    const { limit, cursor, account, key, since, until } = context.req.valid('query');
+    const rows = await dependencies.usage.listUsage({
+      account: account === undefined ? null : (await findAccount(dependencies, account)).account.id,
+      key: key === undefined ? null : (await findKey(dependencies, key)).key.id,
+      sinceMs: since ?? null,
+      untilMs: until ?? null,
+      before: cursorNumber(cursor),
+      limit,
+    });
+    return context.json(
+      { data: rows.map(usageJson), next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) },
+      200,
+    );
+  });
+  app.openapi(showUsage, async (context) => {
+    const { request_id: requestId } = context.req.valid('param');
+    const record = await dependencies.usage.getUsage(requestId);
+    if (record === null) throw new TurnpikeError('object_not_found', `There is no usage record of "${requestId}".`);
+    return context.json(usageJson(record), 200);
+  });
+}
+
+function usageJson(record: StoredUsageRecord): z.infer<typeof usageSchema> {
+  return {
+    request_id: record.requestId,
+    at: new Date(record.atMs).toISOString(),
+    account: formatId('acct', record.account),
+    key: formatId('key', record.key),
+    group: record.group,
+    model: record.model,
+    provider: record.provider,
+    upstream_model: record.upstreamModel,
+    stream: record.stream,
+    outcome: record.outcome,
+    status: record.status,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cache_read_input_tokens: record.cacheReadTokens,
+    cache_creation_input_tokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: record.cacheWrite5mTokens,
+      ephemeral_1h_input_tokens: record.cacheWrite1hTokens,
+    },
+    web_searches: record.webSearches,
+    usage_source: record.usageSource,
+    cost: formatUsd(record.cost),
+    written_off: formatUsd(record.writtenOff),
+    provider_cost: record.providerCost === null ? null : formatUsd(record.providerCost),
+    rates: record.rates,
+    attempts: record.attempts,
+    latency_ms: record.latencyMs,
+    first_token_ms: record.firstTokenMs,
+  };
+}

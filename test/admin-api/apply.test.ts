@@ -1,0 +1,163 @@
+// Apply, and the lists of what is sold.
+
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { errorOf, type Installation, type Json, makeAccount, makeInstallation } from './installation.ts';
+
+const document = {
+  providers: { vendor: { kind: 'anthropic', base_url: 'https://api.example.com', api_key: 'sk-upstream-secret' } },
+  models: {
+    'big-model': {
+      aliases: ['big'],
+      price: {
+        input: '3',
+        output: '15',
+        cache_read: '0.3',
+        long_context: { above: 200_000, input: '6', output: '22.5' },
+      },
+      max_output_tokens: 64_000,
+      routes: [{ provider: 'vendor', model: 'big-model-1', cost: { input: '2.999999999999', output: '10' } }],
+    },
+  },
+  groups: { vip: { models: ['big-*'], multiplier: '0.8', rpm: 600 } },
+};
+
+let installation: Installation;
+beforeEach(async () => {
+  installation = await makeInstallation();
+});
+const apply = (body: Json) => installation.ask('POST', '/api/v1/apply', body);
+const names = async (what: string) =>
+  ((await installation.ask('GET', `/api/v1/${what}`)).body['data'] as Json[]).map((one) => one['name']);
+
+describe('a document', () => {
+  test('is in force once it is answered, and applied again changes nothing', async () => {
+    const { status, body } = await apply({ document });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      changes: [
+        { action: 'create', kind: 'provider', name: 'vendor' },
+        { action: 'create', kind: 'model', name: 'big-model' },
+        { action: 'create', kind: 'group', name: 'vip' },
+      ],
+      dry_run: false,
+    });
+    expect(await names('models')).toEqual(['big-model', 'sandbox-echo']);
+    expect((await apply({ document })).body).toEqual({ changes: [], dry_run: false });
+  });
+
+  test('that is only tried changes nothing', async () => {
+    const { body } = await apply({ document, dry_run: true });
+    expect([body['dry_run'], (body['changes'] as Json[]).length]).toEqual([true, 3]);
+    expect(await names('models')).toEqual(['sandbox-echo']);
+  });
+
+  test('with faults changes nothing and has all of them named', async () => {
+    const broken = {
+      models: { 'big-model': { routes: [{ provider: 'nobody' }] }, other: { price: { input: 'x', output: '1' } } },
+      groups: { ...document.groups, 'no name': { models: [] } },
+      extra: 1,
+    };
+    const { status, body } = await apply({ document: broken });
+    expect([status, errorOf(body).code]).toEqual([400, 'invalid_request']);
+    const paths = errorOf(body).faults?.map((fault) => (fault['path'] as string[]).join('.')) ?? [];
+    for (const path of ['models.big-model.price', 'models.other.price.input', 'extra']) expect(paths).toContain(path);
+    expect(await names('groups')).toEqual(['default', 'sandbox']);
+  });
+
+  test('that leads into a private network is refused unless it says so, also behind a name', async () => {
+    installation.addresses.set('api.example.com', ['203.0.113.9', '169.254.169.254']);
+    const { status, body } = await apply({ document });
+    expect(status).toBe(400);
+    expect(errorOf(body).faults?.map((fault) => fault['path'])).toEqual([['providers', 'vendor', 'base_url']]);
+    const declared = { ...document, providers: { vendor: { ...document.providers.vendor, private_network: true } } };
+    expect((await apply({ document: declared })).status).toBe(200);
+  });
+
+  test('must be an object, with nothing unknown beside it', async () => {
+    for (const body of [{}, { document: 'x' }, { document: [] }, { document: null }, { document, force: true }])
+      expect((await apply(body)).status).toBe(400);
+  });
+});
+
+describe('pruning', () => {
+  test('removes what a file made, and nothing else', async () => {
+    await apply({ document });
+    const { body } = await apply({ document: {}, prune: true });
+    expect((body['changes'] as Json[]).map((change) => `${change['action']} ${change['name']}`).toSorted()).toEqual([
+      'delete big-model',
+      'delete vendor',
+      'delete vip',
+    ]);
+    expect(await names('groups')).toEqual(['default', 'sandbox']);
+    expect(await names('models')).toEqual(['sandbox-echo']);
+  });
+
+  test('never removes a group that an account is in', async () => {
+    await apply({ document });
+    await makeAccount(installation, { name: 'acme', groups: ['default', 'vip'] });
+    const { status, body } = await apply({ document: {}, prune: true });
+    expect(status).toBe(400);
+    expect(errorOf(body).message).toContain('the account "acme" is in it');
+    expect(await names('models')).toContain('big-model');
+  });
+});
+
+test('an account cannot enter a group while it is being removed', async () => {
+  await apply({ document });
+  const [pruned, account] = await Promise.all([
+    apply({ document: {}, prune: true }),
+    installation.ask('POST', '/api/v1/accounts', { name: 'x', groups: ['vip'] }),
+  ]);
+  expect([pruned.status, account.status].sort()).not.toEqual([200, 201]);
+});
+
+describe('the lists of what is sold', () => {
+  test('show prices, routes and limits by the names that apply takes', async () => {
+    await apply({ document });
+    const [model] = (await installation.ask('GET', '/api/v1/models?limit=1')).body['data'] as Json[];
+    expect(model).toMatchObject({
+      name: 'big-model',
+      aliases: ['big'],
+      price: {
+        input: '3',
+        output: '15',
+        cache_read: '0.3',
+        cache_write_5m: '3',
+        long_context: { above: 200_000, input: '6', output: '22.5' },
+      },
+      max_output_tokens: 64_000,
+      routes: [{ provider: 'vendor', model: 'big-model-1', cost: { input: '2.999999999999', output: '10' } }],
+    });
+    const groups = (await installation.ask('GET', '/api/v1/groups')).body['data'] as Json[];
+    expect(groups.at(-1)).toEqual({
+      name: 'vip',
+      models: ['big-*'],
+      multiplier: '0.8',
+      rpm: 600,
+      input_tpm: null,
+      output_tpm: null,
+      concurrency: null,
+    });
+  });
+
+  test('never show a credential', async () => {
+    await apply({ document });
+    const { body } = await installation.ask('GET', '/api/v1/providers');
+    expect(body['data']).toEqual([
+      { name: 'sandbox', kind: 'sandbox', base_url: null, has_credential: false },
+      { name: 'vendor', kind: 'anthropic', base_url: 'https://api.example.com', has_credential: true },
+    ]);
+    expect(Bun.inspect(installation.stores.tables.catalog, { depth: 9 })).not.toContain('sk-upstream-secret');
+  });
+
+  test('come in pages by name', async () => {
+    await apply({ document });
+    const first = await installation.ask('GET', '/api/v1/groups?limit=2');
+    const rest = await installation.ask('GET', `/api/v1/groups?limit=2&cursor=${first.body['next_cursor']}`);
+    expect([first, rest].map(({ body }) => (body['data'] as Json[]).map((group) => group['name']))).toEqual([
+      ['default', 'sandbox'],
+      ['vip'],
+    ]);
+    expect(rest.body['next_cursor']).toBeNull();
+  });
+});

@@ -1,0 +1,82 @@
+// An installation in memory for the tests of the admin API and of the commands: real stores without
+// a disk, the real catalogue, a clock that a test moves. No tests of its own.
+
+import { type AdminApi, makeAdminApi } from '../../src/admin-api/admin-api.ts';
+import { manualClock } from '../../src/base/clock.ts';
+import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
+import { openVault, type Vault } from '../../src/secrets/secrets.ts';
+import { memoryStores } from '../../src/storage/memory/memory.ts';
+
+export const TOKEN = 'operator-token';
+export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
+
+export type Json = Record<string, unknown>;
+
+export interface Installation {
+  api: AdminApi;
+  clock: ReturnType<typeof manualClock>;
+  stores: ReturnType<typeof memoryStores>;
+  catalogue: CatalogueHolder;
+  vault: Vault;
+  /** What the API told the rest of the service, in order: "forget key 12". */
+  told: string[];
+  /** Answers of the test's own name service. */
+  addresses: Map<string, string[]>;
+  ask(method: string, path: string, body?: unknown): Promise<{ status: number; headers: Headers; body: Json }>;
+}
+
+export async function makeInstallation(): Promise<Installation> {
+  const clock = manualClock(NOW_MS);
+  const stores = memoryStores(clock);
+  const vault = openVault(Buffer.alloc(32, 7));
+  const open = (sealed: string, context: string) => vault.open(sealed, context);
+  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], null), []);
+  const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
+  const told: string[] = [];
+  const addresses = new Map<string, string[]>();
+  const api = makeAdminApi({
+    verifyToken: (token) => (token === TOKEN ? 'operator' : null),
+    accounts: stores.accounts,
+    ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
+    usage: stores.usage,
+    catalog: {
+      current: () => catalogue.current,
+      documents: () => stores.catalog.loadCatalog(),
+      async save(put, remove) {
+        await stores.catalog.saveCatalog(put, remove);
+        catalogue.swap(await stores.catalog.loadCatalog());
+      },
+    },
+    providerKinds: ['sandbox', 'anthropic'],
+    vault,
+    clock,
+    forgetKey: (id) => void told.push(`forget key ${id}`),
+    forgetAccount: (id) => void told.push(`forget account ${id}`),
+    endKeyMessages: (id) => void told.push(`end messages of key ${id}`),
+    lookup: async (hostname) => addresses.get(hostname) ?? ['203.0.113.9'],
+    report: (requestId, thrown) => void told.push(`${requestId} failed: ${thrown}`),
+  });
+  const ask: Installation['ask'] = async (method, path, body) => {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const answer = await api.fetch(new Request(`http://127.0.0.1${path}`, request));
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
+  };
+  return { api, clock, stores, catalogue, vault, told, addresses, ask };
+}
+
+/** An account with credit, as the API showed it. */
+export async function makeAccount(installation: Installation, members: Json = {}): Promise<Json> {
+  const { body } = await installation.ask('POST', '/api/v1/accounts', { name: 'acme', credit: '10.00', ...members });
+  return body;
+}
+
+export async function makeKey(installation: Installation, account: unknown, members: Json = {}): Promise<Json> {
+  const { body } = await installation.ask('POST', '/api/v1/keys', { account, ...members });
+  return body;
+}
+
+/** The error of an answer: its code and message. */
+export function errorOf(body: Json): { type: string; code: string; message: string; faults?: Json[] } {
+  return body['error'] as { type: string; code: string; message: string };
+}
