@@ -1,0 +1,3 @@
+// The door of observability: the operator's log. Metrics and traces have no place here yet.
+
+export { describeFailure, type LogLine, LogWriter } from './log-line.ts';

@@ -1,0 +1,21 @@
+// Paths as text. Queries are ignored, and the slips of base URLs (doubled slashes, a slash at the
+// end, /v1 twice or not at all) are forgiven.
+
+/** What one model's path begins with. */
+export const MODELS_PATH = '/v1/models/';
+
+/** The path without query, cut out of the text: parsing the whole URL costs more than routing it. */
+export function pathOf(url: string): string {
+  // A request with no usable host has its path alone here.
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  if (start < 0) return '/';
+  const end = url.indexOf('?', start);
+  return end < 0 ? url.slice(start) : url.slice(start, end);
+}
+
+/** The path as the table has it: "//v1/v1/messages/" and "/messages" are "/v1/messages". */
+export function normalPath(path: string): string {
+  const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
+  const trimmed = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+  return trimmed === '/messages' || trimmed.startsWith('/messages/') ? `/v1${trimmed}` : trimmed;
+}

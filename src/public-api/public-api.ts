@@ -1,0 +1,94 @@
+// The door of the public API: what callers with a key can ask for, and the probes. A request
+// becomes a submission here, and whatever comes of it a Response; the work itself is the gateway's.
+
+import { newRequestId } from '../base/ids.ts';
+import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import {
+  type Connection,
+  clientAddress,
+  corsHeaders,
+  errorResponse,
+  preflightResponse,
+  toResponse,
+} from '../http/http.ts';
+import type { Call, PublicDependencies, Reply } from './call.ts';
+import { pathOf } from './path.ts';
+import { allowedMethods, findRoute, takesMethod } from './routes.ts';
+
+export type { Answered, MessageGateway, PublicDependencies } from './call.ts';
+
+const SHOWN_PATH_CHARACTERS_MAX = 200;
+
+/** Answers any request that is not the admin API's or the console's. Never rejects: what is thrown becomes an answer. */
+export async function handlePublic(
+  request: Request,
+  connection: Connection,
+  dependencies: PublicDependencies,
+): Promise<Response> {
+  const receivedAtMs = dependencies.clock.nowMs();
+  const requestId = newRequestId(receivedAtMs);
+  const { method, headers } = request;
+  const path = pathOf(request.url);
+  const mayBrowse = isForBrowsers(path);
+  if (method === 'OPTIONS' && mayBrowse) return preflightResponse(headers, requestId);
+  const address = clientAddress(connection.address, headers, dependencies.trustedProxies);
+  const call: Call = {
+    request,
+    connection,
+    dependencies,
+    requestId,
+    receivedAtMs,
+    path,
+    address,
+    vendorPrefix: 'anthropic',
+    submission: null,
+  };
+  let response: Response;
+  let failure: TurnpikeError | null = null;
+  try {
+    const reply = await answerCall(call, method);
+    response = toResponse(reply, requestId, browserHeaders(call, mayBrowse));
+  } catch (thrown) {
+    failure = asTurnpikeError(thrown);
+    response = errorResponse(failure, requestId, browserHeaders(call, mayBrowse));
+  }
+  if (call.submission?.isAdmitted !== true) reportAnswer(call, response.status, failure);
+  return response;
+}
+
+function answerCall(call: Call, method: string): Reply | Promise<Reply> {
+  const route = findRoute(call.path);
+  if (route === null) throw new TurnpikeError('route_not_found', `There is no ${shorten(call.path)} here.`);
+  if (!takesMethod(route, method))
+    throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
+      headers: { allow: allowedMethods(route) },
+    });
+  return route.handle(call);
+}
+
+function reportAnswer(call: Call, status: number, failure: TurnpikeError | null): void {
+  const { dependencies } = call;
+  dependencies.report({
+    requestId: call.requestId,
+    receivedAtMs: call.receivedAtMs,
+    durationMs: dependencies.clock.nowMs() - call.receivedAtMs,
+    method: call.request.method,
+    path: call.path,
+    address: call.address,
+    status,
+    failure,
+  });
+}
+
+/** The admin API and the console are for their own origin only. */
+function isForBrowsers(path: string): boolean {
+  return !path.startsWith('/api') && !path.startsWith('/console');
+}
+
+function browserHeaders(call: Call, mayBrowse: boolean): Record<string, string> {
+  return mayBrowse ? corsHeaders(call.request.headers.get('origin'), call.vendorPrefix) : {};
+}
+
+function shorten(path: string): string {
+  return path.slice(0, SHOWN_PATH_CHARACTERS_MAX);
+}

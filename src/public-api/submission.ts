@@ -1,0 +1,69 @@
+// Makes a submission of a request, and gives back what the request held however it ends. Whose
+// key it shows and what its body says is the gateway's to find out.
+
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import { RequestBody, readBearer } from '../http/http.ts';
+import type { Call, Reply, Submission } from './call.ts';
+import { readVendorHeaders } from './vendor-headers.ts';
+
+/**
+ * Has the call's submission answered by `submit`. Throws draining and overloaded before anything is read.
+ * The body counts as held until the reply is there; the text of a stream's request is not needed longer.
+ */
+export async function submitCall(call: Call, submit: (submission: Submission) => Promise<Reply>): Promise<Reply> {
+  const { connection, dependencies, request } = call;
+  requireRoom(call);
+  const body = new RequestBody(request, connection, dependencies.bodies);
+  let isIdleChanged = false;
+  const setIdle = (seconds: number) => {
+    isIdleChanged = seconds !== bounds.keepAliveIdleSecondsMax;
+    connection.setIdleSeconds(seconds);
+  };
+  let isStream = false;
+  try {
+    call.submission = describeCall(call, body, setIdle);
+    const reply = await submit(call.submission);
+    isStream = typeof reply.body !== 'string';
+    return reply;
+  } finally {
+    body.giveBack();
+    // The socket outlives this request: nobody else would set its limit back.
+    if (isIdleChanged && !isStream) setIdle(bounds.keepAliveIdleSecondsMax);
+  }
+}
+
+/** Load is shed before the body is read. */
+function requireRoom(call: Call): void {
+  if (call.dependencies.isDraining())
+    throw new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
+      headers: { connection: 'close' },
+    });
+  if (call.connection.requestsInFlight > bounds.messagesInFlightMax)
+    throw new TurnpikeError('overloaded', 'Too many messages are in progress. Try again in a moment.');
+}
+
+function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) => void): Submission {
+  const { dependencies, request } = call;
+  const { headers } = request;
+  const vendor = readVendorHeaders(headers, dependencies.prefixes());
+  call.vendorPrefix = vendor.prefix;
+  return {
+    requestId: call.requestId,
+    receivedAtMs: call.receivedAtMs,
+    secret: readBearer(headers),
+    origin: headers.get('origin'),
+    browserDeclared: vendor.browserDeclared,
+    address: call.address,
+    vendorPrefix: vendor.prefix,
+    version: vendor.version,
+    betas: vendor.betas,
+    readBody: (bytesMax) => body.read(bytesMax),
+    signal: request.signal,
+    isAdmitted: false,
+    expect(kind) {
+      if (kind === 'stream') setIdle(bounds.streamIdleSecondsMax);
+      else setIdle(kind === 'slow-json' ? 0 : bounds.keepAliveIdleSecondsMax);
+    },
+  };
+}

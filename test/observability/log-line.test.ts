@@ -1,0 +1,119 @@
+// The log: whole lines in order, bounded, and nothing in them that must not be there.
+
+import { expect, test } from 'bun:test';
+import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bounds, type LogFormat } from '../../src/config.ts';
+import { describeFailure, type LogLine, LogWriter } from '../../src/observability/observability.ts';
+import { Secret } from '../../src/secrets/secrets.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'turnpike-log-'));
+let files = 0;
+
+/** What a log of these lines looks like. */
+function logged(format: LogFormat, lines: LogLine[], bufferBytesMax?: number): string {
+  const path = join(directory, `${files++}.log`);
+  const descriptor = openSync(path, 'w');
+  const log = new LogWriter(format, descriptor, bufferBytesMax);
+  for (const line of lines) log.write(line);
+  log.flush();
+  closeSync(descriptor);
+  return readFileSync(path, 'utf8');
+}
+
+test('json is one object a line, in order', () => {
+  const text = logged('json', [{ at: 'now', status: 200, model: null }, { event: 'x\ny' }]);
+  expect(
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([{ at: 'now', status: 200, model: null }, { event: 'x\ny' }]);
+});
+
+test('pretty is one line for people, which no value can break or forge', () => {
+  const text = logged('pretty', [{ at: '12:00', status: 200, path: '/a', model: 'x\nstatus=500', none: null }]);
+  expect(text).toBe('12:00 status=200 path=/a model="x\\nstatus=500"\n');
+});
+
+test('off writes nothing', () => {
+  expect(logged('off', [{ a: 1 }])).toBe('');
+});
+
+test('a secret prints as such in every format, also inside of something', () => {
+  for (const format of ['json', 'pretty'] as const) {
+    const text = logged(format, [{ key: new Secret('sk-tp-x'), inside: { deep: [new Secret('sk-tp-x')] } }]);
+    expect(text).not.toContain('sk-tp-x');
+    expect(text).toContain('[secret]');
+  }
+});
+
+test('long strings and long lines are cut, and the line stays JSON', () => {
+  const long = 'x'.repeat(100_000);
+  const text = logged('json', [{ long }, { status: 200, nested: { long }, a: long, code: 'kept' }]);
+  const lines = text.trimEnd().split('\n');
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(bounds.logLineCharactersMax);
+  expect(JSON.parse(lines[1] as string)).toMatchObject({ status: 200, code: 'kept', shortened: true });
+  expect(logged('pretty', [{ nested: { long } }]).length).toBeLessThanOrEqual(bounds.logLineCharactersMax + 1);
+});
+
+test('a line that is long by its many members is cut too', () => {
+  const line = Object.fromEntries(Array.from({ length: 1_000 }, (_, number) => [`name${number}`, 'x'.repeat(100)]));
+  const text = logged('json', [{ status: 200, ...line }]);
+  expect(text.length).toBeLessThanOrEqual(bounds.logLineCharactersMax);
+  expect(JSON.parse(text)).toMatchObject({ status: 200, shortened: true });
+});
+
+test('whole numbers beyond 2^53 are written, not thrown over', () => {
+  expect(logged('json', [{ units: 2n ** 60n }])).toBe(`{"units":"${2n ** 60n}"}\n`);
+});
+
+test('what does not fit is dropped, counted and said', () => {
+  const lines = Array.from({ length: 1_000 }, (_, number) => ({ number }));
+  const written = logged('json', lines, 100)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const last = written.at(-1);
+  expect(last.event).toBe('log_lines_dropped');
+  expect(written.length - 1 + last.count).toBe(1_000);
+  expect(written.length).toBeLessThan(20);
+});
+
+test('lines are written without being asked for', async () => {
+  const path = join(directory, 'own-accord.log');
+  const descriptor = openSync(path, 'w');
+  const log = new LogWriter('json', descriptor);
+  for (let number = 0; number < 1_000; number++) log.write({ number });
+  await Bun.sleep(300);
+  expect(readFileSync(path, 'utf8').trimEnd().split('\n')).toHaveLength(1_000);
+  log.write({ number: 1_000 });
+  await Bun.sleep(300);
+  expect(readFileSync(path, 'utf8').trimEnd().split('\n').at(-1)).toBe('{"number":1000}');
+  closeSync(descriptor);
+});
+
+test('a reader that stands still stops neither the service nor its memory', async () => {
+  const program = `
+    import { LogWriter } from ${JSON.stringify(join(import.meta.dir, '../../src/observability/observability.ts'))};
+    const log = new LogWriter('json', 1, 100_000);
+    const startMs = performance.now();
+    for (let round = 0; round < 20; round++) {
+      for (let line = 0; line < 10_000; line++) log.write({ line, text: 'x'.repeat(100) });
+      await Bun.sleep(20);
+    }
+    console.error('done', performance.now() - startMs < 5_000);
+    process.exit(0);
+  `;
+  const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe', stderr: 'pipe' });
+  expect(await new Response(child.stderr).text()).toStartWith('done true');
+  child.kill();
+});
+
+test('a failure is described with its causes', () => {
+  const text = describeFailure(new Error('outer', { cause: new Error('inner', { cause: 'a word' }) }));
+  expect(text).toContain('outer');
+  expect(text).toContain('caused by Error: inner');
+  expect(text).toContain('caused by a word');
+});
