@@ -27,8 +27,9 @@ import { lineCountOf, lineOf, projectFiles, readSources, readText, type Source, 
 const ground = ['base', 'errors', 'config'];
 const domain = [...ground, 'secrets', 'wire'];
 const middle = [...domain, 'accounts', 'catalog', 'ledger', 'usage', 'providers'];
+const edge = [...middle, 'gateway', 'http', 'observability'];
 
-/** Folder, or root file without its suffix → what it may import from src/. Downward only. */
+/** Folder, or root file without its suffix → what it may import from src/. ARCHITECTURE.md has the same table. */
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
@@ -42,14 +43,14 @@ const mayImport: Record<string, readonly string[]> = {
   ledger: domain,
   usage: domain,
   providers: domain,
-  storage: middle,
   gateway: middle,
-  'public-api': [...middle, 'gateway', 'http', 'observability'],
-  'admin-api': [...middle, 'gateway', 'http', 'observability'],
-  commands: [...middle, 'gateway', 'http', 'observability', 'public-api', 'admin-api', 'storage', 'server'],
-  'ledger-worker': [...middle, 'storage'],
-  server: [...middle, 'gateway', 'http', 'observability', 'public-api', 'admin-api', 'storage'],
-  main: [...middle, 'http', 'observability', 'commands', 'server'],
+  storage: middle,
+  'public-api': edge,
+  'admin-api': edge,
+  commands: [...ground, 'wire', 'catalog', 'ledger'],
+  'ledger-worker': [...ground, 'ledger', 'storage'],
+  server: [...edge, 'public-api', 'admin-api', 'storage', 'commands'],
+  main: [...ground, 'commands', 'server'],
 };
 
 /** Of these storage may import values; of everything else only types, which it implements. */
@@ -268,6 +269,15 @@ describe('the project', () => {
       .filter((entry) => entry.isFile() || ours.some(({ path }) => path.startsWith(`src/${entry.name}/`)))
       .map((entry) => (entry.isFile() ? entry.name : `${entry.name}/`));
     expect(namesOfMap(readText('ARCHITECTURE.md') ?? '').sort()).toEqual(present.sort());
+  });
+
+  test('has the table of imports in ARCHITECTURE.md by which its imports are judged here', () => {
+    const names = (cell = '') => [...cell.matchAll(/`([\w-]+)`/g)].map((match) => match[1] ?? '');
+    const table = (readText('ARCHITECTURE.md') ?? '').split('## What may import what')[1] ?? '';
+    const rows = [...table.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].flatMap(([, parts, imported]) =>
+      names(parts).map((part) => [part, names(imported)]),
+    );
+    expect(Object.fromEntries(rows)).toEqual(mayImport);
   });
 
   test('has a lock file that names no hosts', () => {
