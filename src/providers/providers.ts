@@ -1,5 +1,9 @@
 // The door of the providers: the interface the gateway uses, and one provider for each kind.
 
+import { anthropic } from './anthropic/anthropic.ts';
+import type { Provider } from './provider.ts';
+import { sandbox } from './sandbox/sandbox.ts';
+
 export {
   type Attempt,
   type EventSource,
@@ -9,3 +13,10 @@ export {
   ProviderFault,
   type ProviderReply,
 } from './provider.ts';
+export { sandboxModelNames } from './sandbox/sandbox.ts';
+
+/** The provider of each kind that a configuration may name. */
+export const providerKinds: ReadonlyMap<string, Provider> = new Map([
+  [anthropic.kind, anthropic],
+  [sandbox.kind, sandbox],
+]);

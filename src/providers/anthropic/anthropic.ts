@@ -1,0 +1,113 @@
+// A provider that speaks the Messages protocol: what the caller sent goes out, what it answers comes
+// back, event by event or whole. Nothing is translated and nothing is counted here.
+
+import { bounds } from '../../config.ts';
+import { isJsonObject, type JsonObject, type JsonValue, unfoldMessage } from '../../wire/wire.ts';
+import { mapErrorEvent, mapFault } from '../map-fault.ts';
+import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { cancelBody, fetchUpstream, readBounded, upstreamFault } from '../upstream.ts';
+import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
+import { readStream } from './read-stream.ts';
+
+export const anthropic: Provider = {
+  kind: 'anthropic',
+
+  async submit(attempt) {
+    const accept = attempt.request.stream ? 'text/event-stream' : 'application/json';
+    const response = await post(attempt, '/v1/messages', accept, convertMessageBody(attempt));
+    return attempt.request.stream ? await openStream(response, attempt) : await openMessage(response, attempt);
+  },
+
+  async countTokens(attempt) {
+    const response = await post(attempt, '/v1/messages/count_tokens', 'application/json', convertCountBody(attempt));
+    const { value, upstreamRequestId } = await readObject(response, attempt.signal);
+    const tokens = value['input_tokens'];
+    if (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= bounds.usageTokensMax)
+      return tokens;
+    throw new ProviderFault('failed', 'the provider sent a count that is none', { upstreamRequestId });
+  },
+
+  countLocally() {
+    return null;
+  },
+};
+
+/** An answer of status 2xx. Throws ProviderFault for every other. */
+async function post(attempt: Attempt, path: string, accept: string, body: string): Promise<Response> {
+  const url = convertUrl(attempt.provider.baseUrl, path);
+  const response = await fetchUpstream({ url, headers: convertHeaders(attempt, accept), body, signal: attempt.signal });
+  if (response.ok) return response;
+  throw mapFault(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
+}
+
+const ERROR_BODY_MS_MAX = 5_000;
+
+/** The text of an error, as far as it comes in time: its status is known, and must not be lost for the rest. */
+async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
+  try {
+    return (await readBounded(response, bounds.upstreamErrorBytesMax, signal, ERROR_BODY_MS_MAX)) ?? '';
+  } catch (thrown) {
+    const fault = upstreamFault(thrown, signal);
+    if (fault.kind === 'aborted') throw fault;
+    return '';
+  }
+}
+
+async function openStream(response: Response, attempt: Attempt): Promise<ProviderReply> {
+  const upstreamRequestId = response.headers.get('request-id');
+  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
+  if (contentType.includes('json')) {
+    const { message } = await readMessage(response, attempt.signal);
+    return { form: 'stream', events: giveOnce(message), upstreamRequestId };
+  }
+  if (!contentType.includes('text/event-stream') || response.body === null) {
+    await cancelBody(response);
+    throw new ProviderFault('failed', 'the provider answered a stream with something else', { upstreamRequestId });
+  }
+  return { form: 'stream', events: readStream(response.body, attempt.signal, upstreamRequestId), upstreamRequestId };
+}
+
+/** A provider that does not stream: its whole message as one batch of events. */
+function giveOnce(message: JsonObject): EventSource {
+  let isGiven = false;
+  return {
+    async next() {
+      if (isGiven) return null;
+      isGiven = true;
+      return unfoldMessage(message);
+    },
+  };
+}
+
+async function openMessage(response: Response, attempt: Attempt): Promise<ProviderReply> {
+  return { form: 'message', ...(await readMessage(response, attempt.signal)) };
+}
+
+async function readMessage(response: Response, signal: AbortSignal) {
+  const { value, text, upstreamRequestId } = await readObject(response, signal);
+  if (value['type'] === 'error') throw mapErrorEvent(value, upstreamRequestId);
+  if (value['type'] === 'message') return { message: value, text, upstreamRequestId };
+  throw new ProviderFault('failed', 'the provider answered with JSON that is no message', { upstreamRequestId });
+}
+
+/** The JSON object of an answer. Throws ProviderFault (failed, aborted). */
+async function readObject(response: Response, signal: AbortSignal) {
+  const upstreamRequestId = response.headers.get('request-id');
+  if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
+    await cancelBody(response);
+    throw new ProviderFault('failed', 'the provider streamed what was not to be streamed', { upstreamRequestId });
+  }
+  const text = await readBounded(response, bounds.upstreamBodyBytesMax, signal);
+  if (text === null) throw new ProviderFault('failed', 'the answer of the provider is too long', { upstreamRequestId });
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ProviderFault('failed', 'the provider answered with something that is not JSON', {
+      upstreamRequestId,
+      cause,
+    });
+  }
+  if (isJsonObject(value)) return { value, text, upstreamRequestId };
+  throw new ProviderFault('failed', 'the provider answered with JSON that is no object', { upstreamRequestId });
+}

@@ -1,0 +1,199 @@
+// A provider's stream: what comes is given on as it was sent, and never read faster than it is taken.
+
+import { expect, test } from 'bun:test';
+import { type Attempt, type EventSource, type Provider, providerKinds } from '../../src/providers/providers.ts';
+import {
+  eventText,
+  type Script,
+  scripts,
+  startScriptedUpstream,
+  UPSTREAM_REQUEST_ID,
+  upstreamEvents,
+} from '../support/scripted-upstream.ts';
+import { faultOf, makeAttempt, readAll, readToFault } from './make-attempt.ts';
+
+const anthropic = providerKinds.get('anthropic') as Provider;
+const BODY = { model: 'm', max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'Hi' }] };
+const WHOLE = upstreamEvents()
+  .join('')
+  .replace(eventText({ type: 'ping' }), '');
+
+async function open(baseUrl: string, changes: Partial<Attempt> = {}): Promise<EventSource> {
+  const reply = await anthropic.submit(makeAttempt(baseUrl, BODY, changes));
+  if (reply.form !== 'stream') throw new Error('not streamed');
+  return reply.events;
+}
+
+function asText(events: readonly { name: string; json: string }[]): string {
+  return events.map(({ name, json }) => `event: ${name}\ndata: ${json}\n\n`).join('');
+}
+
+test('a stream is asked for, and its events come as they were sent, without its pings', async () => {
+  await using upstream = await startScriptedUpstream(scripts.stream());
+  const reply = await anthropic.submit(makeAttempt(upstream.url, BODY));
+  expect(upstream.requests[0]?.headers['accept']).toBe('text/event-stream');
+  expect(upstream.requests[0]?.body).toBe(JSON.stringify(BODY));
+  if (reply.form !== 'stream') throw new Error('not streamed');
+  expect(reply.upstreamRequestId).toBe(UPSTREAM_REQUEST_ID);
+  expect(asText(await readAll(reply.events))).toBe(WHOLE);
+  expect(await reply.events.next()).toBeNull();
+});
+
+test('the JSON of an event stays as it was: spaces, 1.0, escapes, key order', async () => {
+  const json = '{"n":1.0, "type" : "message_start","u":"\\u00e9\\/", "z":[ ]}';
+  await using upstream = await startScriptedUpstream(
+    scripts.rawStream(`: hello\n\nevent: ping\ndata: {}\n\ndata: ${json}\n\ndata: {"type":\ndata: "message_stop"}\n\n`),
+  );
+  const events = await readAll(await open(upstream.url));
+  expect(events.map((event) => event.json)).toEqual([json, '{"type": "message_stop"}']);
+  expect(events[0]).toMatchObject({ name: 'message_start', value: { n: 1, u: 'é/' } });
+});
+
+test('all complete events of a chunk come at once, and a batch is never empty', async () => {
+  await using upstream = await startScriptedUpstream(scripts.stream(), scripts.splitStream(7));
+  expect((await (await open(upstream.url)).next())?.length).toBe(8);
+  const source = await open(upstream.url);
+  for (let batch = await source.next(); batch !== null; batch = await source.next())
+    expect(batch.length).toBeGreaterThan(0);
+});
+
+test('events survive being split anywhere, inside of characters too', async () => {
+  const saying = { text: 'naïve 日本 🎉', pieces: 2 };
+  const whole = upstreamEvents(saying)
+    .join('')
+    .replace(eventText({ type: 'ping' }), '');
+  await using upstream = await startScriptedUpstream(scripts.stream());
+  for (const bytes of [3, 10]) {
+    upstream.play(scripts.splitStream(bytes, saying));
+    expect(asText(await readAll(await open(upstream.url)))).toBe(whole);
+  }
+});
+
+test('what follows message_stop is not part of the message', async () => {
+  await using upstream = await startScriptedUpstream(
+    scripts.rawStream(`${upstreamEvents().join('')}${eventText({ type: 'more' })}data: [DONE]\n\n`),
+  );
+  expect(asText(await readAll(await open(upstream.url)))).toBe(WHOLE);
+});
+
+test('an upstream that does not end its answer after message_stop is closed', async () => {
+  const endless: Script = async (answer) => {
+    answer.begin(200, { 'content-type': 'text/event-stream' });
+    await answer.write(upstreamEvents().join(''));
+  };
+  await using upstream = await startScriptedUpstream(endless);
+  expect(asText(await readAll(await open(upstream.url)))).toBe(WHOLE);
+  await upstream.aborted();
+});
+
+test('a connection serves the next stream too', async () => {
+  await using upstream = await startScriptedUpstream(scripts.stream());
+  for (let turn = 0; turn < 3; turn++) {
+    await readAll(await open(upstream.url));
+    await Bun.sleep(20);
+  }
+  expect(upstream.connectionCount).toBe(1);
+});
+
+test('an error event is thrown after what came before it', async () => {
+  await using upstream = await startScriptedUpstream(scripts.errorEvent('overloaded_error'));
+  const { events, fault } = await readToFault(await open(upstream.url));
+  expect(events.map((event) => event.name)).toContain('content_block_delta');
+  expect(fault).toMatchObject({ kind: 'overloaded', errorType: 'overloaded_error', status: null });
+});
+
+test('an error event in the same chunk loses nothing that came before it', async () => {
+  const error = eventText({ type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } });
+  await using upstream = await startScriptedUpstream(scripts.rawStream(upstreamEvents()[0] + error));
+  const source = await open(upstream.url);
+  expect((await source.next())?.map((event) => event.name)).toEqual(['message_start']);
+  expect(await faultOf(source.next())).toMatchObject({ kind: 'rate_limited', message: 'slow down' });
+  expect((await faultOf(source.next())).kind).toBe('rate_limited');
+});
+
+test('data that is no event is a failure, and the upstream is stopped', async () => {
+  const garbage: Script = async (answer) => {
+    answer.begin(200, { 'content-type': 'text/event-stream' });
+    await answer.write('data: <h1>It works!</h1>\n\n');
+  };
+  await using upstream = await startScriptedUpstream(garbage);
+  expect((await readToFault(await open(upstream.url))).fault.kind).toBe('failed');
+  await upstream.aborted();
+  for (const line of ['data: [1]', 'data: {"index":0}', 'data: [DONE]', 'data: {"type":5}']) {
+    upstream.play(scripts.rawStream(`${line}\n\n`));
+    expect((await readToFault(await open(upstream.url))).fault.kind).toBe('failed');
+  }
+});
+
+test('a web page in place of a stream is a failure', async () => {
+  await using upstream = await startScriptedUpstream(scripts.html(200));
+  expect((await faultOf(open(upstream.url))).kind).toBe('failed');
+});
+
+test('a provider that answers whole where a stream was asked for is streamed', async () => {
+  await using upstream = await startScriptedUpstream(scripts.message({ text: 'whole' }));
+  const events = await readAll(await open(upstream.url));
+  expect(events.at(0)?.name).toBe('message_start');
+  expect(events.at(-1)?.name).toBe('message_stop');
+  expect(JSON.stringify(events)).toContain('whole');
+});
+
+test('half a stream that ends cleanly is an end, and one that breaks off is a failure', async () => {
+  await using upstream = await startScriptedUpstream(scripts.halfStream());
+  expect((await readAll(await open(upstream.url))).at(-1)?.name).toBe('content_block_delta');
+  for (const script of [scripts.dropMidStream(), scripts.resetMidStream()]) {
+    upstream.play(script);
+    const { events, fault } = await readToFault(await open(upstream.url));
+    expect(events.at(-1)?.name).toBe('content_block_delta');
+    expect(fault.kind).toBe('failed');
+  }
+});
+
+test('an event beyond the bound is a failure', async () => {
+  await using upstream = await startScriptedUpstream(scripts.hugeEvent(17 * 1024 * 1024));
+  expect((await readToFault(await open(upstream.url))).fault.kind).toBe('failed');
+});
+
+test('keep-alives never resolve a wait, and an abort ends it and reaches the upstream', async () => {
+  const controller = new AbortController();
+  await using upstream = await startScriptedUpstream(scripts.pingsOnly());
+  const source = await open(upstream.url, { signal: controller.signal });
+  await source.next();
+  const waiting = source.next();
+  expect(await Promise.race([waiting, Bun.sleep(80).then(() => 'still waiting')])).toBe('still waiting');
+  controller.abort();
+  expect((await faultOf(waiting)).kind).toBe('aborted');
+  expect((await faultOf(source.next())).kind).toBe('aborted');
+  await upstream.aborted();
+});
+
+test('an abort before the head, and one between two reads, reach the upstream', async () => {
+  const first = new AbortController();
+  await using upstream = await startScriptedUpstream(scripts.hangBeforeHead(), scripts.hangMidStream());
+  const opening = open(upstream.url, { signal: first.signal });
+  await Bun.sleep(20);
+  first.abort();
+  expect((await faultOf(opening)).kind).toBe('aborted');
+  await upstream.aborted(1);
+  const second = new AbortController();
+  const source = await open(upstream.url, { signal: second.signal });
+  await source.next();
+  second.abort();
+  await upstream.aborted(2);
+  expect((await faultOf(source.next())).kind).toBe('aborted');
+});
+
+test('an unread source does not read on', async () => {
+  const controller = new AbortController();
+  await using upstream = await startScriptedUpstream(scripts.flood());
+  const source = await open(upstream.url, { signal: controller.signal });
+  await source.next();
+  await Bun.sleep(300);
+  const before = upstream.writtenBytes;
+  await Bun.sleep(300);
+  expect(upstream.writtenBytes).toBe(before); // it waits for us
+  expect(before).toBeLessThan(32 * 1024 * 1024);
+  while (upstream.writtenBytes === before) await source.next(); // and goes on when it is read
+  controller.abort();
+  await upstream.aborted();
+});
