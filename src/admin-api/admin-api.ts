@@ -14,6 +14,7 @@ import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
 
 export type { AdminCatalog, AdminDependencies } from './dependencies.ts';
+export { firstCurl, makeDemoAccount } from './first-start.ts';
 
 export interface AdminApi {
   /** Answers every request under /api/v1, also those that are for nothing there. Never throws or rejects. */

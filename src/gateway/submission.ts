@@ -1,6 +1,8 @@
 // What a caller submits and what goes back, without a word about HTTP's mechanics: the door
 // between public-api and gateway.
 
+import type { UsageRecord } from '../ledger/ledger.ts';
+
 /** One request to the service, before anything of it is known to be true. */
 export interface Submission {
   requestId: string;
@@ -23,8 +25,24 @@ export interface Submission {
   readBody(bytesMax: number): Promise<Uint8Array>;
   /** Aborted when the caller leaves. */
   signal: AbortSignal;
+  /** Set by the gateway when a message was admitted: from then on its report is the gateway's. */
+  isAdmitted: boolean;
   /** Tells the socket what is coming, so that its idle limits suit it. */
   expect(kind: 'stream' | 'slow-json' | 'end'): void;
+}
+
+/** What one admitted message came to, for the log line: written when it has ended. */
+export interface MessageReport {
+  requestId: string;
+  record: UsageRecord;
+  address: string;
+  /** The code of the error that the caller got, before or within the answer. */
+  code: string | null;
+  cause: unknown;
+  upstreamRequestId: string | null;
+  /** Counts in the provider's usage that were not believed, and those that nobody knows. */
+  disbelieved: string[];
+  unknown: string[];
 }
 
 /** What goes back. Headers beside the CORS ones and `request-id`, which are the caller of the gateway's. */

@@ -2,19 +2,32 @@
 // and names the first that was short.
 
 import { periodEndMs } from '../base/clock.ts';
-import { drained, NO_RATES, readLevels, rolled, spendingAvailable, UNITS, walletAvailable } from './meters.ts';
+import { assertAmount, assertRecord } from './assert-record.ts';
+import {
+  drained,
+  groupRates,
+  readLevels,
+  rolled,
+  spendingAvailable,
+  UNITS,
+  walletAvailable,
+  withGroupRates,
+  withHeld,
+} from './meters.ts';
 import type { Admit, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
-import type { AccountRow, Effect, KeyRow, RateMeters, Rows } from './rows.ts';
+import type { AccountRow, Effect, GroupRates, KeyRow, RateMeters, Rows } from './rows.ts';
 
 interface Meters {
   account: AccountRow;
   key: KeyRow;
   /** The account's meters in the group that sells. */
-  rates: RateMeters;
+  rates: GroupRates;
 }
 
 /** Takes all that a message needs, or answers which meter was short. Asked again for an open hold, it admits without taking twice. */
 export function admit(rows: Rows, operation: Admit): Effect {
+  assertAmount(operation.amount);
+  assertRecord(operation.draft, operation);
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
   const meters = readMeters(rows, operation);
@@ -25,12 +38,18 @@ export function admit(rows: Rows, operation: Admit): Effect {
   const refusal =
     findMoneyShort(meters, operation.amount, rows.nowMs) ?? findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
+  if (rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
 
   const { account, key } = meters;
-  const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits), running: meters.rates.running + 1 };
+  const rates = {
+    ...meters.rates,
+    requests: taken(meters.rates, operation.limits),
+    running: meters.rates.running + 1,
+    limits: operation.limits,
+  };
   const keyAfter: KeyRow = {
     ...key,
-    spending: { ...key.spending, held: key.spending.held + operation.amount },
+    spending: withHeld(key.spending, operation.amount),
     rates: { ...key.rates, requests: taken(key.rates, key.limits), running: key.rates.running + 1 },
     lastUsedAtMs: rows.nowMs,
   };
@@ -38,10 +57,9 @@ export function admit(rows: Rows, operation: Admit): Effect {
     answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs) },
     accounts: [
       {
-        ...account,
+        ...withGroupRates(account, operation.group, rates),
         held: account.held + operation.amount,
-        spending: { ...account.spending, held: account.spending.held + operation.amount },
-        groups: { ...account.groups, [operation.group]: rates },
+        spending: withHeld(account.spending, operation.amount),
       },
     ],
     keys: [keyAfter],
@@ -51,7 +69,6 @@ export function admit(rows: Rows, operation: Admit): Effect {
         account: account.id,
         key: key.id,
         group: operation.group,
-        limits: operation.limits,
         amount: operation.amount,
         openedAtMs: rows.nowMs,
         owner: operation.owner,
@@ -70,7 +87,11 @@ export function take(rows: Rows, operation: Take): Effect {
   if (refusal !== null) {
     return { answer: { ...refusal, levels: readLevels(meters.rates, operation.limits, meters.key, rows.nowMs) } };
   }
-  const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits) };
+  const rates = {
+    ...meters.rates,
+    requests: taken(meters.rates, operation.limits),
+    limits: operation.limits,
+  };
   const key = {
     ...meters.key,
     rates: { ...meters.key.rates, requests: taken(meters.key.rates, meters.key.limits) },
@@ -78,7 +99,7 @@ export function take(rows: Rows, operation: Take): Effect {
   };
   return {
     answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, key, rows.nowMs) },
-    accounts: [{ ...meters.account, groups: { ...meters.account.groups, [operation.group]: rates } }],
+    accounts: [withGroupRates(meters.account, operation.group, rates)],
     keys: [key],
   };
 }
@@ -99,38 +120,45 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
       spending: rolled(key.spending, key.quotaPeriod, rows.nowMs),
       rates: drained(key.rates, key.limits, rows.nowMs),
     },
-    rates: drained(account.groups[operation.group] ?? NO_RATES, operation.limits, rows.nowMs),
+    rates: drained(groupRates(account, operation.group), operation.limits, rows.nowMs),
   };
 }
 
+interface MoneyMeter {
+  name: MeterName;
+  available: number;
+  held: number;
+  retryAtMs: number | null;
+}
+
+/**
+ * The first meter that would be short also when all holds had ended; where there is none, the first
+ * that is short, and then only the holds of other messages stand in the way.
+ */
 function findMoneyShort({ account, key }: Meters, amount: number, nowMs: number): Refusal | null {
-  const short = (meter: MeterName, ofKey: boolean, available: number, held: number, retryAtMs: number | null) =>
-    amount <= available
-      ? null
-      : refuse('insufficient', {
-          meter,
-          ofKey,
-          available: Math.max(0, available),
-          behindHolds: amount <= available + held,
-          retryAtMs,
-        });
-  return (
-    short('wallet', false, walletAvailable(account), account.held, null) ??
-    short(
-      'allowance',
-      false,
-      spendingAvailable(account.allowance, account.spending),
-      account.spending.held,
-      periodEndMs(account.allowancePeriod, nowMs),
-    ) ??
-    short(
-      'quota',
-      true,
-      spendingAvailable(key.quota, key.spending),
-      key.spending.held,
-      periodEndMs(key.quotaPeriod, nowMs),
-    )
-  );
+  const wallet = walletAvailable(account);
+  const allowance = spendingAvailable(account.allowance, account.spending);
+  const quota = spendingAvailable(key.quota, key.spending);
+  if (amount <= wallet && amount <= allowance && amount <= quota) return null;
+  const meters: MoneyMeter[] = [
+    { name: 'wallet', available: wallet, held: account.held, retryAtMs: null },
+    {
+      name: 'allowance',
+      available: allowance,
+      held: account.spending.held,
+      retryAtMs: periodEndMs(account.allowancePeriod, nowMs),
+    },
+    { name: 'quota', available: quota, held: key.spending.held, retryAtMs: periodEndMs(key.quotaPeriod, nowMs) },
+  ];
+  const hopeless = meters.find(({ available, held }) => amount > available + held);
+  const short = hopeless ?? (meters.find(({ available }) => amount > available) as MoneyMeter);
+  return refuse('insufficient', {
+    meter: short.name,
+    ofKey: short.name === 'quota',
+    available: Math.max(0, short.available),
+    retryAtMs: short.retryAtMs,
+    behindHolds: hopeless === undefined,
+  });
 }
 
 function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {

@@ -1,8 +1,9 @@
 // Credit, and the terms of accounts and keys: what an operator does to meters.
 
+import { assert } from '../base/assert.ts';
 import { periodStartMs } from '../base/clock.ts';
-import { assertNano, NANO_MAX } from '../base/money.ts';
-import { NO_RATES, rolled, walletAvailable } from './meters.ts';
+import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
+import { NO_LIMITS, NO_RATES, rolled, walletAvailable } from './meters.ts';
 import type { Credit, SetAccount, SetKey } from './operation.ts';
 import { type AccountRow, type Effect, type KeyRow, type NewEntry, type Rows, systemAccounts } from './rows.ts';
 
@@ -48,6 +49,8 @@ export function credit(rows: Rows, operation: Credit): Effect {
 export function setAccount(rows: Rows, operation: SetAccount): Effect {
   const account = rows.account(operation.account) ?? newAccountRow(operation.account);
   const { terms } = operation;
+  assertLimit(terms.creditLine, 'a credit line');
+  assertLimit(terms.allowance ?? 0, 'an allowance');
   const after: AccountRow = {
     ...account,
     ...terms,
@@ -66,6 +69,7 @@ export function setKey(rows: Rows, operation: SetKey): Effect {
   const key = rows.key(operation.key) ?? newKeyRow(operation.key, operation.account);
   if (key.account !== operation.account) return { answer: { ok: false, reason: 'unknown_key' } };
   const { terms } = operation;
+  assertLimit(terms.quota ?? 0, 'a quota');
   const after: KeyRow = {
     ...key,
     status: terms.status,
@@ -81,6 +85,11 @@ export function setKey(rows: Rows, operation: SetKey): Effect {
     },
   };
   return { answer: { ok: true, kind: 'done' }, keys: [after] };
+}
+
+function assertLimit(amount: Nano, what: string): void {
+  assertNano(amount, what);
+  assert(amount >= 0, `${what} is never below zero`);
 }
 
 /** The meter under a new period: what was used in the old one's present period counts on in the new one's. */
@@ -117,7 +126,7 @@ function newKeyRow(id: number, account: number): KeyRow {
     quota: null,
     quotaPeriod: 'total',
     spending: { used: 0, held: 0, periodStartMs: 0 },
-    limits: { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrency: null },
+    limits: NO_LIMITS,
     rates: NO_RATES,
     lastUsedAtMs: null,
   };

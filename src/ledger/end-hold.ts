@@ -2,9 +2,20 @@
 // exactly once; who comes later is told what happened, and what he knows better is corrected once.
 
 import { assert } from '../base/assert.ts';
-import { assertNano, type Nano } from '../base/money.ts';
-import { drained, NO_RATES, rolled, spendingAvailable, walletAvailable, withTokens } from './meters.ts';
-import type { Expire, Extend, Leave, Release, Settle, UsageRecord } from './operation.ts';
+import type { Nano } from '../base/money.ts';
+import { assertAmount, assertRecord } from './assert-record.ts';
+import {
+  drained,
+  groupRates,
+  rolled,
+  spendingAvailable,
+  spent,
+  walletAvailable,
+  withGroupRates,
+  withHeld,
+  withTokens,
+} from './meters.ts';
+import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageRecord } from './operation.ts';
 import {
   type AccountRow,
   type Effect,
@@ -27,6 +38,7 @@ export function settle(rows: Rows, operation: Settle): Effect {
 
 function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect {
   const hold = rows.hold(operation.requestId);
+  assertRecord(operation.record, hold ?? operation.record);
   if (hold !== undefined) return endHold(rows, hold, operation.record, endedBy);
   const ending = rows.ending(operation.requestId);
   if (ending === undefined) return { answer: ENDED };
@@ -56,28 +68,20 @@ export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
   return lapsed;
 }
 
-/** Raises the hold to `amount` or to what can be had, or lowers it; never below zero. */
+/** Raises the hold to `amount` or to what can be had, or lowers it. */
 export function extend(rows: Rows, operation: Extend): Effect {
+  assertAmount(operation.amount);
   const hold = rows.hold(operation.requestId);
   if (hold === undefined) return { answer: ENDED };
+  if (operation.checkpoint !== null) assertRecord(operation.checkpoint, hold);
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
-  const room = Math.max(
-    0,
-    Math.min(
-      walletAvailable(account),
-      spendingAvailable(account.allowance, account.spending),
-      spendingAvailable(key.quota, key.spending),
-    ),
-  );
-  const amount = Math.min(operation.amount, hold.amount + room);
+  const amount = Math.min(operation.amount, payable(account, key, hold.amount));
   const more = amount - hold.amount;
   return {
     answer: { ok: true, kind: 'extended', amount },
-    accounts: [
-      { ...account, held: account.held + more, spending: { ...account.spending, held: account.spending.held + more } },
-    ],
-    keys: [{ ...key, spending: { ...key.spending, held: key.spending.held + more } }],
+    accounts: [{ ...account, held: account.held + more, spending: withHeld(account.spending, more) }],
+    keys: [{ ...key, spending: withHeld(key.spending, more) }],
     holds: [{ ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint }],
   };
 }
@@ -90,15 +94,13 @@ export function leave(rows: Rows, operation: Leave): Effect {
   const key = keyOf(rows, hold);
   return {
     answer: { ok: true, kind: 'done' },
-    accounts: [withGroupRates(account, hold.group, vacated(account.groups[hold.group] ?? NO_RATES))],
+    accounts: [withGroupRates(account, hold.group, vacated(groupRates(account, hold.group)))],
     keys: [{ ...key, rates: vacated(key.rates) }],
     holds: [{ ...hold, left: true }],
   };
 }
 
 function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy): Effect {
-  assertNano(record.cost, 'the cost of a message');
-  assert(record.cost >= 0, 'a message never costs less than nothing');
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
   const paid = Math.min(record.cost, payable(account, key, hold.amount));
@@ -109,7 +111,7 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
     keys: [
       {
         ...key,
-        spending: { ...key.spending, used: key.spending.used + paid, held: key.spending.held - hold.amount },
+        spending: spent(key.spending, paid, hold.amount),
         rates: afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, ended),
       },
     ],
@@ -138,18 +140,23 @@ function withMessageEnded(
   paid: Nano,
   nowMs: number,
 ): AccountRow {
-  const rates = drained(account.groups[hold.group] ?? NO_RATES, hold.limits, nowMs);
+  const { limits } = groupRates(account, hold.group);
+  const rates = drained(groupRates(account, hold.group), limits, nowMs);
   return {
-    ...account,
+    ...withGroupRates(account, hold.group, afterMessage(rates, limits, hold, record)),
     balance: account.balance - paid,
     held: account.held - hold.amount,
-    spending: { ...account.spending, used: account.spending.used + paid, held: account.spending.held - hold.amount },
-    groups: { ...account.groups, [hold.group]: afterMessage(rates, hold.limits, hold, record) },
+    spending: spent(account.spending, paid, hold.amount),
   };
 }
 
 /** Rates take what was really used; cache reads do not count. */
-function afterMessage(rates: RateMeters, limits: HoldRow['limits'], hold: HoldRow, record: UsageRecord): RateMeters {
+function afterMessage<Meters extends RateMeters>(
+  rates: Meters,
+  limits: RateLimits,
+  hold: HoldRow,
+  record: UsageRecord,
+): Meters {
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
   const counted = withTokens(rates, limits, input, record.outputTokens);
   return hold.left ? counted : vacated(counted);
@@ -160,29 +167,19 @@ function afterMessage(rates: RateMeters, limits: HoldRow['limits'], hold: HoldRo
  * difference is one more entry, once: taken as far as it can be paid, or given back.
  */
 function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
-  const account = rows.account(ending.record.account);
-  const key = rows.key(ending.record.key);
-  assert(account !== undefined && key !== undefined, 'an ended message has an account and a key');
   const before = ending.record;
+  const account = accountOf(rows, before);
+  const key = keyOf(rows, before);
   const paidBefore = before.cost - before.writtenOff;
-  const room = payable(rolledAccount(account, rows.nowMs), rolledKey(key, rows.nowMs), 0);
-  const paidMore = Math.min(record.cost - paidBefore, room);
+  const paidMore = Math.min(record.cost - paidBefore, payable(account, key, 0));
   const corrected: Ending = {
     record: { ...record, atMs: before.atMs, writtenOff: record.cost - paidBefore - paidMore },
     endedBy: 'corrected',
   };
-  const now = rolledAccount(account, rows.nowMs);
-  const keyNow = rolledKey(key, rows.nowMs);
   return {
     answer: ENDED,
-    accounts: [
-      {
-        ...now,
-        balance: now.balance - paidMore,
-        spending: { ...now.spending, used: Math.max(0, now.spending.used + paidMore) },
-      },
-    ],
-    keys: [{ ...keyNow, spending: { ...keyNow.spending, used: Math.max(0, keyNow.spending.used + paidMore) } }],
+    accounts: [{ ...account, balance: account.balance - paidMore, spending: spent(account.spending, paidMore, 0) }],
+    keys: [{ ...key, spending: spent(key.spending, paidMore, 0) }],
     entries: correctionEntries(account.id, before, corrected.record, paidMore, rows.nowMs),
     corrections: [{ ending: corrected, before }],
   };
@@ -216,31 +213,21 @@ function usageEntries(record: UsageRecord, paid: Nano, nowMs: number): NewEntry[
   return entries;
 }
 
-function accountOf(rows: Rows, hold: HoldRow): AccountRow {
-  const account = rows.account(hold.account);
-  assert(account !== undefined, 'a hold has an account');
-  return rolledAccount(account, rows.nowMs);
+/** The account of a hold or record, in the present period. */
+function accountOf(rows: Rows, of: { account: number }): AccountRow {
+  const account = rows.account(of.account);
+  assert(account !== undefined, 'a message has an account');
+  return { ...account, spending: rolled(account.spending, account.allowancePeriod, rows.nowMs) };
 }
 
-function keyOf(rows: Rows, hold: HoldRow): KeyRow {
-  const key = rows.key(hold.key);
-  assert(key !== undefined, 'a hold has a key');
-  return rolledKey(key, rows.nowMs);
+/** The key of a hold or record, in the present period. */
+function keyOf(rows: Rows, of: { key: number }): KeyRow {
+  const key = rows.key(of.key);
+  assert(key !== undefined, 'a message has a key');
+  return { ...key, spending: rolled(key.spending, key.quotaPeriod, rows.nowMs) };
 }
 
-function rolledAccount(account: AccountRow, nowMs: number): AccountRow {
-  return { ...account, spending: rolled(account.spending, account.allowancePeriod, nowMs) };
-}
-
-function rolledKey(key: KeyRow, nowMs: number): KeyRow {
-  return { ...key, spending: rolled(key.spending, key.quotaPeriod, nowMs) };
-}
-
-function vacated(rates: RateMeters): RateMeters {
+function vacated<Meters extends RateMeters>(rates: Meters): Meters {
   assert(rates.running > 0, 'a message that ends was running');
   return { ...rates, running: rates.running - 1 };
-}
-
-function withGroupRates(account: AccountRow, group: string, rates: RateMeters): AccountRow {
-  return { ...account, groups: { ...account.groups, [group]: rates } };
 }

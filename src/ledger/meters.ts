@@ -1,9 +1,9 @@
 // The arithmetic of meters: draining rates, rolling periods, what is left. Whole numbers only.
 
 import { periodStartMs } from '../base/clock.ts';
-import type { Nano } from '../base/money.ts';
+import { NANO_MAX, type Nano } from '../base/money.ts';
 import type { Level, Levels, RateLimits } from './operation.ts';
-import type { AccountRow, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
+import type { AccountRow, GroupRates, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
 
 export const UNITS = 60_000;
 
@@ -15,15 +15,37 @@ export const NO_RATES: RateMeters = Object.freeze({
   running: 0,
 });
 
-/** The meters as they stand at `nowMs`. What has no limit is not counted: a limit set later begins empty. */
-export function drained(meters: RateMeters, limits: RateLimits, nowMs: number): RateMeters {
+export const NO_LIMITS: RateLimits = Object.freeze({
+  requestsPerMinute: null,
+  inputTokensPerMinute: null,
+  outputTokensPerMinute: null,
+  concurrency: null,
+});
+
+const NO_GROUP_RATES: GroupRates = Object.freeze({ ...NO_RATES, limits: NO_LIMITS });
+
+/** The account's meters in a group, which may be called "constructor". */
+export function groupRates(account: AccountRow, group: string): GroupRates {
+  return Object.hasOwn(account.groups, group) ? (account.groups[group] as GroupRates) : NO_GROUP_RATES;
+}
+
+/** The account with its meters in one group replaced. */
+export function withGroupRates(account: AccountRow, group: string, rates: GroupRates): AccountRow {
+  return { ...account, groups: { ...account.groups, [group]: rates } };
+}
+
+/**
+ * The meters as they stand at `nowMs`. What has no limit is not counted: a limit set later begins
+ * empty. A time before the last one, as after a clock was set right, drains nothing and counts from there.
+ */
+export function drained<Meters extends RateMeters>(meters: Meters, limits: RateLimits, nowMs: number): Meters {
   const elapsedMs = Math.max(0, nowMs - meters.drainedAtMs);
   return {
+    ...meters,
     requests: drain(meters.requests, limits.requestsPerMinute, elapsedMs),
     inputTokens: drain(meters.inputTokens, limits.inputTokensPerMinute, elapsedMs),
     outputTokens: drain(meters.outputTokens, limits.outputTokensPerMinute, elapsedMs),
-    drainedAtMs: Math.max(nowMs, meters.drainedAtMs),
-    running: meters.running,
+    drainedAtMs: nowMs,
   };
 }
 
@@ -34,17 +56,36 @@ function drain(used: number, limit: number | null, elapsedMs: number): number {
 }
 
 /** Adds what a message used. Debt is allowed: a rate never stops a message that runs. */
-export function withTokens(
-  meters: RateMeters,
+export function withTokens<Meters extends RateMeters>(
+  meters: Meters,
   limits: RateLimits,
   inputTokens: number,
   outputTokens: number,
-): RateMeters {
+): Meters {
   return {
     ...meters,
-    inputTokens: limits.inputTokensPerMinute === null ? 0 : meters.inputTokens + inputTokens * UNITS,
-    outputTokens: limits.outputTokensPerMinute === null ? 0 : meters.outputTokens + outputTokens * UNITS,
+    inputTokens: limits.inputTokensPerMinute === null ? 0 : added(meters.inputTokens, inputTokens * UNITS),
+    outputTokens: limits.outputTokensPerMinute === null ? 0 : added(meters.outputTokens, outputTokens * UNITS),
   };
+}
+
+/** The sum, or the largest whole number that is exact: a meter that full is short of everything. */
+function added(used: number, more: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, used + more);
+}
+
+/** The meter with `paid` taken of it, negative where it is given back. What has no limit may be used for ever. */
+export function spent(meter: SpendingMeter, paid: Nano, released: Nano): SpendingMeter {
+  return {
+    used: Math.min(NANO_MAX, Math.max(0, meter.used + paid)),
+    held: meter.held - released,
+    periodStartMs: meter.periodStartMs,
+  };
+}
+
+/** The meter with `more` held of it. */
+export function withHeld(meter: SpendingMeter, more: Nano): SpendingMeter {
+  return { used: meter.used, held: meter.held + more, periodStartMs: meter.periodStartMs };
 }
 
 /** The meter in the period that holds `nowMs`: what was used in an earlier one is forgotten, what is held stays. */

@@ -18,6 +18,11 @@ export interface RateMeters {
   running: number;
 }
 
+/** The meters of an account in one group, with the group's limits when a message was last admitted: by them it drains. */
+export interface GroupRates extends RateMeters {
+  limits: RateLimits;
+}
+
 /** Money used and held against a quota or an allowance, in the period that began at `periodStartMs`. */
 export interface SpendingMeter {
   used: Nano;
@@ -36,7 +41,7 @@ export interface AccountRow {
   allowancePeriod: Period;
   spending: SpendingMeter;
   /** The limits of a group apply to each account in it: its meters here, by the group's name. */
-  groups: Readonly<Record<string, RateMeters>>;
+  groups: Readonly<Record<string, GroupRates>>;
 }
 
 export interface KeyRow {
@@ -57,8 +62,6 @@ export interface HoldRow {
   account: number;
   key: number;
   group: string;
-  /** The group's limits at admission, by which its meters drain. */
-  limits: RateLimits;
   amount: Nano;
   openedAtMs: number;
   owner: Owner;

@@ -83,6 +83,7 @@ export class StagedRows implements Rows {
         account.balance + account.creditLine >= account.held && account.held >= 0,
         'a balance less what is held is never below its floor',
       );
+      assert(Number.isSafeInteger(account.balance), 'a balance is a whole number of nanodollars that is exact');
       this.#accounts.set(account.id, account);
     }
     for (const key of effect.keys ?? []) this.#keys.set(key.id, key);

@@ -9,6 +9,16 @@ import type { AlongsideRow } from './alongside.ts';
 
 type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey'>;
 
+export interface FirstStart {
+  documents: readonly CatalogDocument[];
+  account: Account;
+  accountTerms: AccountTerms;
+  credit: FirstCredit;
+  key: Key;
+  keyTerms: KeyTerms;
+  secretHash: string;
+}
+
 /** The writing half of AccountStore, over a gate of the ledger. */
 export function accountWrites(gate: LedgerGate): AccountWrites {
   return {
@@ -40,6 +50,17 @@ export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog
       await submit(gate, [], rows);
     },
   };
+}
+
+/** All that a new installation begins with, in one transaction: it is there whole or not at all. */
+export async function writeFirstStart(gate: LedgerGate, first: FirstStart): Promise<void> {
+  const { account, key } = first;
+  const catalog = first.documents.map((document) => ({ table: 'catalog' as const, put: document }));
+  await submit(
+    gate,
+    [setAccount(account, first.accountTerms), firstCredit(account, first.credit), setKey(key, first.keyTerms)],
+    [{ table: 'accounts', account }, { table: 'keys', key, secretHash: first.secretHash }, ...catalog],
+  );
 }
 
 function setAccount(account: Account, terms: AccountTerms): Operation {

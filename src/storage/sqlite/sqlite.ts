@@ -9,6 +9,7 @@ import type { Stores } from '../stores.ts';
 import { openForReading } from './open-database.ts';
 import { readStore } from './read-store.ts';
 
+export { type FirstStart, writeFirstStart } from '../account-writes.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, lockDirectory } from './lock-directory.ts';

@@ -1,0 +1,69 @@
+// What a new installation begins with, so that it answers a message before anybody has configured
+// anything: the sandbox, a demonstration account with credit, and one key for it.
+
+import {
+  type Account,
+  type AccountTerms,
+  type FirstCredit,
+  type Key,
+  type KeyTerms,
+  makeKeySecret,
+} from '../accounts/accounts.ts';
+import { newNumber } from '../base/ids.ts';
+import { NANO_PER_USD } from '../base/money.ts';
+import type { Secret, Vault } from '../secrets/secrets.ts';
+
+const DEMO_CREDIT = 5 * NANO_PER_USD;
+
+export interface DemoAccount {
+  account: Account;
+  accountTerms: AccountTerms;
+  credit: FirstCredit;
+  key: Key;
+  keyTerms: KeyTerms;
+  secretHash: string;
+  /** Shown once. */
+  secret: Secret;
+}
+
+/** The account `demo` in the group `sandbox`, with 5.00 of credit and one key. Nothing is stored here. */
+export function makeDemoAccount(vault: Vault, nowMs: number): DemoAccount {
+  const { secret, prefix } = makeKeySecret();
+  const accountId = newNumber();
+  return {
+    account: { id: accountId, name: 'demo', groups: ['sandbox'], status: 'enabled', createdAtMs: nowMs },
+    accountTerms: { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+    credit: { amount: DEMO_CREDIT, kind: 'promotion', reference: 'first-start', note: 'credit of the first start' },
+    key: {
+      id: newNumber(),
+      accountId,
+      name: 'demo',
+      prefix,
+      groups: null,
+      models: null,
+      status: 'enabled',
+      expiresAtMs: null,
+      origins: null,
+      addresses: null,
+      createdAtMs: nowMs,
+    },
+    keyTerms: {
+      status: 'enabled',
+      expiresAtMs: null,
+      quota: null,
+      quotaPeriod: 'total',
+      requestsPerMinute: null,
+      inputTokensPerMinute: null,
+      outputTokensPerMinute: null,
+      concurrency: null,
+    },
+    secretHash: vault.hash(secret.reveal()),
+    secret,
+  };
+}
+
+/** A command that answers a message when it is pasted. */
+export function firstCurl(url: string, secret: Secret): string {
+  const body = '{"model":"sandbox-echo","max_tokens":100,"messages":[{"role":"user","content":"Hello, Turnpike"}]}';
+  return `curl ${url}/v1/messages -H "x-api-key: ${secret.reveal()}" -H "content-type: application/json" -d '${body}'`;
+}

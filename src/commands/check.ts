@@ -1,0 +1,28 @@
+// `turnpike check`: opens the store itself and verifies every invariant of the ledger.
+
+import { type Command, dataFlag } from './command.ts';
+import { textFlag } from './flags.ts';
+import { printObject } from './output.ts';
+
+export const check: Command = {
+  name: 'check',
+  summary: 'verifies every ledger invariant from the stored rows; works with the server running or stopped',
+  positionals: [],
+  flags: { database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL)' }, ...dataFlag },
+  async run(invocation) {
+    const { flags, world, json } = invocation;
+    const data = textFlag(flags, 'data');
+    const database = textFlag(flags, 'database');
+    const config = world.readConfig({ ...(data && { data }), ...(database && { database }) });
+    const report = await world.checkStore(config);
+    await printObject(invocation, { ...report }, [
+      ['OK', (row) => (row['ok'] ? 'yes' : 'no')],
+      ['ACCOUNTS', 'accounts'],
+      ['ENTRIES', 'entries'],
+      ['OPEN HOLDS', 'open_holds'],
+      ['FAULTS', () => report.faults.length],
+    ]);
+    if (!json) for (const fault of report.faults) await world.writeError(`${fault}\n`);
+    return report.ok ? 0 : 1;
+  },
+};

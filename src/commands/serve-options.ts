@@ -1,0 +1,28 @@
+// What `serve` asks of the root that composes the service: commands do not import it.
+
+import type { Fault } from '../catalog/catalog.ts';
+import type { JsonObject } from '../wire/wire.ts';
+
+/** A file given with `--apply`, read and expanded. */
+export interface ApplyFile {
+  document: JsonObject;
+  /** A fault of the document as "FILE:LINE: path: message". */
+  describeFault(fault: Fault): string;
+}
+
+export interface ServerOptions {
+  applyFile?: ApplyFile;
+  /** Both in PEM. */
+  tls?: { certificate: string; key: string };
+  /** Takes one line for whoever started the service. */
+  print(line: string): void;
+}
+
+export interface RunningServer {
+  /** Where it answers, such as "http://127.0.0.1:8080". */
+  url: string;
+  /** Drains: refuses new messages, lets running ones end within a bound, settles, closes the store. */
+  stop(): Promise<void>;
+  /** Resolves when it has stopped, rejects when it could not go on. */
+  finished: Promise<void>;
+}

@@ -1,0 +1,84 @@
+// `turnpike serve`: starts the service and stays until it is told to stop. SIGTERM and the first
+// SIGINT drain it; a second SIGINT ends it at once, which the ledger survives like a crash.
+
+import { readFile } from 'node:fs/promises';
+import { type Command, CommandFailed, dataFlag, type Invocation, WrongUsage } from './command.ts';
+import { textFlag } from './flags.ts';
+import type { RunningServer, ServerOptions } from './serve-options.ts';
+
+const EXIT_INTERRUPTED = 130;
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'starts the service',
+  positionals: [],
+  flags: {
+    listen: { value: 'ADDRESS:PORT', help: 'where it answers (TURNPIKE_LISTEN, default 127.0.0.1:8080)' },
+    ...dataFlag,
+    database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL; default: SQLite in the data directory)' },
+    apply: { value: 'FILE', help: 'makes providers, models, groups and settings match this file first' },
+    'tls-certificate': { value: 'FILE', help: 'answers over TLS with this certificate (PEM)' },
+    'tls-key': { value: 'FILE', help: "the certificate's private key (PEM)" },
+  },
+  async run(invocation) {
+    const { flags, world, json } = invocation;
+    const [listen, data, database] = ['listen', 'data', 'database'].map((name) => textFlag(flags, name));
+    const config = world.readConfig({
+      ...(listen && { listen }),
+      ...(data && { data }),
+      ...(database && { database }),
+    });
+    const server = await world.startServer(config, await readOptions(invocation));
+    await world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`);
+    return untilStopped(server, (line) => void world.writeError(`${line}\n`));
+  },
+};
+
+async function readOptions({ flags, world, json }: Invocation): Promise<ServerOptions> {
+  const certificatePath = textFlag(flags, 'tls-certificate');
+  const keyPath = textFlag(flags, 'tls-key');
+  if ((certificatePath === undefined) !== (keyPath === undefined))
+    throw new WrongUsage('--tls-certificate and --tls-key belong together');
+  const applyPath = textFlag(flags, 'apply');
+  return {
+    // Not awaited: lines keep their order, and nothing waits for whoever reads them.
+    print: (line) => void (json ? world.writeError(`${line}\n`) : world.write(`${line}\n`)),
+    ...(applyPath !== undefined && {
+      applyFile: await (await import('./apply-file.ts')).readApplyFile(applyPath, world.environmentVariable),
+    }),
+    ...(certificatePath !== undefined &&
+      keyPath !== undefined && { tls: { certificate: await readPem(certificatePath), key: await readPem(keyPath) } }),
+  };
+}
+
+async function readPem(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((thrown: Error) => {
+    throw new CommandFailed(`cannot read ${path}: ${thrown.message}`);
+  });
+  if (!text.includes('-----BEGIN ')) throw new CommandFailed(`${path} is not in PEM form`);
+  return text;
+}
+
+/** Resolves to the exit code once the service has stopped; rejects when it could not go on or not stop in order. */
+async function untilStopped(server: RunningServer, say: (line: string) => void): Promise<number> {
+  const told = Promise.withResolvers<'told'>();
+  let isTold = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (isTold && signal === 'SIGINT') process.exit(EXIT_INTERRUPTED);
+    isTold = true;
+    told.resolve('told');
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  try {
+    const first = await Promise.race([told.promise, server.finished]);
+    if (first !== 'told') throw new CommandFailed('the service stopped by itself');
+    say('stopping: running messages may finish; a second SIGINT ends them now');
+    await server.stop();
+    await server.finished;
+    return 0;
+  } finally {
+    process.off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal);
+  }
+}

@@ -1,0 +1,132 @@
+// Tries the routes of an offer until one begins to answer. The next route is tried only while the
+// caller has seen nothing, and never after the content itself was refused.
+
+import { orderRoutes, type ProviderSettings, type Route } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import { type Attempt, type EventSource, type Provider, ProviderFault } from '../providers/providers.ts';
+import type { StreamEvent } from '../wire/wire.ts';
+import { faultError } from './fault-error.ts';
+import type { Gateway } from './gateway.ts';
+import type { OpenMessage } from './open-message.ts';
+
+/** A route that has begun to answer: the first events of a stream, or the whole message as text. */
+export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
+
+/** Resolves to the first route that answers. Throws TurnpikeError for the last failure; nothing was produced then. */
+export async function openRoute(gateway: Gateway, message: OpenMessage): Promise<Opened> {
+  const { providers } = gateway.catalogue();
+  const routes =
+    message.offer.routes.length === 1 ? message.offer.routes : orderRoutes(message.offer.routes, gateway.random);
+  let failure: TurnpikeError | null = null;
+  for (const route of routes.slice(0, bounds.attemptsMax)) {
+    const settings = providers.get(route.provider);
+    if (settings === undefined) continue; // removed since the offer was made
+    const startedMs = performance.now();
+    message.route = route;
+    try {
+      const opened = await tryRoute(gateway, message, route, settings);
+      noteAttempt(message, route, 'answered', 200, startedMs);
+      return opened;
+    } catch (thrown) {
+      const fault = asFault(message, thrown);
+      noteAttempt(message, route, fault.kind, fault.status, startedMs);
+      failure = stopError(message) ?? faultError(fault);
+      if (fault.kind === 'rejected' || isOver(message)) break;
+      message.stopReason = null; // a time limit ended this attempt, not the message
+    }
+  }
+  throw failure ?? new TurnpikeError('upstream_failed', 'No provider of this model is configured at the moment.');
+}
+
+/** The error of a message that the service itself stopped; null when it did not. */
+export function stopError(message: OpenMessage): TurnpikeError | null {
+  switch (message.stopReason) {
+    case 'revoked':
+      return new TurnpikeError('key_disabled', 'This API key was revoked while the message was in progress.');
+    case 'draining':
+      return new TurnpikeError('draining', 'This server is shutting down. Send the request again.');
+    case 'timeout':
+      return new TurnpikeError('upstream_timeout', 'The provider of this model was silent for too long.');
+    case 'caller_left':
+      return new TurnpikeError('upstream_timeout', 'The caller left, and the provider did not finish in time.');
+    case null:
+      return null;
+  }
+}
+
+/** The provider of a kind. Throws when the catalogue names a kind that this version does not have. */
+export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Provider {
+  const provider = gateway.providers.get(settings.kind);
+  if (provider === undefined)
+    throw new TurnpikeError('internal', `The provider ${settings.name} is of a kind that this version does not know.`);
+  return provider;
+}
+
+/** What a provider is sent of a submission. */
+export function makeAttempt(
+  message: Pick<OpenMessage, 'request' | 'submission' | 'plan'>,
+  route: Route,
+  settings: ProviderSettings,
+  signal: AbortSignal,
+): Attempt {
+  const { request, submission, plan } = message;
+  return {
+    provider: settings,
+    request,
+    upstreamModel: route.upstreamModel,
+    maxTokens: plan.maxTokens,
+    version: submission.version,
+    betas: submission.betas,
+    requestId: submission.requestId,
+    signal,
+  };
+}
+
+async function tryRoute(
+  gateway: Gateway,
+  message: OpenMessage,
+  route: Route,
+  settings: ProviderSettings,
+): Promise<Opened> {
+  const provider = providerOfKind(gateway, settings);
+  const attempt = makeAttempt(message, route, settings, message.beginAttempt());
+  message.watch.begin();
+  try {
+    const reply = await provider.submit(attempt);
+    message.upstreamRequestId = reply.upstreamRequestId;
+    if (reply.form === 'message') {
+      message.counter.observeMessage(reply.message);
+      return { form: 'message', text: reply.text };
+    }
+    const first = await reply.events.next();
+    if (first === null) throw new ProviderFault('failed', 'the stream ended before its first event');
+    for (const event of first) message.counter.observe(event);
+    message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
+    return { form: 'stream', first, events: reply.events };
+  } finally {
+    message.watch.end();
+  }
+}
+
+/** A fault as it is; a time limit of ours as a timeout; anything else as a failed provider, with its cause. */
+function asFault(message: OpenMessage, thrown: unknown): ProviderFault {
+  if (message.stopReason === 'timeout') return new ProviderFault('timeout', 'no answer in time', { cause: thrown });
+  if (thrown instanceof ProviderFault) return thrown;
+  return new ProviderFault('failed', 'the provider failed in an unforeseen way', { cause: thrown });
+}
+
+function isOver(message: OpenMessage): boolean {
+  return message.stopReason !== null && message.stopReason !== 'timeout';
+}
+
+function noteAttempt(
+  message: OpenMessage,
+  route: Route,
+  result: string,
+  status: number | null,
+  startedMs: number,
+): void {
+  const ms = Math.round(performance.now() - startedMs);
+  message.attempts.push({ provider: route.provider, model: route.upstreamModel, result, status, ms });
+}

@@ -1,0 +1,58 @@
+// How many tokens a prompt would have: from the provider where it can tell, else estimated. It
+// counts against the requests a minute and costs nothing.
+
+import type { Offer } from '../catalog/catalog.ts';
+import { type Attempt, ProviderFault } from '../providers/providers.ts';
+import { typicalInputTokens } from '../usage/usage.ts';
+import type { MessageRequest } from '../wire/wire.ts';
+import { providerOfKind } from './attempts.ts';
+import { faultError } from './fault-error.ts';
+import type { Gateway } from './gateway.ts';
+import type { Submission } from './submission.ts';
+
+/** The JSON of the answer. Throws upstream_rejected when the provider refuses the content. */
+export async function countPrompt(
+  gateway: Gateway,
+  submission: Submission,
+  request: MessageRequest,
+  offer: Offer,
+): Promise<string> {
+  return JSON.stringify({
+    input_tokens: (await askProvider(gateway, submission, request, offer)) ?? typicalInputTokens(request),
+  });
+}
+
+/** The provider's count; null when it has none to give, or cannot give it now. */
+async function askProvider(
+  gateway: Gateway,
+  submission: Submission,
+  request: MessageRequest,
+  offer: Offer,
+): Promise<number | null> {
+  const catalogue = gateway.catalogue();
+  for (const route of offer.routes) {
+    const provider = catalogue.providers.get(route.provider);
+    if (provider === undefined) continue;
+    const attempt: Attempt = {
+      provider,
+      request,
+      upstreamModel: route.upstreamModel,
+      maxTokens: 1,
+      version: submission.version,
+      betas: submission.betas,
+      requestId: submission.requestId,
+      signal: AbortSignal.any([
+        submission.signal,
+        AbortSignal.timeout(catalogue.settings.upstreamSilenceSeconds * 1000),
+      ]),
+    };
+    try {
+      const count = await providerOfKind(gateway, provider).countTokens(attempt);
+      if (count !== null) return count;
+    } catch (thrown) {
+      if (thrown instanceof ProviderFault && thrown.kind === 'rejected') throw faultError(thrown);
+      // Otherwise an estimate serves better than an error: nothing is billed by it.
+    }
+  }
+  return null;
+}

@@ -1,0 +1,217 @@
+// The path of one message, from a submission to a reply: read `submitMessage` first. Every step
+// stands in order; the error that may leave it is in docs/request-path.md.
+
+import { authenticate, type Caller, type Gatehouse, groupsOf } from '../accounts/accounts.ts';
+import type { Clock } from '../base/clock.ts';
+import { type CallerScope, type Catalogue, checkFeatures, type Offer, resolveModel } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import type { Admission, Levels, NodeLedger } from '../ledger/ledger.ts';
+import type { Provider } from '../providers/providers.ts';
+import { type MessageRequest, parseMessageRequest, readFeatures } from '../wire/wire.ts';
+import { type Opened, openRoute } from './attempts.ts';
+import { countPrompt } from './count-tokens.ts';
+import { describeModels, describeOneModel } from './models.ts';
+import { draftRecord, OpenMessage } from './open-message.ts';
+import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
+import { rateHeaders } from './rate-headers.ts';
+import { refusalError } from './refusal-error.ts';
+import { finishWithoutCaller, relay } from './relay.ts';
+import type { RunningMessages } from './running-messages.ts';
+import type { MessageReport, Reply, Submission } from './submission.ts';
+
+export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
+export type { MessageReport, Reply, Submission } from './submission.ts';
+
+/** What the gateway works with. */
+export interface Gateway {
+  /** The catalogue in force. */
+  catalogue(): Catalogue;
+  gatehouse: Gatehouse;
+  ledger: NodeLedger;
+  /** By kind. */
+  providers: ReadonlyMap<string, Provider>;
+  running: RunningMessages;
+  clock: Clock;
+  /** In [0, 1). */
+  random(): number;
+  /** Told once of every admitted message, when it has ended. */
+  report(report: MessageReport): void;
+}
+
+/**
+ * Submits one message. Resolves to the reply, whose body may be a stream that is still to come;
+ * throws TurnpikeError for everything that is answered before the first byte.
+ */
+export async function submitMessage(gateway: Gateway, submission: Submission): Promise<Reply> {
+  const catalogue = gateway.catalogue();
+  const caller = await identify(gateway, submission); // 3
+  const bytes = await submission.readBody(catalogue.settings.bodyBytesMax); // 4
+  const request = parseMessageRequest(bytes); // 5
+  const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
+  const levels = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
+  const message = new OpenMessage(gateway, submission, caller, request, offer, plan);
+  gateway.running.add(message);
+  submission.isAdmitted = true;
+  const headers = rateHeaders(levels, submission.vendorPrefix);
+  try {
+    const opening = openMessage(gateway, message); // 9
+    return request.stream
+      ? await replyWithStream(message, opening, headers) // 10, 11
+      : await replyWithMessage(message, opening, headers); // 11
+  } catch (thrown) {
+    const error = asTurnpikeError(thrown);
+    await message.fail(error);
+    throw withHeaders(error, headers);
+  }
+}
+
+/** Counts the tokens of a prompt. Takes one of the requests a minute; costs nothing. */
+export async function countTokens(gateway: Gateway, submission: Submission): Promise<Reply> {
+  const catalogue = gateway.catalogue();
+  const caller = await identify(gateway, submission);
+  const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax));
+  const offer = resolveModel(catalogue, scopeOf(caller), request.model);
+  const { name, limits } = offer.group;
+  const admission = await gateway.ledger.admit({
+    kind: 'take',
+    account: caller.account.id,
+    key: caller.key.id,
+    group: name,
+    limits,
+  });
+  const headers = rateHeaders(admission.levels, submission.vendorPrefix);
+  if (!admission.ok)
+    throw refusalError(admission, { nowMs: gateway.clock.nowMs(), amount: 0, headers, maxTokensThatFit: null });
+  return { status: 200, headers, body: await countPrompt(gateway, submission, request, offer) };
+}
+
+/** The models that the caller may use. */
+export async function listModels(gateway: Gateway, submission: Submission): Promise<Reply> {
+  const caller = await identify(gateway, submission);
+  return { status: 200, headers: {}, body: describeModels(gateway.catalogue(), scopeOf(caller)) };
+}
+
+/** One model by its name or an alias. Throws model_not_found with status 404. */
+export async function getModel(gateway: Gateway, submission: Submission, id: string): Promise<Reply> {
+  const caller = await identify(gateway, submission);
+  return { status: 200, headers: {}, body: describeOneModel(gateway.catalogue(), scopeOf(caller), id) };
+}
+
+function identify(gateway: Gateway, submission: Submission): Caller | Promise<Caller> {
+  const { origin, address, browserDeclared, secret, vendorPrefix } = submission;
+  if (origin !== null && !browserDeclared && gateway.catalogue().settings.requireBrowserHeader) {
+    throw new TurnpikeError(
+      'browser_access_not_declared',
+      `CORS requests must set '${vendorPrefix}-dangerous-direct-browser-access' header`,
+    );
+  }
+  return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.gatehouse);
+}
+
+function scopeOf(caller: Caller): CallerScope {
+  return { keyModels: caller.key.models, groups: groupsOf(caller) };
+}
+
+function resolveOffer(
+  gateway: Gateway,
+  catalogue: Catalogue,
+  caller: Caller,
+  request: MessageRequest,
+  betas: string | null,
+): { offer: Offer; plan: MessagePlan } {
+  const offer = resolveModel(catalogue, scopeOf(caller), request.model);
+  const features = readFeatures(request, betas);
+  checkFeatures(offer, features);
+  const providerOf = (name: string) => {
+    const kind = catalogue.providers.get(name)?.kind ?? '';
+    const provider = gateway.providers.get(kind);
+    if (provider === undefined)
+      throw new TurnpikeError('internal', 'A provider of this model is of a kind that this version does not know.');
+    return provider;
+  };
+  return { offer, plan: planMessage(request, offer, features, providerOf) };
+}
+
+async function admitMessage(
+  gateway: Gateway,
+  submission: Submission,
+  caller: Caller,
+  request: MessageRequest,
+  offer: Offer,
+  plan: MessagePlan,
+): Promise<Levels> {
+  const admission: Admission = await gateway.ledger.admit({
+    kind: 'admit',
+    requestId: submission.requestId,
+    account: caller.account.id,
+    key: caller.key.id,
+    group: offer.group.name,
+    limits: offer.group.limits,
+    amount: plan.amount,
+    owner: gateway.ledger.owner,
+    draft: draftRecord(submission, caller, request, offer),
+  });
+  if (admission.ok) return admission.levels;
+  throw refusalError(admission, {
+    nowMs: gateway.clock.nowMs(),
+    amount: plan.amount,
+    headers: rateHeaders(admission.levels, submission.vendorPrefix),
+    maxTokensThatFit: request.stream ? null : (available) => maxTokensThatFit(plan, offer, available),
+  });
+}
+
+/** Begins to open a route, and sees to it that a caller who leaves is noticed from now on. */
+function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
+  const { signal } = message.submission;
+  if (signal.aborted) throw new TurnpikeError('internal', 'The caller left before the message was sent on.');
+  const opening = openRoute(gateway, message);
+  opening.catch(() => {}); // whoever waits for it hears of it; a stream whose reader never came has nobody
+  signal.addEventListener('abort', () => {
+    message.leave();
+    if (message.request.stream && !message.hasEnded) void finishWithoutCaller(message, opening);
+  });
+  return opening;
+}
+
+/** The provider's own JSON, once it is billed. */
+async function replyWithMessage(
+  message: OpenMessage,
+  opening: Promise<Opened>,
+  headers: Record<string, string>,
+): Promise<Reply> {
+  message.submission.expect('slow-json');
+  const opened = await opening;
+  if (opened.form === 'stream')
+    throw new TurnpikeError('upstream_failed', 'The provider of this model answered in a form that was not asked for.');
+  const settlement = await message.complete();
+  if (!settlement.ok)
+    throw new TurnpikeError('internal', 'This message was ended by another node, which took it for abandoned.');
+  return { status: 200, headers, body: opened.text };
+}
+
+/** The stream: its 200 waits for the upstream's first event, or for so long as a caller can be left without a byte. */
+async function replyWithStream(
+  message: OpenMessage,
+  opening: Promise<Opened>,
+  headers: Record<string, string>,
+): Promise<Reply> {
+  message.submission.expect('stream');
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waited = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, bounds.firstEventWaitMs);
+  });
+  try {
+    await Promise.race([opening, waited]);
+  } finally {
+    clearTimeout(timer);
+  }
+  return { status: 200, headers, body: relay(message, opening) };
+}
+
+function withHeaders(error: TurnpikeError, headers: Record<string, string>): TurnpikeError {
+  return new TurnpikeError(error.code, error.message, {
+    ...error.details,
+    headers: { ...headers, ...error.details.headers },
+  });
+}

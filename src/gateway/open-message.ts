@@ -1,0 +1,243 @@
+// A message that was admitted: what it holds, what it has used, and its one ending. However many
+// ways there are for it to end (answered, caller gone, upstream cut, revoked), the first one counts.
+
+import type { Caller } from '../accounts/accounts.ts';
+import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
+import type { TurnpikeError } from '../errors.ts';
+import type { Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
+import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
+import { type MessageRequest, NO_TOKENS } from '../wire/wire.ts';
+import type { Gateway } from './gateway.ts';
+import type { MessagePlan } from './plan-message.ts';
+import type { CutReason, Running } from './running-messages.ts';
+import { SilenceWatch } from './silence-watch.ts';
+import type { Submission } from './submission.ts';
+
+/** Why the upstream was aborted by us. */
+export type StopReason = CutReason | 'caller_left' | 'timeout';
+
+const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
+
+export class OpenMessage implements Running {
+  readonly submission: Submission;
+  readonly caller: Caller;
+  readonly request: MessageRequest;
+  readonly offer: Offer;
+  readonly plan: MessagePlan;
+  readonly counter = new MessageCounter();
+  readonly attempts: UsageRecord['attempts'] = [];
+  readonly watch: SilenceWatch;
+  /** The route that answered, or was tried last. */
+  route: Route | null = null;
+  upstreamRequestId: string | null = null;
+  firstTokenMs: number | null = null;
+  stopReason: StopReason | null = null;
+  /** The caller will not read what comes. */
+  callerHasLeft = false;
+  readonly #gateway: Gateway;
+  #attempt: AbortController | null = null;
+  #finishTimer: ReturnType<typeof setTimeout> | null = null;
+  #ending: Promise<Settlement> | null = null;
+
+  constructor(
+    gateway: Gateway,
+    submission: Submission,
+    caller: Caller,
+    request: MessageRequest,
+    offer: Offer,
+    plan: MessagePlan,
+  ) {
+    this.#gateway = gateway;
+    this.submission = submission;
+    this.caller = caller;
+    this.request = request;
+    this.offer = offer;
+    this.plan = plan;
+    const settings = gateway.catalogue().settings;
+    const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
+    this.watch = new SilenceWatch(boundSeconds * 1000, () => this.stop('timeout'));
+  }
+
+  get keyId(): number {
+    return this.caller.key.id;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ending !== null;
+  }
+
+  /** The signal for the next attempt. */
+  beginAttempt(): AbortSignal {
+    this.#attempt = new AbortController();
+    return this.#attempt.signal;
+  }
+
+  /** Aborts the upstream. A time limit ends one attempt; every other reason ends the message. */
+  stop(reason: StopReason): void {
+    this.stopReason ??= reason;
+    this.#attempt?.abort();
+  }
+
+  /** The service ends it before its time: what was produced is billed. */
+  cut(reason: CutReason): void {
+    this.stop(reason);
+    if (this.request.stream && this.counter.started) this.endQuietly('service_cut', 200, null);
+  }
+
+  /**
+   * The caller has left. A stream that has begun is stopped and billed as received. Otherwise the
+   * upstream is let finish, bounded, since what it reports is what is billed; its places are free at once.
+   */
+  leave(): void {
+    if (this.callerHasLeft || this.hasEnded) return;
+    this.callerHasLeft = true;
+    if (this.request.stream && this.counter.started) {
+      this.stop('caller_left');
+      this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
+      return;
+    }
+    const { account, key } = this.caller;
+    const { requestId } = this.submission;
+    this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name).catch(() => {}); // its ending gives the places back as well
+    const boundMs = this.#gateway.catalogue().settings.finishWithoutCallerSeconds * 1000;
+    this.#finishTimer = setTimeout(() => this.stop('caller_left'), boundMs);
+  }
+
+  /** Ends it as answered, or as left by its caller. Resolves when durable. */
+  complete(): Promise<Settlement> {
+    if (this.callerHasLeft) return this.end('client_gone', STATUS_CALLER_GONE, null);
+    return this.end('completed', 200, null);
+  }
+
+  /**
+   * Ends it because no answer began: nothing is charged, unless the caller left and the upstream was
+   * stopped at the bound of waiting for it. Then its prompt was worked on, and its estimate is charged.
+   */
+  async fail(error: TurnpikeError): Promise<void> {
+    if (this.callerHasLeft && this.stopReason === 'caller_left')
+      await this.end('client_gone', STATUS_CALLER_GONE, null);
+    else if (this.stopReason === 'revoked' || this.stopReason === 'draining')
+      await this.end('service_cut', error.status, error);
+    else await this.end('failed', error.status, error);
+  }
+
+  /** Settles or releases, once: the first call decides how, every call gets its result. Rejects with store_unavailable. */
+  end(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
+    this.#ending ??= this.#settle(outcome, status, error);
+    return this.#ending;
+  }
+
+  /** Ends it where nobody waits for the result; the ledger goes on trying by itself when the store is gone. */
+  endQuietly(outcome: Outcome, status: number, error: TurnpikeError | null): void {
+    this.end(outcome, status, error).catch(() => {});
+  }
+
+  async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
+    this.watch.close();
+    if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
+    const usage = this.#countUsage(outcome);
+    const record = this.#record(outcome, status, usage);
+    const kind = usage.source === 'none' ? 'release' : 'settle';
+    const waitMs = this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
+    try {
+      const settlement = await this.#gateway.ledger.end({ kind, requestId: record.requestId, record }, waitMs);
+      if (settlement.ok) record.writtenOff = settlement.writtenOff;
+      return settlement;
+    } finally {
+      this.#gateway.running.remove(this);
+      this.#report(record, usage, error);
+    }
+  }
+
+  #countUsage(outcome: Outcome): CountedUsage {
+    const { inputEstimate, maxTokens } = this.plan;
+    const usage = this.counter.total({ inputEstimate, outputTokensMax: maxTokens });
+    // Nothing of it was seen, but the upstream worked on it until we stopped waiting.
+    if (usage.source === 'none' && outcome === 'client_gone' && this.stopReason === 'caller_left') {
+      return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
+    }
+    if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
+    return usage;
+  }
+
+  #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {
+    const { model, group } = this.offer;
+    const speed = this.#speed(usage.speed);
+    const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.submission.receivedAtMs);
+    return {
+      ...draftRecord(this.submission, this.caller, this.request, this.offer),
+      provider: this.route?.provider ?? null,
+      upstreamModel: this.route?.upstreamModel ?? null,
+      outcome,
+      status,
+      inputTokens: usage.counts.input,
+      outputTokens: usage.counts.output,
+      cacheReadTokens: usage.counts.cacheRead,
+      cacheWrite5mTokens: usage.counts.cacheWrite5m,
+      cacheWrite1hTokens: usage.counts.cacheWrite1h,
+      webSearches: usage.counts.webSearches,
+      usageSource: usage.source,
+      cost: usage.source === 'none' ? 0 : priceMessage(model.price, usage.counts, group.multiplierMillionths, speed),
+      providerCost: this.route === null ? null : priceRoute(this.route, usage.counts, speed),
+      rates: usage.source === 'none' ? {} : rateRecord(model.price, usage.counts, group.multiplierMillionths, speed),
+      attempts: this.attempts,
+      latencyMs,
+      firstTokenMs: this.firstTokenMs,
+    };
+  }
+
+  /** The speed that the provider says it served; one that has no rates was not asked for, and is sold as standard. */
+  #speed(reported: Speed | null): Speed {
+    const speed = reported ?? this.plan.worstCase.speed;
+    return speed === 'fast' && this.offer.model.price.fast === null ? 'standard' : speed;
+  }
+
+  #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
+    this.#gateway.report({
+      requestId: record.requestId,
+      record,
+      address: this.submission.address,
+      code: error?.code ?? null,
+      cause: error?.details.cause ?? null,
+      upstreamRequestId: this.upstreamRequestId,
+      disbelieved: usage.disbelieved,
+      unknown: usage.unknown,
+    });
+  }
+}
+
+/** The record as it is if nobody ever ends the message: written when its hold expires. */
+export function draftRecord(
+  submission: Submission,
+  caller: Caller,
+  request: MessageRequest,
+  offer: Offer,
+): UsageRecord {
+  return {
+    requestId: submission.requestId,
+    atMs: 0,
+    account: caller.account.id,
+    key: caller.key.id,
+    group: offer.group.name,
+    model: offer.model.name,
+    provider: null,
+    upstreamModel: null,
+    stream: request.stream,
+    outcome: 'service_cut',
+    status: 500,
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWrite5mTokens: 0,
+    cacheWrite1hTokens: 0,
+    webSearches: 0,
+    usageSource: 'none',
+    cost: 0,
+    writtenOff: 0,
+    providerCost: null,
+    rates: {},
+    attempts: [],
+    latencyMs: 0,
+    firstTokenMs: null,
+  };
+}

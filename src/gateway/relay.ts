@@ -1,0 +1,131 @@
+// Upstream events to the client, no faster than it reads. The last event waits until the message
+// is billed. Pings fill silence; an error after the first byte is an event, never a clean end.
+
+import { bounds } from '../config.ts';
+import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import type { Settlement } from '../ledger/ledger.ts';
+import { type EventSource, ProviderFault } from '../providers/providers.ts';
+import { encodeEvent, PING_TEXT, type StreamEvent } from '../wire/wire.ts';
+import { type Opened, stopError } from './attempts.ts';
+import { faultError } from './fault-error.ts';
+import type { OpenMessage } from './open-message.ts';
+
+const SETTLE_QUICKLY_MS = 200; // how long text that is ready waits for its end to be billed
+
+/** The text of the stream that the client gets. `opening` may still be under way: pings flow until it is done. */
+export async function* relay(message: OpenMessage, opening: Promise<Opened>): AsyncGenerator<string> {
+  try {
+    let events: EventSource | null = null;
+    let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
+      const stream = requireStream(opened);
+      events = stream.events;
+      return stream.first;
+    });
+    for (;;) {
+      let arrived = await orPing(pending, bounds.pingIntervalMs);
+      while (arrived === 'ping') {
+        yield PING_TEXT;
+        arrived = await orPing(pending, bounds.pingIntervalMs);
+      }
+      message.watch.end();
+      if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');
+      if (message.callerHasLeft) return;
+      if (message.counter.finished) {
+        yield* finish(message, arrived);
+        return;
+      }
+      yield encode(arrived);
+      if (events === null) return;
+      pending = pull(message, events);
+    }
+  } catch (thrown) {
+    yield await fail(message, thrown);
+  } finally {
+    // The client's reader went away: its signal says so too, whichever comes first.
+    if (!message.hasEnded) message.leave();
+    message.submission.expect('end');
+  }
+}
+
+/** Reads a stream to its end for a caller who left before it began, so that it is billed as reported. */
+export async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
+  try {
+    const { events } = requireStream(await opening);
+    while (!message.counter.finished && (await pull(message, events)) !== null);
+    await message.complete();
+  } catch (thrown) {
+    await fail(message, thrown);
+  }
+}
+
+function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
+  if (opened.form === 'stream') return opened;
+  throw new ProviderFault('failed', 'the provider answered a stream with a whole message');
+}
+
+async function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
+  message.watch.begin();
+  const arrived = await events.next();
+  message.watch.end();
+  if (arrived !== null) for (const event of arrived) message.counter.observe(event);
+  return arrived;
+}
+
+/** Bills, then gives out the end. What came with the end is not kept waiting when billing takes long. */
+async function* finish(message: OpenMessage, arrived: StreamEvent[]): AsyncGenerator<string> {
+  const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
+  let before = encode(arrived.slice(0, stopIndex));
+  const settling = message.complete();
+  let settled = await orPing(settling, SETTLE_QUICKLY_MS);
+  while (settled === 'ping') {
+    yield before === '' ? PING_TEXT : before;
+    before = '';
+    settled = await orPing(settling, bounds.pingIntervalMs);
+  }
+  const end = settled.ok ? encodeEvent(arrived[stopIndex] as StreamEvent) : errorEvent(message, endedElsewhere());
+  yield before + end;
+}
+
+/** Ends a message whose stream broke, and gives the event that says so. */
+async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
+  const error = stopError(message) ?? (thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown));
+  try {
+    if (!message.counter.started) await message.fail(error);
+    else if (message.callerHasLeft) await message.complete();
+    else await message.end('upstream_cut', 200, error);
+  } catch (failure) {
+    return errorEvent(message, asTurnpikeError(failure));
+  }
+  return errorEvent(message, error);
+}
+
+/** Someone else ended the hold: the answer may not be reported as complete. */
+function endedElsewhere(): TurnpikeError {
+  return new TurnpikeError('internal', 'This message was ended by another node, which took it for abandoned.');
+}
+
+function errorEvent(message: OpenMessage, error: TurnpikeError): string {
+  return encodeEvent({ name: 'error', json: error.body(message.submission.requestId) });
+}
+
+function encode(events: readonly StreamEvent[]): string {
+  let text = '';
+  for (const event of events) text += encodeEvent(event);
+  return text;
+}
+
+/** What the promise gives, or 'ping' when it has not come within `waitMs`. It may be asked again. */
+async function orPing<Value extends StreamEvent[] | null | Settlement>(
+  pending: Promise<Value>,
+  waitMs: number,
+): Promise<Value | 'ping'> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<'ping'>((resolve) => {
+    timer = setTimeout(() => resolve('ping'), waitMs);
+  });
+  try {
+    return await Promise.race([pending, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,50 @@
+// The messages that run on this node, so that they can be waited for, and ended before their time.
+
+/** Why the service itself ends a message. */
+export type CutReason = 'revoked' | 'draining';
+
+/** A message as this list needs it. */
+export interface Running {
+  readonly keyId: number;
+  cut(reason: CutReason): void;
+}
+
+export class RunningMessages {
+  readonly #running = new Set<Running>();
+  #emptied: (() => void)[] = [];
+
+  get count(): number {
+    return this.#running.size;
+  }
+
+  add(message: Running): void {
+    this.#running.add(message);
+  }
+
+  remove(message: Running): void {
+    this.#running.delete(message);
+    if (this.#running.size > 0) return;
+    for (const resolve of this.#emptied) resolve();
+    this.#emptied = [];
+  }
+
+  /** Ends what runs with this key. */
+  cutKey(keyId: number): void {
+    for (const message of [...this.#running]) if (message.keyId === keyId) message.cut('revoked');
+  }
+
+  cutAll(): void {
+    for (const message of [...this.#running]) message.cut('draining');
+  }
+
+  /** Resolves when none runs, or after `boundMs`; to whether none runs. */
+  async waitUntilEmpty(boundMs: number): Promise<boolean> {
+    if (this.#running.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#emptied.push(resolve);
+    const timer = setTimeout(resolve, boundMs);
+    await promise;
+    clearTimeout(timer);
+    return this.#running.size === 0;
+  }
+}
