@@ -3,7 +3,9 @@
 
 import { type AdminApi, makeAdminApi } from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
+import { newRequestId, parseId } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
+import type { UsageRecord } from '../../src/ledger/ledger.ts';
 import { openVault, type Vault } from '../../src/secrets/secrets.ts';
 import { memoryStores } from '../../src/storage/memory/memory.ts';
 
@@ -79,4 +81,73 @@ export async function makeKey(installation: Installation, account: unknown, memb
 /** The error of an answer: its code and message. */
 export function errorOf(body: Json): { type: string; code: string; message: string; faults?: Json[] } {
   return body['error'] as { type: string; code: string; message: string };
+}
+
+/** Admits and settles messages of a key, each for a thousandth of a dollar. Returns their request ids. */
+export async function useKey({ stores, clock }: Installation, key: Json, messages: number): Promise<string[]> {
+  const owner = await leaseOf(stores.gate);
+  const [accountId, keyId] = [parseId('acct', String(key['account'])), parseId('key', String(key['id']))];
+  const requestIds: string[] = [];
+  for (let at = 0; at < messages; at++) {
+    clock.advance(1_000);
+    const requestId = newRequestId(clock.nowMs());
+    const record = usageRecord(requestId, accountId as number, keyId as number);
+    const { account, group } = record;
+    const admit = {
+      kind: 'admit',
+      requestId,
+      account,
+      key: record.key,
+      group,
+      limits: NO_LIMITS,
+      amount: 2_000_000,
+    } as const;
+    await stores.gate.submit({ operations: [{ ...admit, owner, draft: record }] });
+    await stores.gate.submit({ operations: [{ kind: 'settle', requestId, record }] });
+    requestIds.push(requestId);
+  }
+  return requestIds;
+}
+
+const NO_LIMITS = {
+  requestsPerMinute: null,
+  inputTokensPerMinute: null,
+  outputTokensPerMinute: null,
+  concurrency: null,
+};
+
+async function leaseOf(gate: Installation['stores']['gate']): Promise<{ node: string; epoch: number }> {
+  const operation = { kind: 'renew', node: 'test', epoch: null, leaseMs: 3_600_000_000 } as const;
+  const [answer] = await gate.submit({ operations: [operation] });
+  return { node: 'test', epoch: answer?.ok && answer.kind === 'lease' ? answer.epoch : 0 };
+}
+
+function usageRecord(requestId: string, account: number, key: number): UsageRecord {
+  return {
+    requestId,
+    atMs: 0,
+    account,
+    key,
+    group: 'default',
+    model: 'sandbox-echo',
+    provider: 'sandbox',
+    upstreamModel: 'sandbox-echo',
+    stream: true,
+    outcome: 'completed',
+    status: 200,
+    inputTokens: 500,
+    outputTokens: 100,
+    cacheReadTokens: 7,
+    cacheWrite5mTokens: 3,
+    cacheWrite1hTokens: 2,
+    webSearches: 0,
+    usageSource: 'reported',
+    cost: 1_000_000,
+    writtenOff: 0,
+    providerCost: 100_000,
+    rates: { input: '1', output: '5', multiplier: '1' },
+    attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 3 }],
+    latencyMs: 12,
+    firstTokenMs: 4,
+  };
 }

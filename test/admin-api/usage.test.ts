@@ -1,0 +1,89 @@
+// Usage records: their shape, their filters, their pages.
+
+import { beforeAll, expect, test } from 'bun:test';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from './installation.ts';
+
+let installation: Installation;
+let keys: [Json, Json];
+let requestIds: string[];
+beforeAll(async () => {
+  installation = await makeInstallation();
+  const [one, other] = [await makeAccount(installation), await makeAccount(installation, { name: 'other' })];
+  keys = [await makeKey(installation, one['id']), await makeKey(installation, other['id'])];
+  requestIds = [...(await useKey(installation, keys[0], 5)), ...(await useKey(installation, keys[1], 2))];
+});
+
+async function idsOf(query: string): Promise<unknown[]> {
+  const { body } = await installation.ask('GET', `/api/v1/usage${query}`);
+  return (body['data'] as Json[]).map((record) => record['request_id']);
+}
+
+test('a record has the shape of the contract', async () => {
+  const { body } = await installation.ask('GET', `/api/v1/usage/${requestIds[0]}`);
+  expect(body).toEqual({
+    request_id: requestIds[0],
+    at: '2026-11-20T10:00:01.000Z',
+    account: keys[0]['account'],
+    key: keys[0]['id'],
+    group: 'default',
+    model: 'sandbox-echo',
+    provider: 'sandbox',
+    upstream_model: 'sandbox-echo',
+    stream: true,
+    outcome: 'completed',
+    status: 200,
+    input_tokens: 500,
+    output_tokens: 100,
+    cache_read_input_tokens: 7,
+    cache_creation_input_tokens: 5,
+    cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 },
+    web_searches: 0,
+    usage_source: 'reported',
+    cost: '0.001',
+    written_off: '0',
+    provider_cost: '0.0001',
+    rates: { input: '1', output: '5', multiplier: '1' },
+    attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 3 }],
+    latency_ms: 12,
+    first_token_ms: 4,
+  });
+  const missing = await installation.ask('GET', '/api/v1/usage/req_nothing');
+  expect([missing.status, errorOf(missing.body).code]).toEqual([404, 'object_not_found']);
+});
+
+test('records come newest first, in pages that neither repeat nor leave out', async () => {
+  const newestFirst = requestIds.toReversed();
+  expect(await idsOf('')).toEqual(newestFirst);
+  const seen: unknown[] = [];
+  for (let cursor: unknown = ''; cursor !== null; ) {
+    const { body } = await installation.ask('GET', `/api/v1/usage?limit=3${cursor && `&cursor=${cursor}`}`);
+    seen.push(...(body['data'] as Json[]).map((record) => record['request_id']));
+    cursor = body['next_cursor'];
+  }
+  expect(seen).toEqual(newestFirst);
+});
+
+test('records are found by account, by key and by time', async () => {
+  const [ofOne, ofOther] = [requestIds.slice(0, 5).toReversed(), requestIds.slice(5).toReversed()];
+  expect(await idsOf(`?account=${keys[0]['account']}`)).toEqual(ofOne);
+  expect(await idsOf(`?key=${keys[1]['id']}`)).toEqual(ofOther);
+  expect(await idsOf(`?key=${keys[1]['id']}&account=${keys[0]['account']}`)).toEqual([]);
+  expect(await idsOf('?since=2026-11-20T10:00:06Z')).toEqual(ofOther);
+  expect(await idsOf('?until=2026-11-20T10:00:02Z')).toEqual(ofOne.slice(3));
+  expect((await installation.ask('GET', '/api/v1/usage?key=key_000000000')).status).toBe(404);
+});
+
+test('what a key used stands on the key and its account', async () => {
+  const key = (await installation.ask('GET', `/api/v1/keys/${keys[0]['id']}`)).body;
+  expect(key).toMatchObject({ quota_used: '0.005', last_used_at: '2026-11-20T10:00:05.000Z' });
+  const account = (await installation.ask('GET', `/api/v1/accounts/${keys[0]['account']}`)).body;
+  expect(account).toMatchObject({ balance: '9.995', held: '0', available: '9.995' });
+});

@@ -1,0 +1,95 @@
+// The world around a command for its tests: a real admin API on a real socket over stores in
+// memory, a data directory that leads to it, and what was printed. No tests of its own.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand, type World } from '../../src/commands/commands.ts';
+import { readConfig } from '../../src/config.ts';
+import { type Installation, makeInstallation, TOKEN } from '../admin-api/installation.ts';
+
+export interface Ran {
+  exitCode: number;
+  out: string;
+  error: string;
+}
+
+export interface CommandWorld extends Disposable {
+  installation: Installation;
+  directory: string;
+  url: string;
+  /** What the commands find in their environment. */
+  environment: Record<string, string>;
+  /** Requests that the API has answered: "GET /api/v1/keys". */
+  asked: string[];
+  run(...given: string[]): Promise<Ran>;
+  /** Runs with --json; what it printed, parsed. */
+  runJson(...given: string[]): Promise<Record<string, unknown>>;
+  writeFile(name: string, text: string): string;
+  /** What commands cannot do here; a test may replace it. */
+  world: Pick<World, 'startServer' | 'checkStore'>;
+}
+
+export async function makeCommandWorld(): Promise<CommandWorld> {
+  const installation = await makeInstallation();
+  const asked: string[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      asked.push(`${request.method} ${new URL(request.url).pathname}`);
+      return installation.api.fetch(request);
+    },
+  });
+  const directory = mkdtempSync(join(tmpdir(), 'turnpike-commands-'));
+  const url = `http://127.0.0.1:${server.port}`;
+  writeFileSync(join(directory, 'operator.json'), JSON.stringify({ url, token: TOKEN }));
+  const environment: Record<string, string> = { TURNPIKE_DATA: directory };
+  const world: CommandWorld['world'] = {
+    startServer: () => Promise.reject(new Error('no server here')),
+    checkStore: () => Promise.reject(new Error('no store here')),
+  };
+  const run = (...given: string[]) => runIn({ ...world }, environment, given);
+  return {
+    installation,
+    directory,
+    url,
+    environment,
+    asked,
+    world,
+    run,
+    async runJson(...given) {
+      const ran = await run(...given, '--json');
+      if (ran.exitCode !== 0) throw new Error(`${given.join(' ')}: ${ran.error}`);
+      return JSON.parse(ran.out);
+    },
+    writeFile(name, text) {
+      writeFileSync(join(directory, name), text);
+      return join(directory, name);
+    },
+    [Symbol.dispose]() {
+      server.stop(true);
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+async function runIn(
+  doors: Pick<World, 'startServer' | 'checkStore'>,
+  environment: Record<string, string>,
+  given: readonly string[],
+): Promise<Ran> {
+  const ran = { out: '', error: '' };
+  const exitCode = await runCommand(given, {
+    ...doors,
+    async write(text) {
+      ran.out += text;
+    },
+    async writeError(text) {
+      ran.error += text;
+    },
+    readConfig: (flags) => readConfig(flags, environment),
+    environmentVariable: (name) => (name.startsWith('TURNPIKE_') ? undefined : environment[name]),
+  });
+  return { exitCode, ...ran };
+}

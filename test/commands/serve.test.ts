@@ -1,0 +1,123 @@
+// `serve` and `check`: what they hand to the roots, what they print, how they end.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { RunningServer, ServerOptions } from '../../src/commands/commands.ts';
+import type { Config } from '../../src/config.ts';
+import { type CommandWorld, makeCommandWorld } from './command-world.ts';
+
+let world: CommandWorld;
+beforeEach(async () => {
+  world = await makeCommandWorld();
+});
+afterEach(() => world[Symbol.dispose]());
+
+interface Started {
+  config: Config;
+  options: ServerOptions;
+  stops: number;
+}
+
+/** Stands in for the service: stops when it is told to, breaks when `broken` does. */
+function standIn(broken?: Promise<never>): Started {
+  const started = { stops: 0 } as Started;
+  world.world.startServer = async (config, options): Promise<RunningServer> => {
+    const finished = Promise.withResolvers<void>();
+    broken?.catch(finished.reject);
+    Object.assign(started, { config, options });
+    options.print('the first key is sk-tp-x');
+    return {
+      url: 'http://127.0.0.1:8080',
+      finished: finished.promise,
+      async stop() {
+        started.stops++;
+        await Bun.sleep(5);
+        finished.resolve();
+      },
+    };
+  };
+  return started;
+}
+
+async function signal(name: 'SIGTERM' | 'SIGINT'): Promise<void> {
+  const before = process.listenerCount(name);
+  while (process.listenerCount(name) === before) await Bun.sleep(1);
+  process.emit(name);
+}
+
+describe('serve', () => {
+  test('prints where it listens, drains once at SIGTERM or SIGINT, and exits 0', async () => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      const started = standIn();
+      const [ran] = await Promise.all([world.run('serve'), signal(name)]);
+      expect(ran.exitCode).toBe(0);
+      expect(ran.out).toBe('the first key is sk-tp-x\nlistening on http://127.0.0.1:8080\n');
+      expect(started.stops).toBe(1);
+    }
+  });
+
+  test('with --json prints one value on stdout', async () => {
+    standIn();
+    const [ran] = await Promise.all([world.run('serve', '--json'), signal('SIGTERM')]);
+    expect(JSON.parse(ran.out)).toEqual({ url: 'http://127.0.0.1:8080' });
+    expect(ran.error).toContain('the first key is sk-tp-x');
+  });
+
+  test('hands on its flags, the applied file with its lines, and the certificate', async () => {
+    const file = world.writeFile('turnpike.yaml', `groups:\n  vip:\n    models: ["\${STAR}"]\n`);
+    world.environment['STAR'] = '*';
+    const certificate = world.writeFile('certificate.pem', '-----BEGIN CERTIFICATE-----\n');
+    const key = world.writeFile('key.pem', '-----BEGIN PRIVATE KEY-----\n');
+    const started = standIn();
+    const flags = ['--listen', '127.0.0.1:9', '--apply', file, '--tls-certificate', certificate, '--tls-key', key];
+    await Promise.all([world.run('serve', ...flags), signal('SIGTERM')]);
+    expect(started.config).toMatchObject({
+      listen: { hostname: '127.0.0.1', port: 9 },
+      dataDirectory: world.directory,
+    });
+    const { applyFile, tls } = started.options;
+    expect(applyFile?.document).toEqual({ groups: { vip: { models: ['*'] } } });
+    expect(applyFile?.describeFault({ path: ['groups', 'vip', 'models', 0], message: 'is wrong' })).toBe(
+      `${file}:3: groups.vip.models.0: is wrong`,
+    );
+    expect(tls).toEqual({ certificate: '-----BEGIN CERTIFICATE-----\n', key: '-----BEGIN PRIVATE KEY-----\n' });
+  });
+
+  test('with a wrong file names its faults and never starts', async () => {
+    const started = standIn();
+    const file = world.writeFile('turnpike.yaml', 'groups: {}\ngroups: {}\n');
+    const { exitCode, error } = await world.run('serve', '--apply', file);
+    expect([exitCode, started.options]).toEqual([1, undefined as never]);
+    expect(error).toContain(`${file}:2: groups: is given twice, first on line 1`);
+  });
+
+  test('exits 1 with the reason when it cannot start, or breaks later', async () => {
+    world.world.startServer = () => Promise.reject(new Error('the port is taken'));
+    const unstarted = await world.run('serve');
+    expect([unstarted.exitCode, unstarted.error.includes('the port is taken')]).toEqual([1, true]);
+    const broken = Promise.withResolvers<never>();
+    standIn(broken.promise);
+    const running = world.run('serve');
+    broken.reject(new Error('the ledger is gone'));
+    const ran = await running;
+    expect([ran.exitCode, ran.error.includes('the ledger is gone')]).toEqual([1, true]);
+    expect(process.listenerCount('SIGTERM')).toBe(0);
+  });
+});
+
+describe('check', () => {
+  test('prints its report, and exits 1 when a fault is in it', async () => {
+    const report = { ok: true, accounts: 2, entries: 3, open_holds: 0, faults: [] as string[] };
+    world.world.checkStore = async (config) => {
+      expect(config.dataDirectory).toBe('/elsewhere');
+      return report;
+    };
+    expect(await world.runJson('check', '--data', '/elsewhere')).toEqual(report);
+    const faulty = { ...report, ok: false, faults: ['acct_x: held is wrong'] };
+    world.world.checkStore = async () => faulty;
+    const json = await world.run('check', '--json');
+    expect([json.exitCode, JSON.parse(json.out)]).toEqual([1, faulty]);
+    const { exitCode, out, error } = await world.run('check');
+    expect([exitCode, error]).toEqual([1, 'acct_x: held is wrong\n']);
+    expect(out).toMatch(/^OK +no$/m);
+  });
+});
