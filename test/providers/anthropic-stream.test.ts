@@ -42,7 +42,9 @@ test('a stream is asked for, and its events come as they were sent, without its 
 test('the JSON of an event stays as it was: spaces, 1.0, escapes, key order', async () => {
   const json = '{"n":1.0, "type" : "message_start","u":"\\u00e9\\/", "z":[ ]}';
   await using upstream = await startScriptedUpstream(
-    scripts.rawStream(`: hello\n\nevent: ping\ndata: {}\n\ndata: ${json}\n\ndata: {"type":\ndata: "message_stop"}\n\n`),
+    scripts.rawStream(
+      `: hello\n\nevent: ping\ndata: {}\n\ndata: {"type":"ping"}\n\ndata: ${json}\n\ndata: {"type":\ndata: "message_stop"}\n\n`,
+    ),
   );
   const events = await readAll(await open(upstream.url));
   expect(events.map((event) => event.json)).toEqual([json, '{"type": "message_stop"}']);

@@ -20,6 +20,19 @@ test('a kept connection that was closed is tried once more, on a new one', async
   expect(upstream.connectionCount).toBe(2);
 });
 
+test('the second try never takes another kept connection, which may be closed too', async () => {
+  const pause: Script = async (answer, request) => {
+    await Bun.sleep(30); // so that two calls at once need two connections
+    return scripts.message()(answer, request);
+  };
+  const reset = scripts.resetBeforeHead();
+  await using upstream = await startScriptedUpstream(pause, pause, reset, scripts.message());
+  const both = [fetchUpstream(call(upstream.url)), fetchUpstream(call(upstream.url))];
+  for (const response of await Promise.all(both)) await response.text();
+  expect((await fetchUpstream(call(upstream.url))).status).toBe(200);
+  expect(upstream.connectionCount).toBe(3);
+});
+
 test('it is tried once more only', async () => {
   await using upstream = await startScriptedUpstream(scripts.resetBeforeHead());
   expect(await faultOf(fetchUpstream(call(upstream.url)))).toMatchObject({ kind: 'failed', status: null });

@@ -64,7 +64,7 @@ class UpstreamStream implements EventSource {
       for (const { name, text } of this.#parser.push(chunk)) {
         if (name === 'ping') continue;
         const event = readEvent(text, this.#upstreamRequestId);
-        
+        if (event.name === 'ping') continue;
         events.push(event);
         if (event.name === 'message_stop') {
           this.#isEnded = true; // what may follow it is not part of the message
