@@ -1,0 +1,126 @@
+// The whole service for a test, on a free port and a data directory of its own: in this process,
+// or as a process of its own that can be killed.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../src/config.ts';
+import type { CheckReport } from '../../src/ledger/ledger.ts';
+import { checkStore, startServer } from '../../src/server.ts';
+
+export interface Turnpike extends AsyncDisposable {
+  url: string;
+  dataDirectory: string;
+  /** The first key, of the account `demo`. */
+  key: string;
+  /** Calls the admin API (paths below /api/v1) as the operator; throws when it refuses. */
+  admin(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<Record<string, unknown>>;
+  /** Makes an account with credit and a key for it, with whatever the bodies of the admin API take. */
+  makeKey(account?: object, key?: object): Promise<{ account: string; key: string; secret: string }>;
+  /** Posts a message with a key. */
+  post(secret: string, body: unknown, more?: RequestInit): Promise<Response>;
+  check(): Promise<CheckReport>;
+  stop(): Promise<void>;
+}
+
+const ROOT = join(import.meta.dir, '..', '..');
+
+/** Starts the service in this process. `document` is applied before it listens, beside what a first start makes. */
+export async function startTurnpike(document?: object): Promise<Turnpike> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const config = readConfig(
+    { data: dataDirectory, listen: '127.0.0.1:0' },
+    { TURNPIKE_LOG: 'off', TURNPIKE_TRUSTED_PROXIES: '127.0.0.1' },
+  );
+  const applyFile =
+    document === undefined ? {} : { applyFile: { document, describeFault: (fault: object) => JSON.stringify(fault) } };
+  const server = await startServer(config, { print: () => {}, ...applyFile });
+  return describe(server.url, dataDirectory, async () => {
+    await server.stop();
+    rmSync(dataDirectory, { recursive: true, force: true });
+  });
+}
+
+export interface TurnpikeProcess extends Turnpike {
+  process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>;
+}
+
+/** Starts the service as a process of its own on `dataDirectory`, or on a new one. `stop` leaves the directory when it was given. */
+export async function spawnTurnpike(
+  dataDirectory?: string,
+  environment: Record<string, string> = {},
+): Promise<TurnpikeProcess> {
+  const directory = dataDirectory ?? mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const child = Bun.spawn(
+    [process.execPath, join(ROOT, 'src/main.ts'), 'serve', '--listen', '127.0.0.1:0', '--data', directory],
+    {
+      env: { ...process.env, TURNPIKE_LOG: 'off', ...environment },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  );
+  const url = await readUrl(child.stdout);
+  const turnpike = describe(url, directory, async () => {
+    child.kill('SIGTERM');
+    await child.exited;
+    if (dataDirectory === undefined) rmSync(directory, { recursive: true, force: true });
+  });
+  return Object.assign(turnpike, { process: child });
+}
+
+function describe(url: string, dataDirectory: string, stop: () => Promise<void>): Turnpike {
+  const operator = JSON.parse(readFileSync(join(dataDirectory, 'operator.json'), 'utf8')) as { token: string };
+  const admin: Turnpike['admin'] = async (method, path, body) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${operator.token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  return {
+    url,
+    dataDirectory,
+    key: /x-api-key: (sk-tp-\w+)/.exec(readFileSync(join(dataDirectory, 'first-key.txt'), 'utf8'))?.[1] ?? '',
+    admin,
+    async makeKey(account = {}, key = {}) {
+      const made = await admin('POST', '/accounts', { name: 'test', credit: '10.00', ...account });
+      const madeKey = await admin('POST', '/keys', { account: made['id'], ...key });
+      return { account: made['id'] as string, key: madeKey['id'] as string, secret: madeKey['key'] as string };
+    },
+    post: (secret, body, more = {}) =>
+      fetch(`${url}/v1/messages`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...more,
+        headers: {
+          'content-type': 'application/json',
+          'x-api-key': secret,
+          ...(more.headers as Record<string, string>),
+        },
+      }),
+    check: () => checkStore(readConfig({ data: dataDirectory }, {})),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The address that the service prints when it answers. Throws when it ends before. */
+async function readUrl(stdout: ReadableStream<Uint8Array>): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  const reader = stdout.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`the service ended before it listened: ${text}`);
+    text += decoder.decode(value, { stream: true });
+    const match = /listening on (http:\/\/\S+)/.exec(text);
+    if (match !== null) {
+      reader.releaseLock();
+      return match[1] as string;
+    }
+  }
+}
