@@ -31,6 +31,8 @@ export interface AdminClient {
 interface Place {
   url: string;
   token: string;
+  /** Found in the data directory: it is this machine, whatever name its certificate has. */
+  isLocal: boolean;
 }
 
 /** A client for the service that the invocation names. Nothing is sent yet. */
@@ -59,17 +61,20 @@ async function findService({ flags, world }: Invocation): Promise<Place> {
   const config = world.readConfig(typeof flags['data'] === 'string' ? { data: flags['data'] } : {});
   const url = (flags['url'] as string | undefined) ?? config.adminUrl;
   const token = (flags['token'] as string | undefined) ?? config.adminToken;
-  if (url !== null && token !== null) return { url: checkUrl(url), token };
+  if (url !== null && token !== null) return { url: checkUrl(url), token, isLocal: false };
   // The local token is not sent to an address that someone else named.
   if (url !== null) throw new WrongUsage('--url needs a token beside it: --token or TURNPIKE_TOKEN');
   const local = await readLocal(join(config.dataDirectory, 'operator.json'));
-  return { url: checkUrl(local.url), token: token ?? local.token };
+  return token === null ? local : { ...local, token };
 }
 
 function checkUrl(url: string): string {
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new WrongUsage(`--url must be an address such as http://127.0.0.1:8080, not "${url}"`);
+  if (!isHttpUrl(url)) throw new WrongUsage(`--url must be an address such as http://127.0.0.1:8080, not "${url}"`);
   return url.replace(/\/+$/, '');
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
 
 async function readLocal(path: string): Promise<Place> {
@@ -80,12 +85,12 @@ async function readLocal(path: string): Promise<Place> {
     const { code, message } = thrown as NodeJS.ErrnoException;
     if (code !== 'ENOENT') throw new CommandFailed(`cannot read ${path}: ${message}`);
     throw new CommandFailed(
-      `no service has run here: ${path} does not exist. Start one with "turnpike serve", or say where it is: --data, or --url and --token.`,
+      `no service is running here: ${path} does not exist. Start one with "turnpike serve", or say where it is: --data, or --url and --token.`,
     );
   }
   try {
     const { url, token } = JSON.parse(text) as Partial<Place>;
-    if (typeof url === 'string' && typeof token === 'string') return { url, token };
+    if (typeof url === 'string' && isHttpUrl(url) && typeof token === 'string') return { url, token, isLocal: true };
   } catch {
     // Not JSON: as unreadable as JSON without the two members.
   }
@@ -109,6 +114,7 @@ async function ask(place: Place, method: string, path: string, body?: Row): Prom
       redirect: 'manual',
       signal: AbortSignal.timeout(bounds.adminAnswerWaitMs),
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(place.isLocal && { tls: { rejectUnauthorized: false } }),
     });
     text = await answer.text();
   } catch (thrown) {

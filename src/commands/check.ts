@@ -1,6 +1,7 @@
 // `turnpike check`: opens the store itself and verifies every invariant of the ledger.
 
 import { type Command, dataFlag } from './command.ts';
+import { inWords } from './failure-words.ts';
 import { textFlag } from './flags.ts';
 import { printObject } from './output.ts';
 
@@ -14,7 +15,7 @@ export const check: Command = {
     const data = textFlag(flags, 'data');
     const database = textFlag(flags, 'database');
     const config = world.readConfig({ ...(data && { data }), ...(database && { database }) });
-    const report = await world.checkStore(config);
+    const report = await world.checkStore(config).catch(inWords);
     await printObject(invocation, { ...report }, [
       ['OK', (row) => (row['ok'] ? 'yes' : 'no')],
       ['ACCOUNTS', 'accounts'],

@@ -3,6 +3,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { type Command, CommandFailed, dataFlag, type Invocation, WrongUsage } from './command.ts';
+import { inWords } from './failure-words.ts';
 import { textFlag } from './flags.ts';
 import type { RunningServer, ServerOptions } from './serve-options.ts';
 
@@ -28,7 +29,7 @@ export const serve: Command = {
       ...(data && { data }),
       ...(database && { database }),
     });
-    const server = await world.startServer(config, await readOptions(invocation));
+    const server = await world.startServer(config, await readOptions(invocation)).catch(inWords);
     await world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`);
     return untilStopped(server, (line) => void world.writeError(`${line}\n`));
   },

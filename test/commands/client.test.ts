@@ -216,7 +216,7 @@ describe('a failure', () => {
   });
 
   test('of a damaged file of the data directory names the file', async () => {
-    for (const text of ['', '{"url":', '{"url":1}', 'null']) {
+    for (const text of ['', '{"url":', '{"url":1}', 'null', '{"url":"x","token":"t"}']) {
       writeFileSync(join(world.directory, 'operator.json'), text);
       const { exitCode, error } = await world.run('account', 'list');
       expect([exitCode, error.includes('operator.json is damaged')]).toEqual([1, true]);

@@ -1,0 +1,11 @@
+// How a root's failure is told: in its own words. Where it was thrown is of use for our mistakes alone.
+
+import { BrokenInvariant } from '../base/assert.ts';
+import { CommandFailed } from './command.ts';
+
+/** Throws what was thrown again, as the end of the command. */
+export function inWords(thrown: unknown): never {
+  const isMistake = [BrokenInvariant, TypeError, ReferenceError, RangeError].some((kind) => thrown instanceof kind);
+  if (isMistake || !(thrown instanceof Error)) throw thrown;
+  throw new CommandFailed(thrown.message);
+}
