@@ -3,10 +3,13 @@
 import { runCommand } from './commands/commands.ts';
 import { environmentVariable, readConfig } from './config.ts';
 
-// Whoever reads a list may stop reading it ("| head"): that is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+const given = process.argv.slice(2);
 
-const exitCode = await runCommand(process.argv.slice(2), {
+// Failures are told to who wrote, below; unheard events would end the process.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+const exitCode = await runCommand(given, {
   write: (text) => written(process.stdout, text),
   writeError: (text) => written(process.stderr, text),
   readConfig,
@@ -16,8 +19,16 @@ const exitCode = await runCommand(process.argv.slice(2), {
 });
 process.exit(exitCode);
 
+/**
+ * Resolves when the text was taken. Whoever reads a list may stop reading it ("| head"): that ends a
+ * command and is no failure. A service goes on without readers.
+ */
 function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(error) : resolve()));
+    stream.write(text, (error?: NodeJS.ErrnoException | null) => {
+      if (!error || given[0] === 'serve' || stream === process.stderr) resolve();
+      else if (error.code === 'EPIPE') process.exit(0);
+      else reject(error);
+    });
   });
 }

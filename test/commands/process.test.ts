@@ -1,0 +1,76 @@
+// The command line as a process: what other processes see of it.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts');
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'turnpike-process-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function start(...given: string[]) {
+  const env = { PATH: '/usr/bin:/bin', TURNPIKE_DATA: join(directory, 'data'), TURNPIKE_LOG: 'off' };
+  return Bun.spawn([process.execPath, MAIN, ...given], { env, stdout: 'pipe', stderr: 'pipe', cwd: directory });
+}
+
+async function run(...given: string[]): Promise<{ exitCode: number; out: string; error: string }> {
+  const child = start(...given);
+  const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { exitCode: await child.exited, out, error };
+}
+
+/** Starts a server; resolves once it says where it listens. */
+async function serve(...flags: string[]) {
+  const child = start('serve', '--listen', '127.0.0.1:0', ...flags);
+  let out = '';
+  for await (const chunk of child.stdout) {
+    out += Buffer.from(chunk).toString();
+    if (/^listening on http:\/\/127\.0\.0\.1:\d+$/m.test(out)) return { child, out };
+  }
+  throw new Error(`serve ended: ${out}${await new Response(child.stderr).text()}`);
+}
+
+test('a server is started, used by the commands of its machine, checked while it runs, and ended by SIGTERM with 0', async () => {
+  const { child } = await serve();
+  expect(statSync(join(directory, 'data', 'operator.json')).mode & 0o777).toBe(0o600);
+  const accounts = await run('account', 'list', '--json');
+  expect([accounts.exitCode, JSON.parse(accounts.out).length, accounts.error]).toEqual([0, 1, '']);
+  const check = await run('check', '--json');
+  expect([check.exitCode, JSON.parse(check.out)]).toEqual([
+    0,
+    { ok: true, accounts: 1, entries: 1, open_holds: 0, faults: [] },
+  ]);
+  const second = await run('serve', '--listen', '127.0.0.1:0');
+  expect([second.exitCode, second.out]).toEqual([1, '']);
+  expect(second.error).toMatch(/^turnpike serve: .*another server.*\n$/);
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  expect((await run('account', 'list')).error).toContain('no service is running here');
+  expect((await run('check')).exitCode).toBe(0);
+});
+
+test('a server with a wrong file says each fault with its line, exits 1, and leaves nothing running', async () => {
+  const file = join(directory, 'turnpike.yaml');
+  writeFileSync(file, 'groups:\n  vip:\n    models: []\n    rpm: many\n');
+  const { exitCode, out, error } = await run('serve', '--listen', '127.0.0.1:0', '--apply', file);
+  expect([exitCode, out.includes('listening')]).toEqual([1, false]);
+  expect(error).toContain(`${file}:3: groups.vip.models: `);
+  expect(error).toContain(`${file}:4: groups.vip.rpm: `);
+  expect(existsSync(join(directory, 'data', 'operator.json'))).toBe(false);
+});
+
+test('a reader who stops reading a list is no failure', async () => {
+  const { child: server } = await serve();
+  const child = Bun.spawn(['sh', '-c', `"$0" "$1" model list --json | head -c 1; true`, process.execPath, MAIN], {
+    env: { PATH: '/usr/bin:/bin', TURNPIKE_DATA: join(directory, 'data') },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  expect([await new Response(child.stdout).text(), await new Response(child.stderr).text()]).toEqual(['[', '']);
+  server.kill('SIGINT'); // The server's own reader left after one line, too.
+  expect(await server.exited).toBe(0);
+});
