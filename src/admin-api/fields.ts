@@ -21,7 +21,7 @@ export function amountField(least: Nano) {
       context.addIssue({ code: 'custom', message: fault });
       return z.NEVER;
     })
-    .openapi({ type: 'string', example: '10.00' });
+    .openapi({ example: '10.00' });
 }
 
 function faultOfUnits(units: bigint, least: Nano): string | null {
@@ -39,14 +39,14 @@ export const timeField = z
     context.addIssue({ code: 'custom', message: TIME_WORDS });
     return z.NEVER;
   })
-  .openapi({ type: 'string', format: 'date-time' });
+  .openapi({ format: 'date-time' });
 
 export const nameField = z
   .string({ error: 'must be a text' })
   .trim()
   .min(1, 'must not be empty')
   .max(bounds.nameCharactersMax, `must have at most ${bounds.nameCharactersMax} characters`)
-  .regex(/^\P{Cc}*$/u, 'must not have control characters');
+  .refine((text) => !/\p{Cc}/u.test(text), 'must not have control characters');
 
 /** A remark or a reference: kept as it is given. */
 export const noteField = z
