@@ -38,7 +38,6 @@ export function settle(rows: Rows, operation: Settle): Effect {
 
 function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect {
   const hold = rows.hold(operation.requestId);
-  assertRecord(operation.record, hold ?? operation.record);
   if (hold !== undefined) return endHold(rows, hold, operation.record, endedBy);
   const ending = rows.ending(operation.requestId);
   if (ending === undefined) return { answer: ENDED };
@@ -101,6 +100,7 @@ export function leave(rows: Rows, operation: Leave): Effect {
 }
 
 function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy): Effect {
+  assertRecord(record, hold);
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
   const paid = Math.min(record.cost, payable(account, key, hold.amount));
@@ -168,6 +168,7 @@ function afterMessage<Meters extends RateMeters>(
  */
 function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
   const before = ending.record;
+  assertRecord(record, before);
   const account = accountOf(rows, before);
   const key = keyOf(rows, before);
   const paidBefore = before.cost - before.writtenOff;

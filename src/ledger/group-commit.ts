@@ -71,14 +71,19 @@ export class GroupCommit implements LedgerGate {
 
   /** One bundle that breaks an invariant must not take the others with it: they are tried again, each alone. */
   async #fail(batch: readonly Waiting[], failure: unknown): Promise<void> {
-    if (failure instanceof BrokenInvariant && batch.length > 1) {
+    if (isOfBundle(failure) && batch.length > 1) {
       for (const waiting of batch) await this.#commit([waiting]);
       return;
     }
     const error =
-      failure instanceof BrokenInvariant || failure instanceof TurnpikeError
+      isOfBundle(failure) || failure instanceof TurnpikeError
         ? failure
         : new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.', { cause: failure });
     for (const { done } of batch) done(null, error);
   }
+}
+
+/** Whether a bundle is at fault, by a mistake of our own, and not the store: the store would take the others. */
+function isOfBundle(failure: unknown): boolean {
+  return failure instanceof BrokenInvariant || failure instanceof TypeError || failure instanceof RangeError;
 }

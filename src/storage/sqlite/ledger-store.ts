@@ -3,6 +3,7 @@
 // and read again after a commit that failed.
 
 import type { Database, Statement } from 'bun:sqlite';
+import { BrokenInvariant } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import type {
@@ -41,6 +42,8 @@ export class SqliteLedgerStore implements LedgerStore {
   /** All open holds and all leases: few, and asked for by every settlement. */
   #holds = new Map<string, HoldRow>();
   #leases = new Map<string, LeaseRow>();
+  /** A commit failed: nothing in memory is trusted, and whether it reached the disk is read from the disk. */
+  #isDoubtful = true;
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -50,6 +53,8 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 
   transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): void {
+    if (this.#isDoubtful) this.#reload();
+    if (this.#accounts.size + this.#keys.size > bounds.cachedLedgerRowsMax) this.#forgetRows();
     const changes = decide(this.#rows());
     if (changes.isEmpty) return;
     try {
@@ -57,8 +62,9 @@ export class SqliteLedgerStore implements LedgerStore {
       this.#write(changes);
       this.#statements.commit.run();
     } catch (failure) {
-      this.#undo();
-      throw failure;
+      this.#isDoubtful = true;
+      if (this.#database.inTransaction) this.#statements.rollback.run();
+      throw isRowAtFault(failure) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;
     }
     this.#remember(changes);
   }
@@ -117,10 +123,6 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 
   #remember(changes: Changes): void {
-    if (this.#accounts.size + this.#keys.size > bounds.cachedLedgerRowsMax) {
-      this.#accounts.clear();
-      this.#keys.clear();
-    }
     for (const [id, account] of changes.accounts) this.#accounts.set(id, account);
     for (const [id, key] of changes.keys) this.#keys.set(id, key);
     for (const [requestId, hold] of changes.holds) {
@@ -130,20 +132,26 @@ export class SqliteLedgerStore implements LedgerStore {
     for (const [node, lease] of changes.leases) this.#leases.set(node, lease);
   }
 
-  /** After a failure nothing in memory is trusted: whether the commit reached the disk is read from the disk. */
-  #undo(): void {
-    if (this.#database.inTransaction) this.#statements.rollback.run();
-    this.#reload();
+  #forgetRows(): void {
+    this.#accounts.clear();
+    this.#keys.clear();
   }
 
   #reload(): void {
-    this.#accounts.clear();
-    this.#keys.clear();
+    if (this.#database.inTransaction) this.#statements.rollback.run();
+    this.#forgetRows();
     const holds = this.#statements.readHolds.all() as { document: string }[];
     this.#holds = new Map(holds.map(readHoldRow).map((hold) => [hold.requestId, hold]));
     const leases = this.#statements.readLeases.all() as Parameters<typeof readLeaseRow>[0][];
     this.#leases = new Map(leases.map(readLeaseRow).map((lease) => [lease.node, lease]));
+    this.#isDoubtful = false;
   }
+}
+
+/** Whether a row was refused for what it is, so that its bundle is at fault and not the store. */
+function isRowAtFault(failure: unknown): boolean {
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
+  return /^SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG)/.test(code);
 }
 
 function writeAccount(statement: Statement, account: AccountRow): void {

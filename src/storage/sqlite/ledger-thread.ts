@@ -1,16 +1,17 @@
 // The ledger's thread as the main thread sees it: bundles go over as text, gathered once a turn of
 // the event loop; answers come back when they are durable. A thread that fails ends the process.
 
+import { bounds } from '../../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../../errors.ts';
 import type { Answer, Bundle, LedgerGate } from '../../ledger/ledger.ts';
 
-/** What the main thread sends: what to open, then bundles by number. */
-export type ToThread = { open: { path: string } } | { bundles: [number, Bundle][] } | { close: true };
+/** What the main thread sends: what to open, then bundles; the next ones only when these are answered. */
+export type ToThread = { open: { path: string } } | { bundles: Bundle[] } | { close: true };
 /** What comes back: when it is durable, or why it is not. */
 export type FromThread =
   | { opened: true }
   | { failed: string }
-  | { answers: [number, Answer[] | ThreadFailure][]; batches: number }
+  | { answers: (Answer[] | ThreadFailure)[]; batches: number }
   | { closed: true };
 
 export interface ThreadFailure {
@@ -19,20 +20,24 @@ export interface ThreadFailure {
   isStoreGone: boolean;
 }
 
-interface Pending {
+interface Asked {
+  bundle: Bundle;
   resolve(answers: Answer[]): void;
   reject(failure: unknown): void;
 }
 
 export class LedgerThread implements LedgerGate {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, Pending>();
-  #outbox: [number, Bundle][] = [];
-  #lastNumber = 0;
+  /** Asked and not yet sent; sent and not yet answered. Answers come in the order of the bundles. */
+  #waiting: Asked[] = [];
+  #sent: Asked[] = [];
+  #lastSize = 0;
+  #isFlushSet = false;
   #batches = 0;
   #closed: (() => void) | null = null;
 
-  private constructor(worker: Worker) {
+  /** For `start` alone, which hands it out when the database is open. */
+  constructor(worker: Worker) {
     this.#worker = worker;
   }
 
@@ -65,10 +70,8 @@ export class LedgerThread implements LedgerGate {
 
   submit(bundle: Bundle): Promise<Answer[]> {
     return new Promise((resolve, reject) => {
-      const number = ++this.#lastNumber;
-      this.#pending.set(number, { resolve, reject });
-      this.#outbox.push([number, bundle]);
-      if (this.#outbox.length === 1) setImmediate(() => this.#flush());
+      this.#waiting.push({ bundle, resolve, reject });
+      this.#setFlush();
     });
   }
 
@@ -83,21 +86,35 @@ export class LedgerThread implements LedgerGate {
     this.#worker.terminate();
   }
 
+  /**
+   * One parcel is under way at a time: what comes meanwhile goes into the next. Under load a parcel is
+   * gathered for a moment longer, since a commit costs the processor the same for one bundle as for thirty.
+   */
+  #setFlush(): void {
+    if (this.#isFlushSet || this.#sent.length > 0 || this.#waiting.length === 0) return;
+    this.#isFlushSet = true;
+    if (this.#lastSize < bounds.ledgerGatherFrom) setImmediate(() => this.#flush());
+    else setTimeout(() => this.#flush(), bounds.ledgerGatherMs);
+  }
+
   #flush(): void {
-    if (this.#outbox.length === 0) return;
-    this.#worker.postMessage(JSON.stringify({ bundles: this.#outbox } satisfies ToThread));
-    this.#outbox = [];
+    this.#isFlushSet = false;
+    this.#sent = this.#waiting;
+    this.#waiting = [];
+    this.#lastSize = this.#sent.length;
+    this.#worker.postMessage(JSON.stringify({ bundles: this.#sent.map((asked) => asked.bundle) } satisfies ToThread));
   }
 
   #receive(message: FromThread): void {
     if ('closed' in message) this.#closed?.();
     if (!('answers' in message)) return;
     this.#batches = message.batches;
-    for (const [number, answers] of message.answers) {
-      const pending = this.#pending.get(number);
-      this.#pending.delete(number);
-      if (Array.isArray(answers)) pending?.resolve(answers);
-      else pending?.reject(asError(answers));
+    const asked = this.#sent;
+    this.#sent = [];
+    this.#setFlush();
+    for (const [index, answers] of message.answers.entries()) {
+      if (Array.isArray(answers)) asked[index]?.resolve(answers);
+      else asked[index]?.reject(asError(answers));
     }
   }
 }

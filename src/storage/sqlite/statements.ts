@@ -3,34 +3,18 @@
 
 import type { Database, Statement } from 'bun:sqlite';
 
-export type LedgerStatements = Record<
-  | 'begin'
-  | 'commit'
-  | 'rollback'
-  | 'readAccount'
-  | 'readKey'
-  | 'readUsage'
-  | 'readHolds'
-  | 'readLeases'
-  | 'findCredit'
-  | 'writeAccount'
-  | 'writeKey'
-  | 'writeHold'
-  | 'deleteHold'
-  | 'writeLease'
-  | 'writeEntry'
-  | 'writeUsage'
-  | 'replaceUsage'
-  | 'writeTotal',
-  Statement
->;
+export type LedgerStatements = ReturnType<typeof prepareLedgerStatements>;
 
 const USAGE_COLUMNS = `request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status,
   input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches,
   cost, written_off, provider_cost, details`;
 
 /** Prepares all of them on one connection. */
-export function prepareLedgerStatements(database: Database): LedgerStatements {
+export function prepareLedgerStatements(database: Database) {
+  return { ...prepareReads(database), ...prepareMeterWrites(database), ...prepareRecordWrites(database) };
+}
+
+function prepareReads(database: Database) {
   return {
     begin: prepareText(database, 'BEGIN IMMEDIATE'),
     commit: prepareText(database, 'COMMIT'),
@@ -45,6 +29,11 @@ export function prepareLedgerStatements(database: Database): LedgerStatements {
       `SELECT seq FROM entries WHERE account_id = $1 AND reference = $2
        AND kind IN ('payment', 'promotion', 'adjustment') LIMIT 1`,
     ),
+  };
+}
+
+function prepareMeterWrites(database: Database) {
+  return {
     writeAccount: prepareText(
       database,
       `INSERT INTO account_meters (id, enabled, credit_line, balance, held, allowance, allowance_period,
@@ -77,6 +66,11 @@ export function prepareLedgerStatements(database: Database): LedgerStatements {
       `INSERT INTO leases (node, epoch, expires_at_ms) VALUES ($1, $2, $3)
        ON CONFLICT (node) DO UPDATE SET epoch = excluded.epoch, expires_at_ms = excluded.expires_at_ms`,
     ),
+  };
+}
+
+function prepareRecordWrites(database: Database) {
+  return {
     writeEntry: prepareText(
       database,
       `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference, note)
