@@ -54,12 +54,10 @@ function meterReads(tables: MemoryTables): LedgerReader {
       return row === undefined ? null : describeKeyMeters(row, nowMs);
     },
     async listEntries({ account, sinceMs, before, limit }) {
-      return tables.entries
+      const entries = tables.entries
         .map(({ account: of, ...entry }, index) => ({ of, seq: index + 1, ...entry }))
-        .filter((entry) => entry.of === account && entry.atMs >= (sinceMs ?? 0) && entry.seq < (before ?? Infinity))
-        .reverse()
-        .slice(0, limit)
-        .map(({ of: _, ...entry }) => entry);
+        .filter((entry) => entry.of === account && entry.atMs >= (sinceMs ?? 0));
+      return newestFirst(entries, before, limit).map(({ of: _, ...entry }) => entry);
     },
   };
 }
@@ -69,18 +67,26 @@ function recordReads(tables: MemoryTables): UsageStore {
     [...tables.endings.values()].map(({ record }, index) => ({ ...record, seq: index + 1 }));
   return {
     async listUsage({ account, key, sinceMs, untilMs, before, limit }) {
-      return stored()
+      const records = stored()
         .filter((record) => account === null || record.account === account)
         .filter((record) => key === null || record.key === key)
-        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity))
-        .filter((record) => record.seq < (before ?? Infinity))
-        .reverse()
-        .slice(0, limit);
+        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
+      return newestFirst(records, before, limit);
     },
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
   };
+}
+
+function newestFirst<Row extends { seq: number; atMs: number }>(
+  rows: Row[],
+  before: number | null,
+  limit: number,
+): Row[] {
+  const sorted = rows.sort((one, other) => other.atMs - one.atMs || other.seq - one.seq);
+  const start = before === null ? 0 : sorted.findIndex((row) => row.seq === before) + 1;
+  return sorted.slice(start, start + limit);
 }
 
 function after<Row extends { id: number; createdAtMs: number }>(

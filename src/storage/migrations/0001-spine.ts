@@ -12,6 +12,7 @@ export const spine: Migration = {
       created_at_ms INTEGER NOT NULL,
       document TEXT NOT NULL
     ) STRICT;
+    CREATE INDEX accounts_in_order ON accounts (created_at_ms, id);
     CREATE TABLE keys (
       id INTEGER PRIMARY KEY,
       account_id INTEGER NOT NULL REFERENCES accounts (id),
@@ -19,6 +20,7 @@ export const spine: Migration = {
       created_at_ms INTEGER NOT NULL,
       document TEXT NOT NULL
     ) STRICT;
+    CREATE INDEX keys_in_order ON keys (created_at_ms, id);
     CREATE INDEX keys_of_account ON keys (account_id, created_at_ms, id);
 
     CREATE TABLE account_meters (
@@ -104,6 +106,7 @@ export const spine: Migration = {
       provider_cost INTEGER,
       details TEXT NOT NULL
     ) STRICT;
+    CREATE INDEX usage_in_order ON usage_records (at_ms);
     CREATE INDEX usage_of_account ON usage_records (account_id, at_ms);
     CREATE INDEX usage_of_key ON usage_records (key_id, at_ms);
 

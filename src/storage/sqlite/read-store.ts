@@ -47,13 +47,15 @@ function accountReads(database: Database) {
      WHERE (created_at_ms, id) > (COALESCE((SELECT created_at_ms FROM accounts WHERE id = $1), -1), $1)
      ORDER BY created_at_ms, id LIMIT $2`,
   );
-  const keys = prepareText(
-    database,
-    `SELECT document FROM keys
-     WHERE ($3 IS NULL OR account_id = $3)
-       AND (created_at_ms, id) > (COALESCE((SELECT created_at_ms FROM keys WHERE id = $1), -1), $1)
-     ORDER BY created_at_ms, id LIMIT $2`,
-  );
+  const keyList = (where: string) =>
+    prepareText(
+      database,
+      `SELECT document FROM keys
+       WHERE ${where} (created_at_ms, id) > (COALESCE((SELECT created_at_ms FROM keys WHERE id = $1), -1), $1)
+       ORDER BY created_at_ms, id LIMIT $2`,
+    );
+  const keys = keyList('');
+  const keysOfAccount = keyList('account_id = $3 AND ');
   return {
     async findKeyBySecretHash(secretHash: string) {
       const row = keyByHash.get(secretHash) as { key: string; account: string } | null;
@@ -69,7 +71,10 @@ function accountReads(database: Database) {
       return readDocuments<Account>(accounts.all(page.after ?? 0, page.limit));
     },
     async listKeys(page: { accountId: number | null; after: number | null; limit: number }) {
-      return readDocuments<Key>(keys.all(page.after ?? 0, page.limit, page.accountId));
+      const bound = [page.after ?? 0, page.limit];
+      return readDocuments<Key>(
+        page.accountId === null ? keys.all(...bound) : keysOfAccount.all(...bound, page.accountId),
+      );
     },
     async loadCatalog() {
       const rows = prepareText(database, 'SELECT kind, name, origin, document FROM catalog ORDER BY kind, name').all();
@@ -86,7 +91,7 @@ function meterReads(database: Database): LedgerReader {
   const entries = prepareText(
     database,
     `SELECT seq, at_ms, debit, credit, amount, kind, reference, note FROM entries
-     WHERE account_id = $1 AND at_ms >= $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`,
+     WHERE account_id = $1 AND at_ms >= $2 AND ${isBefore('entries', '$3')} ORDER BY at_ms DESC, seq DESC LIMIT $4`,
   );
   return {
     async accountMeters(id, nowMs) {
@@ -112,7 +117,8 @@ function recordReads(database: Database): UsageStore {
   const list = (where: string) =>
     prepareText(
       database,
-      `SELECT * FROM usage_records WHERE ${where} at_ms >= $1 AND at_ms <= $2 AND seq < $3 ORDER BY at_ms DESC, seq DESC LIMIT $4`,
+      `SELECT * FROM usage_records WHERE ${where} at_ms >= $1 AND at_ms <= $2 AND ${isBefore('usage_records', '$3')}
+       ORDER BY at_ms DESC, seq DESC LIMIT $4`,
     );
   const all = list('');
   const ofAccount = list('account_id = $5 AND ');
@@ -133,6 +139,11 @@ function recordReads(database: Database): UsageStore {
       return row === null ? null : readUsageRecord(row);
     },
   };
+}
+
+/** What comes after the row numbered `seq` in a list that is newest first, also where a clock was set back. */
+function isBefore(table: string, seq: string): string {
+  return `(at_ms, seq) < (COALESCE((SELECT at_ms FROM ${table} WHERE seq = ${seq}), ${LAST}), ${seq})`;
 }
 
 function readDocument<Value>(row: ReturnType<Statement['get']>): Value | null {
