@@ -1,7 +1,7 @@
 // Keeps a second server out of a data directory. The lock is the operating system's, held by an
 // open transaction on a file of its own, so that it ends with the process however it ends.
 
-import { Database } from 'bun:sqlite';
+import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 
 export class DirectoryLocked extends Error {
@@ -17,6 +17,7 @@ export function lockDirectory(directory: string): { close(): void } {
     database.run('BEGIN EXCLUSIVE');
   } catch (cause) {
     database.close();
+    if (!(cause instanceof SQLiteError) || cause.code !== 'SQLITE_BUSY') throw cause;
     throw new DirectoryLocked(`another server is running on the data directory ${directory}`, { cause });
   }
   return { close: () => database.close() };

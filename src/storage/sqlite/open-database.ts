@@ -10,12 +10,18 @@ const CACHE_KIB = 32 * 1024;
 /** Opens for writing, making the file and bringing its tables to the present version. */
 export function openForWriting(path: string): Database {
   const database = new Database(path, { create: true, readwrite: true });
-  database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
-  database.run('PRAGMA journal_mode = WAL');
-  database.run('PRAGMA synchronous = FULL');
-  database.run('PRAGMA foreign_keys = ON');
-  database.run(`PRAGMA cache_size = -${CACHE_KIB}`);
-  migrate(database);
+  try {
+    database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    refuseLaterVersion(database);
+    database.run('PRAGMA journal_mode = WAL');
+    database.run('PRAGMA synchronous = FULL');
+    database.run('PRAGMA foreign_keys = ON');
+    database.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+    migrate(database);
+  } catch (failure) {
+    database.close();
+    throw failure;
+  }
   return database;
 }
 
@@ -26,15 +32,19 @@ export function openForReading(path: string, options: { exact?: boolean } = {}):
   return database;
 }
 
-/** Brings the tables to the present version, each version in one transaction. Throws when the file is of a later version. */
-function migrate(database: Database): void {
-  const { user_version: version } = database.query('PRAGMA user_version').get() as { user_version: number };
+/** A file that a later release made is left as it is. */
+function refuseLaterVersion(database: Database): void {
+  const version = readVersion(database);
   const latest = migrations.at(-1)?.version ?? 0;
-  if (version > latest) {
-    throw new Error(
-      `the database is of version ${version}, this program knows versions up to ${latest}: it was made by a later release`,
-    );
-  }
+  if (version <= latest) return;
+  throw new Error(
+    `the database is of version ${version}, this program knows versions up to ${latest}: it was made by a later release`,
+  );
+}
+
+/** Brings the tables to the present version, each version in one transaction. */
+function migrate(database: Database): void {
+  const version = readVersion(database);
   for (const migration of migrations) {
     if (migration.version <= version) continue;
     database.transaction(() => {
@@ -42,4 +52,8 @@ function migrate(database: Database): void {
       database.run(`PRAGMA user_version = ${migration.version}`);
     })();
   }
+}
+
+function readVersion(database: Database): number {
+  return (database.query('PRAGMA user_version').get() as { user_version: number }).user_version;
 }
