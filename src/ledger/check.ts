@@ -14,17 +14,22 @@ export interface LedgerSums {
     entries: bigint;
     /** Amounts of its open holds. */
     holds: bigint;
-    /** Costs of its usage records, and of its daily totals. */
-    recordsCost: bigint;
-    totalsCost: bigint;
   }[];
   keys: { id: string; quotaHeld: bigint; holds: bigint }[];
   entries: number;
   openHolds: number;
-  /** Request ids whose usage entries do not add up to the cost of their record. */
+  /** Request ids whose entries do not add up to the cost of their record, or to what was written off of it. */
   unbalancedRequests: string[];
-  /** Entries whose amount is negative, whose sides are one account, or whose account has no row. */
+  /** Entries that move nothing, or money of another account than they are about, or whose account has no row. */
   strangeEntries: string[];
+  /** Days, accounts, keys and models whose total is not the sum of its usage records. */
+  unequalTotals: string[];
+  /** Holds without an account or a key of that account, of a message that has ended, or at odds with themselves. */
+  strangeHolds: string[];
+  /** Accounts and keys whose count of running messages is not that of their open holds, but for those left. */
+  miscountedRunning: string[];
+  /** Accounts and keys without meters, and meters without an account. */
+  withoutMeters: string[];
 }
 
 export interface CheckReport {
@@ -45,7 +50,6 @@ export function checkLedger(sums: LedgerSums): CheckReport {
     expect(`${account.id} balance against its entries`, account.balance, account.entries);
     expect(`${account.id} held against its open holds`, account.held, account.holds);
     expect(`${account.id} allowance held against its open holds`, account.allowanceHeld, account.holds);
-    expect(`${account.id} daily totals against its usage records`, account.totalsCost, account.recordsCost);
     if (account.balance - account.held < -account.creditLine) {
       faults.push(
         `${account.id}: balance ${formatUsd(account.balance)} less ${formatUsd(account.held)} held is below its floor`,
@@ -54,7 +58,13 @@ export function checkLedger(sums: LedgerSums): CheckReport {
   }
   for (const key of sums.keys) expect(`${key.id} quota held against its open holds`, key.quotaHeld, key.holds);
   for (const requestId of sums.unbalancedRequests) faults.push(`${requestId}: its entries do not add up to its cost`);
-  faults.push(...sums.strangeEntries);
+  faults.push(
+    ...sums.strangeEntries,
+    ...sums.unequalTotals,
+    ...sums.strangeHolds,
+    ...sums.miscountedRunning,
+    ...sums.withoutMeters,
+  );
   return {
     ok: faults.length === 0,
     accounts: sums.accounts.length,

@@ -1,11 +1,12 @@
 // The sums that the ledger's invariants are checked by, over the in-memory tables.
 
+import { DAY_MS } from '../../base/clock.ts';
 import { formatId } from '../../base/ids.ts';
 import { type LedgerSums, systemAccounts } from '../../ledger/ledger.ts';
 import type { MemoryTables } from './memory.ts';
 
 export function sumMemory(tables: MemoryTables): LedgerSums {
-  const { entries, holds, endings, totals } = tables;
+  const { entries, holds, endings } = tables;
   const moved = (requestId: string) =>
     total(
       entries.filter(
@@ -24,8 +25,6 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
         entry.credit === account.id ? entry.amount : entry.debit === account.id ? -entry.amount : 0,
       ),
       holds: total(holds.values(), (hold) => (hold.account === account.id ? hold.amount : 0)),
-      recordsCost: total(endings.values(), ({ record }) => (record.account === account.id ? record.cost : 0)),
-      totalsCost: total(totals.values(), (day) => (day.account === account.id ? day.cost : 0)),
     })),
     keys: [...tables.keyMeters.values()].map((key) => ({
       id: formatId('key', key.id),
@@ -40,7 +39,38 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
     strangeEntries: entries
       .filter((entry) => entry.debit === entry.credit || entry.amount < 0)
       .map((entry) => `entry at ${entry.atMs}: it moves nothing sensible`),
+    unequalTotals: findUnequalTotals(tables),
+    strangeHolds: [...holds.keys()].filter((requestId) => endings.has(requestId)),
+    miscountedRunning: findMiscounted(tables),
+    withoutMeters: [],
   };
+}
+
+function findUnequalTotals({ endings, totals }: MemoryTables): string[] {
+  const costs = new Map<string, number>();
+  for (const { record } of endings.values()) {
+    const name = `${Math.floor(record.atMs / DAY_MS) * DAY_MS} ${record.account} ${record.key} ${record.model}`;
+    costs.set(name, (costs.get(name) ?? 0) + record.cost);
+  }
+  const names = new Set([...costs.keys(), ...totals.keys()]);
+  return [...names].filter((name) => costs.get(name) !== totals.get(name)?.cost);
+}
+
+function findMiscounted({ accountMeters, keyMeters, holds }: MemoryTables): string[] {
+  const present = [...holds.values()].filter((hold) => !hold.left);
+  const inGroups = [...accountMeters.values()].flatMap(({ id, groups }) =>
+    Object.entries(groups).map(([group, rates]) => ({
+      name: `${formatId('acct', id)} ${group}`,
+      running: rates.running,
+      open: present.filter((hold) => hold.account === id && hold.group === group).length,
+    })),
+  );
+  const ofKeys = [...keyMeters.values()].map(({ id, rates }) => ({
+    name: formatId('key', id),
+    running: rates.running,
+    open: present.filter((hold) => hold.key === id).length,
+  }));
+  return [...inGroups, ...ofKeys].filter(({ running, open }) => running !== open).map(({ name }) => name);
 }
 
 function total<Row>(rows: Iterable<Row>, amount: (row: Row) => number): bigint {

@@ -30,8 +30,6 @@ function sum(database: Database): LedgerSums {
       allowanceHeld: row['allowance_held'] as bigint,
       entries: row['entries'] as bigint,
       holds: row['holds'] as bigint,
-      recordsCost: row['records_cost'] as bigint,
-      totalsCost: row['totals_cost'] as bigint,
     })),
     keys: all<Record<string, bigint>>(KEYS).map((row) => ({
       id: formatId('key', Number(row['id'])),
@@ -41,43 +39,122 @@ function sum(database: Database): LedgerSums {
     entries: count('entries'),
     openHolds: count('holds'),
     unbalancedRequests: all<{ request_id: string }>(UNBALANCED).map((row) => row.request_id),
-    strangeEntries: all<{ seq: bigint }>(STRANGE).map(
+    strangeEntries: all<{ seq: bigint }>(STRANGE_ENTRIES).map(
       (row) => `entry ${row.seq}: it moves nothing sensible, or nobody's money`,
+    ),
+    unequalTotals: all<{ day_ms: bigint; account_id: bigint; key_id: bigint; model: string }>(UNEQUAL_TOTALS).map(
+      (row) =>
+        `${formatId('acct', Number(row.account_id))} ${formatId('key', Number(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
+    ),
+    strangeHolds: all<{ request_id: string }>(STRANGE_HOLDS).map(
+      (row) => `${row.request_id}: its hold has no account or key, is of an ended message, or is at odds with itself`,
+    ),
+    miscountedRunning: all<{ kind: 'acct' | 'key'; id: bigint; running: bigint; open: bigint }>(MISCOUNTED).map(
+      (row) =>
+        `${formatId(row.kind, Number(row.id))} running messages: ${row.running} are stored, ${row.open} have open holds`,
+    ),
+    withoutMeters: all<{ kind: 'acct' | 'key'; id: bigint }>(WITHOUT_METERS).map(
+      (row) => `${formatId(row.kind, Number(row.id))}: it has no meters, or they have no account`,
     ),
   };
 }
 
+function formatDay(dayMs: bigint): string {
+  return new Date(Number(dayMs)).toISOString().slice(0, 10);
+}
+
 const ACCOUNTS = `
   SELECT m.id, m.balance, m.held, m.credit_line, m.allowance_held,
-    COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds,
-    COALESCE(r.total, 0) AS records_cost, COALESCE(d.total, 0) AS totals_cost
+    COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds
   FROM account_meters m
   LEFT JOIN (SELECT account_id,
       SUM(CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END) AS total
     FROM entries GROUP BY account_id) e ON e.account_id = m.id
-  LEFT JOIN (SELECT account_id, SUM(amount) AS total FROM holds GROUP BY account_id) h ON h.account_id = m.id
-  LEFT JOIN (SELECT account_id, SUM(cost) AS total FROM usage_records GROUP BY account_id) r ON r.account_id = m.id
-  LEFT JOIN (SELECT account_id, SUM(cost) AS total FROM daily_totals GROUP BY account_id) d ON d.account_id = m.id`;
+  LEFT JOIN (SELECT account_id, SUM(amount) AS total FROM holds GROUP BY account_id) h ON h.account_id = m.id`;
 
 const KEYS = `
   SELECT k.id, k.quota_held, COALESCE(h.total, 0) AS holds
   FROM key_meters k
   LEFT JOIN (SELECT key_id, SUM(amount) AS total FROM holds GROUP BY key_id) h ON h.key_id = k.id`;
 
-// What a message's entries moved to revenue (3), from its account or from write-offs, against its record's cost.
+// What a message's entries moved to revenue (3), from its account or from write-offs (5), against its record.
 const MOVED = `
-  SELECT reference, SUM(CASE WHEN credit = 3 THEN amount ELSE -amount END) AS total
-  FROM entries WHERE kind IN ('usage', 'write_off', 'correction') GROUP BY reference`;
+  SELECT reference, account_id, SUM(CASE WHEN credit = 3 THEN amount ELSE -amount END) AS total,
+    SUM(CASE WHEN debit = 5 THEN amount WHEN credit = 5 THEN -amount ELSE 0 END) AS written_off
+  FROM entries WHERE kind IN ('usage', 'write_off', 'correction') GROUP BY reference, account_id`;
 
 const UNBALANCED = `
-  SELECT r.request_id FROM usage_records r LEFT JOIN (${MOVED}) e ON e.reference = r.request_id
-  WHERE r.cost <> COALESCE(e.total, 0)
+  SELECT r.request_id FROM usage_records r
+  LEFT JOIN (${MOVED}) e ON e.reference = r.request_id AND e.account_id = r.account_id
+  WHERE r.cost <> COALESCE(e.total, 0) OR r.written_off <> COALESCE(e.written_off, 0)
   UNION ALL
-  SELECT e.reference FROM (${MOVED}) e LEFT JOIN usage_records r ON r.request_id = e.reference
+  SELECT e.reference FROM (${MOVED}) e
+  LEFT JOIN usage_records r ON r.request_id = e.reference AND r.account_id = e.account_id
   WHERE r.request_id IS NULL
   LIMIT ${FAULTS_MAX}`;
 
-const STRANGE = `
+// An entry is about one account: its sides are that account or the system's own (1 to 5).
+const STRANGE_ENTRIES = `
   SELECT seq FROM entries e
-  WHERE amount < 0 OR debit = credit OR NOT EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)
+  WHERE amount < 0 OR debit = credit
+    OR (debit <> account_id AND debit NOT BETWEEN 1 AND 5) OR (credit <> account_id AND credit NOT BETWEEN 1 AND 5)
+    OR kind NOT IN ('payment', 'promotion', 'adjustment', 'usage', 'write_off', 'correction')
+    OR NOT EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)
+  LIMIT ${FAULTS_MAX}`;
+
+const TOTALS = `
+  day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+  cost, written_off, provider_cost`;
+
+// Each group stands once on each side: what is on one side only differs.
+const UNEQUAL_TOTALS = `
+  WITH records AS (
+    SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model, COUNT(*) AS messages,
+      SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens,
+      SUM(cache_read_tokens) AS cache_read_tokens,
+      SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, SUM(cost) AS cost,
+      SUM(written_off) AS written_off, SUM(COALESCE(provider_cost, 0)) AS provider_cost
+    FROM usage_records GROUP BY 1, account_id, key_id, model)
+  SELECT DISTINCT day_ms, account_id, key_id, model FROM (
+    SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM daily_totals)
+    UNION ALL
+    SELECT * FROM (SELECT ${TOTALS} FROM daily_totals EXCEPT SELECT ${TOTALS} FROM records))
+  LIMIT ${FAULTS_MAX}`;
+
+const STRANGE_HOLDS = `
+  SELECT h.request_id FROM holds h
+  LEFT JOIN account_meters m ON m.id = h.account_id
+  LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
+  LEFT JOIN usage_records r ON r.request_id = h.request_id
+  WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
+    OR json_extract(h.document, '$.requestId') IS NOT h.request_id
+    OR json_extract(h.document, '$.account') IS NOT h.account_id
+    OR json_extract(h.document, '$.key') IS NOT h.key_id
+    OR json_extract(h.document, '$.amount') IS NOT h.amount
+  LIMIT ${FAULTS_MAX}`;
+
+const MISCOUNTED = `
+  WITH present AS (
+    SELECT account_id, key_id, json_extract(document, '$.group') AS group_name FROM holds
+    WHERE NOT json_extract(document, '$.left')),
+  in_groups AS (
+    SELECT m.id, g.key AS group_name, json_extract(g.value, '$.running') AS running
+    FROM account_meters m, json_each(m.group_rates) g)
+  SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
+  LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
+  GROUP BY g.id, g.group_name HAVING g.running IS NOT COUNT(p.account_id)
+  UNION ALL
+  SELECT 'key', k.id, json_extract(k.rates, '$.running'), COUNT(p.key_id) FROM key_meters k
+  LEFT JOIN present p ON p.key_id = k.id
+  GROUP BY k.id HAVING json_extract(k.rates, '$.running') IS NOT COUNT(p.key_id)
+  LIMIT ${FAULTS_MAX}`;
+
+// An account or key that nobody can show, but whose meters are sound, harms no money: the other way round does.
+const WITHOUT_METERS = `
+  SELECT 'acct' AS kind, id FROM accounts WHERE id NOT IN (SELECT id FROM account_meters)
+  UNION ALL
+  SELECT 'key', id FROM keys k
+  WHERE NOT EXISTS (SELECT 1 FROM key_meters m WHERE m.id = k.id AND m.account_id = k.account_id)
+  UNION ALL
+  SELECT 'key', id FROM key_meters WHERE account_id NOT IN (SELECT id FROM account_meters)
   LIMIT ${FAULTS_MAX}`;
