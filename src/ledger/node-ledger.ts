@@ -1,6 +1,8 @@
 // The ledger as a node uses it: admission with remembered refusals and bounded queues, endings
 // that are tried again until the store has them, and the node's lease.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -64,6 +66,7 @@ export class NodeLedger implements LedgerGate {
   async admit(operation: Admit | Take): Promise<Admission> {
     const remembered = this.#refusals.find(operation, this.#clock.nowMs());
     if (remembered !== null) return remembered;
+    const { timesForgotten } = this.#refusals;
     this.#enter(operation.account);
     let answer: Answer;
     try {
@@ -72,30 +75,20 @@ export class NodeLedger implements LedgerGate {
       this.#exit(operation.account);
     }
     if (answer.ok && answer.kind === 'admitted') return answer;
-    if (!('meter' in answer)) throw new TurnpikeError('key_invalid', 'This key is not known.');
+    if (!('meter' in answer)) throw asError(answer);
     if (answer.reason === 'not_owner') this.#owner = null;
-    this.#refusals.remember(operation, answer, this.#clock.nowMs());
+    // What was decided before a credit must not be remembered after it.
+    if (this.#refusals.timesForgotten === timesForgotten)
+      this.#refusals.remember(operation, answer, this.#clock.nowMs());
     return answer;
   }
 
   /**
-   * Ends a hold. A store that is gone is asked again until `waitMs` have passed: then this throws
-   * store_unavailable, and the ending goes on being tried behind it.
+   * Ends a hold. A store that is gone is asked again, and one that does not answer is waited for, until
+   * `waitMs` have passed: then this throws store_unavailable, and the ending goes on being tried behind it.
    */
   async end(operation: Settle | Release, waitMs: number): Promise<Settlement> {
-    const deadlineMs = this.#clock.nowMs() + waitMs;
-    for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
-      try {
-        return await this.#endOnce(operation);
-      } catch (failure) {
-        if (!isStoreGone(failure)) throw failure;
-        if (this.#clock.nowMs() + pauseMs > deadlineMs) {
-          void this.#endEventually(operation);
-          throw failure;
-        }
-        await Bun.sleep(pauseMs);
-      }
-    }
+    return within(waitMs, this.#endAtLast(operation));
   }
 
   /** The caller has left: its concurrency is given back at once. Failing is no harm: the ending gives it back too. */
@@ -107,7 +100,7 @@ export class NodeLedger implements LedgerGate {
   /** For changes of accounts, keys and credit. What it touches is asked anew afterwards. */
   async submit(bundle: Bundle): Promise<Answer[]> {
     const answers = await this.#guard(this.#gate.submit(bundle));
-    this.#refusals.forgetAll();
+    if (bundle.operations.some(givesBack)) this.#refusals.forgetAll();
     return answers;
   }
 
@@ -126,14 +119,13 @@ export class NodeLedger implements LedgerGate {
 
   // Not bounded in time: an answered message is billed as soon as there is a store again. Its hold
   // bounds how many of these there can be.
-  async #endEventually(operation: Settle | Release): Promise<void> {
-    for (;;) {
-      await Bun.sleep(RETRY_MS_MAX);
+  async #endAtLast(operation: Settle | Release): Promise<Settlement> {
+    for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
-        await this.#endOnce(operation);
-        return;
+        return await this.#endOnce(operation);
       } catch (failure) {
-        if (!isStoreGone(failure)) return;
+        if (!isStoreGone(failure)) throw failure;
+        await sleep(pauseMs);
       }
     }
   }
@@ -193,6 +185,38 @@ export class NodeLedger implements LedgerGate {
     if (queued === 0) this.#queuedByAccount.delete(account);
     else this.#queuedByAccount.set(account, queued);
   }
+}
+
+/** Waits for the promise, but no longer; what it does afterwards goes unheard. */
+function within<Value>(waitMs: number, promise: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.')),
+      waitMs,
+    );
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (failure) => {
+        clearTimeout(timer);
+        reject(failure);
+      },
+    );
+  });
+}
+
+/** Lowering a hold does not: what it gives back was counted as behind holds, which is remembered for a moment only. */
+function givesBack(operation: Operation): boolean {
+  return operation.kind !== 'extend';
+}
+
+function asError(answer: Answer): TurnpikeError {
+  assert(!answer.ok, 'an admission is admitted or refused');
+  if (answer.reason === 'unknown_account' || answer.reason === 'unknown_key')
+    return new TurnpikeError('key_invalid', 'This key is not known.');
+  return new TurnpikeError('internal', 'The message was not admitted.', { cause: answer.reason });
 }
 
 function isStoreGone(failure: unknown): boolean {

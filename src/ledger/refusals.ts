@@ -6,12 +6,20 @@ import type { Admit, Refusal, Take } from './operation.ts';
 
 interface Remembered {
   refusal: Refusal;
+  /** What was asked for. */
+  amount: number;
   untilMs: number;
 }
 
 export class Refusals {
   /** By what was short: "a7" an account's money, "g7 default" its group's rates, "k9" a key. */
   readonly #remembered = new Map<string, Remembered>();
+  #timesForgotten = 0;
+
+  /** How often everything was forgotten. */
+  get timesForgotten(): number {
+    return this.#timesForgotten;
+  }
 
   /** The refusal that the ledger would give again, or null when it has to be asked. */
   find(operation: Admit | Take, nowMs: number): Refusal | null {
@@ -29,7 +37,8 @@ export class Refusals {
     const name = nameShort(operation, refusal);
     if (name === null || untilMs <= nowMs) return;
     if (this.#remembered.size >= bounds.rememberedRefusalsMax) this.#remembered.clear();
-    this.#remembered.set(name, { refusal, untilMs });
+    const amount = operation.kind === 'admit' ? operation.amount : 0;
+    this.#remembered.set(name, { refusal, amount, untilMs });
   }
 
   /** Something of the account or key was given back or changed. */
@@ -42,6 +51,7 @@ export class Refusals {
 
   /** Limits changed somewhere: everything is asked anew. */
   forgetAll(): void {
+    this.#timesForgotten++;
     this.#remembered.clear();
   }
 
@@ -54,9 +64,14 @@ export class Refusals {
     }
     const { refusal } = remembered;
     if (operation.kind === 'take') return refusal.reason === 'requests_rate' ? refusal : null;
-    if (refusal.reason === 'insufficient') return operation.amount > refusal.available ? refusal : null;
+    if (refusal.reason === 'insufficient') return isAnswered(operation.amount, remembered) ? refusal : null;
     return refusal;
   }
+}
+
+/** Whether the refusal holds for this amount too: a smaller one may fit once holds end, a larger one may never. */
+function isAnswered(amount: number, { refusal, amount: refused }: Remembered): boolean {
+  return refusal.behindHolds ? amount > refusal.available && amount <= refused : amount >= refused;
 }
 
 function nameShort(operation: Admit | Take, refusal: Refusal): string | null {
