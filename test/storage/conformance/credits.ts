@@ -1,0 +1,106 @@
+// Credit, and what an operator sets: once per reference, within what can be counted, never below the floor.
+
+import { expect, test } from 'bun:test';
+import { systemAccounts } from '../../../src/ledger/ledger.ts';
+import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbench.ts';
+
+export function creditConformance(open: OpenStores): void {
+  amountTests(open);
+  termTests(open);
+}
+
+function amountTests(open: OpenStores): void {
+  test('each source from its own account of the system', async () => {
+    await using bench = await openWorkbench(open, 0);
+    await bench.credit(1, { source: 'payment' });
+    await bench.credit(2, { source: 'promotion' });
+    await bench.credit(4, { source: 'adjustment' });
+    expect(await bench.entries()).toEqual([
+      { kind: 'adjustment', amount: 4, debit: systemAccounts.adjustments, credit: bench.account },
+      { kind: 'promotion', amount: 2, debit: systemAccounts.promotions, credit: bench.account },
+      { kind: 'payment', amount: 1, debit: systemAccounts.payments, credit: bench.account },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 7, held: 0 });
+  });
+
+  test('the same reference of an account once, also within one batch, and of another account again', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const other = await bench.addAccount(0);
+    const answers = await Promise.all([
+      bench.credit(5, { reference: 'invoice 1' }),
+      bench.credit(5, { reference: 'invoice 1' }),
+      bench.credit(5, { reference: 'invoice 1', account: other }),
+    ]);
+    expect(answers).toEqual([
+      { ok: true, kind: 'credited', balance: 5, repeated: false },
+      { ok: true, kind: 'credited', balance: 5, repeated: true },
+      { ok: true, kind: 'credited', balance: 5, repeated: false },
+    ]);
+    expect(await bench.credit(5, { reference: 'invoice 1', source: 'promotion' })).toMatchObject({ repeated: true });
+    expect(await bench.credit(5, { reference: 'invoice 2' })).toMatchObject({ balance: 10, repeated: false });
+  });
+
+  test('a request id as reference all the same: what was used of it is no credit', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(10);
+    await bench.settle(requestId, 10);
+    expect(await bench.credit(10, { reference: requestId })).toMatchObject({ balance: 100, repeated: false });
+  });
+
+  test('less than nothing only of what is available', async () => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.begin(60);
+    expect(await bench.credit(-41)).toEqual({ ok: false, reason: 'below_available', available: 40 });
+    expect(await bench.credit(-40)).toEqual({ ok: true, kind: 'credited', balance: 60, repeated: false });
+    expect((await bench.entries())[0]).toEqual({
+      kind: 'payment',
+      amount: 40,
+      debit: bench.account,
+      credit: systemAccounts.payments,
+    });
+  });
+
+  test('no more than can be counted exactly', async () => {
+    await using bench = await openWorkbench(open, Number.MAX_SAFE_INTEGER);
+    expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
+    expect(await bench.credit(Number.MAX_SAFE_INTEGER)).toEqual({ ok: false, reason: 'beyond_maximum' });
+    await bench.credit(-1);
+    expect(await bench.setAccount({ creditLine: 2 })).toEqual({ ok: false, reason: 'beyond_maximum' });
+    expect(await bench.setAccount({ creditLine: 1 })).toEqual({ ok: true, kind: 'done' });
+    expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
+  });
+
+  test('nobody who is unknown, and no fraction', async () => {
+    await using bench = await openWorkbench(open, 0);
+    expect(await bench.credit(1, { account: 7 })).toEqual({ ok: false, reason: 'unknown_account' });
+    expect(await failureOf(bench.credit(0.5))).toBeInstanceOf(Error);
+    expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
+  });
+}
+
+function termTests(open: OpenStores): void {
+  test('and refuses a credit line under what is owed or held', async () => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.setAccount({ creditLine: 50 });
+    const requestId = await bench.begin(130);
+    expect(await bench.setAccount({ creditLine: 29 })).toEqual({ ok: false, reason: 'below_available', available: 20 });
+    expect(await bench.setAccount({ creditLine: 30 })).toEqual({ ok: true, kind: 'done' });
+    await bench.settle(requestId, 130);
+    expect(await bench.setAccount({ creditLine: 29 })).toMatchObject({ ok: false, reason: 'below_available' });
+    expect(await failureOf(bench.setAccount({ creditLine: -1 }))).toBeInstanceOf(Error);
+    expect(await failureOf(bench.setAccount({ allowance: 0.5 }))).toBeInstanceOf(Error);
+    expect(await failureOf(bench.setKey({ quota: -1 }))).toBeInstanceOf(Error);
+  });
+
+  test('and keeps a key with the account that it was made for', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const other = await bench.addAccount(100);
+    const { key } = bench;
+    bench.account = other;
+    expect(await bench.setKey({})).toEqual({ ok: false, reason: 'unknown_key' });
+    bench.account = 7;
+    expect(await bench.setKey({})).toEqual({ ok: false, reason: 'unknown_account' });
+    bench.account = other;
+    expect(await bench.admit(1, { key })).toEqual({ ok: false, reason: 'unknown_key' });
+  });
+}

@@ -1,0 +1,179 @@
+// Endings: a hold ends exactly once, a message is billed at most once, and an extension gives what can be had.
+
+import { expect, test } from 'bun:test';
+import { systemAccounts } from '../../../src/ledger/ledger.ts';
+import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbench.ts';
+
+export function endingConformance(open: OpenStores): void {
+  settleTests(open);
+  repeatTests(open);
+  extendTests(open);
+}
+
+function settleTests(open: OpenStores): void {
+  test('at their cost, and the rest of the hold is available again', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 80 });
+    const requestId = await bench.begin(50);
+    expect(await bench.settle(requestId, 30)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+    expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 30 });
+    expect((await bench.entries())[0]).toEqual({
+      kind: 'usage',
+      amount: 30,
+      debit: bench.account,
+      credit: systemAccounts.revenue,
+    });
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ requestId, cost: 30, writtenOff: 0 });
+  });
+
+  test('for nothing, with a record and no entry', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    expect(await bench.release(requestId)).toEqual({ ok: true, kind: 'ended', cost: 0, writtenOff: 0 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+    expect(await bench.entries()).toHaveLength(1);
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ outcome: 'failed', cost: 0 });
+  });
+
+  test('that were disabled meanwhile', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    await bench.setKey({ status: 'revoked' });
+    await bench.setAccount({ enabled: false });
+    expect(await bench.settle(requestId, 20)).toMatchObject({ ok: true, cost: 20 });
+    expect(await bench.wallet()).toEqual({ balance: 80, held: 0 });
+  });
+
+  test('with every member of the record as it was given', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    const record = bench.record(requestId, {
+      stream: true,
+      outcome: 'client_gone',
+      status: 499,
+      inputTokens: 1,
+      outputTokens: 2,
+      cacheReadTokens: 3,
+      cacheWrite5mTokens: 4,
+      cacheWrite1hTokens: 5,
+      webSearches: 6,
+      usageSource: 'estimated',
+      cost: 7,
+      providerCost: 8,
+      provider: null,
+      upstreamModel: 'Größe "ü"',
+      latencyMs: 9,
+      firstTokenMs: 10,
+    });
+    await bench.ask({ kind: 'settle', requestId, record });
+    const stored = await bench.stores.usage.getUsage(requestId);
+    expect(stored).toEqual({ ...record, seq: 1, atMs: stored?.atMs ?? 0 });
+  });
+}
+
+function repeatTests(open: OpenStores): void {
+  test('once: a repeated settlement gets the first answer', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    await bench.settle(requestId, 30);
+    for (const cost of [30, 40, 0]) {
+      expect(await bench.settle(requestId, cost)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+    }
+    expect(await bench.release(requestId)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+    expect((await bench.entries()).filter((entry) => entry.kind === 'usage')).toHaveLength(1);
+  });
+
+  test('once, also when both settlements are in one batch', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    const answers = await Promise.all([bench.settle(requestId, 30), bench.settle(requestId, 40)]);
+    expect(answers).toEqual([
+      { ok: true, kind: 'ended', cost: 30, writtenOff: 0 },
+      { ok: true, kind: 'ended', cost: 30, writtenOff: 0 },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+  });
+
+  test('in the batch in which they began', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const admission = bench.admission(50, { requestId: 'req_short' });
+    const answers = await Promise.all([
+      bench.ask(admission),
+      bench.settle('req_short', 30),
+      bench.ask(admission),
+      bench.settle('req_short', 30),
+    ]);
+    expect(answers).toMatchObject([
+      { ok: true, kind: 'admitted' },
+      { ok: true, cost: 30 },
+      { ok: false, reason: 'ended' },
+      { ok: true, cost: 30 },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+  });
+
+  test('that never were with `ended`, and their leaving with nothing', async () => {
+    await using bench = await openWorkbench(open, 100);
+    expect(await bench.settle('req_unknown', 30)).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.release('req_unknown')).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.extend('req_unknown', 30)).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.ask({ kind: 'leave', requestId: 'req_unknown' })).toEqual({ ok: true, kind: 'done' });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  });
+
+  test('with no record but their own, of whole numbers, and the other endings of the batch go on', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const stranger = await bench.addKey();
+    const faults = [
+      { inputTokens: 0.5 },
+      { outputTokens: Number.NaN },
+      { cost: -1 },
+      { key: stranger },
+      { status: 1.5 },
+    ];
+    for (const facts of faults) {
+      const [bad, good] = [await bench.begin(5), await bench.begin(5)];
+      const [refused, settled] = await Promise.allSettled([bench.settle(bad, 1, facts), bench.settle(good, 1)]);
+      expect(refused.status).toBe('rejected');
+      expect(settled).toMatchObject({ status: 'fulfilled', value: { ok: true, cost: 1 } });
+      expect(await bench.settle(bad, 1)).toMatchObject({ ok: true, cost: 1 });
+    }
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+  });
+}
+
+function extendTests(open: OpenStores): void {
+  test('later than an extension, which shrinks to what every meter can give', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 90 });
+    await bench.setAccount({ allowance: 80 });
+    const requestId = await bench.begin(10);
+    expect(await bench.extend(requestId, 40)).toEqual({ ok: true, kind: 'extended', amount: 40 });
+    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 80 });
+    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 80 });
+    await bench.setAccount({ allowance: null });
+    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 90 });
+    await bench.setKey({ quota: null });
+    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 100 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
+  });
+
+  test('later than a correction downward, which frees what is not needed', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(100);
+    expect(await bench.extend(requestId, 20)).toEqual({ ok: true, kind: 'extended', amount: 20 });
+    expect(await bench.admit(80)).toMatchObject({ ok: true });
+    expect(await bench.extend(requestId, 0)).toEqual({ ok: true, kind: 'extended', amount: 0 });
+    expect(await failureOf(bench.extend(requestId, -1))).toBeInstanceOf(Error);
+    expect(await failureOf(bench.extend(requestId, Number.NaN))).toBeInstanceOf(Error);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 80 });
+  });
+
+  test('never taking back what was held when a quota is lowered below it', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 90 });
+    const requestId = await bench.begin(50);
+    await bench.setKey({ quota: 20 });
+    expect(await bench.extend(requestId, 60)).toEqual({ ok: true, kind: 'extended', amount: 50 });
+    expect(await bench.settle(requestId, 50)).toEqual({ ok: true, kind: 'ended', cost: 50, writtenOff: 0 });
+  });
+}

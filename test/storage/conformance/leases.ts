@@ -1,0 +1,163 @@
+// Leases: holds of a node that is gone end at their checkpoint; one that comes back late is told so,
+// and what it knows better is written once.
+
+import { expect, test } from 'bun:test';
+import { systemAccounts } from '../../../src/ledger/ledger.ts';
+import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+
+export function leaseConformance(open: OpenStores): void {
+  leaseTests(open);
+  expireTests(open);
+  correctionTests(open);
+}
+
+function expire(bench: Workbench) {
+  return bench.ask({ kind: 'expire' });
+}
+
+/** A message of node-1 with a checkpoint that costs 30 of the 50 held, ended because the node was gone. */
+async function expireOne(bench: Workbench): Promise<string> {
+  const requestId = await bench.begin(50);
+  await bench.extend(requestId, 50, bench.record(requestId, { cost: 30, outputTokens: 3, outcome: 'service_cut' }));
+  bench.clock.advance(15_000);
+  expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 1 });
+  return requestId;
+}
+
+function leaseTests(open: OpenStores): void {
+  test('that only an owner with the present epoch admits under', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const old = bench.owner;
+    expect(await bench.admit(1, { owner: { node: 'node-9', epoch: 1 } })).toMatchObject({ reason: 'not_owner' });
+    await bench.takeLease('node-1');
+    expect(bench.owner.epoch).toBe(old.epoch + 1);
+    expect(await bench.admit(1, { owner: old })).toMatchObject({ ok: false, reason: 'not_owner', meter: null });
+    expect(await bench.admit(1)).toMatchObject({ ok: true });
+  });
+
+  test('that are renewed by their owner and by nobody else', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const renewal = { kind: 'renew', node: 'node-1', leaseMs: 15_000 } as const;
+    await bench.begin(1);
+    for (let turn = 0; turn < 3; turn++) {
+      bench.clock.advance(10_000);
+      expect(await bench.ask({ ...renewal, epoch: bench.owner.epoch })).toMatchObject({ ok: true, kind: 'lease' });
+    }
+    expect(await expire(bench)).toMatchObject({ holds: 0 });
+    expect(await bench.ask({ ...renewal, epoch: bench.owner.epoch + 1 })).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.ask({ ...renewal, node: 'node-9', epoch: 1 })).toEqual({ ok: false, reason: 'ended' });
+  });
+
+  test('whose epoch moves on when they lapse, so that their node begins anew', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const old = bench.owner;
+    bench.clock.advance(14_999);
+    await expire(bench);
+    expect(await bench.admit(1)).toMatchObject({ ok: true });
+    bench.clock.advance(1);
+    expect(await expire(bench)).toMatchObject({ holds: 1 });
+    expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'not_owner' });
+    const renewal = { kind: 'renew', node: old.node, epoch: old.epoch, leaseMs: 15_000 } as const;
+    expect(await bench.ask(renewal)).toEqual({ ok: false, reason: 'ended' });
+    await bench.takeLease(old.node);
+    expect(bench.owner.epoch).toBeGreaterThan(old.epoch + 1);
+    expect(await bench.admit(1)).toMatchObject({ ok: true });
+  });
+}
+
+function expireTests(open: OpenStores): void {
+  test('whose holds end at their checkpoint, and those of other nodes stay', async () => {
+    await using bench = await openWorkbench(open, 100, { concurrency: 2 });
+    const owner = bench.owner;
+    bench.clock.advance(1);
+    await bench.takeLease('node-2');
+    await bench.begin(20);
+    bench.owner = owner;
+    bench.clock.advance(-1);
+    const requestId = await expireOne(bench);
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 20 });
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 30, outcome: 'service_cut' });
+    expect((await bench.entries())[0]).toMatchObject({ kind: 'usage', amount: 30 });
+    expect(await bench.extend(requestId, 60)).toEqual({ ok: false, reason: 'ended' });
+    expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 0 });
+  });
+
+  test('whose holds of an earlier run end at the start of the next', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    await bench.takeLease('node-1');
+    expect(await expire(bench)).toMatchObject({ holds: 1 });
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 0, usageSource: 'none' });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  });
+}
+
+function correctionTests(open: OpenStores): void {
+  const corrections = async (bench: Workbench) =>
+    (await bench.entries()).filter(({ kind }) => kind === 'correction').map(({ kind: _, ...entry }) => entry);
+
+  test('with a correction upward, once, for what a late owner knows better', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await expireOne(bench);
+    for (const cost of [45, 45, 99]) {
+      expect(await bench.settle(requestId, cost, { outputTokens: 9 })).toEqual({ ok: false, reason: 'ended' });
+      expect(await bench.wallet()).toEqual({ balance: 55, held: 0 });
+    }
+    expect(await corrections(bench)).toEqual([{ amount: 15, debit: bench.account, credit: systemAccounts.revenue }]);
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 45, outputTokens: 9, writtenOff: 0 });
+  });
+
+  test('with a correction downward, and to nothing for a released message', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 60 });
+    const first = await expireOne(bench);
+    await bench.settle(first, 10);
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+    await bench.takeLease('node-1');
+    const second = await expireOne(bench);
+    expect(await bench.release(second)).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+    expect(await corrections(bench)).toEqual([
+      { amount: 30, debit: systemAccounts.revenue, credit: bench.account },
+      { amount: 20, debit: systemAccounts.revenue, credit: bench.account },
+    ]);
+    expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 10 });
+  });
+
+  test('with a correction that is written off where nothing can pay it, and given back what was', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const first = await expireOne(bench);
+    await bench.takeLease('node-1');
+    await bench.begin(60);
+    expect(await bench.settle(first, 50)).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.wallet()).toEqual({ balance: 60, held: 60 });
+    expect(await corrections(bench)).toEqual([
+      { amount: 10, debit: systemAccounts.writeOffs, credit: systemAccounts.revenue },
+      { amount: 10, debit: bench.account, credit: systemAccounts.revenue },
+    ]);
+    expect(await bench.stores.usage.getUsage(first)).toMatchObject({ cost: 50, writtenOff: 10 });
+  });
+
+  test('with a correction downward that first takes back what was written off', async () => {
+    await using bench = await openWorkbench(open, 20);
+    const requestId = await bench.begin(20);
+    await bench.extend(requestId, 20, bench.record(requestId, { cost: 50, outcome: 'service_cut' }));
+    bench.clock.advance(15_000);
+    await expire(bench);
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 50, writtenOff: 30 });
+    await bench.settle(requestId, 15);
+    expect(await bench.wallet()).toEqual({ balance: 5, held: 0 });
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 15, writtenOff: 0 });
+  });
+
+  test('with nothing for a late ending that knows no better, in the batch of the expiry too', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    bench.clock.advance(15_000);
+    const answers = await Promise.all([expire(bench), bench.settle(requestId, 0), bench.settle(requestId, 7)]);
+    expect(answers.slice(1)).toEqual([
+      { ok: false, reason: 'ended' },
+      { ok: false, reason: 'ended' },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  });
+}

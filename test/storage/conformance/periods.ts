@@ -1,0 +1,68 @@
+// Periods: an allowance or a quota that comes back at midnight, on Monday, on the first, in UTC.
+
+import { expect, test } from 'bun:test';
+import type { Period } from '../../../src/base/clock.ts';
+import { type OpenStores, openWorkbench, START_MS } from '../../ledger/workbench.ts';
+
+const PERIODS: [Period, number][] = [
+  ['day', Date.UTC(2026, 10, 19)],
+  ['week', Date.UTC(2026, 10, 23)],
+  ['month', Date.UTC(2026, 11, 1)],
+];
+
+export function periodConformance(open: OpenStores): void {
+  for (const [period, endMs] of PERIODS) periodTests(open, period, endMs);
+  holdTests(open);
+}
+
+function periodTests(open: OpenStores, period: Period, endMs: number): void {
+  test(`of a ${period} for a key, to the millisecond`, async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: period });
+    await bench.settle(await bench.begin(100), 100);
+    const refusal = { ok: false, meter: 'quota', available: 0, behindHolds: false, retryAtMs: endMs };
+    expect(await bench.admit(1)).toMatchObject(refusal);
+    bench.clock.advance(endMs - START_MS - 1);
+    expect(await bench.admit(1)).toMatchObject(refusal);
+    expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 100 });
+    bench.clock.advance(1);
+    expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 0 });
+    expect(await bench.admit(101)).toMatchObject({ ok: false, meter: 'quota', available: 100 });
+    expect(await bench.admit(100)).toMatchObject({ ok: true });
+  });
+
+  test(`of a ${period} for an account, to the millisecond`, async () => {
+    await using bench = await openWorkbench(open, 1000);
+    await bench.setAccount({ allowance: 100, allowancePeriod: period });
+    await bench.settle(await bench.begin(100), 100);
+    bench.clock.advance(endMs - START_MS - 1);
+    expect(await bench.admit(1)).toMatchObject({ ok: false, meter: 'allowance', retryAtMs: endMs });
+    bench.clock.advance(1);
+    expect(await bench.admit(100)).toMatchObject({ ok: true });
+    const meters = await bench.stores.ledger.accountMeters(bench.account, bench.clock.nowMs());
+    expect(meters).toMatchObject({ allowanceUsed: 0, held: 100 });
+  });
+}
+
+function holdTests(open: OpenStores): void {
+  test('in which a cost counts when it is settled, and what is held counts on', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    const requestId = await bench.begin(70);
+    bench.clock.advance(86_400_000);
+    expect(await bench.admit(31)).toMatchObject({ ok: false, meter: 'quota', available: 30, behindHolds: true });
+    await bench.settle(requestId, 60);
+    expect(await bench.admit(41)).toMatchObject({ ok: false, meter: 'quota', available: 40, behindHolds: false });
+    expect(await bench.admit(40)).toMatchObject({ ok: true });
+  });
+
+  test('that are changed: what was used in the present one counts on', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    await bench.settle(await bench.begin(60), 60);
+    await bench.setKey({ quota: 100, quotaPeriod: 'month' });
+    expect(await bench.admit(41)).toMatchObject({ ok: false, available: 40, retryAtMs: Date.UTC(2026, 11, 1) });
+    bench.clock.advance(86_400_000);
+    expect(await bench.admit(41)).toMatchObject({ ok: false, available: 40 });
+    await bench.setKey({ quota: 100, quotaPeriod: 'day' });
+    bench.clock.advance(86_400_000);
+    expect(await bench.admit(41)).toMatchObject({ ok: true });
+  });
+}

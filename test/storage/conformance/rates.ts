@@ -1,0 +1,164 @@
+// Rates: buckets that drain continuously. A refusal says to the millisecond when it would not be given.
+
+import { expect, test } from 'bun:test';
+import type { Admit, Answer, RateLimits } from '../../../src/ledger/ledger.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+
+export function rateConformance(open: OpenStores): void {
+  requestTests(open);
+  tokenTests(open);
+  changeTests(open);
+}
+
+/** Waits until one millisecond before the time that the refusal named, is refused again, and is admitted at it. */
+async function expectExact(bench: Workbench, refusal: Answer, facts: Partial<Admit> = {}): Promise<void> {
+  if (refusal.ok || !('retryAtMs' in refusal) || refusal.retryAtMs === null) throw new Error('no time was named');
+  bench.clock.advance(refusal.retryAtMs - 1 - bench.clock.nowMs());
+  expect(await bench.admit(0, facts)).toMatchObject({
+    ok: false,
+    reason: refusal.reason,
+    retryAtMs: refusal.retryAtMs,
+  });
+  bench.clock.advance(1);
+  expect(await bench.admit(0, facts)).toMatchObject({ ok: true });
+}
+
+function requestTests(open: OpenStores): void {
+  for (const requestsPerMinute of [1, 7, 600, 1_000_000]) {
+    test(`of ${requestsPerMinute} requests a minute, exact to the millisecond`, async () => {
+      await using bench = await openWorkbench(open, 0, { requestsPerMinute });
+      const burst = Math.min(requestsPerMinute, 600);
+      if (burst < requestsPerMinute) await bench.setKey({ requestsPerMinute: burst });
+      const answers = await Promise.all(Array.from({ length: burst }, () => bench.admit(0)));
+      expect(answers.every((answer) => answer.ok)).toBe(true);
+      const refusal = await bench.admit(0);
+      expect(refusal).toMatchObject({ ok: false, reason: 'requests_rate', meter: 'requests', ofKey: true });
+      await expectExact(bench, refusal);
+      await expectExact(bench, await bench.admit(0));
+    });
+  }
+
+  test('of the group for each account, and of the key beside it, the tighter shown', async () => {
+    await using bench = await openWorkbench(open, 0, { requestsPerMinute: 3 });
+    const limits = { ...NO_LIMITS, requestsPerMinute: 2 };
+    const facts = { limits };
+    expect(await bench.admit(0, facts)).toMatchObject({ levels: { requests: { limit: 2, remaining: 1 } } });
+    await bench.begin(0, facts);
+    const refusal = await bench.admit(0, facts);
+    expect(refusal).toMatchObject({ reason: 'requests_rate', ofKey: false, levels: { requests: { remaining: 0 } } });
+    expect(await bench.admit(0, { limits, key: await bench.addKey() })).toMatchObject({ ok: false, ofKey: false });
+    expect(await bench.admit(0, { limits, group: 'vip' })).toMatchObject({ ok: true });
+    expect(await bench.admit(0, { limits, group: 'vip' })).toMatchObject({ ok: false, ofKey: true });
+    bench.account = await bench.addAccount(0);
+    expect(await bench.admit(0, { limits, key: await bench.addKey() })).toMatchObject({ ok: true });
+  });
+
+  test('that calls without cost take from as well, holding nothing', async () => {
+    await using bench = await openWorkbench(open, 0, { requestsPerMinute: 2, concurrency: 1, inputTokensPerMinute: 0 });
+    const take = { kind: 'take', account: bench.account, key: bench.key, group: 'default', limits: NO_LIMITS } as const;
+    expect(await bench.ask(take)).toMatchObject({ ok: true, levels: { requests: { remaining: 1 } } });
+    expect(await bench.ask(take)).toMatchObject({ ok: true });
+    const refusal = await bench.ask(take);
+    expect(refusal).toMatchObject({ ok: false, reason: 'requests_rate', ofKey: true });
+    if (refusal.ok || !('retryAtMs' in refusal) || refusal.retryAtMs === null) throw new Error('no time was named');
+    bench.clock.advance(refusal.retryAtMs - bench.clock.nowMs() - 1);
+    expect(await bench.ask(take)).toMatchObject({ ok: false });
+    bench.clock.advance(1);
+    expect(await bench.ask(take)).toMatchObject({ ok: true });
+  });
+}
+
+function tokenTests(open: OpenStores): void {
+  const kinds = [
+    ['input', 'inputTokensPerMinute', 'inputTokens', 'input_tokens_rate'],
+    ['output', 'outputTokensPerMinute', 'outputTokens', 'output_tokens_rate'],
+  ] as const;
+  for (const [kind, limit, tokens, reason] of kinds) {
+    for (const perMinute of [1, 999, 40_000]) {
+      test(`of ${perMinute} ${kind} tokens a minute, with debt, exact to the millisecond`, async () => {
+        await using bench = await openWorkbench(open, 0, { [limit]: perMinute });
+        await bench.settle(await bench.begin(0), 0, { [tokens]: perMinute - 1 });
+        const inDebt = await bench.begin(0);
+        await bench.settle(inDebt, 0, { [tokens]: 3 * perMinute + 1 });
+        const refusal = await bench.admit(0);
+        expect(refusal).toMatchObject({ ok: false, reason, ofKey: true });
+        await expectExact(bench, refusal);
+      });
+    }
+  }
+
+  test('of input that counts what was written to the cache and not what was read from it', async () => {
+    await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 100 });
+    const requestId = await bench.begin(0);
+    const counts = { inputTokens: 10, cacheWrite5mTokens: 20, cacheWrite1hTokens: 30, cacheReadTokens: 1_000_000 };
+    await bench.settle(requestId, 0, counts);
+    expect(await bench.admit(0)).toMatchObject({ ok: true, levels: { inputTokens: { limit: 100, remaining: 40 } } });
+  });
+
+  test('of nothing for a released message', async () => {
+    await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 1 });
+    await bench.release(await bench.begin(0));
+    expect(await bench.admit(0)).toMatchObject({ ok: true, levels: { inputTokens: { remaining: 1 } } });
+  });
+
+  test('however large the debt, in numbers that stay exact', async () => {
+    await using bench = await openWorkbench(open, 0, { outputTokensPerMinute: 1_000_000_000 });
+    const requestIds = await Promise.all(Array.from({ length: 3 }, () => bench.begin(0)));
+    for (const requestId of requestIds) await bench.settle(requestId, 0, { outputTokens: 100_000_000_000 });
+    const refusal = await bench.admit(0);
+    expect(refusal).toMatchObject({ ok: false, reason: 'output_tokens_rate' });
+    await expectExact(bench, refusal);
+  });
+}
+
+function changeTests(open: OpenStores): void {
+  const limited = (requestsPerMinute: number | null): RateLimits => ({ ...NO_LIMITS, requestsPerMinute });
+
+  test('that survive changed limits: debt drains by the new one', async () => {
+    await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 100 });
+    await bench.settle(await bench.begin(0), 0, { inputTokens: 1000 });
+    await bench.setKey({ inputTokensPerMinute: 900 });
+    const refusal = await bench.admit(0);
+    expect(refusal).toMatchObject({ ok: false, reason: 'input_tokens_rate', retryAtMs: bench.clock.nowMs() + 6667 });
+    await expectExact(bench, refusal);
+  });
+
+  test('that a message admitted without limits does not wipe out when it ends', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const unlimited = await bench.begin(0);
+    await bench.begin(0, { limits: limited(1) });
+    expect(await bench.admit(0, { limits: limited(1) })).toMatchObject({ ok: false, reason: 'requests_rate' });
+    await bench.settle(unlimited, 0, { inputTokens: 5 });
+    const refusal = await bench.admit(0, { limits: limited(1) });
+    expect(refusal).toMatchObject({ ok: false, reason: 'requests_rate', retryAtMs: bench.clock.nowMs() + 60_000 });
+  });
+
+  test('that count a message under the limits in force when it ends', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const unlimited = await bench.begin(0);
+    const limits = { ...NO_LIMITS, inputTokensPerMinute: 100 };
+    await bench.begin(0, { limits });
+    await bench.settle(unlimited, 0, { inputTokens: 100 });
+    expect(await bench.admit(0, { limits })).toMatchObject({ ok: false, reason: 'input_tokens_rate' });
+  });
+
+  test('that begin empty when a limit is set that was not there', async () => {
+    await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 10 });
+    await bench.settle(await bench.begin(0), 0, { inputTokens: 100 });
+    await bench.setKey({});
+    await bench.begin(0);
+    await bench.setKey({ inputTokensPerMinute: 10 });
+    expect(await bench.admit(0)).toMatchObject({ ok: true, levels: { inputTokens: { remaining: 10 } } });
+  });
+
+  test('that go on from the present time after the clock was set back', async () => {
+    await using bench = await openWorkbench(open, 0, { requestsPerMinute: 1 });
+    await bench.begin(0);
+    bench.clock.advance(-86_400_000);
+    const refusal = await bench.admit(0);
+    expect(refusal).toMatchObject({ ok: false, retryAtMs: bench.clock.nowMs() + 60_000 });
+    await bench.setKey({ requestsPerMinute: 2 });
+    await bench.begin(0);
+    await expectExact(bench, await bench.admit(0));
+  });
+}

@@ -1,0 +1,7 @@
+// Locks the directory that it is given, says so, and waits to be killed. Run by sqlite.test.ts.
+
+import { lockDirectory } from '../../src/storage/sqlite/sqlite.ts';
+
+const lock = lockDirectory(process.argv[2] ?? '.');
+console.log('locked');
+setTimeout(() => lock.close(), 60_000);

@@ -1,0 +1,13 @@
+// The conformance suite on the in-memory store.
+
+import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
+import { describeStore } from './store-conformance.ts';
+
+describeStore(
+  'memory',
+  (clock) => {
+    const stores = memoryStores(clock);
+    return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
+  },
+  { followsClock: true },
+);

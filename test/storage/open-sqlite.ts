@@ -1,0 +1,56 @@
+// SQLite stores for tests: on a temporary directory, in this process with a clock that the test sets,
+// or through the ledger's own thread.
+
+import type { Database } from 'bun:sqlite';
+import type { Clock } from '../../src/base/clock.ts';
+import { GroupCommit, type LedgerGate } from '../../src/ledger/ledger.ts';
+import {
+  databasePath,
+  LedgerThread,
+  openForWriting,
+  SqliteLedgerStore,
+  sqliteStores,
+  sumLedger,
+} from '../../src/storage/sqlite/sqlite.ts';
+import type { OpenedStores } from '../ledger/workbench.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export interface OpenedSqlite extends OpenedStores {
+  path: string;
+  /** The connection that writes. */
+  database: Database;
+  store: SqliteLedgerStore;
+}
+
+/** The store in this process. Its answers are as durable as the thread's. */
+export function openSqlite(clock: Clock, gateOver?: (gate: LedgerGate) => LedgerGate): OpenedSqlite {
+  const directory = temporaryDirectory();
+  const path = databasePath(directory.path);
+  const database = openForWriting(path);
+  const store = new SqliteLedgerStore(database, clock);
+  const commit = new GroupCommit(store);
+  const stores = sqliteStores(path, gateOver === undefined ? commit : gateOver(commit));
+  const close = () => {
+    stores.close();
+    database.close();
+    directory[Symbol.dispose]();
+  };
+  return { stores, sums: () => sumLedger(path), close, path, database, store };
+}
+
+/** The store behind the real thread, which has a clock of its own. */
+export async function openSqliteThread(): Promise<OpenedStores> {
+  const directory = temporaryDirectory();
+  const path = databasePath(directory.path);
+  const script = new URL('../../src/ledger-worker.ts', import.meta.url);
+  const deaths: unknown[] = [];
+  const thread = await LedgerThread.start(script, path, (cause) => deaths.push(cause));
+  const stores = sqliteStores(path, thread);
+  const close = async () => {
+    stores.close();
+    await thread.close();
+    directory[Symbol.dispose]();
+    if (deaths.length > 0) throw new Error(`the thread ended: ${deaths.join(', ')}`);
+  };
+  return { stores, sums: () => sumLedger(path), close };
+}

@@ -1,0 +1,203 @@
+// The conformance suite on SQLite, and what is SQLite's own: durability, failures of a commit, the
+// triggers that guard the journal, versions, and the lock on the data directory.
+
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { manualClock } from '../../src/base/clock.ts';
+import { checkLedger } from '../../src/ledger/ledger.ts';
+import {
+  DirectoryLocked,
+  databasePath,
+  LedgerThread,
+  lockDirectory,
+  openForReading,
+  openForWriting,
+  SqliteLedgerStore,
+  sumLedger,
+} from '../../src/storage/sqlite/sqlite.ts';
+import { failureOf, openWorkbench, START_MS } from '../ledger/workbench.ts';
+import { type OpenedSqlite, openSqlite, openSqliteThread } from './open-sqlite.ts';
+import { describeStore } from './store-conformance.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+describeStore('SQLite', (clock) => openSqlite(clock), { followsClock: true });
+describeStore('SQLite behind its thread', openSqliteThread, { followsClock: false });
+
+/** A workbench, with the SQLite that it stands on. */
+async function openOnSqlite(balance: number) {
+  let opened: OpenedSqlite | undefined;
+  const bench = await openWorkbench((clock) => (opened = openSqlite(clock)), balance);
+  if (opened === undefined) throw new Error('nothing was opened');
+  return { bench, ...opened };
+}
+
+/** All rows, for comparing what stands on the disk. */
+function dump(path: string): string {
+  const database = openForReading(path);
+  const tables = database.query(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
+  const rows = (tables as { name: string }[]).map(({ name }) => [name, database.query(`SELECT * FROM ${name}`).all()]);
+  database.close();
+  return JSON.stringify(rows);
+}
+
+describe('a commit that fails', () => {
+  test('leaves nothing applied, memory equal to the disk, and the next batch works', async () => {
+    const { bench, database, path } = await openOnSqlite(100);
+    await using _ = bench;
+    const requestId = await bench.begin(50);
+    const before = dump(path);
+    const { page_count: pages } = database.query('PRAGMA page_count').get() as { page_count: number };
+    database.run(`PRAGMA max_page_count = ${pages}`);
+    const big = 'x'.repeat(100_000);
+    const asked = await Promise.allSettled([
+      bench.settle(requestId, 30, { model: big }),
+      bench.admit(20),
+      bench.credit(7),
+      bench.takeLease('node-2'),
+    ]);
+    for (const answer of asked) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'store_unavailable' } });
+    }
+    expect(dump(path)).toBe(before);
+    database.run('PRAGMA max_page_count = 1000000');
+    expect(await bench.settle(requestId, 30)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+    expect(await bench.admit(71)).toMatchObject({ ok: false, available: 70 });
+    expect(await bench.admit(70)).toMatchObject({ ok: true });
+  });
+
+  test('at its very end too: a database that another holds is written when it is free again', async () => {
+    const { bench, database, path } = await openOnSqlite(100);
+    await using _ = bench;
+    database.run('PRAGMA busy_timeout = 0');
+    const other = new Database(path);
+    other.run('BEGIN IMMEDIATE');
+    expect(await failureOf(bench.begin(60))).toMatchObject({ code: 'store_unavailable' });
+    other.run('ROLLBACK');
+    other.close();
+    await bench.begin(100);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
+  });
+
+  test('by one row that cannot be written fails alone', async () => {
+    const { bench } = await openOnSqlite(100);
+    await using _ = bench;
+    const key = await bench.stores.accounts.getKey(bench.key);
+    if (key === null) throw new Error('the key is not there');
+    const terms = { status: 'enabled', expiresAtMs: null, quota: null, quotaPeriod: 'total' } as const;
+    const limits = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrency: 9 };
+    const asked = await Promise.allSettled([
+      bench.admit(10),
+      bench.stores.accounts.createKey({ ...key, id: 77 }, `hash of ${bench.key}`, { ...terms, ...limits }),
+      bench.admit(20),
+    ]);
+    expect(asked).toMatchObject([
+      { status: 'fulfilled', value: { ok: true } },
+      { status: 'rejected' },
+      { status: 'fulfilled', value: { ok: true } },
+    ]);
+    expect(await bench.stores.ledger.keyMeters(77, START_MS)).toBeNull();
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 30 });
+  });
+});
+
+describe('a restart', () => {
+  test('finds every row as it was, and a later run goes on with it', async () => {
+    const { bench, database, path } = await openOnSqlite(100);
+    await using _ = bench;
+    const requestId = await bench.begin(50);
+    await bench.extend(requestId, 60, bench.record(requestId, { cost: 20 }));
+    const again = new SqliteLedgerStore(database, manualClock(START_MS + 1));
+    let rows: unknown;
+    again.transact([], (stored) => {
+      rows = [stored.hold(requestId), stored.account(bench.account)?.held, stored.key(bench.key)?.rates.running];
+      return { isEmpty: true } as never;
+    });
+    expect(rows).toMatchObject([{ requestId, amount: 60, left: false, checkpoint: { cost: 20 } }, 60, 1]);
+    expect(checkLedger(sumLedger(path)).ok).toBe(true);
+  });
+});
+
+describe('the database', () => {
+  test('lets no journal entry be changed or deleted', async () => {
+    const { bench, database } = await openOnSqlite(100);
+    await using _ = bench;
+    expect(() => database.run('UPDATE entries SET amount = 1')).toThrow('never updated');
+    expect(() => database.run('DELETE FROM entries')).toThrow('never deleted');
+    expect(await bench.entries()).toMatchObject([{ amount: 100 }]);
+  });
+
+  test('lets no balance go below its floor, nor a request be billed twice', async () => {
+    const { bench, database } = await openOnSqlite(100);
+    await using _ = bench;
+    await bench.settle(await bench.begin(10), 10);
+    expect(() => database.run('UPDATE account_meters SET balance = -1')).toThrow('CHECK');
+    expect(() => database.run('INSERT INTO usage_records SELECT 99, * FROM (SELECT * FROM usage_records)')).toThrow();
+    const columns = (database.query('SELECT * FROM usage_records').get() ?? {}) as Record<string, never>;
+    const names = Object.keys(columns).filter((name) => name !== 'seq');
+    const insert = `INSERT INTO usage_records (${names}) SELECT ${names} FROM usage_records`;
+    expect(() => database.run(insert)).toThrow('UNIQUE');
+  });
+
+  test('is durable before it answers: every commit is on the disk', async () => {
+    const { bench, database } = await openOnSqlite(100);
+    await using _ = bench;
+    expect(database.query('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
+    expect(database.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  });
+
+  test('of a later version is refused and left as it is', async () => {
+    using directory = temporaryDirectory();
+    const path = databasePath(directory.path);
+    openForWriting(path).close();
+    const later = new Database(path);
+    later.run('PRAGMA user_version = 9999');
+    later.close();
+    expect(() => openForWriting(path)).toThrow('later release');
+    const script = new URL('../../src/ledger-worker.ts', import.meta.url);
+    expect(String(await failureOf(LedgerThread.start(script, path, () => {})))).toContain('later release');
+    const after = openForReading(path);
+    expect(after.query('PRAGMA user_version').get()).toEqual({ user_version: 9999 });
+    after.close();
+  });
+
+  test('is summed up with a server on it or none', async () => {
+    using directory = temporaryDirectory();
+    const path = databasePath(directory.path);
+    const database = openForWriting(path);
+    expect(checkLedger(sumLedger(path)).ok).toBe(true);
+    database.close();
+    expect(checkLedger(sumLedger(path)).ok).toBe(true);
+  });
+});
+
+describe('the lock on a data directory', () => {
+  test('keeps a second server out, and is free when the first closes it', () => {
+    using directory = temporaryDirectory();
+    const first = lockDirectory(directory.path);
+    expect(() => lockDirectory(directory.path)).toThrow(DirectoryLocked);
+    expect(() => lockDirectory(directory.path)).toThrow(directory.path);
+    first.close();
+    lockDirectory(directory.path).close();
+  });
+
+  test('is free when the process that held it was killed', async () => {
+    using directory = temporaryDirectory();
+    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'hold-lock.ts'), directory.path], {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    const said = await child.stdout.getReader().read();
+    expect(new TextDecoder().decode(said.value)).toContain('locked');
+    expect(() => lockDirectory(directory.path)).toThrow(DirectoryLocked);
+    child.kill('SIGKILL');
+    await child.exited;
+    lockDirectory(directory.path).close();
+  });
+
+  test('says what is wrong when it is not another server', () => {
+    expect(() => lockDirectory('/nonexistent/directory')).toThrow();
+    expect(() => lockDirectory('/nonexistent/directory')).not.toThrow(DirectoryLocked);
+  });
+});

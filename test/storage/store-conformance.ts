@@ -1,0 +1,30 @@
+// What every store of the ledger must do, whatever it is made of: the same operations, the same
+// answers, the same rows. Each test ends with a check of all invariants.
+
+import { describe } from 'bun:test';
+import type { OpenStores } from '../ledger/workbench.ts';
+import { admissionConformance } from './conformance/admission.ts';
+import { bundleConformance } from './conformance/bundles.ts';
+import { creditConformance } from './conformance/credits.ts';
+import { endingConformance } from './conformance/endings.ts';
+import { leaseConformance } from './conformance/leases.ts';
+import { periodConformance } from './conformance/periods.ts';
+import { rateConformance } from './conformance/rates.ts';
+import { readConformance } from './conformance/reads.ts';
+import { writeOffConformance } from './conformance/write-offs.ts';
+
+/** Runs the suite; without a clock of its own a store is spared the tests in which time passes. */
+export function describeStore(name: string, open: OpenStores, options: { followsClock: boolean }): void {
+  describe(`the ledger in ${name}`, () => {
+    describe('admits', () => admissionConformance(open));
+    describe('ends messages', () => endingConformance(open));
+    describe('writes off', () => writeOffConformance(open));
+    describe('credits', () => creditConformance(open));
+    describe('takes bundles', () => bundleConformance(open));
+    if (!options.followsClock) return;
+    describe('bounds rates', () => rateConformance(open));
+    describe('bounds periods', () => periodConformance(open));
+    describe('keeps leases', () => leaseConformance(open));
+    describe('reads', () => readConformance(open));
+  });
+}
