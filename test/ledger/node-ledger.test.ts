@@ -1,0 +1,241 @@
+// The ledger as a node uses it: refusals without asking, bounded queues, and endings that outlast a
+// store that is gone.
+
+import { expect, test } from 'bun:test';
+import { manualClock } from '../../src/base/clock.ts';
+import { bounds } from '../../src/config.ts';
+import { TurnpikeError } from '../../src/errors.ts';
+import { type Answer, type Bundle, type LedgerGate, NodeLedger } from '../../src/ledger/ledger.ts';
+import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
+import { failureOf, openWorkbench, START_MS, type Workbench } from './workbench.ts';
+
+/** A gate that can be gone, or hang, and counts what comes to it. */
+class FlakyGate implements LedgerGate {
+  state: 'up' | 'gone' | 'hung' = 'up';
+  asked = 0;
+  readonly #gate: LedgerGate;
+  #hung: (() => void)[] = [];
+
+  constructor(gate: LedgerGate) {
+    this.#gate = gate;
+  }
+
+  batches(): number {
+    return this.#gate.batches();
+  }
+
+  async submit(bundle: Bundle): Promise<Answer[]> {
+    this.asked++;
+    if (this.state === 'gone') throw new TurnpikeError('store_unavailable', 'gone');
+    if (this.state === 'hung') await new Promise<void>((resolve) => this.#hung.push(resolve));
+    return this.#gate.submit(bundle);
+  }
+
+  /** What hung goes on. */
+  recover(): void {
+    this.state = 'up';
+    for (const resolve of this.#hung.splice(0)) resolve();
+  }
+}
+
+interface Node extends AsyncDisposable {
+  bench: Workbench;
+  gate: FlakyGate;
+  ledger: NodeLedger;
+}
+
+/** A node over an in-memory store, with an account of that balance. */
+async function openNode(balance: number): Promise<Node> {
+  let gate: FlakyGate | undefined;
+  const bench = await openWorkbench((clock) => {
+    const stores = memoryStores(clock, (commit) => (gate = new FlakyGate(commit)));
+    return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
+  }, balance);
+  if (gate === undefined) throw new Error('there is no gate');
+  const ledger = new NodeLedger(gate, bench.clock, 'node-1');
+  await ledger.open();
+  bench.owner = ledger.owner;
+  const dispose = async () => {
+    ledger.close();
+    await bench[Symbol.asyncDispose]();
+  };
+  return { bench, gate, ledger, [Symbol.asyncDispose]: dispose };
+}
+
+function settlement(bench: Workbench, requestId: string, cost: number) {
+  return { kind: 'settle', requestId, record: bench.record(requestId, { cost }) } as const;
+}
+
+test('a remembered refusal is given without asking', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  expect(await ledger.admit(bench.admission(101))).toMatchObject({ ok: false, meter: 'wallet' });
+  const { asked } = gate;
+  for (let turn = 0; turn < 100; turn++) {
+    expect(await ledger.admit(bench.admission(101))).toMatchObject({ ok: false, meter: 'wallet' });
+  }
+  expect(gate.asked).toBe(asked);
+  bench.clock.advance(bounds.refusalRememberedMs);
+  await ledger.admit(bench.admission(101));
+  expect(gate.asked).toBe(asked + 1);
+});
+
+test('50,000 refusals cause few batches, and commit nothing', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  const before = ledger.batches();
+  for (let burst = 0; burst < 10; burst++) {
+    const admission = bench.admission(101);
+    const answers = await Promise.all(Array.from({ length: 5000 }, () => ledger.admit(admission)));
+    expect(answers.every((answer) => !answer.ok)).toBe(true);
+  }
+  expect(ledger.batches() - before).toBeLessThan(10);
+});
+
+test('a credit, a settlement, changed terms, a leaving: each is heard of at once', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  const credit = { kind: 'credit', account: bench.account, source: 'payment', reference: null, note: null } as const;
+  expect(await ledger.admit(bench.admission(101))).toMatchObject({ ok: false });
+  await ledger.submit({ operations: [{ ...credit, amount: 1 }] });
+  const first = bench.admission(101);
+  expect(await ledger.admit(first)).toMatchObject({ ok: true });
+  expect(await ledger.admit(bench.admission(50))).toMatchObject({ ok: false, behindHolds: true });
+  await ledger.end(settlement(bench, first.requestId, 1), 1000);
+  expect(await ledger.admit(bench.admission(50))).toMatchObject({ ok: true });
+
+  const terms = { status: 'enabled', expiresAtMs: null, quota: null, quotaPeriod: 'total' } as const;
+  const limits = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrency: 2 };
+  const setKey = { kind: 'set-key', key: bench.key, account: bench.account } as const;
+  await ledger.submit({ operations: [{ ...setKey, terms: { ...terms, ...limits } }] });
+  const second = bench.admission(1);
+  expect(await ledger.admit(second)).toMatchObject({ ok: true });
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: false, reason: 'concurrency' });
+  await ledger.leave({ kind: 'leave', requestId: second.requestId }, bench.account, bench.key, 'default');
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: false, reason: 'concurrency' });
+  await ledger.submit({ operations: [{ ...setKey, terms: { ...terms, ...limits, concurrency: 3 } }] });
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
+});
+
+test('a refusal that was decided before a credit is not remembered after it', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  const credit = { kind: 'credit', account: bench.account, source: 'payment', reference: null, note: null } as const;
+  const refused = ledger.admit(bench.admission(101));
+  const credited = ledger.submit({ operations: [{ ...credit, amount: 1 }] });
+  expect(await refused).toMatchObject({ ok: false });
+  await credited;
+  expect(await ledger.admit(bench.admission(101))).toMatchObject({ ok: true });
+});
+
+test('an extension makes nothing forgotten', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  const admission = bench.admission(10);
+  await ledger.admit(admission);
+  await ledger.admit(bench.admission(101));
+  await ledger.submit({
+    operations: [{ kind: 'extend', requestId: admission.requestId, amount: 20, checkpoint: null }],
+  });
+  const { asked } = gate;
+  expect(await ledger.admit(bench.admission(101))).toMatchObject({ ok: false });
+  expect(gate.asked).toBe(asked);
+});
+
+test('one account cannot fill the queue for all: beyond its share it is told that there is too much work', async () => {
+  await using node = await openNode(1_000_000);
+  const { bench, gate, ledger } = node;
+  gate.state = 'hung';
+  const share = Array.from({ length: bounds.ledgerQueuePerAccountMax }, () => ledger.admit(bench.admission(1)));
+  expect(await failureOf(ledger.admit(bench.admission(1)))).toMatchObject({ code: 'overloaded', status: 529 });
+  const other = ledger.admit(bench.admission(1, { account: 7 }));
+  gate.recover();
+  expect((await Promise.all(share)).every((answer) => answer.ok)).toBe(true);
+  expect(await failureOf(other)).toMatchObject({ code: 'key_invalid' });
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
+});
+
+test('the queue as a whole has a bound', async () => {
+  await using node = await openNode(1_000_000);
+  const { bench, gate, ledger } = node;
+  gate.state = 'hung';
+  const asked: Promise<unknown>[] = [];
+  for (let turn = 0; turn < bounds.ledgerQueueMax; turn++) {
+    asked.push(failureOf(ledger.admit(bench.admission(1, { account: turn % 8 }))));
+  }
+  expect(await failureOf(ledger.admit(bench.admission(1)))).toMatchObject({ code: 'overloaded' });
+  gate.recover();
+  await Promise.all(asked);
+});
+
+test('a store that is gone for a while: the ending is tried again, and billed once', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  const admission = bench.admission(50);
+  await ledger.admit(admission);
+  gate.state = 'gone';
+  const ending = ledger.end(settlement(bench, admission.requestId, 30), 5000);
+  await Bun.sleep(60);
+  expect(ledger.isAvailable).toBe(false);
+  expect(await failureOf(ledger.admit(bench.admission(1)))).toMatchObject({ code: 'store_unavailable', status: 503 });
+  gate.recover();
+  expect(await ending).toEqual({ ok: true, cost: 30, writtenOff: 0 });
+  expect(ledger.isAvailable).toBe(true);
+  expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+  expect(await bench.entries()).toHaveLength(2);
+});
+
+for (const state of ['gone', 'hung'] as const) {
+  test(`after the wait a store that is still ${state} is named, and the ending is billed later, once`, async () => {
+    await using node = await openNode(100);
+    const { bench, gate, ledger } = node;
+    const admission = bench.admission(50);
+    await ledger.admit(admission);
+    gate.state = state;
+    const startedMs = performance.now();
+    const failure = await failureOf(ledger.end(settlement(bench, admission.requestId, 30), 100));
+    expect(failure).toMatchObject({ code: 'store_unavailable' });
+    expect(performance.now() - startedMs).toBeGreaterThan(95);
+    expect(performance.now() - startedMs).toBeLessThan(1000);
+    expect(await bench.stores.ledger.accountMeters(bench.account, START_MS)).toMatchObject({ held: 50 });
+    gate.recover();
+    for (let turn = 0; turn < 100 && (await bench.wallet()).held > 0; turn++) await Bun.sleep(20);
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+    const again = await ledger.end(settlement(bench, admission.requestId, 30), 100);
+    expect(again).toEqual({ ok: true, cost: 30, writtenOff: 0 });
+    expect(await bench.entries()).toHaveLength(2);
+  });
+}
+
+test('an ending that someone else has ended is told so', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  const admission = bench.admission(50);
+  await ledger.admit(admission);
+  bench.clock.advance(bounds.leaseMs);
+  await bench.ask({ kind: 'expire' });
+  expect(await ledger.end(settlement(bench, admission.requestId, 30), 100)).toEqual({ ok: false, reason: 'ended' });
+  expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+});
+
+test('a node whose lease is lost admits nothing until it has another', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  bench.clock.advance(bounds.leaseMs);
+  await bench.ask({ kind: 'expire' });
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: false, reason: 'not_owner' });
+  expect(() => ledger.owner).toThrow('no lease');
+});
+
+test('opening ends what an earlier run left, and says how much', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  await ledger.admit(bench.admission(10));
+  await ledger.admit(bench.admission(20));
+  const next = new NodeLedger(gate, manualClock(START_MS), 'node-1');
+  expect(await next.open()).toBe(2);
+  next.close();
+  expect(next.owner.epoch).toBe(bench.owner.epoch + 1);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+});
