@@ -12,7 +12,7 @@ interface Remembered {
 }
 
 export class Refusals {
-  /** By what was short: "a7" an account's money, "g7 default" its group's rates, "k9" a key. */
+  /** By what was short: "a7" an account's money, "g7 default" its group's rates, "k9" a key. Behind holds: "a7 held", "k9 held". */
   readonly #remembered = new Map<string, Remembered>();
   #timesForgotten = 0;
 
@@ -26,8 +26,10 @@ export class Refusals {
     if (this.#remembered.size === 0) return null;
     return (
       this.#match(`a${operation.account}`, operation, nowMs) ??
+      this.#match(`a${operation.account} held`, operation, nowMs) ??
       this.#match(`g${operation.account} ${operation.group}`, operation, nowMs) ??
-      this.#match(`k${operation.key}`, operation, nowMs)
+      this.#match(`k${operation.key}`, operation, nowMs) ??
+      this.#match(`k${operation.key} held`, operation, nowMs)
     );
   }
 
@@ -45,8 +47,11 @@ export class Refusals {
   forget(account: number, key: number | null, group: string | null): void {
     if (this.#remembered.size === 0) return;
     this.#remembered.delete(`a${account}`);
+    this.#remembered.delete(`a${account} held`);
     if (group !== null) this.#remembered.delete(`g${account} ${group}`);
-    if (key !== null) this.#remembered.delete(`k${key}`);
+    if (key === null) return;
+    this.#remembered.delete(`k${key}`);
+    this.#remembered.delete(`k${key} held`);
   }
 
   /** Limits changed somewhere: everything is asked anew. */
@@ -74,10 +79,12 @@ function isAnswered(amount: number, { refusal, amount: refused }: Remembered): b
   return refusal.behindHolds ? amount > refusal.available && amount <= refused : amount >= refused;
 }
 
+/** Money behind holds has a name of its own: messages of both kinds in turn would else make each other forgotten. */
 function nameShort(operation: Admit | Take, refusal: Refusal): string | null {
+  const owner = refusal.ofKey ? `k${operation.key}` : `a${operation.account}`;
   switch (refusal.reason) {
     case 'insufficient':
-      return refusal.ofKey ? `k${operation.key}` : `a${operation.account}`;
+      return refusal.behindHolds ? `${owner} held` : owner;
     case 'requests_rate':
     case 'input_tokens_rate':
     case 'output_tokens_rate':
