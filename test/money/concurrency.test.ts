@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { formatUsd, parseUsd } from '../../src/base/money.ts';
 import { holdRequests, type RawAnswer } from '../support/held-requests.ts';
+import { makeRandom } from '../support/random.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 
 const AT_ONCE = 2_000;
@@ -154,15 +155,4 @@ async function watchBalances(callers: readonly SpendingCaller[], isOver: () => b
     }
   }
   return least;
-}
-
-/** mulberry32: the same numbers for the same seed. */
-function makeRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

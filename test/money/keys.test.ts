@@ -1,0 +1,235 @@
+// Keys and accounts that change while messages run: what is switched off admits not one message more,
+// what runs ends as it should, and what is switched on again works at once.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { type Asked, holdRequests } from '../support/held-requests.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+
+let turnpike: Turnpike;
+beforeAll(async () => {
+  turnpike = await startTurnpike();
+});
+afterEach(async () => {
+  expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+afterAll(async () => {
+  await turnpike.stop();
+});
+
+const echo = { model: 'sandbox-echo', max_tokens: 8, messages: [{ role: 'user', content: 'go' }] };
+const SWITCHES = 10;
+
+async function codeOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return `${response.status}${error === undefined ? '' : ` ${error.code}`}`;
+}
+
+interface Stream {
+  requestId: string;
+  /** All of its text, once it has ended. */
+  text: Promise<string>;
+}
+
+/** Begins a stream of so many tokens, 400 of which come in a second; resolves at its first event. */
+async function beginStream(secret: string, maxTokens: number): Promise<Stream> {
+  const response = await turnpike.post(secret, {
+    ...echo,
+    model: 'sandbox-lorem',
+    max_tokens: maxTokens,
+    stream: true,
+  });
+  expect(response.status).toBe(200);
+  return { requestId: response.headers.get('request-id') as string, text: response.text() };
+}
+
+function lastEvent(text: string): { type: string; error?: { type: string; code: string } } {
+  return JSON.parse(text.slice(text.lastIndexOf('\ndata: ') + 7));
+}
+
+/** Sends messages from many connections until it is stopped; keeps when each was sent and what came of it. */
+function startLoad(secret: string) {
+  const sent: { atMs: number; untilMs: number; code: string }[] = [];
+  let isOver = false;
+  const send = async () => {
+    while (!isOver) {
+      const atMs = performance.now();
+      const code = await codeOf(await turnpike.post(secret, echo));
+      sent.push({ atMs, untilMs: performance.now(), code });
+    }
+  };
+  const loops = Array.from({ length: 16 }, send);
+  return {
+    sent,
+    async stop() {
+      isOver = true;
+      await Promise.all(loops);
+    },
+  };
+}
+
+const switches = [
+  ['a key', 'key_disabled', (made: { key: string }) => `/keys/${made.key}`],
+  ['an account', 'account_disabled', (made: { account: string }) => `/accounts/${made.account}`],
+] as const;
+
+describe.each(switches)('%s that is disabled', (_what, refusal, pathOf) => {
+  test('admits not one message more once the operator has the answer, and works again when it is enabled', async () => {
+    const made = await turnpike.makeKey();
+    const load = startLoad(made.secret);
+    let admitted = 0;
+    for (let round = 0; round < SWITCHES; round++) {
+      await Bun.sleep(10);
+      await turnpike.admin('PATCH', pathOf(made), { status: 'disabled' });
+      const offMs = performance.now();
+      await Bun.sleep(15);
+      const onMs = performance.now();
+      await turnpike.admin('PATCH', pathOf(made), { status: 'enabled' });
+      expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
+      await Bun.sleep(5);
+      const whileOff = load.sent.filter(({ atMs, untilMs }) => atMs > offMs && untilMs < onMs);
+      expect(whileOff.length).toBeGreaterThan(0);
+      expect(new Set(whileOff.map(({ code }) => code))).toEqual(new Set([`401 ${refusal}`]));
+      admitted++;
+    }
+    await load.stop();
+    admitted += load.sent.filter(({ code }) => code === '200').length;
+    expect(new Set(load.sent.map(({ code }) => code))).toEqual(new Set(['200', `401 ${refusal}`]));
+    expect(await countRecords(made.account)).toBe(admitted);
+  });
+
+  test('admits none of those either that had proved who they are, but not been read yet', async () => {
+    const made = await turnpike.makeKey();
+    const held = await holdRequests(turnpike.url, Array<Asked>(100).fill({ secret: made.secret, body: echo }));
+    await turnpike.admin('PATCH', pathOf(made), { status: 'disabled' });
+    const answers = await held.release();
+    expect(new Set(answers.map(({ status, body }) => `${status} ${JSON.parse(body).error.code}`))).toEqual(
+      new Set([`401 ${refusal}`]),
+    );
+    expect(await countRecords(made.account)).toBe(0);
+  });
+
+  test('lets what runs end as it would have, and bills it', async () => {
+    const made = await turnpike.makeKey();
+    const stream = await beginStream(made.secret, 80);
+    await turnpike.admin('PATCH', pathOf(made), { status: 'disabled' });
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe(`401 ${refusal}`);
+    expect(lastEvent(await stream.text).type).toBe('message_stop');
+    const record = await turnpike.admin('GET', `/usage/${stream.requestId}`);
+    expect(record).toMatchObject({ outcome: 'completed', output_tokens: 80, cost: '0.000401' });
+  });
+});
+
+describe('a key that is revoked', () => {
+  test('with --now has its streams ended by an error, billed as received; those of other keys go on', async () => {
+    const made = await turnpike.makeKey();
+    const other = (await turnpike.admin('POST', '/keys', { account: made.account }))['key'] as string;
+    const [stream, spared] = await Promise.all([beginStream(made.secret, 40_000), beginStream(other, 100)]);
+    await Bun.sleep(50);
+    const shown = await turnpike.admin('POST', `/keys/${made.key}/revoke`, { now: true });
+    expect(shown['status']).toBe('revoked');
+    const text = await stream.text;
+    expect(text).not.toContain('message_stop');
+    expect(lastEvent(text)).toMatchObject({
+      type: 'error',
+      error: { type: 'authentication_error', code: 'key_disabled' },
+      request_id: stream.requestId,
+    });
+    const received = [...text.matchAll(/"text_delta","text":"([^"]*)"/g)].reduce(
+      (sum, [, piece]) => sum + (piece ?? '').length,
+      0,
+    );
+    const record = await turnpike.admin('GET', `/usage/${stream.requestId}`);
+    expect(record).toMatchObject({ outcome: 'service_cut', usage_source: 'estimated', input_tokens: 1 });
+    // What left the provider and what the client has may differ by what was on its way between them.
+    expect(record['output_tokens'] as number).toBeGreaterThanOrEqual(Math.floor(received / 4));
+    expect(record['output_tokens'] as number).toBeLessThanOrEqual(received / 4 + 40);
+    expect(lastEvent(await spared.text).type).toBe('message_stop');
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('401 key_disabled');
+    const again = turnpike.admin('PATCH', `/keys/${made.key}`, { status: 'enabled' });
+    expect(await again.catch(String)).toContain('409');
+  });
+
+  test('with --now has a message that is not streamed ended at once, for nothing', async () => {
+    const made = await turnpike.makeKey();
+    const startedMs = performance.now();
+    const slow = turnpike.post(made.secret, { ...echo, model: 'sandbox-slow' });
+    await until(async () => (await turnpike.admin('GET', `/accounts/${made.account}`))['held'] !== '0');
+    await turnpike.admin('POST', `/keys/${made.key}/revoke`, { now: true });
+    const response = await slow;
+    expect(await codeOf(response)).toBe('401 key_disabled');
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    const record = await turnpike.admin('GET', `/usage/${response.headers.get('request-id')}`);
+    expect(record).toMatchObject({ outcome: 'service_cut', cost: '0', status: 401 });
+  });
+
+  test('without it lets streams end', async () => {
+    const made = await turnpike.makeKey();
+    const stream = await beginStream(made.secret, 60);
+    await turnpike.admin('POST', `/keys/${made.key}/revoke`, {});
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('401 key_disabled');
+    expect(lastEvent(await stream.text).type).toBe('message_stop');
+  });
+});
+
+describe('a key that is changed', () => {
+  test('expires at its time, which is asked of every message', async () => {
+    const made = await turnpike.makeKey({}, { expires_at: new Date(Date.now() + 400).toISOString() });
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
+    const stream = await beginStream(made.secret, 240);
+    await Bun.sleep(450);
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('401 key_expired');
+    expect(lastEvent(await stream.text).type).toBe('message_stop');
+    await turnpike.admin('PATCH', `/keys/${made.key}`, { expires_at: null });
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
+  });
+
+  test('has its new quota, limits and scope with the next message', async () => {
+    const made = await turnpike.makeKey();
+    const change = async (body: object) => {
+      await turnpike.admin('PATCH', `/keys/${made.key}`, body);
+      return codeOf(await turnpike.post(made.secret, echo));
+    };
+    expect(await change({ quota: '0.000001' })).toBe('400 insufficient_user_quota');
+    expect(await change({ quota: '1.00' })).toBe('200');
+    expect(await change({ models: ['sandbox-lorem'] })).toBe('400 model_not_found');
+    expect(await change({ models: null })).toBe('200');
+    expect(await change({ rpm: 1 })).toBe('200');
+    expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('429 requests_rate_exceeded');
+    expect(await change({ rpm: null })).toBe('200');
+    expect(await change({ addresses: ['192.0.2.0/24'] })).toBe('403 address_not_allowed');
+    expect(await change({ addresses: null })).toBe('200');
+  });
+
+  test('whose account is credited works with the next message', async () => {
+    const made = await turnpike.makeKey({ credit: '0' });
+    for (let round = 0; round < 5; round++) {
+      for (let at = 0; at < 5; at++)
+        expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('400 insufficient_user_quota');
+      await turnpike.admin('POST', `/accounts/${made.account}/credits`, { amount: '0.000041' }); // what is held for one
+      expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
+      const { available } = await turnpike.admin('GET', `/accounts/${made.account}`);
+      await turnpike.admin('POST', `/accounts/${made.account}/credits`, { amount: `-${available}` });
+    }
+  });
+});
+
+async function countRecords(account: string): Promise<number> {
+  let count = 0;
+  for (let cursor: unknown = null; ; ) {
+    const page = await turnpike.admin(
+      'GET',
+      `/usage?account=${account}&limit=1000${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
+    count += (page['data'] as unknown[]).length;
+    cursor = page['next_cursor'];
+    if (cursor === null) return count;
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 2_000; waitedMs += 5) {
+    if (await isSo()) return;
+    await Bun.sleep(5);
+  }
+  throw new Error('it did not come to be within two seconds');
+}

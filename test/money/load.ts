@@ -1,0 +1,126 @@
+// Mixed load for a service that may die at any moment: what it acknowledged is written down, and
+// nothing else is believed. No tests of its own.
+
+import type { Turnpike } from '../support/start-turnpike.ts';
+
+/** What was acknowledged: it must be there after any crash. */
+export interface Acknowledged {
+  /** By request id: the cost of the usage that the client was shown, in nanodollars. */
+  messages: Map<string, number>;
+  /** By reference: the amount. */
+  credits: Map<string, string>;
+  /** By id: the quota that was set last. A change whose answer never came may or may not have been made. */
+  quotas: Map<string, { acknowledged: number; asked: number }>;
+  keysMade: Set<string>;
+}
+
+export interface Callers {
+  accounts: string[];
+  secrets: string[];
+  keys: string[];
+}
+
+export function nothingAcknowledged(): Acknowledged {
+  return { messages: new Map(), credits: new Map(), quotas: new Map(), keysMade: new Set() };
+}
+
+/** By the sandbox's price: 1 and 5 USD per million tokens. */
+export function costOf(inputTokens: number, outputTokens: number): number {
+  return inputTokens * 1_000 + outputTokens * 5_000;
+}
+
+interface Load {
+  turnpike: Turnpike;
+  callers: Callers;
+  acknowledged: Acknowledged;
+  random: () => number;
+  isOver: () => boolean;
+}
+
+/** Loads the service until `isOver`, or for each worker until it is no longer answered. */
+export async function runLoad(load: Load): Promise<void> {
+  const workers = load.callers.secrets.flatMap((secret) => [
+    repeat(load, () => sendWhole(load, secret)),
+    repeat(load, () => sendStream(load, secret)),
+    repeat(load, () => sendStream(load, secret)),
+    repeat(load, () => leaveStream(load, secret)),
+  ]);
+  workers.push(
+    repeat(load, () => giveCredit(load)),
+    repeat(load, () => changeKey(load)),
+    repeat(load, () => makeKey(load)),
+  );
+  await Promise.all(workers);
+}
+
+/** A service that was killed answers nothing: its worker is done. */
+async function repeat(load: Load, once: () => Promise<void>): Promise<void> {
+  while (!load.isOver()) {
+    try {
+      await once();
+    } catch {
+      return;
+    }
+  }
+}
+
+function message(load: Load, model: string, stream: boolean, tokensMost: number) {
+  const maxTokens = 1 + Math.floor(load.random() * tokensMost);
+  const content = 'go '.repeat(1 + Math.floor(load.random() * 40));
+  return { model, max_tokens: maxTokens, stream, messages: [{ role: 'user', content }] };
+}
+
+async function sendWhole(load: Load, secret: string): Promise<void> {
+  const model = load.random() < 0.5 ? 'sandbox-echo' : 'sandbox-lorem';
+  const response = await load.turnpike.post(secret, message(load, model, false, 200));
+  const answer = (await response.json()) as { usage?: { input_tokens: number; output_tokens: number } };
+  if (response.status !== 200 || answer.usage === undefined) return;
+  note(load, response, answer.usage.input_tokens, answer.usage.output_tokens);
+}
+
+async function sendStream(load: Load, secret: string): Promise<void> {
+  const response = await load.turnpike.post(secret, message(load, 'sandbox-lorem', true, 60));
+  const text = await response.text();
+  if (response.status !== 200 || !text.includes('event: message_stop\n')) return;
+  const read = (pattern: RegExp) => Number([...text.matchAll(pattern)].at(-1)?.[1]);
+  note(load, response, read(/"input_tokens":(\d+)/g), read(/"output_tokens":(\d+)/g));
+}
+
+function note(load: Load, response: Response, inputTokens: number, outputTokens: number): void {
+  load.acknowledged.messages.set(response.headers.get('request-id') ?? '', costOf(inputTokens, outputTokens));
+}
+
+/** Its end is seen by nobody: how it is billed is not judged, only that the books are right. */
+async function leaveStream(load: Load, secret: string): Promise<void> {
+  const leaving = new AbortController();
+  setTimeout(() => leaving.abort(), load.random() * 60);
+  const response = await load.turnpike
+    .post(secret, message(load, 'sandbox-lorem', true, 4_000), { signal: leaving.signal })
+    .catch((thrown) => (thrown.name === 'AbortError' ? null : Promise.reject(thrown)));
+  await response?.text().catch(() => {});
+}
+
+async function giveCredit(load: Load): Promise<void> {
+  const account = load.callers.accounts[Math.floor(load.random() * load.callers.accounts.length)] as string;
+  const amount = `0.${String(1 + Math.floor(load.random() * 999_999)).padStart(9, '0')}`;
+  const reference = crypto.randomUUID();
+  await load.turnpike.admin('POST', `/accounts/${account}/credits`, { amount, reference });
+  load.acknowledged.credits.set(reference, amount);
+  await Bun.sleep(5);
+}
+
+async function changeKey(load: Load): Promise<void> {
+  const key = load.callers.keys[Math.floor(load.random() * load.callers.keys.length)] as string;
+  const before = load.acknowledged.quotas.get(key) ?? { acknowledged: 0, asked: 0 };
+  const asked = before.asked + 1;
+  load.acknowledged.quotas.set(key, { ...before, asked });
+  await load.turnpike.admin('PATCH', `/keys/${key}`, { quota: `${1_000 + asked}.00` });
+  load.acknowledged.quotas.set(key, { acknowledged: asked, asked });
+  await Bun.sleep(5);
+}
+
+async function makeKey(load: Load): Promise<void> {
+  const made = await load.turnpike.admin('POST', '/keys', { account: load.callers.accounts[0] });
+  load.acknowledged.keysMade.add(made['id'] as string);
+  await Bun.sleep(20);
+}
