@@ -1,0 +1,177 @@
+// The whole service in this process between real sockets: a caller on the one side, scripted providers
+// on the other. Looks at an answer from the outside, and at the money behind it. No tests of its own.
+
+import { expect } from 'bun:test';
+import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+
+export type Json = Record<string, unknown>;
+
+export interface World extends Turnpike {
+  /** The provider of every model. */
+  upstream: ScriptedUpstream;
+  /** The second route of the model `paired`. */
+  second: ScriptedUpstream;
+}
+
+export interface Caller {
+  account: string;
+  key: string;
+  secret: string;
+}
+
+export const UPSTREAM_KEY = 'sk-upstream-credential-1';
+const PRICE = { input: '3', output: '15' };
+const GOOD_COST = '0.000255'; // what `scripts.good` reports at this price: 25 × 3 + 12 × 15 = 255 millionths
+
+/** What `scripts.good` costs for `plain`, as members of its record. */
+export const GOOD = { usage_source: 'reported', input_tokens: 25, output_tokens: 12, cost: GOOD_COST };
+
+function catalogOf(first: string, second: string, more: Json): Json {
+  const route = { provider: 'first', model: 'upstream-model' };
+  const { models, ...rest } = more as { models?: Json };
+  return {
+    providers: {
+      first: { kind: 'anthropic', base_url: first, api_key: UPSTREAM_KEY, private_network: true },
+      second: { kind: 'anthropic', base_url: second, api_key: 'sk-upstream-credential-2', private_network: true },
+    },
+    models: {
+      plain: { aliases: ['plain-latest'], price: PRICE, routes: [route] },
+      paired: {
+        price: PRICE,
+        routes: [route, { provider: 'second', model: 'second-model', priority: 1 }],
+      },
+      ...models,
+    },
+    ...rest,
+  };
+}
+
+/** Starts the service with two providers that answer well; `more` is what its file says besides. */
+export async function startWorld(more: Json = {}): Promise<World> {
+  const upstream = await startScriptedUpstream(scripts.good());
+  const second = await startScriptedUpstream(scripts.good({ model: 'second-model' }));
+  const turnpike = await startTurnpike(catalogOf(upstream.url, second.url, more));
+  const stop = async () => {
+    await turnpike.stop();
+    await upstream.close();
+    await second.close();
+  };
+  return { ...turnpike, upstream, second, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A small request; `members` replaces or adds. */
+export function bodyOf(members: Json = {}): Json {
+  return { model: 'plain', max_tokens: 64, messages: [{ role: 'user', content: 'Good morning!' }], ...members };
+}
+
+// The codes that docs/errors.md and the contract say may be tried again.
+const RETRIED =
+  /^(request_timeout|requests_rate_exceeded|input_tokens_rate_exceeded|output_tokens_rate_exceeded|concurrency_exceeded|too_many_failures|upstream_rate_limited|upstream_overloaded|upstream_failed|upstream_timeout|overloaded|internal|store_unavailable|draining)$/;
+
+/** That the answer is the one error, in every place where a client looks; resolves to its message. */
+export async function expectError(
+  response: Response,
+  status: number,
+  type: string,
+  code: string,
+  message: RegExp = /./,
+): Promise<string> {
+  const body = (await response.json()) as Json;
+  expect({ status: response.status, body }).toMatchObject({ status, body: { error: { type, code } } });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expectHeadersOfAll(response);
+  expectErrorBody(body, response.headers.get('request-id') as string);
+  expect(response.headers.get('x-should-retry')).toBe(RETRIED.test(code) ? null : 'false');
+  if (status === 429) expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  const said = (body['error'] as { message: string }).message;
+  expect(said).toMatch(message);
+  return said;
+}
+
+/** The one shape of errors, in a body or in the data of an event: no message at the top level. */
+export function expectErrorBody(body: Json, requestId: string): void {
+  const error = body['error'] as Json;
+  expect(Object.keys(body).sort()).toEqual(['error', 'request_id', 'type']);
+  expect(body).toMatchObject({ type: 'error', request_id: requestId });
+  expect(Object.keys(error).sort()).toEqual(['code', 'details', 'message', 'type']);
+  expect(error['details']).toEqual({ error_code: error['code'] });
+  expect(error['message']).toBeString();
+}
+
+/** What every answer below /v1 has: a request id, and what a browser needs to read it. */
+export function expectHeadersOfAll(response: Response): void {
+  expect(response.headers.get('request-id')).toMatch(/^req_[0-9A-Za-z]{20,}$/);
+  expect(response.headers.get('access-control-allow-origin')).not.toBeNull();
+  const exposed = (response.headers.get('access-control-expose-headers') ?? '').split(', ');
+  for (const name of ['request-id', 'retry-after', 'x-should-retry']) expect(exposed).toContain(name);
+}
+
+export interface Event {
+  name: string;
+  json: Json;
+}
+
+/** The events of a stream's text, pings among them. Throws for a stream that is not made of whole events. */
+export function eventsOf(text: string): Event[] {
+  if (!text.endsWith('\n\n')) throw new Error(`the stream ends within an event: ${text.slice(-100)}`);
+  return text
+    .slice(0, -2)
+    .split('\n\n')
+    .map((event) => {
+      const match = /^event: (\w+)\ndata: (.*)$/.exec(event);
+      if (match === null) throw new Error(`no event: ${event}`);
+      return { name: match[1] as string, json: JSON.parse(match[2] as string) as Json };
+    });
+}
+
+/** That the stream's last event is the one error, in the one shape. */
+export async function expectErrorEvent(response: Response, type: string, code: string): Promise<Event[]> {
+  expect(response.status).toBe(200);
+  expectHeadersOfAll(response);
+  const events = eventsOf(await response.text());
+  const last = events.at(-1) as Event;
+  expect(last).toMatchObject({ name: 'error', json: { error: { type, code } } });
+  expectErrorBody(last.json, response.headers.get('request-id') as string);
+  expect(events.map(({ name }) => name)).not.toContain('message_stop');
+  return events;
+}
+
+const NANO = 1_000_000_000;
+const nano = (usd: unknown) => Math.round(Number(usd) * NANO);
+
+/**
+ * That the account has exactly these records, newest first (with these members), that it was charged their sum,
+ * and that nothing is held and the ledger is whole. Waits until the last of them is written, and the holds are gone.
+ */
+export async function expectMoney(
+  world: Turnpike,
+  caller: Caller,
+  expected: Json[],
+  credit = '10.00',
+): Promise<Json[]> {
+  const { account, records } = await readMoney(world, caller, expected.length);
+  expect(records).toMatchObject(expected);
+  expect(records).toHaveLength(expected.length);
+  const paid = records.reduce((sum, record) => sum + nano(record['cost']) - nano(record['written_off']), 0);
+  expect({ held: account['held'], balance: nano(account['balance']) }).toEqual({
+    held: '0',
+    balance: nano(credit) - paid,
+  });
+  expect(await world.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
+  return records;
+}
+
+/** That a refusal left nothing behind: no record, no charge, no hold. */
+export async function expectNoTrace(world: Turnpike, caller: Caller, credit = '10.00'): Promise<void> {
+  await expectMoney(world, caller, [], credit);
+}
+
+async function readMoney(world: Turnpike, caller: Caller, count: number) {
+  for (let tries = 0; ; tries++) {
+    const account = await world.admin('GET', `/accounts/${caller.account}`);
+    const { data } = (await world.admin('GET', `/usage?account=${caller.account}`)) as { data: Json[] };
+    if (tries === 200 || (account['held'] === '0' && data.length >= count)) return { account, records: data };
+    await Bun.sleep(10);
+  }
+}
