@@ -17,3 +17,5 @@ const server = Bun.serve({
   },
 });
 console.log(`listening on ${server.url.origin}`);
+
+export {};

@@ -55,7 +55,17 @@ models:
     routes: [{ provider: bench, model: upstream-model }]
 `,
   );
-  const command = ['sh', join(here, '..', 'bin', 'turnpike'), 'serve', '--listen', '127.0.0.1:0', '--data', data, '--apply', file];
+  const command = [
+    'sh',
+    join(here, '..', 'bin', 'turnpike'),
+    'serve',
+    '--listen',
+    '127.0.0.1:0',
+    '--data',
+    data,
+    '--apply',
+    file,
+  ];
   return startMeasured(command, { TURNPIKE_LOG: process.env['BENCH_LOG'] ?? 'off' });
 }
 
@@ -95,15 +105,23 @@ async function load(target: MeasuredProcess, secret: string, count: number): Pro
 function report(ofBare: Figures[], ofTurnpike: Figures[]): void {
   const line = (name: string, figures: Figures[], process: MeasuredProcess) =>
     console.log(
-      `${name.padEnd(12)} ${median(figures.map((one) => one.cpuMicroseconds)).toFixed(1).padStart(8)} µs CPU a request ` +
-        `${Math.round(median(figures.map((one) => one.requestsPerSecond))).toString().padStart(8)} requests/s ` +
+      `${name.padEnd(12)} ${median(figures.map((one) => one.cpuMicroseconds))
+        .toFixed(1)
+        .padStart(8)} µs CPU a request ` +
+        `${Math.round(median(figures.map((one) => one.requestsPerSecond)))
+          .toString()
+          .padStart(8)} requests/s ` +
         `${process.residentMegabytes().toFixed(0).padStart(6)} MB`,
     );
-  console.log(`${requests} messages a round, ${rounds} rounds in turns, ${connections} connections, ${body.length} bytes a body`);
+  console.log(
+    `${requests} messages a round, ${rounds} rounds in turns, ${connections} connections, ${body.length} bytes a body`,
+  );
   line('bare proxy', ofBare, bare);
   line('turnpike', ofTurnpike, turnpike);
   const ratios = ofTurnpike.map((one, round) => one.cpuMicroseconds / (ofBare[round]?.cpuMicroseconds ?? Number.NaN));
-  const rates = ofTurnpike.map((one, round) => one.requestsPerSecond / (ofBare[round]?.requestsPerSecond ?? Number.NaN));
+  const rates = ofTurnpike.map(
+    (one, round) => one.requestsPerSecond / (ofBare[round]?.requestsPerSecond ?? Number.NaN),
+  );
   console.log(
     `ratio of CPU a request ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}), ` +
       `of requests/s ${median(rates).toFixed(2)}`,

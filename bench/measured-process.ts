@@ -13,8 +13,16 @@ export interface MeasuredProcess {
 }
 
 /** Starts a command that prints `listening on http://…`. Throws when it ends before it does. */
-export async function startMeasured(command: string[], environment: Record<string, string> = {}): Promise<MeasuredProcess> {
-  const child = Bun.spawn(command, { env: { ...process.env, ...environment }, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
+export async function startMeasured(
+  command: string[],
+  environment: Record<string, string> = {},
+): Promise<MeasuredProcess> {
+  const child = Bun.spawn(command, {
+    env: { ...process.env, ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
   const reader = child.stdout.getReader();
   let text = '';
   for (;;) {

@@ -21,3 +21,5 @@ const server = Bun.serve({
   },
 });
 console.log(`listening on ${server.url.origin}`);
+
+export {};

@@ -29,6 +29,8 @@ export const bounds = {
   ledgerQueueMax: 32_768,
   ledgerQueuePerAccountMax: 8_192,
   batchOperationsMax: 1_024,
+  ledgerGatherFrom: 4, // bundles in the last parcel, from which on the next is gathered for ledgerGatherMs
+  ledgerGatherMs: 1,
   cachedLedgerRowsMax: 100_000,
   rememberedRefusalsMax: 10_000,
   refusalRememberedMs: 1_000,

@@ -3,7 +3,7 @@
 
 import { systemClock } from './base/clock.ts';
 import { TurnpikeError } from './errors.ts';
-import { type Answer, GroupCommit } from './ledger/ledger.ts';
+import { type Bundle, GroupCommit } from './ledger/ledger.ts';
 import {
   type FromThread,
   openForWriting,
@@ -16,23 +16,24 @@ declare const self: Worker;
 
 let commit: GroupCommit | null = null;
 let close: () => void = () => {};
-let answered: [number, Answer[] | ThreadFailure][] = [];
 
 self.onmessage = ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToThread;
-  if ('bundles' in message) {
-    for (const [number, bundle] of message.bundles) {
-      commit?.enqueue(bundle, (answers, failure) => {
-        answered.push([number, answers ?? describeFailure(failure)]);
-        if (answered.length === 1) queueMicrotask(flush);
-      });
-    }
-  } else if ('open' in message) open(message.open.path);
+  if ('bundles' in message) void decide(message.bundles);
+  else if ('open' in message) open(message.open.path);
   else {
     close();
     post({ closed: true });
   }
 };
+
+/** Decides one parcel; its answers go back together, in its order. */
+async function decide(bundles: readonly Bundle[]): Promise<void> {
+  const gate = commit;
+  if (gate === null) return;
+  const answers = await Promise.all(bundles.map((bundle) => gate.submit(bundle).catch(describeFailure)));
+  post({ answers, batches: gate.batches() });
+}
 
 function open(path: string): void {
   try {
@@ -45,11 +46,6 @@ function open(path: string): void {
       failed: `the database ${path} cannot be opened: ${failure instanceof Error ? failure.message : String(failure)}`,
     });
   }
-}
-
-function flush(): void {
-  post({ answers: answered, batches: commit?.batches() ?? 0 });
-  answered = [];
 }
 
 function post(message: FromThread): void {

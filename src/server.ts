@@ -17,7 +17,15 @@ import {
   firstDocuments,
 } from './catalog/catalog.ts';
 import { type Config, decodeSecret } from './config.ts';
-import { countTokens, type Gateway, getModel, listModels, RunningMessages, submitMessage } from './gateway/gateway.ts';
+import {
+  countTokens,
+  type Gateway,
+  getModel,
+  listModels,
+  RunningMessages,
+  SilenceWatches,
+  submitMessage,
+} from './gateway/gateway.ts';
 import { BodiesInFlight, type HttpServer, serveHttp } from './http/http.ts';
 import { type CheckReport, checkLedger, NodeLedger } from './ledger/ledger.ts';
 import { LogWriter, messageLine, requestLine } from './observability/observability.ts';
@@ -101,6 +109,7 @@ async function startOn(
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),
+    silence: new SilenceWatches(),
     clock,
     random: Math.random,
     report: (message) => log.write(messageLine(message, clock.nowMs())),

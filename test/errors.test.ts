@@ -13,7 +13,8 @@ test('docs/errors.md has the rows of the table of errors, no more and no less', 
     retry: retry === 'yes',
   }));
   const declared = Object.entries(errorTable).map(([code, row]) => ({ code, ...row }));
-  const byCode = (one: { code?: string }, other: { code?: string }) => ((one.code ?? '') < (other.code ?? '') ? -1 : 1);
+  const byCode = (one: { code?: string | undefined }, other: { code?: string | undefined }) =>
+    (one.code ?? '') < (other.code ?? '') ? -1 : 1;
   expect(documented.sort(byCode)).toEqual(declared.sort(byCode));
 });
 

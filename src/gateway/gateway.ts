@@ -12,15 +12,17 @@ import { type MessageRequest, parseMessageRequest, readFeatures } from '../wire/
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { draftRecord, OpenMessage } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
 import { rateHeaders } from './rate-headers.ts';
 import { refusalError } from './refusal-error.ts';
 import { finishWithoutCaller, relay } from './relay.ts';
 import type { RunningMessages } from './running-messages.ts';
+import type { SilenceWatches } from './silence-watch.ts';
 import type { MessageReport, Reply, Submission } from './submission.ts';
 
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
+export { SilenceWatches } from './silence-watch.ts';
 export type { MessageReport, Reply, Submission } from './submission.ts';
 
 /** What the gateway works with. */
@@ -32,6 +34,7 @@ export interface Gateway {
   /** By kind. */
   providers: ReadonlyMap<string, Provider>;
   running: RunningMessages;
+  silence: SilenceWatches;
   clock: Clock;
   /** In [0, 1). */
   random(): number;
@@ -150,7 +153,7 @@ async function admitMessage(
     limits: offer.group.limits,
     amount: plan.amount,
     owner: gateway.ledger.owner,
-    draft: draftRecord(submission, caller, request, offer),
+    draft: { model: offer.model.name, stream: request.stream },
   });
   if (admission.ok) return admission.levels;
   throw refusalError(admission, {

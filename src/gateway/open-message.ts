@@ -4,7 +4,7 @@
 import type { Caller } from '../accounts/accounts.ts';
 import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
+import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
 import { type MessageRequest, NO_TOKENS } from '../wire/wire.ts';
 import type { Gateway } from './gateway.ts';
@@ -55,7 +55,7 @@ export class OpenMessage implements Running {
     this.plan = plan;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
-    this.watch = new SilenceWatch(boundSeconds * 1000, () => this.stop('timeout'));
+    this.watch = new SilenceWatch(gateway.silence, boundSeconds * 1000, () => this.stop('timeout'));
   }
 
   get keyId(): number {
@@ -165,7 +165,14 @@ export class OpenMessage implements Running {
     const speed = this.#speed(usage.speed);
     const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.submission.receivedAtMs);
     return {
-      ...draftRecord(this.submission, this.caller, this.request, this.offer),
+      ...emptyRecord({
+        requestId: this.submission.requestId,
+        account: this.caller.account.id,
+        key: this.caller.key.id,
+        group: group.name,
+        model: model.name,
+        stream: this.request.stream,
+      }),
       provider: this.route?.provider ?? null,
       upstreamModel: this.route?.upstreamModel ?? null,
       outcome,
@@ -204,40 +211,4 @@ export class OpenMessage implements Running {
       unknown: usage.unknown,
     });
   }
-}
-
-/** The record as it is if nobody ever ends the message: written when its hold expires. */
-export function draftRecord(
-  submission: Submission,
-  caller: Caller,
-  request: MessageRequest,
-  offer: Offer,
-): UsageRecord {
-  return {
-    requestId: submission.requestId,
-    atMs: 0,
-    account: caller.account.id,
-    key: caller.key.id,
-    group: offer.group.name,
-    model: offer.model.name,
-    provider: null,
-    upstreamModel: null,
-    stream: request.stream,
-    outcome: 'service_cut',
-    status: 500,
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWrite5mTokens: 0,
-    cacheWrite1hTokens: 0,
-    webSearches: 0,
-    usageSource: 'none',
-    cost: 0,
-    writtenOff: 0,
-    providerCost: null,
-    rates: {},
-    attempts: [],
-    latencyMs: 0,
-    firstTokenMs: null,
-  };
 }

@@ -1,13 +1,39 @@
-// Bounds how long an upstream may be waited for. It costs one timer a message: a wait only notes
-// its beginning, and the timer looks at it when it fires.
+// Bounds how long upstreams may be waited for. One clock looks at all messages of a gateway: a
+// timer for each of them would cost more than the rest of its bookkeeping.
 
+const LOOK_MS = 250;
+
+export class SilenceWatches {
+  readonly #watches = new Set<SilenceWatch>();
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  add(watch: SilenceWatch): void {
+    this.#watches.add(watch);
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  remove(watch: SilenceWatch): void {
+    this.#watches.delete(watch);
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    for (const watch of [...this.#watches]) watch.look(nowMs);
+    if (this.#watches.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
+
+/** The bound of one message. `onSilence` may be called again for a later wait. */
 export class SilenceWatch {
+  readonly #watches: SilenceWatches;
   readonly #boundMs: number;
   readonly #onSilence: () => void;
   #waitingSinceMs: number | null = null;
-  #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(boundMs: number, onSilence: () => void) {
+  constructor(watches: SilenceWatches, boundMs: number, onSilence: () => void) {
+    this.#watches = watches;
     this.#boundMs = boundMs;
     this.#onSilence = onSilence;
   }
@@ -15,7 +41,7 @@ export class SilenceWatch {
   /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) does not count. */
   begin(): void {
     this.#waitingSinceMs = performance.now();
-    this.#timer ??= setTimeout(() => this.#look(), this.#boundMs);
+    this.#watches.add(this);
   }
 
   /** The upstream made progress. */
@@ -24,16 +50,13 @@ export class SilenceWatch {
   }
 
   close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
     this.#waitingSinceMs = null;
+    this.#watches.remove(this);
   }
 
-  #look(): void {
-    this.#timer = null;
-    if (this.#waitingSinceMs === null) return; // the next wait sets the timer anew
-    const leftMs = this.#boundMs - (performance.now() - this.#waitingSinceMs);
-    if (leftMs <= 0) this.#onSilence();
-    else this.#timer = setTimeout(() => this.#look(), leftMs);
+  look(nowMs: number): void {
+    if (this.#waitingSinceMs === null || nowMs - this.#waitingSinceMs < this.#boundMs) return;
+    this.#waitingSinceMs = null;
+    this.#onSilence();
   }
 }

@@ -2,7 +2,7 @@
 // and names the first that was short.
 
 import { periodEndMs } from '../base/clock.ts';
-import { assertAmount, assertRecord } from './assert-record.ts';
+import { assertAmount } from './assert-record.ts';
 import {
   drained,
   groupRates,
@@ -27,7 +27,6 @@ interface Meters {
 /** Takes all that a message needs, or answers which meter was short. Asked again for an open hold, it admits without taking twice. */
 export function admit(rows: Rows, operation: Admit): Effect {
   assertAmount(operation.amount);
-  assertRecord(operation.draft, operation);
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
   const meters = readMeters(rows, operation);
@@ -73,7 +72,8 @@ export function admit(rows: Rows, operation: Admit): Effect {
         openedAtMs: rows.nowMs,
         owner: operation.owner,
         left: false,
-        checkpoint: operation.draft,
+        checkpoint: null,
+        draft: { model: operation.draft.model, stream: operation.draft.stream },
       },
     ],
   };

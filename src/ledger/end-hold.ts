@@ -28,6 +28,7 @@ import {
   type Rows,
   systemAccounts,
 } from './rows.ts';
+import { emptyRecord } from './usage-record.ts';
 
 const ENDED = { ok: false, reason: 'ended' } as const;
 
@@ -52,9 +53,9 @@ export function release(rows: Rows, operation: Release): Effect {
   return end(rows, operation, 'released');
 }
 
-/** Ends one lapsed hold at its checkpoint. */
+/** Ends one lapsed hold at its checkpoint, or for nothing. */
 export function expireHold(rows: Rows, hold: HoldRow): Effect {
-  return endHold(rows, hold, hold.checkpoint, 'expired');
+  return endHold(rows, hold, hold.checkpoint ?? emptyRecord({ ...hold, ...hold.draft }), 'expired');
 }
 
 /** The holds that `expire` ends: their owner's lease lapsed, or a later run has its name. */

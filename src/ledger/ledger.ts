@@ -14,6 +14,7 @@ export type {
   Leave,
   Level,
   Levels,
+  MessageDraft,
   MeterName,
   Operation,
   Outcome,
@@ -43,4 +44,5 @@ export {
   systemAccounts,
 } from './rows.ts';
 export type { AccountMeters, Entry, KeyMeters, LedgerGate, LedgerReader, LedgerStore } from './store.ts';
+export { emptyRecord } from './usage-record.ts';
 export type { StoredUsageRecord, UsageStore } from './usage-store.ts';

@@ -54,6 +54,9 @@ export interface UsageRecord {
   firstTokenMs: number | null;
 }
 
+/** What is known of a message from its beginning. */
+export type MessageDraft = Pick<UsageRecord, 'model' | 'stream'>;
+
 export interface Admit {
   kind: 'admit';
   requestId: string;
@@ -64,8 +67,8 @@ export interface Admit {
   limits: RateLimits;
   amount: Nano;
   owner: Owner;
-  /** The record as it stands if nobody ever ends the message: written when the hold expires. */
-  draft: UsageRecord;
+  /** What a record will say that is written when nobody ends the message and its hold expires. */
+  draft: MessageDraft;
 }
 
 /** Takes one request from the rates and holds nothing: for calls that cost nothing. */

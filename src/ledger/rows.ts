@@ -3,7 +3,7 @@
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
-import type { Answer, Owner, RateLimits, UsageRecord } from './operation.ts';
+import type { Answer, MessageDraft, Owner, RateLimits, UsageRecord } from './operation.ts';
 
 /**
  * Buckets kept as "used that drains", in sixty-thousandths of a request or token: a limit of L a
@@ -68,7 +68,8 @@ export interface HoldRow {
   /** The caller has left: its places in the concurrency limits are free already. */
   left: boolean;
   /** What is billed and recorded if the owner never ends it. */
-  checkpoint: UsageRecord;
+  checkpoint: UsageRecord | null;
+  draft: MessageDraft;
 }
 
 export interface LeaseRow {

@@ -3,12 +3,36 @@
 
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import type { UsageRecord } from '../ledger/ledger.ts';
 import { describeFailure, type LogLine } from './log-line.ts';
+
+/** The usage record as this room sees it: amounts in nanodollars. */
+interface ShownRecord {
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+  model: string;
+  provider: string | null;
+  upstreamModel: string | null;
+  stream: boolean;
+  outcome: string;
+  status: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWrite5mTokens: number;
+  cacheWrite1hTokens: number;
+  usageSource: string;
+  cost: number;
+  writtenOff: number;
+  attempts: readonly unknown[];
+  latencyMs: number;
+  firstTokenMs: number | null;
+}
 
 /** A message that ended, as the gateway reports it. */
 export interface EndedMessage {
-  record: UsageRecord;
+  record: ShownRecord;
   address: string;
   code: string | null;
   cause: unknown;

@@ -3,7 +3,7 @@
 import type { AddressRange } from '../base/address-range.ts';
 import type { Clock } from '../base/clock.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { Reply, Submission } from '../gateway/submission.ts';
+import type { Reply, Submission } from '../gateway/gateway.ts';
 import type { BodiesInFlight, Connection } from '../http/http.ts';
 
 export type { Reply, Submission };

@@ -65,7 +65,7 @@ export const spine: Migration = {
     ) STRICT, WITHOUT ROWID;
 
     CREATE TABLE entries (
-      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      seq INTEGER PRIMARY KEY,
       account_id INTEGER NOT NULL,
       at_ms INTEGER NOT NULL,
       debit INTEGER NOT NULL,

@@ -5,7 +5,8 @@ import { Database } from 'bun:sqlite';
 import { migrations } from '../migrations/migrations.ts';
 
 const BUSY_MS = 10_000;
-const CACHE_KIB = 32 * 1024;
+const CACHE_KIB = 8 * 1024;
+const CHECKPOINT_PAGES = 4_000; // 16 MB of log: pages that change with every commit are copied once for hundreds
 
 /** Opens for writing, making the file and bringing its tables to the present version. */
 export function openForWriting(path: string): Database {
@@ -17,6 +18,7 @@ export function openForWriting(path: string): Database {
     database.run('PRAGMA synchronous = FULL');
     database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+    database.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     migrate(database);
   } catch (failure) {
     database.close();
