@@ -100,7 +100,8 @@ async function tryRoute(
       return { form: 'message', text: reply.text };
     }
     const first = await reply.events.next();
-    if (first === null) throw new ProviderFault('failed', 'the stream ended before its first event');
+    if (first?.[0]?.name !== 'message_start')
+      throw new ProviderFault('failed', 'the stream did not begin with message_start');
     for (const event of first) message.counter.observe(event);
     message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
     return { form: 'stream', first, events: reply.events };
