@@ -150,23 +150,23 @@ export class StagedRows implements Rows {
     const { record } = ending;
     assert(!this.#endings.has(record.requestId), 'a request id is billed at most once');
     this.#endings.set(record.requestId, ending);
-    this.#countRecord(record, 1, 1);
+    this.#countRecord(record, 1);
   }
 
   #putCorrection(ending: Ending, before: UsageRecord): void {
     this.#corrections.set(ending.record.requestId, ending);
-    this.#countRecord(before, -1, 0);
-    this.#countRecord(ending.record, 1, 0);
+    this.#countRecord(before, -1);
+    this.#countRecord(ending.record, 1);
   }
 
-  #countRecord(record: UsageRecord, sign: 1 | -1, messages: number): void {
+  #countRecord(record: UsageRecord, sign: 1 | -1): void {
     const dayMs = Math.floor(record.atMs / DAY_MS) * DAY_MS;
     this.#addTotal(`${dayMs} ${record.account} ${record.key} ${record.model}`, {
       dayMs,
       account: record.account,
       key: record.key,
       model: record.model,
-      messages,
+      messages: sign,
       inputTokens: sign * record.inputTokens,
       outputTokens: sign * record.outputTokens,
       cacheReadTokens: sign * record.cacheReadTokens,
