@@ -106,7 +106,8 @@ const TOTALS = `
   day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
   cost, written_off, provider_cost`;
 
-// Each group stands once on each side: what is on one side only differs.
+// Each group stands once on each side: what is on one side only differs. A total of no messages is left
+// where a correction named another model.
 const UNEQUAL_TOTALS = `
   WITH records AS (
     SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model, COUNT(*) AS messages,
@@ -114,11 +115,12 @@ const UNEQUAL_TOTALS = `
       SUM(cache_read_tokens) AS cache_read_tokens,
       SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, SUM(cost) AS cost,
       SUM(written_off) AS written_off, SUM(COALESCE(provider_cost, 0)) AS provider_cost
-    FROM usage_records GROUP BY 1, account_id, key_id, model)
+    FROM usage_records GROUP BY 1, account_id, key_id, model),
+  totals AS (SELECT * FROM daily_totals WHERE messages <> 0 OR cost <> 0)
   SELECT DISTINCT day_ms, account_id, key_id, model FROM (
-    SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM daily_totals)
+    SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals)
     UNION ALL
-    SELECT * FROM (SELECT ${TOTALS} FROM daily_totals EXCEPT SELECT ${TOTALS} FROM records))
+    SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records))
   LIMIT ${FAULTS_MAX}`;
 
 const STRANGE_HOLDS = `
