@@ -58,14 +58,14 @@ export function expireHold(rows: Rows, hold: HoldRow): Effect {
   return endHold(rows, hold, hold.checkpoint ?? emptyRecord({ ...hold, ...hold.draft }), 'expired');
 }
 
-/** The holds that `expire` ends: their owner's lease lapsed, or a later run has its name. */
+/** The holds that `expire` ends, oldest first: their owner's lease lapsed, or a later run has its name. */
 export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
   const lapsed: HoldRow[] = [];
   for (const hold of rows.holds()) {
     const lease = rows.lease(hold.owner.node);
     if (lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs) lapsed.push(hold);
   }
-  return lapsed;
+  return lapsed.sort((one, other) => (one.requestId < other.requestId ? -1 : 1));
 }
 
 /** Raises the hold to `amount` or to what can be had, or lowers it. */
