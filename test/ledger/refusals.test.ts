@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { bounds } from '../../src/config.ts';
 import type { Admit, Refusal, Take } from '../../src/ledger/ledger.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
-import { NO_LIMITS, usageRecord } from './workbench.ts';
+import { NO_LIMITS } from './workbench.ts';
 
 const NOW_MS = 1_000_000;
 
@@ -18,7 +18,7 @@ function admission(facts: Partial<Admit> = {}): Admit {
     limits: NO_LIMITS,
     amount: 100,
     owner: { node: 'node-1', epoch: 1 },
-    draft: usageRecord({ requestId: 'req_1', account: 7, key: 9 }),
+    draft: { model: 'sandbox-echo', stream: false },
     ...facts,
   };
 }

@@ -177,7 +177,7 @@ export class Workbench {
       limits: NO_LIMITS,
       amount,
       owner: this.owner,
-      draft: usageRecord({ ...of, outcome: 'service_cut', status: 500, usageSource: 'none' }),
+      draft: { model: 'sandbox-echo', stream: false },
       ...facts,
     };
   }

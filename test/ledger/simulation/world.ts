@@ -1,0 +1,192 @@
+// Random operations for the simulation: whatever callers, operators, nodes and their failures may ask,
+// also twice, late, and of what is not theirs. The same random numbers give the same operations.
+
+import type { Operation, Owner, RateLimits, UsageRecord } from '../../../src/ledger/ledger.ts';
+import { usageRecord } from '../workbench.ts';
+
+/** Whole numbers from 0 to below `n`. */
+export type Draw = (n: number) => number;
+
+interface Message {
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+}
+
+const PERIODS = ['total', 'day', 'week', 'month'] as const;
+const GROUPS = ['default', 'vip', 'constructor'];
+const MODELS = ['sandbox-echo', 'sandbox-lorem'];
+const NODES = ['node-1', 'node-2', 'node-3'];
+const LEASE_MS = 15_000;
+
+export class World {
+  readonly accounts = [1001, 1002, 1003];
+  readonly keys = [2001, 2002, 2003, 2004, 2005, 2006];
+  readonly #draw: Draw;
+  readonly #messages: Message[] = [];
+  readonly #owners = new Map<string, Owner>();
+  #groupLimits = new Map<string, RateLimits>();
+  #lastReference = 0;
+
+  constructor(draw: Draw) {
+    this.#draw = draw;
+  }
+
+  /** Accounts, keys and leases to begin with. */
+  begin(): Operation[] {
+    const operations: Operation[] = [];
+    for (const account of this.accounts) operations.push(this.#setAccount(account), this.#credit(account, 500));
+    for (const key of this.keys) operations.push(this.#setKey(key));
+    for (const node of NODES) operations.push({ kind: 'renew', node, epoch: null, leaseMs: LEASE_MS });
+    return operations;
+  }
+
+  /** A lease was given: its node admits under it from now on. */
+  heard(operation: Operation, answer: Record<string, unknown>): void {
+    if (operation.kind === 'renew' && answer['ok'])
+      this.#owners.set(operation.node, { node: operation.node, epoch: Number(answer['epoch']) });
+  }
+
+  /** How far time goes on before the next batch. */
+  pauseMs(): number {
+    const turn = this.#draw(100);
+    if (turn < 40) return 0;
+    if (turn < 80) return this.#draw(50);
+    if (turn < 95) return this.#draw(6_000);
+    if (turn < 99) return this.#draw(86_400_000);
+    return this.#draw(20 * 86_400_000);
+  }
+
+  bundle(): Operation[] {
+    if (this.#draw(10) > 0) return [this.#operation()];
+    return Array.from({ length: 2 + this.#draw(2) }, () => this.#operation());
+  }
+
+  #operation(): Operation {
+    const turn = this.#draw(100);
+    if (turn < 36) return this.#admit();
+    if (turn < 40) return this.#take();
+    if (turn < 50) return this.#extend();
+    if (turn < 54) return { kind: 'leave', requestId: this.#message().requestId };
+    if (turn < 78) return this.#end();
+    if (turn < 84) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
+    if (turn < 87) return this.#setAccount(this.#pick(this.accounts));
+    if (turn < 90) return this.#setKey(this.#pick(this.keys));
+    if (turn < 98) return this.#renew();
+    return { kind: 'expire' };
+  }
+
+  #admit(): Operation {
+    const again = this.#draw(20) === 0;
+    const message = again ? this.#message() : this.#newMessage();
+    const owner = this.#owners.get(this.#pick(NODES)) ?? { node: 'node-1', epoch: 1 };
+    const stale = this.#draw(40) === 0 ? { ...owner, epoch: owner.epoch - 1 } : owner;
+    const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0 };
+    const limits = this.#limitsOf(message.group);
+    return { kind: 'admit', ...message, limits, amount: this.#draw(80), owner: stale, draft };
+  }
+
+  #take(): Operation {
+    const { account, key, group } = this.#newMessage();
+    return { kind: 'take', account, key, group, limits: this.#limitsOf(group) };
+  }
+
+  #extend(): Operation {
+    const message = this.#message();
+    const checkpoint = this.#draw(2) === 0 ? null : this.#record(message, this.#draw(60));
+    return { kind: 'extend', requestId: message.requestId, amount: this.#draw(150), checkpoint };
+  }
+
+  #end(): Operation {
+    const message = this.#message();
+    const { requestId } = message;
+    if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
+    const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
+    return { kind: 'settle', requestId, record: this.#record(message, cost) };
+  }
+
+  #credit(account: number, amount: number): Operation {
+    const reference =
+      this.#draw(3) === 0 ? null : `reference ${this.#draw(5) === 0 ? this.#lastReference : ++this.#lastReference}`;
+    const source = this.#pick(['payment', 'promotion', 'adjustment'] as const);
+    return { kind: 'credit', account, amount, source, reference, note: null };
+  }
+
+  #setAccount(account: number): Operation {
+    const allowance = this.#draw(2) === 0 ? null : this.#draw(400);
+    const terms = { enabled: this.#draw(12) > 0, creditLine: this.#draw(3) * 20, allowance };
+    return { kind: 'set-account', account, terms: { ...terms, allowancePeriod: this.#pick(PERIODS) } };
+  }
+
+  #setKey(key: number): Operation {
+    const account = this.#draw(30) === 0 ? this.#pick(this.accounts) : this.#accountOf(key);
+    const status = this.#draw(12) === 0 ? this.#pick(['disabled', 'revoked'] as const) : 'enabled';
+    const quota = this.#draw(2) === 0 ? null : this.#draw(300);
+    const terms = { status, expiresAtMs: null, quota, quotaPeriod: this.#pick(PERIODS), ...this.#limits() } as const;
+    return { kind: 'set-key', key, account, terms };
+  }
+
+  #renew(): Operation {
+    const node = this.#pick(NODES);
+    const isNew = this.#draw(4) === 0;
+    return { kind: 'renew', node, epoch: isNew ? null : (this.#owners.get(node)?.epoch ?? 1), leaseMs: LEASE_MS };
+  }
+
+  #limits(): RateLimits {
+    const limit = (most: number) => (this.#draw(3) > 0 ? null : this.#draw(most));
+    return {
+      requestsPerMinute: limit(40),
+      inputTokensPerMinute: limit(3000),
+      outputTokensPerMinute: limit(3000),
+      concurrency: limit(6),
+    };
+  }
+
+  /** The limits of a group, which an operator changes now and then. */
+  #limitsOf(group: string): RateLimits {
+    const known = this.#groupLimits.get(group);
+    if (known !== undefined && this.#draw(30) > 0) return known;
+    const limits = this.#limits();
+    this.#groupLimits.set(group, limits);
+    return limits;
+  }
+
+  #newMessage(): Message {
+    const key = this.#pick(this.keys);
+    const account = this.#draw(60) === 0 ? this.#pick([...this.accounts, 7]) : this.#accountOf(key);
+    const requestId = `req_${String(this.#messages.length).padStart(6, '0')}`;
+    const message = { requestId, account, key, group: this.#pick(GROUPS) };
+    this.#messages.push(message);
+    return message;
+  }
+
+  /** One of the latest messages, or any at all. */
+  #message(): Message {
+    if (this.#messages.length === 0) return this.#newMessage();
+    const recent = this.#draw(6) === 0 ? this.#messages.length : Math.min(this.#messages.length, 25);
+    return this.#messages.at(-1 - this.#draw(recent)) ?? this.#newMessage();
+  }
+
+  #record(message: Message, cost: number): UsageRecord {
+    return usageRecord({
+      ...message,
+      model: this.#pick(MODELS),
+      inputTokens: this.#draw(300),
+      outputTokens: this.#draw(300),
+      cacheReadTokens: this.#draw(300),
+      cacheWrite5mTokens: this.#draw(20),
+      cacheWrite1hTokens: this.#draw(20),
+      providerCost: this.#draw(2) === 0 ? null : this.#draw(30),
+      cost,
+    });
+  }
+
+  #accountOf(key: number): number {
+    return this.accounts[key % this.accounts.length] ?? 0;
+  }
+
+  #pick<Value>(values: readonly Value[]): Value {
+    return values[this.#draw(values.length)] as Value;
+  }
+}
