@@ -8,7 +8,7 @@ import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
-import { type MessageRequest, parseMessageRequest, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
 import { describeModels, describeOneModel } from './models.ts';
@@ -75,6 +75,7 @@ export async function countTokens(gateway: Gateway, submission: Submission): Pro
   const caller = await identify(gateway, submission);
   const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax));
   const offer = resolveModel(catalogue, scopeOf(caller), request.model);
+  refuseStoredObjects(offer, readFeatures(request, submission.betas));
   const { name, limits } = offer.group;
   const admission = await gateway.ledger.admit({
     kind: 'take',
@@ -86,7 +87,11 @@ export async function countTokens(gateway: Gateway, submission: Submission): Pro
   const headers = rateHeaders(admission.levels, submission.vendorPrefix);
   if (!admission.ok)
     throw refusalError(admission, { nowMs: gateway.clock.nowMs(), amount: 0, headers, maxTokensThatFit: null });
-  return { status: 200, headers, body: await countPrompt(gateway, submission, request, offer) };
+  try {
+    return { status: 200, headers, body: await countPrompt(gateway, submission, request, offer) };
+  } catch (thrown) {
+    throw withHeaders(asTurnpikeError(thrown), headers);
+  }
 }
 
 /** The models that the caller may use. */
@@ -110,6 +115,11 @@ function identify(gateway: Gateway, submission: Submission): Caller | Promise<Ca
     );
   }
   return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.gatehouse);
+}
+
+/** What is counted is not sold, so it needs no price; but an object at the provider is another's, here as well. */
+function refuseStoredObjects(offer: Offer, { storedObject }: RequestFeatures): void {
+  checkFeatures(offer, { speed: 'standard', webSearch: null, longContext: false, unpriced: [], storedObject });
 }
 
 function scopeOf(caller: Caller): CallerScope {
