@@ -31,6 +31,7 @@ export class SilenceWatch {
   readonly #boundMs: number;
   readonly #onSilence: () => void;
   #waitingSinceMs: number | null = null;
+  #isClosed = false;
 
   constructor(watches: SilenceWatches, boundMs: number, onSilence: () => void) {
     this.#watches = watches;
@@ -40,6 +41,7 @@ export class SilenceWatch {
 
   /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) does not count. */
   begin(): void {
+    if (this.#isClosed) return; // a reader that resumes when its message was ended elsewhere
     this.#waitingSinceMs = performance.now();
     this.#watches.add(this);
   }
@@ -50,6 +52,7 @@ export class SilenceWatch {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#waitingSinceMs = null;
     this.#watches.remove(this);
   }
