@@ -65,6 +65,9 @@ test('an absurd count of output is not believed', async () => {
     await answer(true, { text: EIGHT_TOKENS, finalUsage: { output_tokens: absurd } }, expected);
   }
 });
+
+test('a count of output far above what was allowed is not believed, one a little above is', async () => {
+  const usage = (output: number) => ({ text: EIGHT_TOKENS, finalUsage: { output_tokens: output } });
   await answer(true, usage(1_000_000), { usage_source: 'estimated', output_tokens: 8 });
   await answer(true, usage(70), { usage_source: 'reported', output_tokens: 70 });
 });

@@ -1,0 +1,84 @@
+// JSON that is no message request: the message begins with the path of the field that is wrong.
+
+import { afterAll, expect, test } from 'bun:test';
+import { scripts } from '../support/scripted-upstream.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+
+const world = await startWorld();
+afterAll(() => world.stop());
+const caller = await world.makeKey();
+
+const user = (content: unknown) => [{ role: 'user', content }];
+
+test.each<[string, unknown]>([
+  ['body: ', []],
+  ['body: ', 'text'],
+  ['body: ', 12],
+  ['model: Field required', bodyOf({ model: undefined })],
+  ['model: ', bodyOf({ model: null })],
+  ['model: ', bodyOf({ model: 12 })],
+  ['model: ', bodyOf({ model: '' })],
+  ['model: ', bodyOf({ model: 'x'.repeat(257) })],
+  ['messages: Field required', bodyOf({ messages: undefined })],
+  ['messages: ', bodyOf({ messages: [] })],
+  ['messages: ', bodyOf({ messages: 'hi' })],
+  ['messages.0: ', bodyOf({ messages: ['hi'] })],
+  ['messages.0.role: Field required', bodyOf({ messages: [{ content: 'hi' }] })],
+  ['messages.1.role: ', bodyOf({ messages: [...user('hi'), { role: 'robot', content: 'hi' }] })],
+  ['messages.0.content: Field required', bodyOf({ messages: [{ role: 'user' }] })],
+  ['messages.0.content: ', bodyOf({ messages: user(12) })],
+  ['messages.0.content.1: ', bodyOf({ messages: user([{ type: 'text', text: 'hi' }, 'hi']) })],
+  ['messages.0.content.0.type: Field required', bodyOf({ messages: user([{ text: 'hi' }]) })],
+  ['max_tokens: ', bodyOf({ max_tokens: 'many' })],
+  ['max_tokens: ', bodyOf({ max_tokens: -1 })],
+  ['max_tokens: ', bodyOf({ max_tokens: 1.5 })],
+  ['max_tokens: ', bodyOf({ max_tokens: 1e300 })],
+  ['stream: ', bodyOf({ stream: 'yes' })],
+  ['system: ', bodyOf({ system: 12 })],
+  ['tools: ', bodyOf({ tools: {} })],
+])('%s… is where the fault is', async (start, body) => {
+  const response = await world.post(caller.secret, JSON.stringify(body));
+  expect(await expectError(response, 400, 'invalid_request_error', 'invalid_request')).toStartWith(start);
+});
+
+test('a key that stands twice is refused, at any depth and in any spelling', async () => {
+  const text = JSON.stringify(bodyOf());
+  for (const body of [
+    text.replace('{', '{"model":"other",'),
+    text.replace('{', '{"mod\\u0065l":"other",'),
+    text.replace('"role"', '"role":"assistant","role"'),
+  ]) {
+    await expectError(await world.post(caller.secret, body), 400, 'invalid_request_error', 'invalid_request');
+  }
+});
+
+test('nesting beyond 128 levels is refused, as deep as it may be', async () => {
+  const nested = (depth: number) =>
+    JSON.stringify(bodyOf()).replace('{', `{"x":${'['.repeat(depth)}${']'.repeat(depth)},`);
+  for (const depth of [128, 1_000, 1_000_000]) {
+    const response = await world.post(caller.secret, nested(depth));
+    await expectError(response, 400, 'invalid_request_error', 'invalid_request', /128/);
+  }
+  await expectNoTrace(world, caller);
+  expect(world.upstream.requests).toHaveLength(0);
+  world.upstream.play(scripts.good());
+  const other = await world.makeKey();
+  expect((await world.post(other.secret, nested(127))).status).toBe(200);
+  await expectMoney(world, other, [GOOD]);
+});
+
+test('a name such as __proto__ is a member like any other', async () => {
+  const other = await world.makeKey();
+  world.upstream.play(scripts.good());
+  const text = JSON.stringify(bodyOf()).replace('{', '{"__proto__":{"model":"other","stream":true},');
+  expect(await (await world.post(other.secret, text)).json()).toMatchObject({ type: 'message' });
+  expect(world.upstream.requests.at(-1)?.body).toContain('"__proto__":{"model":"other","stream":true}');
+  await expectMoney(world, other, [{ ...GOOD, stream: false, model: 'plain' }]);
+});
+
+test('fields that nobody here knows are no reason to refuse', async () => {
+  const other = await world.makeKey();
+  const members = { field_of_the_future: { a: [1] }, metadata: { user_id: 'u' }, temperature: 0.5, top_k: 5 };
+  expect((await world.post(other.secret, bodyOf(members))).status).toBe(200);
+  await expectMoney(world, other, [GOOD]);
+});
