@@ -29,8 +29,8 @@ const body = JSON.stringify({
 });
 
 try {
-  await load(bare, 'none', Math.min(requests, 3_000));
-  await load(turnpike, key, Math.min(requests, 3_000));
+  await load(bare, 'none', Math.min(requests, 15_000));
+  await load(turnpike, key, Math.min(requests, 15_000));
   const ofBare: Figures[] = [];
   const ofTurnpike: Figures[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -66,7 +66,7 @@ models:
     '--apply',
     file,
   ];
-  return startMeasured(command, { TURNPIKE_LOG: process.env['BENCH_LOG'] ?? 'off' });
+  return startMeasured(command, { TURNPIKE_LOG: process.env['BENCH_LOG'] ?? 'json' });
 }
 
 /** A key of an account that can pay for everything here. */

@@ -21,7 +21,7 @@ export async function startMeasured(
     env: { ...process.env, ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
-    stderr: 'inherit',
+    stderr: 'ignore',
   });
   const reader = child.stdout.getReader();
   let text = '';

@@ -112,7 +112,7 @@ async function startOn(
     silence: new SilenceWatches(),
     clock,
     random: Math.random,
-    report: (message) => log.write(messageLine(message, clock.nowMs())),
+    report: (message) => log.isOn && log.write(messageLine(message, clock.nowMs())),
   };
   const token = randomBytes(32).toString('base64url');
   const admin = makeAdmin(gateway, store, holder, token, log);
@@ -244,7 +244,7 @@ function makePublic(
     trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
     isDraining: () => state.isDraining,
     isStoreAvailable: () => gateway.ledger.isAvailable,
-    report: (answered) => log.write(requestLine(answered, gateway.clock.nowMs())),
+    report: (answered) => log.isOn && log.write(requestLine(answered, gateway.clock.nowMs())),
   };
 }
 

@@ -36,7 +36,15 @@ export function parseUsd(text: string): Nano | null {
 /** Prints an amount in USD: "0", else at least two and at most nine fraction digits ("9.99", "0.000123"). */
 export function formatUsd(amount: Nano | bigint): string {
   if (amount === 0 || amount === 0n) return '0';
-  return formatDecimal(BigInt(amount), 9, 2);
+  if (typeof amount === 'bigint' || !Number.isSafeInteger(amount)) return formatDecimal(BigInt(amount), 9, 2);
+  // The same without bigints: it is printed for every message.
+  const digits = Math.abs(amount);
+  const whole = Math.floor(digits / NANO_PER_USD);
+  const fraction = String(digits - whole * NANO_PER_USD)
+    .padStart(9, '0')
+    .replace(/0+$/, '')
+    .padEnd(2, '0');
+  return `${amount < 0 ? '-' : ''}${whole}.${fraction}`;
 }
 
 /** Prints a whole number of units of 10^-fractionDigits as a decimal with at least `fractionDigitsLeast` digits. */

@@ -98,14 +98,28 @@ export function rateRecord(
   const record: Record<string, string> = {
     tier,
     multiplier: formatDecimal(multiplierMillionths, 6),
-    input: formatDecimal(rates.input, 12),
-    output: formatDecimal(rates.output, 12),
-    cache_read: formatDecimal(rates.cacheRead, 12),
-    cache_write_5m: formatDecimal(rates.cacheWrite5m, 12),
-    cache_write_1h: formatDecimal(rates.cacheWrite1h, 12),
+    ...printRates(rates),
   };
   if (counts.webSearches > 0) record['web_search_per_thousand'] = formatDecimal(price.webSearchPerThousand ?? 0n, 12);
   return record;
+}
+
+/** Rates are the catalogue's and never altered: each is printed once. */
+const printedRates = new WeakMap<Rates, Record<string, string>>();
+
+function printRates(rates: Rates): Record<string, string> {
+  let printed = printedRates.get(rates);
+  if (printed === undefined) {
+    printed = {
+      input: formatDecimal(rates.input, 12),
+      output: formatDecimal(rates.output, 12),
+      cache_read: formatDecimal(rates.cacheRead, 12),
+      cache_write_5m: formatDecimal(rates.cacheWrite5m, 12),
+      cache_write_1h: formatDecimal(rates.cacheWrite1h, 12),
+    };
+    printedRates.set(rates, printed);
+  }
+  return printed;
 }
 
 function appliedRates(price: ModelPrice, prompt: number, speed: Speed): Rates {

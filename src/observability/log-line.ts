@@ -31,6 +31,11 @@ export class LogWriter {
     this.#bufferBytesMax = bufferBytesMax;
   }
 
+  /** False when nothing is written: then no line need be made. */
+  get isOn(): boolean {
+    return this.#format !== 'off';
+  }
+
   /** Queues a line; it is dropped, and counted, while the reader of the log is too far behind. */
   write(line: LogLine): void {
     if (this.#format === 'off') return;

@@ -43,7 +43,7 @@ export class LedgerThread implements LedgerGate {
 
   /** Starts the thread at `script` and opens the database at `path` in it. `onDeath` must end the process: what was not answered may or may not be durable. */
   static async start(script: URL, path: string, onDeath: (cause: unknown) => void): Promise<LedgerThread> {
-    const worker = new Worker(script.href);
+    const worker = new Worker(script.href, { smol: true });
     const thread = new LedgerThread(worker);
     await new Promise<void>((resolve, reject) => {
       worker.onmessage = ({ data }) => {
