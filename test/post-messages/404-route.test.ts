@@ -1,0 +1,34 @@
+// What is not here is JSON of the one shape, never a web page and never a redirect.
+
+import { afterAll, expect, test } from 'bun:test';
+import { expectError, expectErrorBody, type Json, startWorld } from './world.ts';
+
+const world = await startWorld();
+afterAll(() => world.stop());
+
+test.each([
+  '/v1/complete',
+  '/v1',
+  '/v1/messages/batches',
+  '/v1/files',
+  '/v2/messages',
+  '/v1/messages/x',
+  '/index.html',
+  '/V1/MESSAGES',
+])('%s is route_not_found for every method, key or no key', async (path) => {
+  for (const method of ['GET', 'POST', 'DELETE']) {
+    const response = await fetch(`${world.url}${path}`, { method, redirect: 'manual' });
+    await expectError(response, 404, 'not_found_error', 'route_not_found');
+  }
+});
+
+test('below /api nothing is for browsers of other origins, but the shape is the same', async () => {
+  const response = await fetch(`${world.url}/api/nothing`, { headers: { origin: 'https://a.example' } });
+  expect(response.status).toBe(404);
+  expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  expectErrorBody((await response.json()) as Json, response.headers.get('request-id') as string);
+});
+
+test.each(['/', '/api/hello'])('clients that try the connection at %s get an answer without a key', async (path) => {
+  for (const method of ['HEAD', 'GET']) expect((await fetch(`${world.url}${path}`, { method })).status).toBe(200);
+});
