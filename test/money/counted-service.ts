@@ -14,6 +14,7 @@ import {
   getModel,
   listModels,
   RunningMessages,
+  SilenceWatches,
   submitMessage,
 } from '../../src/gateway/gateway.ts';
 import { BodiesInFlight, serveHttp } from '../../src/http/http.ts';
@@ -61,6 +62,7 @@ export async function startCountedService(): Promise<CountedService> {
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),
+    silence: new SilenceWatches(),
     clock,
     random: Math.random,
     report: () => {},
@@ -81,7 +83,7 @@ export async function startCountedService(): Promise<CountedService> {
       );
       const scopes = { groups: null, models: null, expiresAtMs: null, origins: null, addresses: null };
       await stores.accounts.createKey(
-        { id: key, accountId: account, name: '', prefix, ...scopes, ...shared },
+        { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, status: terms.status ?? 'enabled' },
         secret.reveal(), // the hash of this test's directory is the secret itself
         { ...FREE, ...terms },
       );

@@ -23,7 +23,7 @@ beforeAll(async () => {
     groups: {
       default: { models },
       narrow: { models, concurrency: 7 },
-      slow: { models, rpm: 600 },
+      slow: { models, rpm: 60 },
       small: { models, output_tpm: 100 },
     },
   });
@@ -124,7 +124,7 @@ describe('a concurrency limit', () => {
 
 describe('a limit of requests a minute', () => {
   test.each([
-    ['a key', {}, { rpm: 600 }],
+    ['a key', {}, { rpm: 60 }],
     ['a group', { groups: ['slow'] }, {}],
   ])('of %s lets through what it says and what came back meanwhile, no more', async (_whose, account, key) => {
     const { secret } = await turnpike.makeKey(account, key);
@@ -132,15 +132,15 @@ describe('a limit of requests a minute', () => {
     const held = await holdRequests(turnpike.url, asked);
     const startedMs = performance.now();
     const answers = [...(await held.release()), ...(await sendRounds(asked, 1))];
-    const cameBack = Math.floor((performance.now() - startedMs) / 100); // ten a second
+    const cameBack = Math.floor((performance.now() - startedMs) / 1_000); // one a second
     const counts = countCodes(answers);
     expect(Object.keys(counts).sort()).toEqual(['200', 'requests_rate_exceeded']);
-    expect(counts['200']).toBeGreaterThanOrEqual(600);
-    expect(counts['200']).toBeLessThanOrEqual(600 + cameBack + 1);
+    expect(counts['200']).toBeGreaterThanOrEqual(60);
+    expect(counts['200']).toBeLessThanOrEqual(60 + cameBack);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.headers).toMatchObject({
       'retry-after': '1',
-      'anthropic-ratelimit-requests-limit': '600',
+      'anthropic-ratelimit-requests-limit': '60',
       'anthropic-ratelimit-requests-remaining': '0',
     });
   });
