@@ -29,11 +29,12 @@ export const GOOD = { usage_source: 'reported', input_tokens: 25, output_tokens:
 
 function catalogOf(first: string, second: string, more: Json): Json {
   const route = { provider: 'first', model: 'upstream-model' };
-  const { models, ...rest } = more as { models?: Json };
+  const { models, providers, ...rest } = more as { models?: Json; providers?: Json };
   return {
     providers: {
       first: { kind: 'anthropic', base_url: first, api_key: UPSTREAM_KEY, private_network: true },
       second: { kind: 'anthropic', base_url: second, api_key: 'sk-upstream-credential-2', private_network: true },
+      ...providers,
     },
     models: {
       plain: { aliases: ['plain-latest'], price: PRICE, routes: [route] },

@@ -1,0 +1,53 @@
+// The provider says nothing for too long. Its keep-alives are no progress.
+
+import { afterAll, expect, test } from 'bun:test';
+import { type Script, scripts } from '../support/scripted-upstream.ts';
+import { bodyOf, expectError, expectErrorEvent, expectMoney, startWorld } from './world.ts';
+
+const world = await startWorld({ settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1 } });
+afterAll(() => world.stop());
+
+test('silence and keep-alives before the first event are upstream_timeout, and the upstream is aborted', async () => {
+  const cases: [Script, boolean][] = [
+    [scripts.hangBeforeHead(), true],
+    [scripts.hangBeforeHead(), false],
+    [scripts.pingsOnlyFromStart(), true],
+    [scripts.error(504, 'timeout_error', 'Timed out'), true],
+    [scripts.error(408, 'timeout_error', 'Timed out'), false],
+  ];
+  const abortedBefore = world.upstream.abortedCount;
+  // All at once, so that the test waits but once: each says in its text which case it is.
+  world.upstream.play((answer, request) => {
+    const [script] = cases[Number(JSON.parse(request.body).messages[0].content)] as [Script, boolean];
+    return script(answer, request);
+  });
+  await Promise.all(
+    cases.map(async ([, stream], index) => {
+      const caller = await world.makeKey();
+      const messages = [{ role: 'user', content: String(index) }];
+      const response = await world.post(caller.secret, bodyOf({ stream, messages }));
+      await expectError(response, 504, 'timeout_error', 'upstream_timeout');
+      const { data } = (await world.admin('GET', `/usage?account=${caller.account}`)) as { data: object[] };
+      expect(data).toMatchObject([{ outcome: 'failed', status: 504, cost: '0', attempts: [{ result: 'timeout' }] }]);
+    }),
+  );
+  await world.upstream.aborted(abortedBefore + 3);
+  expect(await world.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('silence in the middle of a stream, pings or none, ends it with an error event and is billed as received', async () => {
+  for (const script of [scripts.hangMidStream(), scripts.pingsOnly()]) {
+    const abortedBefore = world.upstream.abortedCount;
+    world.upstream.play(script);
+    const caller = await world.makeKey();
+    const response = await world.post(caller.secret, bodyOf({ stream: true }));
+    const events = await expectErrorEvent(response, 'timeout_error', 'upstream_timeout');
+    expect(events[0]?.name).toBe('message_start');
+    await world.upstream.aborted(abortedBefore + 1);
+    // The first half holds "Hello t" or more; input as reported.
+    const [record] = await expectMoney(world, caller, [
+      { outcome: 'upstream_cut', status: 200, input_tokens: 25, usage_source: 'estimated' },
+    ]);
+    expect(record?.['output_tokens']).toBeWithin(1, 6);
+  }
+});
