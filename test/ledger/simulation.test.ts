@@ -18,6 +18,7 @@ import { START_MS } from './workbench.ts';
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 12);
 const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
 const STEPS = 250;
+const REFUSALS = ['insufficient', 'requests_rate', 'input_tokens_rate', 'output_tokens_rate', 'concurrency'];
 
 /** How often each kind of answer was given, so that a simulation that tests nothing is seen. */
 const answered = new Map<string, number>();
@@ -28,10 +29,10 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
 
 afterAll(() => {
   if (SEEDS < 10) return;
-  for (const kind of ['admitted', 'extended', 'ended', 'credited', 'lease', 'expired', 'insufficient', 'not_owner'])
+  for (const kind of ['admitted', 'extended', 'ended', 'credited', 'lease', 'expired', 'done'])
     expect([kind, (answered.get(kind) ?? 0) > 0]).toEqual([kind, true]);
-  for (const kind of ['requests_rate', 'input_tokens_rate', 'output_tokens_rate', 'concurrency', 'bundle_refused'])
-    expect([kind, (answered.get(kind) ?? 0) > 0]).toEqual([kind, true]);
+  for (const reason of [...REFUSALS, 'ended', 'not_owner', 'bundle_refused'])
+    expect([reason, (answered.get(`not: ${reason}`) ?? 0) > 0]).toEqual([reason, true]);
 });
 
 async function simulate(seed: number): Promise<void> {
@@ -90,7 +91,7 @@ function compareAnswers(
     for (const [place, operation] of operations.entries()) {
       const answer = answers[index]?.[place] as unknown as Record<string, unknown>;
       const facts = expected[index]?.[place] ?? {};
-      const name = String(answer['kind'] ?? answer['reason']);
+      const name = String(answer['ok'] ? answer['kind'] : `not: ${answer['reason']}`);
       answered.set(name, (answered.get(name) ?? 0) + 1);
       world.heard(operation, answer);
       if (Object.entries(facts).every(([fact, value]) => answer[fact] === value)) continue;

@@ -67,21 +67,25 @@ describe('a commit that fails', () => {
     expect(await bench.admit(70)).toMatchObject({ ok: true });
   });
 
-  test('at its very end too: a database that another holds is written when it is free again', async () => {
+  test('leaves nothing in memory that the disk does not say', async () => {
     const { bench, database, path } = await openOnSqlite(100);
     await using _ = bench;
     database.run('PRAGMA busy_timeout = 0');
     const other = new Database(path);
     other.run('BEGIN IMMEDIATE');
     expect(await failureOf(bench.begin(60))).toMatchObject({ code: 'store_unavailable' });
-    other.run('ROLLBACK');
+    // As if the commit that failed had reached the disk in the end, and been another one.
+    other.run(`INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind)
+      VALUES (${bench.account}, 1, 1, ${bench.account}, 50, 'payment')`);
+    other.run('UPDATE account_meters SET balance = balance + 50');
+    other.run('COMMIT');
     other.close();
-    await bench.begin(100);
-    expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
+    await bench.begin(150);
+    expect(await bench.wallet()).toEqual({ balance: 150, held: 150 });
   });
 
   test('by one row that cannot be written fails alone', async () => {
-    const { bench } = await openOnSqlite(100);
+    const { bench, database } = await openOnSqlite(100);
     await using _ = bench;
     const key = await bench.stores.accounts.getKey(bench.key);
     if (key === null) throw new Error('the key is not there');
@@ -98,24 +102,36 @@ describe('a commit that fails', () => {
       { status: 'fulfilled', value: { ok: true } },
     ]);
     expect(await bench.stores.ledger.keyMeters(77, START_MS)).toBeNull();
+    expect(database.inTransaction).toBe(false);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 30 });
   });
 });
 
 describe('a restart', () => {
-  test('finds every row as it was, and a later run goes on with it', async () => {
-    const { bench, database, path } = await openOnSqlite(100);
+  test('finds every row as it was', async () => {
+    const { bench, database, store } = await openOnSqlite(100);
     await using _ = bench;
-    const requestId = await bench.begin(50);
+    const limits = { requestsPerMinute: 9, inputTokensPerMinute: 99, outputTokensPerMinute: 999, concurrency: 8 };
+    await bench.setAccount({ creditLine: 7, allowance: 90, allowancePeriod: 'week' });
+    await bench.setKey({ quota: 80, quotaPeriod: 'day', expiresAtMs: START_MS + 1, ...limits });
+    const ended = await bench.begin(5, { limits, group: 'vip' });
+    await bench.settle(ended, 5, { inputTokens: 3, outputTokens: 4 });
+    const requestId = await bench.begin(50, { limits });
     await bench.extend(requestId, 60, bench.record(requestId, { cost: 20 }));
-    const again = new SqliteLedgerStore(database, manualClock(START_MS + 1));
-    let rows: unknown;
-    again.transact([], (stored) => {
-      rows = [stored.hold(requestId), stored.account(bench.account)?.held, stored.key(bench.key)?.rates.running];
-      return { isEmpty: true } as never;
-    });
-    expect(rows).toMatchObject([{ requestId, amount: 60, left: false, checkpoint: { cost: 20 } }, 60, 1]);
-    expect(checkLedger(sumLedger(path)).ok).toBe(true);
+    await bench.ask({ kind: 'leave', requestId });
+    await bench.setAccount({ creditLine: 7, allowance: 90, allowancePeriod: 'week', enabled: false });
+    const readAll = (from: SqliteLedgerStore) => {
+      let found: unknown[] = [];
+      from.transact([], (rows) => {
+        found = [rows.account(bench.account), rows.key(bench.key), rows.hold(requestId), rows.lease('node-1')];
+        found.push(rows.ending(ended), rows.hold(ended), rows.hasCredit(bench.account, 'none'));
+        return { isEmpty: true } as never;
+      });
+      return found;
+    };
+    const before = readAll(store);
+    expect(before[2]).toMatchObject({ requestId, amount: 60, left: true, checkpoint: { cost: 20 } });
+    expect(readAll(new SqliteLedgerStore(database, manualClock(START_MS)))).toEqual(before);
   });
 });
 

@@ -24,9 +24,10 @@ export class World {
   readonly accounts = [1001, 1002, 1003];
   readonly keys = [2001, 2002, 2003, 2004, 2005, 2006];
   readonly #draw: Draw;
-  readonly #messages: Message[] = [];
+  readonly #admitted: Message[] = [];
   readonly #owners = new Map<string, Owner>();
   #groupLimits = new Map<string, RateLimits>();
+  #lastMessage = 0;
   #lastReference = 0;
 
   constructor(draw: Draw) {
@@ -42,10 +43,12 @@ export class World {
     return operations;
   }
 
-  /** A lease was given: its node admits under it from now on. */
+  /** A message was admitted: it may be ended. A lease was given: its node admits under it from now on. It was lost: the node will begin anew. */
   heard(operation: Operation, answer: Record<string, unknown>): void {
-    if (operation.kind === 'renew' && answer['ok'])
-      this.#owners.set(operation.node, { node: operation.node, epoch: Number(answer['epoch']) });
+    if (operation.kind === 'admit' && answer['ok']) this.#admitted.push(operation);
+    if (operation.kind !== 'renew') return;
+    if (answer['ok']) this.#owners.set(operation.node, { node: operation.node, epoch: Number(answer['epoch']) });
+    else if (answer['reason'] === 'ended') this.#owners.delete(operation.node);
   }
 
   /** How far time goes on before the next batch. */
@@ -53,7 +56,7 @@ export class World {
     const turn = this.#draw(100);
     if (turn < 40) return 0;
     if (turn < 80) return this.#draw(50);
-    if (turn < 95) return this.#draw(6_000);
+    if (turn < 97 || this.#draw(2) === 0) return this.#draw(6_000);
     if (turn < 99) return this.#draw(86_400_000);
     return this.#draw(20 * 86_400_000);
   }
@@ -129,16 +132,16 @@ export class World {
 
   #renew(): Operation {
     const node = this.#pick(NODES);
-    const isNew = this.#draw(4) === 0;
-    return { kind: 'renew', node, epoch: isNew ? null : (this.#owners.get(node)?.epoch ?? 1), leaseMs: LEASE_MS };
+    const isNew = this.#draw(12) === 0;
+    return { kind: 'renew', node, epoch: isNew ? null : (this.#owners.get(node)?.epoch ?? null), leaseMs: LEASE_MS };
   }
 
   #limits(): RateLimits {
     const limit = (most: number) => (this.#draw(3) > 0 ? null : this.#draw(most));
     return {
       requestsPerMinute: limit(40),
-      inputTokensPerMinute: limit(3000),
-      outputTokensPerMinute: limit(3000),
+      inputTokensPerMinute: limit(1500),
+      outputTokensPerMinute: limit(1500),
       concurrency: limit(6),
     };
   }
@@ -155,17 +158,17 @@ export class World {
   #newMessage(): Message {
     const key = this.#pick(this.keys);
     const account = this.#draw(60) === 0 ? this.#pick([...this.accounts, 7]) : this.#accountOf(key);
-    const requestId = `req_${String(this.#messages.length).padStart(6, '0')}`;
-    const message = { requestId, account, key, group: this.#pick(GROUPS) };
-    this.#messages.push(message);
-    return message;
+    const requestId = `req_${String(++this.#lastMessage).padStart(6, '0')}`;
+    return { requestId, account, key, group: this.#pick(GROUPS) };
   }
 
-  /** One of the latest messages, or any at all. */
+  /** One of the latest messages, or any at all, seldom one that never was. */
   #message(): Message {
-    if (this.#messages.length === 0) return this.#newMessage();
-    const recent = this.#draw(6) === 0 ? this.#messages.length : Math.min(this.#messages.length, 25);
-    return this.#messages.at(-1 - this.#draw(recent)) ?? this.#newMessage();
+    const { length } = this.#admitted;
+    if (length === 0 || this.#draw(50) === 0) return this.#newMessage();
+    const recent = this.#draw(6) === 0 ? length : Math.min(length, 8);
+    const { requestId, account, key, group } = this.#admitted.at(-1 - this.#draw(recent)) ?? this.#newMessage();
+    return { requestId, account, key, group };
   }
 
   #record(message: Message, cost: number): UsageRecord {

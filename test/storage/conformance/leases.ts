@@ -99,12 +99,19 @@ function correctionTests(open: OpenStores): void {
   test('with a correction upward, once, for what a late owner knows better', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await expireOne(bench);
+    const expiredAtMs = bench.clock.nowMs();
+    bench.clock.advance(86_400_000);
     for (const cost of [45, 45, 99]) {
       expect(await bench.settle(requestId, cost, { outputTokens: 9 })).toEqual({ ok: false, reason: 'ended' });
       expect(await bench.wallet()).toEqual({ balance: 55, held: 0 });
     }
     expect(await corrections(bench)).toEqual([{ amount: 15, debit: bench.account, credit: systemAccounts.revenue }]);
-    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 45, outputTokens: 9, writtenOff: 0 });
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({
+      atMs: expiredAtMs,
+      cost: 45,
+      outputTokens: 9,
+      writtenOff: 0,
+    });
   });
 
   test('with a correction downward, and to nothing for a released message', async () => {
