@@ -1,0 +1,8 @@
+// A ledger's thread that opens and then dies of the first thing that it is asked. Run by ledger-thread.test.ts.
+
+import { parentPort } from 'node:worker_threads';
+
+parentPort?.on('message', (text: string) => {
+  if (!text.includes('"open"')) throw new Error('this thread dies');
+  parentPort?.postMessage(JSON.stringify({ opened: true }));
+});
