@@ -17,7 +17,7 @@ export interface Submission {
   address: string;
   /** The vendor prefix that the request itself used, `anthropic` where it used none. */
   vendorPrefix: string;
-  /** `<vendor>-version`; null when absent. */
+  /** `<vendor>-version`, one that is known; null when absent. */
   version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null when absent. */
   betas: string | null;
