@@ -1,0 +1,76 @@
+// GET /v1/models and /v1/models/{id}: what the key may use, and nothing about anything else.
+
+import { afterAll, expect, test } from 'bun:test';
+import { expectError, expectHeadersOfAll, type Json, startWorld } from './world.ts';
+
+const price = { input: '3', output: '15' };
+const routes = [{ provider: 'first' }];
+const world = await startWorld({
+  models: {
+    'claude-a': { price, routes, aliases: ['best'], display_name: 'Claude A', max_output_tokens: 64_000 },
+    'vendor/claude-b:1': { price, routes, max_input_tokens: 200_000 },
+  },
+  groups: { named: { models: ['claude-*', 'vendor/*'] } },
+});
+afterAll(() => world.stop());
+
+const get = (path: string, secret: string) =>
+  fetch(`${world.url}/v1/models${path}`, { headers: { 'x-api-key': secret } });
+const idsOf = async (response: Response) =>
+  ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id).sort();
+
+test('the list holds the models of the key’s scope, on one page, as both kinds of client read it', async () => {
+  const caller = await world.makeKey({ groups: ['named'] });
+  const response = await get('', caller.secret);
+  expectHeadersOfAll(response);
+  const list = (await response.json()) as Json & { data: Json[] };
+  expect(list).toMatchObject({
+    object: 'list',
+    has_more: false,
+    first_id: list.data[0]?.['id'],
+    last_id: list.data[1]?.['id'],
+  });
+  expect(list.data.find(({ id }) => id === 'claude-a')).toMatchObject({
+    type: 'model',
+    object: 'model',
+    display_name: 'Claude A',
+    max_tokens: 64_000,
+    max_input_tokens: null,
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+  });
+  expect(list.data).toHaveLength(2);
+});
+
+test('the key’s own patterns narrow it, and a key of no model gets an empty list', async () => {
+  const narrow = await world.makeKey({ groups: ['named', 'default'] }, { models: ['claude-*', 'plain'] });
+  expect(await idsOf(await get('?limit=1000', narrow.secret))).toEqual(['claude-a', 'plain']);
+  const none = await world.makeKey({}, { models: ['none'] });
+  expect(await (await get('', none.secret)).json()).toMatchObject({ data: [], first_id: null, last_id: null });
+});
+
+test('one model is found by its name, however it is written in the path, and by its alias', async () => {
+  const { secret } = await world.makeKey();
+  for (const path of ['/claude-a', '/best', '/claude%2Da', '/claude-a/'])
+    expect(await (await get(path, secret)).json()).toMatchObject({ id: 'claude-a' });
+  for (const path of ['/vendor/claude-b:1', '/vendor%2Fclaude-b%3A1'])
+    expect(await (await get(path, secret)).json()).toMatchObject({
+      id: 'vendor/claude-b:1',
+      max_input_tokens: 200_000,
+    });
+});
+
+test('an unknown model and one out of scope are 404, in the same words', async () => {
+  const { secret } = await world.makeKey({ groups: ['named'] });
+  for (const id of ['none', 'plain', '%E0%A4%A']) {
+    const response = await get(`/${id}`, secret);
+    const message = await expectError(response, 404, 'not_found_error', 'model_not_found');
+    expect(message.replace(id, '…')).toBe('model: …: there is no such model, or this key may not use it');
+  }
+});
+
+test('both need a key', async () => {
+  for (const path of ['', '/claude-a']) {
+    await expectError(await fetch(`${world.url}/v1/models${path}`), 401, 'authentication_error', 'key_missing');
+    await expectError(await get(path, 'sk-tp-wrong'), 401, 'authentication_error', 'key_invalid');
+  }
+});

@@ -1,0 +1,104 @@
+// The rate-limit headers: for the limits that are set, the tighter of key and group, under the prefix
+// that the request itself used.
+
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { scripts } from '../support/scripted-upstream.ts';
+import { bodyOf, expectMoney, startWorld } from './world.ts';
+
+const world = await startWorld({
+  groups: { limited: { models: ['*'], rpm: 100, input_tpm: 1_000, output_tpm: 500 } },
+});
+afterAll(() => world.stop());
+beforeEach(() => world.upstream.play(scripts.good()));
+
+const rates = (headers: Headers) =>
+  Object.fromEntries([...headers].filter(([name]) => name.includes('-ratelimit-') && !name.endsWith('-reset')));
+
+test('a key without limits gets none', async () => {
+  const caller = await world.makeKey();
+  const response = await world.post(caller.secret, bodyOf());
+  expect([...response.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+});
+
+test('the limits that are set, what is left of them, and when they will be whole again', async () => {
+  const caller = await world.makeKey({ groups: ['limited'] });
+  await world.post(caller.secret, bodyOf());
+  const { headers } = await world.post(caller.secret, bodyOf());
+  const remaining = Number(headers.get('anthropic-ratelimit-input-tokens-remaining'));
+  expect(remaining).toBeWithin(975, 1_001); // 25 are used, and 16 come back in a second
+  const output = Number(headers.get('anthropic-ratelimit-output-tokens-remaining'));
+  expect(output).toBeWithin(488, 501);
+  expect(rates(headers)).toEqual({
+    'anthropic-ratelimit-requests-limit': '100',
+    'anthropic-ratelimit-requests-remaining': expect.stringMatching(/^9[89]$/),
+    'anthropic-ratelimit-input-tokens-limit': '1000',
+    'anthropic-ratelimit-input-tokens-remaining': String(remaining),
+    'anthropic-ratelimit-output-tokens-limit': '500',
+    'anthropic-ratelimit-output-tokens-remaining': String(output),
+    'anthropic-ratelimit-tokens-limit': '1500',
+    'anthropic-ratelimit-tokens-remaining': String(remaining + output),
+  });
+  const resets = [...headers].filter(([name]) => name.endsWith('-reset'));
+  expect(resets).toHaveLength(4);
+  for (const [, reset] of resets) {
+    expect(reset).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(Date.parse(reset) - Date.now()).toBeWithin(-2_000, 60_000);
+  }
+});
+
+test('only what is limited is named', async () => {
+  const caller = await world.makeKey({}, { output_tpm: 70 });
+  const { headers } = await world.post(caller.secret, bodyOf());
+  expect(rates(headers)).toEqual({
+    'anthropic-ratelimit-output-tokens-limit': '70',
+    'anthropic-ratelimit-output-tokens-remaining': '70',
+    'anthropic-ratelimit-tokens-limit': '70',
+    'anthropic-ratelimit-tokens-remaining': '70',
+  });
+});
+
+test('of key and group the tighter one is shown', async () => {
+  const key = await world.makeKey({ groups: ['limited'] }, { rpm: 7 });
+  expect((await world.post(key.secret, bodyOf())).headers.get('anthropic-ratelimit-requests-limit')).toBe('7');
+  const group = await world.makeKey({ groups: ['limited'] }, { rpm: 7_000 });
+  expect((await world.post(group.secret, bodyOf())).headers.get('anthropic-ratelimit-requests-limit')).toBe('100');
+});
+
+test('they bear the prefix that the request used, and are exposed to pages under it', async () => {
+  const caller = await world.makeKey({}, { rpm: 50 });
+  for (const [sent, prefix] of [
+    [{ 'vendor-version': '2023-06-01' }, 'vendor'],
+    [{ 'anthropic-beta': 'a' }, 'anthropic'],
+    [{}, 'anthropic'],
+    [{ 'other-version': '2023-06-01' }, 'anthropic'],
+  ] as [Record<string, string>, string][]) {
+    const { headers } = await world.post(caller.secret, bodyOf(), { headers: sent });
+    expect(Object.keys(rates(headers))).toEqual([
+      `${prefix}-ratelimit-requests-limit`,
+      `${prefix}-ratelimit-requests-remaining`,
+    ]);
+    expect(headers.get('access-control-expose-headers')).toContain(`${prefix}-ratelimit-requests-remaining`);
+  }
+});
+
+test('streams, refusals of the ledger and failures of the provider carry them too', async () => {
+  const caller = await world.makeKey({}, { rpm: 50, quota: '0.01' });
+  const stream = await world.post(caller.secret, bodyOf({ stream: true }));
+  await stream.text();
+  const refused = await world.post(caller.secret, bodyOf({ max_tokens: 1_000_000 }));
+  world.upstream.play(scripts.overloaded());
+  const failed = await world.post(caller.secret, bodyOf());
+  world.upstream.play(scripts.refusedContent());
+  const rejected = await world.post(caller.secret, bodyOf());
+  const left = [stream, refused, failed, rejected].map(({ status, headers }) => [
+    status,
+    headers.get('anthropic-ratelimit-requests-remaining'),
+  ]);
+  expect(left).toEqual([
+    [200, '49'],
+    [400, '49'],
+    [529, '48'],
+    [400, '47'],
+  ]);
+  await expectMoney(world, caller, [{ status: 400 }, { status: 529 }, { status: 200 }]);
+});
