@@ -1,7 +1,7 @@
 // Credit, and the terms of accounts and keys: what an operator does to meters.
 
 import { assert } from '../base/assert.ts';
-import { periodStartMs } from '../base/clock.ts';
+import { type Period, periodStartMs } from '../base/clock.ts';
 import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
 import { NO_LIMITS, NO_RATES, rolled, walletAvailable } from './meters.ts';
 import type { Credit, SetAccount, SetKey } from './operation.ts';
@@ -12,6 +12,8 @@ const SOURCES = {
   promotion: systemAccounts.promotions,
   adjustment: systemAccounts.adjustments,
 } as const;
+
+const SHORTEST_FIRST: readonly Period[] = ['day', 'week', 'month', 'total'];
 
 /** Adds to a balance, or takes from what is available. The same reference on one account credits once. */
 export function credit(rows: Rows, operation: Credit): Effect {
@@ -92,7 +94,10 @@ function assertLimit(amount: Nano, what: string): void {
   assert(amount >= 0, `${what} is never below zero`);
 }
 
-/** The meter under a new period: what was used in the old one's present period counts on in the new one's. */
+/**
+ * The meter under a new period. What was used in the old one counts on in a longer one, of which it is a
+ * part. A shorter one begins empty: what was ever used must not lock out who is given an allowance today.
+ */
 function repeated(
   meter: AccountRow['spending'],
   before: AccountRow['allowancePeriod'],
@@ -100,7 +105,9 @@ function repeated(
   nowMs: number,
 ): AccountRow['spending'] {
   const present = rolled(meter, before, nowMs);
-  return before === after ? present : { ...present, periodStartMs: periodStartMs(after, nowMs) };
+  if (before === after) return present;
+  const isLonger = SHORTEST_FIRST.indexOf(after) > SHORTEST_FIRST.indexOf(before);
+  return { used: isLonger ? present.used : 0, held: present.held, periodStartMs: periodStartMs(after, nowMs) };
 }
 
 function newAccountRow(id: number): AccountRow {

@@ -391,7 +391,9 @@ function setKey(model: Model, { key: id, account, terms }: Of<'set-key'>): Expec
 }
 
 function changePeriod(model: Model, before: Spending, limit: number | null, period: Period): Spending {
-  return { limit, period, periodName: nameOfPeriod(period, model.nowMs), used: usedOf(model, before) };
+  const days = { day: 1, week: 7, month: 30, total: 9999 };
+  const used = days[period] < days[before.period] ? 0 : usedOf(model, before);
+  return { limit, period, periodName: nameOfPeriod(period, model.nowMs), used };
 }
 
 function accountOf(model: Model, of: { account: number }): ModelAccount {

@@ -7,6 +7,7 @@ import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbenc
 export function endingConformance(open: OpenStores): void {
   settleTests(open);
   repeatTests(open);
+  faultTests(open);
   extendTests(open);
 }
 
@@ -121,7 +122,9 @@ function repeatTests(open: OpenStores): void {
     expect(await bench.ask({ kind: 'leave', requestId: 'req_unknown' })).toEqual({ ok: true, kind: 'done' });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
   });
+}
 
+function faultTests(open: OpenStores): void {
   test('with no record but their own, of whole numbers, and the other endings of the batch go on', async () => {
     await using bench = await openWorkbench(open, 100);
     const stranger = await bench.addKey();

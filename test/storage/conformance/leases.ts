@@ -9,6 +9,7 @@ export function leaseConformance(open: OpenStores): void {
   leaseTests(open);
   expireTests(open);
   correctionTests(open);
+  writeOffTests(open);
 }
 
 function expire(bench: Workbench) {
@@ -22,6 +23,11 @@ async function expireOne(bench: Workbench): Promise<string> {
   bench.clock.advance(15_000);
   expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 1 });
   return requestId;
+}
+
+async function corrections(bench: Workbench) {
+  const entries = await bench.entries();
+  return entries.filter(({ kind }) => kind === 'correction').map(({ kind: _, ...entry }) => entry);
 }
 
 function leaseTests(open: OpenStores): void {
@@ -93,9 +99,6 @@ function expireTests(open: OpenStores): void {
 }
 
 function correctionTests(open: OpenStores): void {
-  const corrections = async (bench: Workbench) =>
-    (await bench.entries()).filter(({ kind }) => kind === 'correction').map(({ kind: _, ...entry }) => entry);
-
   test('with a correction upward, once, for what a late owner knows better', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await expireOne(bench);
@@ -129,7 +132,9 @@ function correctionTests(open: OpenStores): void {
     ]);
     expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 10 });
   });
+}
 
+function writeOffTests(open: OpenStores): void {
   test('with a correction that is written off where nothing can pay it, and given back what was', async () => {
     await using bench = await openWorkbench(open, 100);
     const first = await expireOne(bench);

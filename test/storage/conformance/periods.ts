@@ -54,15 +54,27 @@ function holdTests(open: OpenStores): void {
     expect(await bench.admit(40)).toMatchObject({ ok: true });
   });
 
-  test('that are changed: what was used in the present one counts on', async () => {
+  test('that are changed: what was used counts on in a longer one', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.settle(await bench.begin(60), 60);
     await bench.setKey({ quota: 100, quotaPeriod: 'month' });
     expect(await bench.admit(41)).toMatchObject({ ok: false, available: 40, retryAtMs: Date.UTC(2026, 11, 1) });
     bench.clock.advance(86_400_000);
     expect(await bench.admit(41)).toMatchObject({ ok: false, available: 40 });
+    await bench.setKey({ quota: 100, quotaPeriod: 'total' });
+    bench.clock.advance(60 * 86_400_000);
+    expect(await bench.admit(41)).toMatchObject({ ok: false, available: 40, retryAtMs: null });
+  });
+
+  test('that are shorter than the one before begin empty: who is given an allowance today is not locked out', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    await bench.settle(await bench.begin(600), 600);
+    const requestId = await bench.begin(10);
+    await bench.setAccount({ allowance: 100, allowancePeriod: 'month' });
     await bench.setKey({ quota: 100, quotaPeriod: 'day' });
-    bench.clock.advance(86_400_000);
-    expect(await bench.admit(41)).toMatchObject({ ok: true });
+    expect(await bench.admit(91)).toMatchObject({ ok: false, meter: 'allowance', available: 90 });
+    await bench.settle(requestId, 10);
+    expect(await bench.admit(91)).toMatchObject({ ok: false, meter: 'allowance', available: 90 });
+    expect(await bench.admit(90)).toMatchObject({ ok: true });
   });
 }
