@@ -2,10 +2,11 @@
 // against a model and each invariant checked after every step. SIMULATION_SEEDS sets how many seeds are
 // run, SIMULATION_SEED the first of them.
 
+import type { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { isDeepStrictEqual } from 'node:util';
 import { manualClock } from '../../src/base/clock.ts';
-import { type Answer, checkLedger, GroupCommit, type Operation } from '../../src/ledger/ledger.ts';
+import { type Answer, checkLedger, GroupCommit, type LedgerGate, type Operation } from '../../src/ledger/ledger.ts';
 import { memoryStores } from '../../src/storage/memory/memory.ts';
 import { SqliteLedgerStore } from '../../src/storage/sqlite/sqlite.ts';
 import { openSqlite } from '../storage/open-sqlite.ts';
@@ -52,6 +53,7 @@ async function simulate(seed: number): Promise<void> {
       // A crash: what was in memory is gone, and what is on the disk goes on.
       if (draw(40) === 0) gate = new GroupCommit(new SqliteLedgerStore(sqlite.database, clock));
       const bundles = step === 0 ? [world.begin()] : Array.from({ length: 1 + draw(4) }, () => world.bundle());
+      if (step > 0 && draw(20) === 0) await failToCommit(sqlite.database, gate, bundles);
       const expected = bundles.map((operations) => expectBundle(model, operations));
       const [inMemory, onDisk] = await Promise.all(
         [memory.gate, gate].map((one) => Promise.all(bundles.map((operations) => one.submit({ operations })))),
@@ -72,6 +74,15 @@ async function simulate(seed: number): Promise<void> {
   } finally {
     sqlite.close();
   }
+}
+
+/** A disk that takes nothing for once: whoever wrote is told so, and what is asked again finds nothing changed. */
+async function failToCommit(database: Database, gate: LedgerGate, bundles: Operation[][]): Promise<void> {
+  database.run('PRAGMA query_only = ON');
+  const asked = await Promise.allSettled(bundles.map((operations) => gate.submit({ operations })));
+  database.run('PRAGMA query_only = OFF');
+  for (const answer of asked)
+    if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'store_unavailable' });
 }
 
 function expectSame(where: string, one: unknown, other: unknown, claim: string): void {
