@@ -145,10 +145,11 @@ async function makeCallers(): Promise<SpendingCaller[]> {
   return callers;
 }
 
-/** The least that any account had available, seen again and again while messages run. */
+/** The least that any account had available, seen again and again while messages run; the books are right each time. */
 async function watchBalances(callers: readonly SpendingCaller[], isOver: () => boolean): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   while (!isOver()) {
+    expect(await turnpike.check()).toMatchObject({ ok: true, faults: [] });
     for (const { account } of callers) {
       const { balance, held } = await turnpike.admin('GET', `/accounts/${account}`);
       least = Math.min(least, (parseUsd(balance as string) as number) - (parseUsd(held as string) as number));

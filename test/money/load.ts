@@ -7,8 +7,8 @@ import type { Turnpike } from '../support/start-turnpike.ts';
 export interface Acknowledged {
   /** By request id: the cost of the usage that the client was shown, in nanodollars. */
   messages: Map<string, number>;
-  /** By reference: the amount. */
-  credits: Map<string, string>;
+  /** By reference. One that was not answered may or may not have been given. */
+  credits: Map<string, { account: string; amount: string; isAnswered: boolean }>;
   /** By id: the quota that was set last. A change whose answer never came may or may not have been made. */
   quotas: Map<string, { acknowledged: number; asked: number }>;
   keysMade: Set<string>;
@@ -119,8 +119,9 @@ async function giveCredit(load: Load): Promise<void> {
   const account = load.callers.accounts[Math.floor(load.random() * load.callers.accounts.length)] as string;
   const amount = `0.${String(1 + Math.floor(load.random() * 999_999)).padStart(9, '0')}`;
   const reference = crypto.randomUUID();
+  load.acknowledged.credits.set(reference, { account, amount, isAnswered: false });
   await load.turnpike.admin('POST', `/accounts/${account}/credits`, { amount, reference });
-  load.acknowledged.credits.set(reference, amount);
+  load.acknowledged.credits.set(reference, { account, amount, isAnswered: true });
   await Bun.sleep(5);
 }
 
