@@ -25,6 +25,12 @@ export { type CutReason, type Running, RunningMessages } from './running-message
 export { SilenceWatches } from './silence-watch.ts';
 export type { MessageReport, Reply, Submission } from './submission.ts';
 
+/** How long the caller of a stream is left without a byte. */
+export interface StreamWaits {
+  readonly firstEventWaitMs: number;
+  readonly pingIntervalMs: number;
+}
+
 /** What the gateway works with. */
 export interface Gateway {
   /** The catalogue in force. */
@@ -35,6 +41,8 @@ export interface Gateway {
   providers: ReadonlyMap<string, Provider>;
   running: RunningMessages;
   silence: SilenceWatches;
+  /** Those of config.ts when absent. */
+  waits?: StreamWaits;
   clock: Clock;
   /** In [0, 1). */
   random(): number;
@@ -60,7 +68,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
   try {
     const opening = openMessage(gateway, message); // 9
     return request.stream
-      ? await replyWithStream(message, opening, headers) // 10, 11
+      ? await replyWithStream(gateway, message, opening, headers) // 10, 11
       : await replyWithMessage(message, opening, headers); // 11
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
@@ -205,6 +213,7 @@ async function replyWithMessage(
 
 /** The stream: its 200 waits for the upstream's first event, or for so long as a caller can be left without a byte. */
 async function replyWithStream(
+  { waits = bounds }: Gateway,
   message: OpenMessage,
   opening: Promise<Opened>,
   headers: Record<string, string>,
@@ -212,14 +221,14 @@ async function replyWithStream(
   message.submission.expect('stream');
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waited = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, bounds.firstEventWaitMs);
+    timer = setTimeout(resolve, waits.firstEventWaitMs);
   });
   try {
     await Promise.race([opening, waited]);
   } finally {
     clearTimeout(timer);
   }
-  return { status: 200, headers, body: relay(message, opening) };
+  return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs) };
 }
 
 function withHeaders(error: TurnpikeError, headers: Record<string, string>): TurnpikeError {

@@ -1,7 +1,6 @@
 // Upstream events to the client, no faster than it reads. The last event waits until the message
 // is billed. Pings fill silence; an error after the first byte is an event, never a clean end.
 
-import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Settlement } from '../ledger/ledger.ts';
 import { type EventSource, ProviderFault } from '../providers/providers.ts';
@@ -13,7 +12,11 @@ import type { OpenMessage } from './open-message.ts';
 const SETTLE_QUICKLY_MS = 200; // how long text that is ready waits for its end to be billed
 
 /** The text of the stream that the client gets. `opening` may still be under way: pings flow until it is done. */
-export async function* relay(message: OpenMessage, opening: Promise<Opened>): AsyncGenerator<string> {
+export async function* relay(
+  message: OpenMessage,
+  opening: Promise<Opened>,
+  pingIntervalMs: number,
+): AsyncGenerator<string> {
   try {
     let events: EventSource | null = null;
     let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
@@ -22,16 +25,16 @@ export async function* relay(message: OpenMessage, opening: Promise<Opened>): As
       return stream.first;
     });
     for (;;) {
-      let arrived = await orPing(pending, bounds.pingIntervalMs);
+      let arrived = await orPing(pending, pingIntervalMs);
       while (arrived === 'ping') {
         yield PING_TEXT;
-        arrived = await orPing(pending, bounds.pingIntervalMs);
+        arrived = await orPing(pending, pingIntervalMs);
       }
       message.watch.end();
       if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');
       if (message.callerHasLeft) return;
       if (message.counter.finished) {
-        yield* finish(message, arrived);
+        yield* finish(message, arrived, pingIntervalMs);
         return;
       }
       yield encode(arrived);
@@ -72,17 +75,22 @@ async function pull(message: OpenMessage, events: EventSource): Promise<StreamEv
 }
 
 /** Bills, then gives out the end. What came with the end is not kept waiting when billing takes long. */
-async function* finish(message: OpenMessage, arrived: StreamEvent[]): AsyncGenerator<string> {
+async function* finish(message: OpenMessage, arrived: StreamEvent[], pingIntervalMs: number): AsyncGenerator<string> {
   const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
   let before = encode(arrived.slice(0, stopIndex));
-  const settling = message.complete();
-  let settled = await orPing(settling, SETTLE_QUICKLY_MS);
-  while (settled === 'ping') {
-    yield before === '' ? PING_TEXT : before;
-    before = '';
-    settled = await orPing(settling, bounds.pingIntervalMs);
+  let end: string;
+  try {
+    const settling = message.complete();
+    let settled = await orPing(settling, SETTLE_QUICKLY_MS);
+    while (settled === 'ping') {
+      yield before === '' ? PING_TEXT : before;
+      before = '';
+      settled = await orPing(settling, pingIntervalMs);
+    }
+    end = settled.ok ? encodeEvent(arrived[stopIndex] as StreamEvent) : errorEvent(message, endedElsewhere());
+  } catch (failure) {
+    end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete, and its billing follows
   }
-  const end = settled.ok ? encodeEvent(arrived[stopIndex] as StreamEvent) : errorEvent(message, endedElsewhere());
   yield before + end;
 }
 

@@ -1,0 +1,213 @@
+// The public API over a gateway whose parts a test holds in its hands: a provider that answers when it is
+// told to, a store that fails, a clock that is moved forward, short waits. No tests of its own.
+
+import { FailureCounter, KeyDirectory, type KeyTerms, makeKeySecret } from '../../src/accounts/accounts.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { newNumber } from '../../src/base/ids.ts';
+import {
+  countTokens,
+  type Gateway,
+  getModel,
+  listModels,
+  type MessageReport,
+  RunningMessages,
+  SilenceWatches,
+  submitMessage,
+} from '../../src/gateway/gateway.ts';
+import { BodiesInFlight, serveHttp } from '../../src/http/http.ts';
+import {
+  type CheckReport,
+  checkLedger,
+  type LedgerGate,
+  NodeLedger,
+  type UsageRecord,
+} from '../../src/ledger/ledger.ts';
+import { type EventSource, type Provider, ProviderFault, type ProviderReply } from '../../src/providers/providers.ts';
+import { handlePublic } from '../../src/public-api/public-api.ts';
+import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
+import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
+import { catalogueOf } from '../catalog/support.ts';
+import type { Json } from './world.ts';
+
+export interface HandMade extends AsyncDisposable {
+  gateway: Gateway;
+  reports: MessageReport[];
+  makeKey(terms?: Partial<KeyTerms>): Promise<string>;
+  post(secret: string, members?: Json): Promise<Response>;
+  /** Newest first. */
+  records(): Promise<UsageRecord[]>;
+  check(): CheckReport;
+  advance(ms: number): void;
+}
+
+export interface Parts {
+  settings?: Json;
+  limits?: Json;
+  /** By the name of the route's model: `first` is tried before `second`. */
+  answer?: (upstreamModel: string, signal: AbortSignal) => Promise<ProviderReply>;
+  gateOver?: (gate: LedgerGate) => LedgerGate;
+  /** Called before each look-up of a key. */
+  beforeLookup?: () => void;
+  bodiesBytesMax?: number;
+}
+
+const FREE: KeyTerms = {
+  status: 'enabled',
+  expiresAtMs: null,
+  quota: null,
+  quotaPeriod: 'total',
+  requestsPerMinute: null,
+  inputTokensPerMinute: null,
+  outputTokensPerMinute: null,
+  concurrency: null,
+};
+
+export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
+  let aheadMs = 0;
+  const clock: Clock = { nowMs: () => Date.now() + aheadMs };
+  const stores = memoryStores(clock, parts.gateOver);
+  const ledger = new NodeLedger(stores.gate, clock, 'hand-made');
+  await ledger.open();
+  const reports: MessageReport[] = [];
+  const lookup = async (hash: string) => {
+    parts.beforeLookup?.();
+    return stores.accounts.findKeyBySecretHash(hash);
+  };
+  const catalogue = catalogueOf(fileOf(parts));
+  const gateway: Gateway = {
+    catalogue: () => catalogue,
+    gatehouse: {
+      keys: new KeyDirectory({ findKeyBySecretHash: lookup }, (secret) => secret),
+      failures: new FailureCounter(),
+    },
+    ledger,
+    providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
+    running: new RunningMessages(),
+    silence: new SilenceWatches(),
+    waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
+    clock,
+    random: () => 0,
+    report: (report) => reports.push(report),
+  };
+  const http = listen(gateway, parts);
+  return {
+    gateway,
+    reports,
+    makeKey: (terms = {}) => makeKey(stores.accounts, clock, terms),
+    post: (secret, members = {}) =>
+      fetch(`${http.url}/v1/messages`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': secret },
+        body: JSON.stringify({ model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members }),
+      }),
+    records: () =>
+      stores.usage.listUsage({ account: null, key: null, sinceMs: null, untilMs: null, before: null, limit: 100 }),
+    check: () => checkLedger(sumMemory(stores.tables)),
+    advance(ms) {
+      aheadMs += ms;
+    },
+    async [Symbol.asyncDispose]() {
+      await http.stop(false);
+      ledger.close();
+    },
+  };
+}
+
+function fileOf({ settings = {}, limits = {} }: Parts): Json {
+  const routes = ['first', 'second'].map((model, priority) => ({ provider: 'hand-made', model, priority }));
+  return {
+    providers: { 'hand-made': { kind: 'sandbox' } },
+    models: { m: { price: { input: '3', output: '15' }, routes } },
+    groups: { default: { models: ['*'], ...limits } },
+    settings,
+  };
+}
+
+function providerOf(answer: NonNullable<Parts['answer']>): Provider {
+  return {
+    kind: 'sandbox',
+    submit: ({ upstreamModel, signal }) => answer(upstreamModel, signal),
+    countTokens: async () => null,
+    countLocally: () => null,
+  };
+}
+
+async function makeKey(accounts: ReturnType<typeof memoryStores>['accounts'], clock: Clock, terms: Partial<KeyTerms>) {
+  const [account, key] = [newNumber(), newNumber()];
+  const { secret, prefix } = makeKeySecret();
+  const shared = { createdAtMs: clock.nowMs(), status: 'enabled' as const };
+  await accounts.createAccount(
+    { id: account, name: 'test', groups: ['default'], ...shared },
+    { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+    { amount: 10_000_000_000, kind: 'payment', reference: null, note: null },
+  );
+  const scopes = { groups: null, models: null, origins: null, addresses: null };
+  const expiresAtMs = terms.expiresAtMs ?? null;
+  await accounts.createKey(
+    { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, expiresAtMs },
+    secret.reveal(), // the hash of this service is the secret itself
+    { ...FREE, ...terms },
+  );
+  return secret.reveal();
+}
+
+function listen(gateway: Gateway, { bodiesBytesMax }: Parts) {
+  const dependencies = {
+    messages: {
+      submitMessage: submitMessage.bind(null, gateway),
+      countTokens: countTokens.bind(null, gateway),
+      listModels: listModels.bind(null, gateway),
+      getModel: getModel.bind(null, gateway),
+    },
+    bodies: new BodiesInFlight(bodiesBytesMax),
+    clock: gateway.clock,
+    prefixes: () => gateway.catalogue().settings.vendorPrefixes,
+    trustedProxies: [],
+    isDraining: () => false,
+    isStoreAvailable: () => gateway.ledger.isAvailable,
+    report: () => {},
+  };
+  return serveHttp({
+    hostname: '127.0.0.1',
+    port: 0,
+    handle: (request, connection) => handlePublic(request, connection, dependencies),
+  });
+}
+
+const usage = { input_tokens: 25, output_tokens: 1 };
+
+/** A whole stream: 25 tokens in, 12 out. */
+export const EVENTS: readonly StreamEvent[] = [
+  makeEvent({ type: 'message_start', message: { type: 'message', role: 'assistant', content: [], usage } }),
+  makeEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+  makeEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
+  makeEvent({ type: 'content_block_stop', index: 0 }),
+  makeEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 12 } }),
+  makeEvent({ type: 'message_stop' }),
+];
+
+/** A reply that gives one event at a time; before the event of an index in `waits` it waits for that promise. */
+export function streamOf(
+  events: readonly StreamEvent[],
+  waits: Record<number, Promise<unknown>> = {},
+  signal?: AbortSignal,
+): ProviderReply {
+  let place = 0;
+  const source: EventSource = {
+    async next() {
+      const aborted = new Promise<never>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(new ProviderFault('aborted', 'aborted')));
+      });
+      await Promise.race([waits[place], aborted].slice(0, signal === undefined ? 1 : 2));
+      const event = events[place++];
+      return event === undefined ? null : [event];
+    },
+  };
+  return { form: 'stream', events: source, upstreamRequestId: null };
+}
+
+/** A whole message of the same counts. */
+export function messageReply(): ProviderReply {
+  const message = { type: 'message', content: [], stop_reason: 'end_turn', usage: { ...usage, output_tokens: 12 } };
+  return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId: null };
+}
