@@ -167,6 +167,7 @@ test('the queue as a whole has a bound', async () => {
   expect(await failureOf(ledger.admit(bench.admission(1)))).toMatchObject({ code: 'overloaded' });
   gate.recover();
   await Promise.all(asked);
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
 });
 
 test('a store that is gone for a while: the ending is tried again, and billed once', async () => {

@@ -102,6 +102,9 @@ describe('a commit that fails', () => {
       { status: 'fulfilled', value: { ok: true } },
     ]);
     expect(await bench.stores.ledger.keyMeters(77, START_MS)).toBeNull();
+    await failureOf(
+      bench.stores.accounts.createKey({ ...key, id: 78 }, `hash of ${bench.key}`, { ...terms, ...limits }),
+    );
     expect(database.inTransaction).toBe(false);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 30 });
   });

@@ -88,6 +88,18 @@ function expireTests(open: OpenStores): void {
     expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 0 });
   });
 
+  test('whose holds end oldest first, where not all of them can be paid', async () => {
+    await using bench = await openWorkbench(open, 100);
+    for (const requestId of ['req_b', 'req_a']) {
+      await bench.begin(10, { requestId });
+      await bench.extend(requestId, 10, bench.record(requestId, { cost: 80, outcome: 'service_cut' }));
+    }
+    bench.clock.advance(15_000);
+    await expire(bench);
+    expect(await bench.stores.usage.getUsage('req_a')).toMatchObject({ cost: 80, writtenOff: 0 });
+    expect(await bench.stores.usage.getUsage('req_b')).toMatchObject({ cost: 80, writtenOff: 60 });
+  });
+
   test('whose holds of an earlier run end at the start of the next', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);

@@ -81,6 +81,12 @@ function entryTests(open: OpenStores): void {
     expect(next.map(({ amount }) => amount)).toEqual([3, 2]);
     const since = await bench.stores.ledger.listEntries({ ...page, sinceMs: START_MS + 2000, limit: 100 });
     expect(since.map(({ amount }) => amount)).toEqual([5, 4, 3]);
+    bench.clock.advance(-1500);
+    await bench.credit(6);
+    const all = await bench.stores.ledger.listEntries({ ...page, limit: 3 });
+    expect(all.map(({ amount }) => amount)).toEqual([5, 4, 6]);
+    const rest = await bench.stores.ledger.listEntries({ ...page, before: all[2]?.seq ?? null });
+    expect(rest.map(({ amount }) => amount)).toEqual([3, 2]);
   });
 }
 
