@@ -51,6 +51,8 @@ export interface Parts {
   bodiesBytesMax?: number;
 }
 
+const START_MS = Date.UTC(2026, 10, 18, 12); // no period begins near it
+
 const FREE: KeyTerms = {
   status: 'enabled',
   expiresAtMs: null,
@@ -63,7 +65,7 @@ const FREE: KeyTerms = {
 };
 
 export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
-  let aheadMs = 0;
+  let aheadMs = START_MS - Date.now();
   const clock: Clock = { nowMs: () => Date.now() + aheadMs };
   const stores = memoryStores(clock, parts.gateOver);
   const ledger = new NodeLedger(stores.gate, clock, 'hand-made');

@@ -1,0 +1,39 @@
+// A mistake of our own: 500 without a word of its cause, which only the operator sees. Nothing is left held.
+
+import { expect, test } from 'bun:test';
+import type { LedgerGate } from '../../src/ledger/ledger.ts';
+import { startHandMade } from './hand-made-service.ts';
+import { expectError } from './world.ts';
+
+test('a mistake at admission is internal, says nothing of its cause, and holds nothing', async () => {
+  let isBroken = true;
+  const gateOver = (gate: LedgerGate): LedgerGate => ({
+    batches: () => gate.batches(),
+    submit: (bundle) =>
+      isBroken && bundle.operations[0]?.kind === 'admit'
+        ? Promise.reject(new TypeError('secret of the machine'))
+        : gate.submit(bundle),
+  });
+  await using service = await startHandMade({ gateOver });
+  const secret = await service.makeKey();
+  for (const stream of [false, true]) {
+    const message = await expectError(await service.post(secret, { stream }), 500, 'api_error', 'internal');
+    expect(message).not.toContain('secret');
+  }
+  isBroken = false;
+  expect((await service.post(secret, { stream: true })).status).toBe(200);
+  expect(service.check()).toMatchObject({ ok: true });
+});
+
+test('a provider’s code that throws something unforeseen is the provider’s failure, with its cause in the report', async () => {
+  await using service = await startHandMade({ answer: () => Promise.reject(new RangeError('secret of the machine')) });
+  const secret = await service.makeKey();
+  for (const stream of [false, true]) {
+    const message = await expectError(await service.post(secret, { stream }), 502, 'api_error', 'upstream_failed');
+    expect(message).not.toContain('secret');
+  }
+  expect(service.reports.map(({ code }) => code)).toEqual(['upstream_failed', 'upstream_failed']);
+  expect(String((service.reports[0]?.cause as Error | undefined)?.cause)).toContain('secret of the machine');
+  expect(await service.records()).toMatchObject([{ outcome: 'failed', cost: 0 }, { outcome: 'failed' }]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});

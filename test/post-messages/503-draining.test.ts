@@ -1,0 +1,70 @@
+// The server shuts down: nobody new is let in, what runs may finish, and past the bound it is ended and
+// billed as produced.
+
+import { expect, test } from 'bun:test';
+import { scripts } from '../support/scripted-upstream.ts';
+import { EVENTS, startHandMade, streamOf } from './hand-made-service.ts';
+import { bodyOf, expectError, expectErrorEvent, GOOD, startWorld } from './world.ts';
+
+test('a new message is draining and its connection ends, a running one gets its end and is billed', async () => {
+  await using world = await startWorld();
+  const { promise: mayEnd, resolve: endNow } = Promise.withResolvers<void>();
+  world.upstream.play(
+    async (answer, request) => {
+      await scripts.slowStream(15)(answer, request);
+    },
+    async (answer, request) => {
+      await mayEnd;
+      await scripts.good()(answer, request);
+    },
+  );
+  const caller = await world.makeKey();
+  const first = await world.post(caller.secret, bodyOf({ stream: true }));
+  const second = world.post(caller.secret, bodyOf());
+  while (world.upstream.requests.length < 2) await Bun.sleep(2);
+  const stopped = world.stop();
+  for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+    const refused = await fetch(`${world.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': caller.secret },
+      body: JSON.stringify(bodyOf()),
+    });
+    expect(refused.headers.get('connection')).toBe('close');
+    await expectError(refused, 503, 'api_error', 'draining');
+  }
+  expect((await fetch(`${world.url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${world.url}/healthz`)).status).toBe(200);
+  expect(await first.text()).toContain('event: message_stop');
+  const record = await world.admin('GET', `/usage/${first.headers.get('request-id')}`);
+  expect(record).toMatchObject({ ...GOOD, outcome: 'completed' });
+  expect((await world.check()).ok).toBe(true);
+  endNow();
+  expect((await second).status).toBe(200);
+  await stopped;
+});
+
+test('what still runs past the bound ends with an error event, billed as produced; what has not begun is 503', async () => {
+  await using service = await startHandMade({
+    answer: async (_, signal) => streamOf(EVENTS, { [isFirst() ? 3 : 0]: new Promise(() => {}) }, signal),
+  });
+  let count = 0;
+  function isFirst(): boolean {
+    return ++count === 1;
+  }
+  const secret = await service.makeKey();
+  service.gateway.waits = { firstEventWaitMs: 5_000, pingIntervalMs: 20 };
+  const begun = await service.post(secret, { stream: true });
+  const waiting = service.post(secret, { stream: true });
+  while (service.gateway.running.count < 2) await Bun.sleep(2);
+  await Bun.sleep(20);
+  service.gateway.running.cutAll();
+  await expectErrorEvent(begun, 'api_error', 'draining');
+  await expectError(await waiting, 503, 'api_error', 'draining');
+  expect(await service.gateway.running.waitUntilEmpty(1_000)).toBe(true);
+  // 25 × 3 + ⌈5 ÷ 4⌉ × 15 = 105
+  expect(await service.records()).toMatchObject([
+    { outcome: 'service_cut', status: 503, cost: 0, usageSource: 'none' },
+    { outcome: 'service_cut', status: 200, cost: 105_000, usageSource: 'estimated', outputTokens: 2 },
+  ]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
