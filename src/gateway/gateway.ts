@@ -185,7 +185,10 @@ async function admitMessage(
 /** Begins to open a route, and sees to it that a caller who leaves is noticed from now on. */
 function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
   const { signal } = message.submission;
-  if (signal.aborted) throw new TurnpikeError('internal', 'The caller left before the message was sent on.');
+  if (signal.aborted) {
+    message.callerHasLeft = true;
+    throw new TurnpikeError('internal', 'The caller left before the message was sent on.');
+  }
   const opening = openRoute(gateway, message);
   opening.catch(() => {}); // whoever waits for it hears of it; a stream whose reader never came has nobody
   signal.addEventListener('abort', () => {

@@ -112,9 +112,10 @@ export class OpenMessage implements Running {
   /**
    * Ends it because no answer began: nothing is charged, unless the caller left and the upstream was
    * stopped at the bound of waiting for it. Then its prompt was worked on, and its estimate is charged.
+   * A caller who left before any route was tried is gone, and pays nothing.
    */
   async fail(error: TurnpikeError): Promise<void> {
-    if (this.callerHasLeft && this.stopReason === 'caller_left')
+    if (this.callerHasLeft && (this.stopReason === 'caller_left' || this.route === null))
       await this.end('client_gone', STATUS_CALLER_GONE, null);
     else if (this.stopReason === 'revoked' || this.stopReason === 'draining')
       await this.end('service_cut', error.status, error);

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type Answer, type Script, scripts, upstreamEvents } from '../support/scripted-upstream.ts';
+import { EVENTS, startHandMade, streamOf } from './hand-made-service.ts';
 import { bodyOf, expectMoney, GOOD, startWorld } from './world.ts';
 
 const world = await startWorld({ settings: { finish_without_caller_seconds: 1 } });
@@ -79,25 +80,55 @@ test('who leaves when the provider then fails pays nothing', async () => {
 });
 
 test('past the bound of waiting the provider is stopped, and the prompt’s estimate is billed', async () => {
-  await Promise.all(
-    [false, true].map(async (stream) => {
-      const abortedBefore = world.upstream.abortedCount;
-      world.upstream.play(scripts.hangBeforeHead());
-      const caller = await world.makeKey();
-      const before = world.upstream.requests.length;
-      await postAndLeave(caller.secret, stream, async () => {
-        while (world.upstream.requests.length === before) await Bun.sleep(2);
-      });
-      await world.upstream.aborted(abortedBefore + 1);
-      await Bun.sleep(50);
-      const { data } = (await world.admin('GET', `/usage?account=${caller.account}`)) as { data: object[] };
-      expect(data).toMatchObject([{ outcome: 'client_gone', usage_source: 'estimated', output_tokens: 0 }]);
-      const input = (data[0] as { input_tokens: number }).input_tokens;
-      expect(input).toBeWithin(1, 60);
-      expect(Number((data[0] as { cost: string }).cost)).toBeCloseTo((input * 3) / 1e6, 9);
+  const abortedBefore = world.upstream.abortedCount;
+  world.upstream.play(scripts.hangBeforeHead());
+  const callers = [await world.makeKey(), await world.makeKey()];
+  const bothArrived = async () => {
+    while (world.upstream.requests.length < arrivals + 2) await Bun.sleep(2);
+  };
+  await Promise.all(callers.map(({ secret }, index) => postAndLeave(secret, index === 0, bothArrived)));
+  await world.upstream.aborted(abortedBefore + 2);
+  await Bun.sleep(50);
+  for (const caller of callers) {
+    const [record] = await expectMoney(world, caller, [
+      { outcome: 'client_gone', status: 499, usage_source: 'estimated', output_tokens: 0 },
+    ]);
+    const input = record?.['input_tokens'] as number;
+    expect(input).toBeWithin(1, 60);
+    expect(Number(record?.['cost'])).toBeCloseTo((input * 3) / 1e6, 9);
+  }
+});
+
+test('who leaves before the message was sent on pays nothing, and it is not sent', async () => {
+  const { promise: mayAdmit, resolve: admitNow } = Promise.withResolvers<void>();
+  let sent = 0;
+  await using service = await startHandMade({
+    answer: async () => {
+      sent++;
+      return streamOf(EVENTS);
+    },
+    gateOver: (gate) => ({
+      batches: () => gate.batches(),
+      submit: async (bundle) => {
+        if (bundle.operations[0]?.kind === 'admit') await mayAdmit;
+        return gate.submit(bundle);
+      },
     }),
-  );
-  expect(await world.check()).toMatchObject({ ok: true, open_holds: 0 });
+  });
+  const leaving = new AbortController();
+  const secret = await service.makeKey();
+  const answer = service.post(secret, { stream: true }, leaving.signal).catch(() => null);
+  await Bun.sleep(30);
+  leaving.abort();
+  await answer;
+  await Bun.sleep(30);
+  admitNow();
+  while ((await service.records()).length === 0) await Bun.sleep(5);
+  expect(sent).toBe(0);
+  expect(await service.records()).toMatchObject([
+    { outcome: 'client_gone', status: 499, cost: 0, usageSource: 'none', attempts: [] },
+  ]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('who leaves midway pays the reported input and what was produced, and the provider is stopped', async () => {

@@ -33,7 +33,7 @@ export interface HandMade extends AsyncDisposable {
   gateway: Gateway;
   reports: MessageReport[];
   makeKey(terms?: Partial<KeyTerms>): Promise<string>;
-  post(secret: string, members?: Json): Promise<Response>;
+  post(secret: string, members?: Json, signal?: AbortSignal): Promise<Response>;
   /** Newest first. */
   records(): Promise<UsageRecord[]>;
   check(): CheckReport;
@@ -96,9 +96,10 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     gateway,
     reports,
     makeKey: (terms = {}) => makeKey(stores.accounts, clock, terms),
-    post: (secret, members = {}) =>
+    post: (secret, members = {}, signal = new AbortController().signal) =>
       fetch(`${http.url}/v1/messages`, {
         method: 'POST',
+        signal,
         headers: { 'content-type': 'application/json', 'x-api-key': secret },
         body: JSON.stringify({ model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members }),
       }),
