@@ -31,6 +31,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
     } catch (thrown) {
       const fault = asFault(message, thrown);
       noteAttempt(message, route, fault.kind, fault.status, startedMs);
+      message.dropAttempt();
       failure = stopError(message) ?? faultError(fault);
       if (fault.kind === 'rejected' || isOver(message)) break;
       message.stopReason = null; // a time limit ended this attempt, not the message

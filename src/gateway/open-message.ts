@@ -72,6 +72,11 @@ export class OpenMessage implements Running {
     return this.#attempt.signal;
   }
 
+  /** The attempt failed: what its upstream still sends is for nobody. */
+  dropAttempt(): void {
+    this.#attempt?.abort();
+  }
+
   /** Aborts the upstream. A time limit ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
     this.stopReason ??= reason;

@@ -75,6 +75,20 @@ test.each(beforeContent)('a stream that begins with %s is passed over', async (_
   await expectMoney(world, caller, [{ ...GOOD, provider: 'second' }]);
 });
 
+test('a route that is passed over is stopped: what it still sends is for nobody', async () => {
+  const abortedBefore = world.upstream.abortedCount;
+  world.upstream.play(async (answer, request) => {
+    answer.begin(200, { 'content-type': 'text/event-stream' });
+    await answer.write('event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n');
+    await scripts.hangBeforeHead()(answer, request);
+  });
+  const caller = await world.makeKey();
+  const text = await (await world.post(caller.secret, bodyOf({ model: 'paired', stream: true }))).text();
+  expect(text).toContain('event: message_stop');
+  await world.upstream.aborted(abortedBefore + 1);
+  await expectMoney(world, caller, [{ ...GOOD, provider: 'second' }]);
+});
+
 test('once the caller has seen the beginning, a broken stream is never begun again', async () => {
   for (const script of [scripts.errorEvent(), scripts.resetMidStream(), scripts.halfStream()]) {
     world.upstream.play(script);
