@@ -46,7 +46,9 @@ export function stopError(message: OpenMessage): TurnpikeError | null {
     case 'revoked':
       return new TurnpikeError('key_disabled', 'This API key was revoked while the message was in progress.');
     case 'draining':
-      return new TurnpikeError('draining', 'This server is shutting down. Send the request again.');
+      return new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
+        headers: { connection: 'close' },
+      });
     case 'timeout':
       return new TurnpikeError('upstream_timeout', 'The provider of this model was silent for too long.');
     case 'caller_left':

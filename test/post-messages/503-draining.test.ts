@@ -59,7 +59,9 @@ test('what still runs past the bound ends with an error event, billed as produce
   await Bun.sleep(20);
   service.gateway.running.cutAll();
   await expectErrorEvent(begun, 'api_error', 'draining');
-  await expectError(await waiting, 503, 'api_error', 'draining');
+  const refused = await waiting;
+  expect(refused.headers.get('connection')).toBe('close');
+  await expectError(refused, 503, 'api_error', 'draining');
   expect(await service.gateway.running.waitUntilEmpty(1_000)).toBe(true);
   // 25 × 3 + ⌈5 ÷ 4⌉ × 15 = 105
   expect(await service.records()).toMatchObject([
