@@ -22,8 +22,8 @@ test.each([
   }
 });
 
-test('below /api nothing is for browsers of other origins, but the shape is the same', async () => {
-  const response = await fetch(`${world.url}/api/nothing`, { headers: { origin: 'https://a.example' } });
+test.each(['/api/nothing', '/console/nothing'])('%s is for no page of another origin', async (path) => {
+  const response = await fetch(`${world.url}${path}`, { headers: { origin: 'https://a.example' } });
   expect(response.status).toBe(404);
   expect(response.headers.get('access-control-allow-origin')).toBeNull();
   expectErrorBody((await response.json()) as Json, response.headers.get('request-id') as string);
