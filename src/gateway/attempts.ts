@@ -98,6 +98,8 @@ async function tryRoute(
   try {
     const reply = await provider.submit(attempt);
     message.upstreamRequestId = reply.upstreamRequestId;
+    if ((reply.form === 'stream') !== message.request.stream)
+      throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
     if (reply.form === 'message') {
       message.counter.observeMessage(reply.message);
       return { form: 'message', text: reply.text };

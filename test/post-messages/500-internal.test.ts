@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { LedgerGate } from '../../src/ledger/ledger.ts';
-import { startHandMade } from './hand-made-service.ts';
+import { EVENTS, messageReply, startHandMade, streamOf } from './hand-made-service.ts';
 import { expectError } from './world.ts';
 
 test('a mistake at admission is internal, says nothing of its cause, and holds nothing', async () => {
@@ -35,5 +35,23 @@ test('a provider’s code that throws something unforeseen is the provider’s f
   expect(service.reports.map(({ code }) => code)).toEqual(['upstream_failed', 'upstream_failed']);
   expect(String((service.reports[0]?.cause as Error | undefined)?.cause)).toContain('secret of the machine');
   expect(await service.records()).toMatchObject([{ outcome: 'failed', cost: 0 }, { outcome: 'failed' }]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('a provider’s code that answers in a form that was not asked for is stopped, and nothing is charged', async () => {
+  const signals: AbortSignal[] = [];
+  let isStream = true;
+  await using service = await startHandMade({
+    answer: async (_, signal) => {
+      signals.push(signal);
+      return isStream ? streamOf(EVENTS) : messageReply();
+    },
+  });
+  const secret = await service.makeKey();
+  await expectError(await service.post(secret), 502, 'api_error', 'upstream_failed');
+  isStream = false;
+  await expectError(await service.post(secret, { stream: true }), 502, 'api_error', 'upstream_failed');
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true]); // two routes each
+  expect(await service.records()).toMatchObject(Array(2).fill({ outcome: 'failed', usageSource: 'none', cost: 0 }));
   expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
