@@ -2,6 +2,7 @@
 // ways there are for it to end (answered, caller gone, upstream cut, revoked), the first one counts.
 
 import type { Caller } from '../accounts/accounts.ts';
+import { ABSENT } from '../base/roster.ts';
 import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
@@ -19,6 +20,7 @@ export type StopReason = CutReason | 'caller_left' | 'timeout';
 const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
 
 export class OpenMessage implements Running {
+  place = ABSENT; // among the running messages
   readonly submission: Submission;
   readonly caller: Caller;
   readonly request: MessageRequest;

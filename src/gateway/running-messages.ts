@@ -1,16 +1,18 @@
 // The messages that run on this node, so that they can be waited for, and ended before their time.
 
+import { type Placed, Roster } from '../base/roster.ts';
+
 /** Why the service itself ends a message. */
 export type CutReason = 'revoked' | 'draining';
 
 /** A message as this list needs it. */
-export interface Running {
+export interface Running extends Placed {
   readonly keyId: number;
   cut(reason: CutReason): void;
 }
 
 export class RunningMessages {
-  readonly #running = new Set<Running>();
+  readonly #running = new Roster<Running>();
   #emptied: (() => void)[] = [];
 
   get count(): number {
@@ -22,7 +24,7 @@ export class RunningMessages {
   }
 
   remove(message: Running): void {
-    this.#running.delete(message);
+    this.#running.remove(message);
     if (this.#running.size > 0) return;
     for (const resolve of this.#emptied) resolve();
     this.#emptied = [];
@@ -30,11 +32,11 @@ export class RunningMessages {
 
   /** Ends what runs with this key. */
   cutKey(keyId: number): void {
-    for (const message of [...this.#running]) if (message.keyId === keyId) message.cut('revoked');
+    for (const message of this.#running.list()) if (message.keyId === keyId) message.cut('revoked');
   }
 
   cutAll(): void {
-    for (const message of [...this.#running]) message.cut('draining');
+    for (const message of this.#running.list()) message.cut('draining');
   }
 
   /** Resolves when none runs, or after `boundMs`; to whether none runs. */

@@ -1,10 +1,12 @@
 // Bounds how long upstreams may be waited for. One clock looks at all messages of a gateway: a
 // timer for each of them would cost more than the rest of its bookkeeping.
 
+import { ABSENT, type Placed, Roster } from '../base/roster.ts';
+
 const LOOK_MS = 250;
 
 export class SilenceWatches {
-  readonly #watches = new Set<SilenceWatch>();
+  readonly #watches = new Roster<SilenceWatch>();
   #timer: ReturnType<typeof setInterval> | null = null;
 
   add(watch: SilenceWatch): void {
@@ -13,12 +15,12 @@ export class SilenceWatches {
   }
 
   remove(watch: SilenceWatch): void {
-    this.#watches.delete(watch);
+    this.#watches.remove(watch);
   }
 
   #look(): void {
     const nowMs = performance.now();
-    for (const watch of [...this.#watches]) watch.look(nowMs);
+    for (const watch of this.#watches.list()) watch.look(nowMs);
     if (this.#watches.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
@@ -26,7 +28,8 @@ export class SilenceWatches {
 }
 
 /** The bound of one message. `onSilence` may be called again for a later wait. */
-export class SilenceWatch {
+export class SilenceWatch implements Placed {
+  place = ABSENT;
   readonly #watches: SilenceWatches;
   readonly #boundMs: number;
   readonly #onSilence: () => void;
