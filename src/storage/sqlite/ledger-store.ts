@@ -55,15 +55,21 @@ export class SqliteLedgerStore implements LedgerStore {
   transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): void {
     if (this.#isDoubtful) this.#reload();
     if (this.#accounts.size + this.#keys.size > bounds.cachedLedgerRowsMax) this.#forgetRows();
-    const changes = decide(this.#rows());
-    if (changes.isEmpty) return;
+    const { begin, commit } = this.#statements;
+    let changes: Changes;
     try {
-      this.#statements.begin.run();
+      // Before rows are read, or each read would be a transaction of its own; it writes when the first row is written.
+      begin.run();
+      changes = decide(this.#rows());
+      if (changes.isEmpty) {
+        this.#rollBack();
+        return;
+      }
       this.#write(changes);
-      this.#statements.commit.run();
+      commit.run();
     } catch (failure) {
       this.#isDoubtful = true;
-      if (this.#database.inTransaction) this.#statements.rollback.run();
+      this.#rollBack();
       throw isRowAtFault(failure) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;
     }
     this.#remember(changes);
@@ -137,8 +143,12 @@ export class SqliteLedgerStore implements LedgerStore {
     this.#keys.clear();
   }
 
-  #reload(): void {
+  #rollBack(): void {
     if (this.#database.inTransaction) this.#statements.rollback.run();
+  }
+
+  #reload(): void {
+    this.#rollBack();
     this.#forgetRows();
     const holds = this.#statements.readHolds.all() as { document: string }[];
     this.#holds = new Map(holds.map(readHoldRow).map((hold) => [hold.requestId, hold]));

@@ -16,7 +16,7 @@ export function prepareLedgerStatements(database: Database) {
 
 function prepareReads(database: Database) {
   return {
-    begin: prepareText(database, 'BEGIN IMMEDIATE'),
+    begin: prepareText(database, 'BEGIN'),
     commit: prepareText(database, 'COMMIT'),
     rollback: prepareText(database, 'ROLLBACK'),
     readAccount: prepareText(database, 'SELECT * FROM account_meters WHERE id = $1'),
@@ -27,7 +27,7 @@ function prepareReads(database: Database) {
     findCredit: prepareText(
       database,
       `SELECT seq FROM entries WHERE account_id = $1 AND reference = $2
-       AND kind IN ('payment', 'promotion', 'adjustment') LIMIT 1`,
+       AND kind <> 'usage' AND kind <> 'write_off' AND kind <> 'correction' AND reference IS NOT NULL LIMIT 1`,
     ),
   };
 }
