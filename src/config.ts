@@ -18,7 +18,7 @@ export const bounds = {
   logBufferBytesMax: 4 * 1024 * 1024,
   adminBodyBytesMax: 8 * 1024 * 1024,
   // Load: a message is shed before its body is read
-  bodiesInFlightBytesMax: 512 * 1024 * 1024,
+  bodiesInFlightBytesMax: 256 * 1024 * 1024,
   messagesInFlightMax: 20_000,
   // Authentication
   cachedKeysMax: 50_000,

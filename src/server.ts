@@ -31,14 +31,14 @@ import { type CheckReport, checkLedger, NodeLedger } from './ledger/ledger.ts';
 import { LogWriter, messageLine, requestLine } from './observability/observability.ts';
 import { providerKinds, sandboxModelNames } from './providers/providers.ts';
 import { handlePublic, type PublicDependencies } from './public-api/public-api.ts';
-import { loadInstallationSecret, openVault, type Vault } from './secrets/secrets.ts';
+import { loadInstallationSecret, openVault, requireSameSecret, type Vault } from './secrets/secrets.ts';
 import {
   databasePath,
   LedgerThread,
   lockDirectory,
   sqliteStores,
   sumLedger,
-  writeFirstStart,
+  writeFirstAccount,
 } from './storage/sqlite/sqlite.ts';
 
 const NODE = 'local'; // SQLite has one node
@@ -66,6 +66,7 @@ export interface StartedServer {
  * whatever else keeps it from starting; nothing stays open then.
  */
 export async function startServer(config: Config, options: StartOptions): Promise<StartedServer> {
+  process.umask(0o077); // whatever is written from here on is the owner's alone
   mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
   const closing: (() => void | Promise<void>)[] = [];
   const close = async () => {
@@ -101,7 +102,8 @@ async function startOn(
   closing.push(() => log.flush());
   const store = await openStore(config, clock, log, closing);
   const { vault, stores, ledger } = store;
-  const firstKey = await prepareCatalogue(config, store, clock);
+  await requireSameSecret(stores.installation, vault);
+  await prepareCatalogue(config, store);
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), vault.open);
   const gateway: Gateway = {
     catalogue: () => holder.current,
@@ -123,7 +125,7 @@ async function startOn(
   closing.push(() => http.stop(false));
   writeOperatorFile(config, http.url, token);
   closing.push(() => rmSync(join(config.dataDirectory, OPERATOR_FILE), { force: true }));
-  if (firstKey !== null) showFirstKey(config, options, firstCurl(localUrl(http.url), firstKey));
+  await openFirstAccount(config, options, store, clock, http.url);
 
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const stop = async () => {
@@ -163,20 +165,14 @@ async function openStore(config: Config, clock: Clock, log: LogWriter, closing: 
   return { vault, stores, ledger };
 }
 
-/** Makes what a new installation begins with, and a provider whose key the environment gives. Resolves to the first key, if one was made. */
-async function prepareCatalogue(config: Config, { vault, stores, ledger }: OpenStore, clock: Clock) {
+/** Makes the catalogue that a new installation begins with, and a provider whose key the environment gives. */
+async function prepareCatalogue(config: Config, { vault, stores }: OpenStore): Promise<void> {
   const present = await stores.catalog.loadCatalog();
   const apiKey = config.providerKeys.anthropic;
   const sealed = apiKey === null ? null : vault.seal(apiKey, credentialContext('anthropic'));
   const documents = firstDocuments(sandboxModelNames, sealed);
-  if (present.length === 0) {
-    const demo = makeDemoAccount(vault, clock.nowMs());
-    await writeFirstStart(ledger, { documents, ...demo });
-    return demo.secret;
-  }
-  const missing = sealed === null ? [] : missingDocuments(documents, present);
+  const missing = present.length === 0 ? documents : missingDocuments(documents, present);
   if (missing.length > 0) await stores.catalog.saveCatalog(missing, []);
-  return null;
 }
 
 /** A provider that came with the environment only later, and its models; nothing of what stands is touched. */
@@ -184,11 +180,15 @@ function missingDocuments(
   documents: readonly CatalogDocument[],
   present: readonly CatalogDocument[],
 ): CatalogDocument[] {
-  if (present.some((entry) => entry.kind === 'provider' && entry.document['kind'] === 'anthropic')) return [];
+  if (!documents.some(isAnthropic) || present.some(isAnthropic)) return [];
   const names = new Set(present.map((entry) => `${entry.kind} ${entry.name}`));
   const isWanted = ({ kind, name }: CatalogDocument) =>
     (kind === 'provider' || kind === 'model') && !name.startsWith('sandbox');
   return documents.filter((entry) => isWanted(entry) && !names.has(`${entry.kind} ${entry.name}`));
+}
+
+function isAnthropic(entry: CatalogDocument): boolean {
+  return entry.kind === 'provider' && entry.document['kind'] === 'anthropic';
 }
 
 function makeAdmin(
@@ -304,6 +304,23 @@ function writeOperatorFile(config: Config, url: string, token: string): void {
   writeFileSync(path, `${JSON.stringify({ url: localUrl(url), token })}\n`, { mode: 0o600, flag: 'wx' });
 }
 
+/**
+ * The account and key of a first start. They are made last, so that a start that fails leaves the next one
+ * still the first, and shown before they are stored, so that no key exists that nobody has seen.
+ */
+async function openFirstAccount(
+  config: Config,
+  options: StartOptions,
+  { vault, stores, ledger }: OpenStore,
+  clock: Clock,
+  url: string,
+): Promise<void> {
+  if ((await stores.accounts.listAccounts({ after: null, limit: 1 })).length > 0) return;
+  const demo = makeDemoAccount(vault, clock.nowMs());
+  showFirstKey(config, options, firstCurl(localUrl(url), demo.secret));
+  await writeFirstAccount(ledger, demo);
+}
+
 /** The key is shown once: on a terminal, else in a file that only the owner can read. */
 function showFirstKey(config: Config, options: StartOptions, curl: string): void {
   if (process.stdout.isTTY) {
@@ -311,7 +328,8 @@ function showFirstKey(config: Config, options: StartOptions, curl: string): void
     return;
   }
   const path = join(config.dataDirectory, FIRST_KEY_FILE);
-  writeFileSync(path, `${curl}\n`, { mode: 0o600 });
+  rmSync(path, { force: true });
+  writeFileSync(path, `${curl}\n`, { mode: 0o600, flag: 'wx' });
   options.print(`A first key was made; it and a curl that works are in ${path}`);
 }
 

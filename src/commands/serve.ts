@@ -1,4 +1,4 @@
-// `turnpike serve`: starts the service and stays until it is told to stop. SIGTERM and the first
+// `turnpike serve`: starts the service and stays until it is told to stop. SIGTERM, SIGHUP and the first
 // SIGINT drain it; a second SIGINT ends it at once, which the ledger survives like a crash.
 
 import { readFile } from 'node:fs/promises';
@@ -71,6 +71,7 @@ async function untilStopped(server: RunningServer, say: (line: string) => void):
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  process.on('SIGHUP', onSignal);
   try {
     const first = await Promise.race([told.promise, server.finished]);
     if (first !== 'told') throw new CommandFailed('the service stopped by itself');
@@ -81,5 +82,6 @@ async function untilStopped(server: RunningServer, say: (line: string) => void):
   } finally {
     process.off('SIGTERM', onSignal);
     process.off('SIGINT', onSignal);
+    process.off('SIGHUP', onSignal);
   }
 }

@@ -4,9 +4,18 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Vault } from './vault.ts';
 
 const SECRET_BYTES = 32;
 const FILE_NAME = 'secret';
+const PROOF_NAME = 'secret_proof';
+const PROOF_TEXT = 'turnpike installation';
+
+/** Facts of the whole installation, each written once. */
+export interface InstallationStore {
+  readInstallation(name: string): Promise<string | null>;
+  writeInstallation(name: string, value: string): Promise<void>;
+}
 
 export class InstallationSecretMissing extends Error {
   override name = 'InstallationSecretMissing';
@@ -29,6 +38,21 @@ export function loadInstallationSecret(dataDirectory: string, given: Buffer | nu
   writeFileSync(path, `${secret.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   chmodSync(path, 0o600);
   return secret;
+}
+
+/**
+ * Keeps an installation from running under another secret than the one it began with: its keys would not be
+ * recognised, and new ones would be hashed under a secret of their own. Throws InstallationSecretMissing.
+ */
+export async function requireSameSecret(store: InstallationStore, vault: Vault): Promise<void> {
+  const proof = vault.hash(PROOF_TEXT);
+  const stored = await store.readInstallation(PROOF_NAME);
+  if (stored === null) await store.writeInstallation(PROOF_NAME, proof);
+  else if (stored !== proof) {
+    throw new InstallationSecretMissing(
+      'the secret is not the one that this installation began with: its keys and provider credentials cannot be used with it. Set TURNPIKE_SECRET to that one, or leave it out where the data directory has the file "secret"',
+    );
+  }
 }
 
 function readSecret(path: string): Buffer {

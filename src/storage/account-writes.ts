@@ -5,12 +5,12 @@ import type { Account, AccountStore, AccountTerms, FirstCredit, Key, KeyTerms } 
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
+import type { InstallationStore } from '../secrets/secrets.ts';
 import type { AlongsideRow } from './alongside.ts';
 
 type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey'>;
 
-export interface FirstStart {
-  documents: readonly CatalogDocument[];
+export interface FirstAccount {
   account: Account;
   accountTerms: AccountTerms;
   credit: FirstCredit;
@@ -52,14 +52,25 @@ export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog
   };
 }
 
-/** All that a new installation begins with, in one transaction: it is there whole or not at all. */
-export async function writeFirstStart(gate: LedgerGate, first: FirstStart): Promise<void> {
+/** The writing half of InstallationStore. */
+export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'writeInstallation'> {
+  return {
+    async writeInstallation(name, value) {
+      await submit(gate, [], [{ table: 'installation', name, value }]);
+    },
+  };
+}
+
+/** An account with its first credit and key, in one transaction: all of it is there or nothing. */
+export async function writeFirstAccount(gate: LedgerGate, first: FirstAccount): Promise<void> {
   const { account, key } = first;
-  const catalog = first.documents.map((document) => ({ table: 'catalog' as const, put: document }));
   await submit(
     gate,
     [setAccount(account, first.accountTerms), firstCredit(account, first.credit), setKey(key, first.keyTerms)],
-    [{ table: 'accounts', account }, { table: 'keys', key, secretHash: first.secretHash }, ...catalog],
+    [
+      { table: 'accounts', account },
+      { table: 'keys', key, secretHash: first.secretHash },
+    ],
   );
 }
 

@@ -7,5 +7,6 @@ import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 export type AlongsideRow =
   | { table: 'accounts'; account: Account }
   | { table: 'keys'; key: Key; secretHash: string | null }
+  | { table: 'installation'; name: string; value: string }
   | { table: 'catalog'; put: CatalogDocument }
   | { table: 'catalog'; remove: { kind: DocumentKind; name: string } };

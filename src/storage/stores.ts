@@ -3,6 +3,7 @@
 import type { AccountStore } from '../accounts/accounts.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+import type { InstallationStore } from '../secrets/secrets.ts';
 
 export interface Stores {
   gate: LedgerGate;
@@ -10,4 +11,5 @@ export interface Stores {
   catalog: CatalogStore;
   ledger: LedgerReader;
   usage: UsageStore;
+  installation: InstallationStore;
 }

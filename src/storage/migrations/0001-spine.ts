@@ -127,6 +127,10 @@ export const spine: Migration = {
       PRIMARY KEY (day_ms, account_id, key_id, model)
     ) STRICT, WITHOUT ROWID;
 
+    CREATE TABLE installation (
+      name TEXT PRIMARY KEY,
+      value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE catalog (
       kind TEXT NOT NULL,
       name TEXT NOT NULL,

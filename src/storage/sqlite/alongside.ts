@@ -16,6 +16,8 @@ export function writeAlongside(database: Database, untyped: unknown): void {
     ).run(account.id, account.createdAtMs, JSON.stringify(account));
   } else if (row.table === 'keys') {
     writeKey(database, row);
+  } else if (row.table === 'installation') {
+    prepareText(database, 'INSERT INTO installation (name, value) VALUES ($1, $2)').run(row.name, row.value);
   } else if ('put' in row) {
     const { kind, name, origin, document } = row.put;
     prepareText(

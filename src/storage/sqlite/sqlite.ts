@@ -3,13 +3,13 @@
 
 import { join } from 'node:path';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites } from '../account-writes.ts';
+import { accountWrites, catalogWrites, installationWrites } from '../account-writes.ts';
 import { guardReads } from '../guard-reads.ts';
 import type { Stores } from '../stores.ts';
 import { openForReading } from './open-database.ts';
 import { readStore } from './read-store.ts';
 
-export { type FirstStart, writeFirstStart } from '../account-writes.ts';
+export { type FirstAccount, writeFirstAccount } from '../account-writes.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, lockDirectory } from './lock-directory.ts';
@@ -33,6 +33,7 @@ export function sqliteStores(path: string, gate: LedgerGate): Stores & { close()
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: reads,
     usage: reads,
+    installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     close: () => database.close(),
   };
 }

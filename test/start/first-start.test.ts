@@ -1,0 +1,91 @@
+// What a first start leaves behind, also when it fails, and what a later one refuses.
+
+import { afterEach, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../src/config.ts';
+import { startServer } from '../../src/server.ts';
+
+const directories: string[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  directories.push(directory);
+  return directory;
+}
+
+function start(data: string, environment: Record<string, string> = {}, listen = '127.0.0.1:0', applyFile?: object) {
+  const config = readConfig({ data, listen }, { TURNPIKE_LOG: 'off', ...environment });
+  const lines: string[] = [];
+  const file = applyFile && {
+    applyFile: { document: applyFile, describeFault: ({ message }: { message: string }) => message },
+  };
+  return startServer(config, { print: (line) => lines.push(line), ...file }).then((server) => ({ ...server, lines }));
+}
+
+const failureOf = (started: Promise<unknown>) =>
+  started.then(
+    () => '',
+    (failure: Error) => failure.message,
+  );
+
+function firstKey(data: string): string {
+  return /sk-tp-\w+/.exec(readFileSync(join(data, 'first-key.txt'), 'utf8'))?.[0] ?? '';
+}
+
+test('a first start that fails to listen leaves the next one the first, with a key that works', async () => {
+  const data = newDirectory();
+  using other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('taken') });
+  expect(await failureOf(start(data, {}, `127.0.0.1:${other.port}`))).toContain(String(other.port));
+  expect(existsSync(join(data, 'first-key.txt'))).toBe(false);
+
+  const server = await start(data);
+  const response = await fetch(`${server.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': firstKey(data) },
+    body: JSON.stringify({ model: 'sandbox-echo', messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  expect(response.status).toBe(200);
+  await server.stop();
+});
+
+test('a first start whose file is wrong leaves the next one the first', async () => {
+  const data = newDirectory();
+  expect(await failureOf(start(data, {}, '127.0.0.1:0', { models: { m: {} } }))).not.toBe('');
+  const server = await start(data);
+  expect(firstKey(data)).toStartWith('sk-tp-');
+  await server.stop();
+});
+
+test('a second start makes no second key', async () => {
+  const data = newDirectory();
+  await (await start(data)).stop();
+  const key = firstKey(data);
+  const again = await start(data);
+  expect(again.lines).toEqual([]);
+  expect(firstKey(data)).toBe(key);
+  await again.stop();
+});
+
+test('an installation does not start under another secret than its own', async () => {
+  const data = newDirectory();
+  await (await start(data)).stop();
+  const other = Buffer.alloc(32, 7).toString('base64');
+  expect(await failureOf(start(data, { TURNPIKE_SECRET: other }))).toContain('TURNPIKE_SECRET');
+  rmSync(join(data, 'secret'));
+  expect(await failureOf(start(data))).toContain('secret');
+});
+
+test('files in a directory that others may read are their owner’s alone', async () => {
+  const data = newDirectory();
+  mkdirSync(join(data, 'open'), { mode: 0o755 });
+  const server = await start(join(data, 'open'));
+  for (const name of ['turnpike.db', 'turnpike.db-wal', 'secret', 'operator.json', 'first-key.txt']) {
+    expect([name, (statSync(join(data, 'open', name)).mode & 0o077).toString(8)]).toEqual([name, '0']);
+  }
+  await server.stop();
+});
