@@ -3,11 +3,13 @@
 import type { Account, AccountStore, Key } from '../../accounts/accounts.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { LedgerReader, StoredUsageRecord, UsageStore } from '../../ledger/ledger.ts';
+import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeKeyMeters } from '../describe-meters.ts';
 import type { MemoryTables } from './memory.ts';
 
 type Reads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
   Pick<CatalogStore, 'loadCatalog'> &
+  Pick<InstallationStore, 'readInstallation'> &
   LedgerReader &
   UsageStore;
 
@@ -34,6 +36,9 @@ function accountReads(tables: MemoryTables) {
     async listKeys(page: { accountId: number | null; after: number | null; limit: number }) {
       const keys = [...tables.keys.values()].map((row) => row.key);
       return after<Key>(page.accountId === null ? keys : keys.filter((key) => key.accountId === page.accountId), page);
+    },
+    async readInstallation(name: string) {
+      return tables.installation.get(name) ?? null;
     },
     async loadCatalog() {
       return [...tables.catalog.values()].sort((one, other) =>

@@ -6,6 +6,7 @@ import type { Database, Statement } from 'bun:sqlite';
 import type { Account, AccountStore, Key } from '../../accounts/accounts.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { Entry, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
+import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeKeyMeters } from '../describe-meters.ts';
 import {
   type AccountMetersTable,
@@ -22,6 +23,7 @@ export type ReadStore = Pick<
   'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'
 > &
   Pick<CatalogStore, 'loadCatalog'> &
+  Pick<InstallationStore, 'readInstallation'> &
   LedgerReader &
   UsageStore;
 
@@ -75,6 +77,10 @@ function accountReads(database: Database) {
       return readDocuments<Key>(
         page.accountId === null ? keys.all(...bound) : keysOfAccount.all(...bound, page.accountId),
       );
+    },
+    async readInstallation(name: string) {
+      const row = prepareText(database, 'SELECT value FROM installation WHERE name = $1').get(name);
+      return row === null ? null : (row as { value: string }).value;
     },
     async loadCatalog() {
       const rows = prepareText(database, 'SELECT kind, name, origin, document FROM catalog ORDER BY kind, name').all();
