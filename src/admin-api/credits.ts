@@ -34,7 +34,7 @@ const giveCredit = createRoute({
   request: { params: z.object({ id: z.string() }), body: jsonBody(creditBody) },
   responses: {
     201: jsonAnswer(creditSchema, 'The credit was given'),
-    200: jsonAnswer(creditSchema, 'It had been given before under this reference; nothing was added'),
+    200: jsonAnswer(creditSchema, 'The same amount had been given before under this reference; nothing was added'),
   },
 });
 
@@ -46,13 +46,16 @@ export function addCredits(app: AdminApp, dependencies: AdminDependencies): void
     const [answer] = await dependencies.ledger.submit({
       operations: [{ kind: 'credit', account: account.id, amount, source, reference, note }],
     });
-    const { balance, repeated } = credited(answer, account.id);
+    const { amount: before, balance, repeated } = credited(answer, account.id);
+    if (before !== amount) throw otherAmount(reference, before, amount);
     const body = { account: formatId('acct', account.id), amount: formatUsd(amount), balance: formatUsd(balance) };
     return context.json({ ...body, reference, note, repeated }, repeated ? 200 : 201);
   });
 }
 
-function credited(answer: Answer | undefined, account: number): { balance: number; repeated: boolean } {
+type Credited = Extract<Answer, { kind: 'credited' }>;
+
+function credited(answer: Answer | undefined, account: number): Credited {
   if (answer?.ok && answer.kind === 'credited') return answer;
   if (answer?.ok === false && answer.reason === 'beyond_maximum') {
     const message = `would raise the balance beyond ${formatUsd(NANO_MAX)}, the most that an account can hold`;
@@ -65,4 +68,9 @@ function credited(answer: Answer | undefined, account: number): { balance: numbe
   if (answer?.ok === false && answer.reason === 'unknown_account')
     throw new TurnpikeError('object_not_found', `There is no account "${formatId('acct', account)}".`);
   throw new Error(`the ledger answered a credit with ${JSON.stringify(answer)}`);
+}
+
+function otherAmount(reference: string | null, before: number, amount: number): TurnpikeError {
+  const was = `The reference "${reference}" credited this account with ${formatUsd(before)} before`;
+  return new TurnpikeError('conflict', `${was}, not with ${formatUsd(amount)}: nothing was credited.`);
 }

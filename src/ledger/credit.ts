@@ -15,33 +15,34 @@ const SOURCES = {
 
 const SHORTEST_FIRST: readonly Period[] = ['day', 'week', 'month', 'total'];
 
-/** Adds to a balance, or takes from what is available. The same reference on one account credits once. */
+/** Adds to a balance, or takes from what is available. The same reference on one account credits once: again, it is told what was credited. */
 export function credit(rows: Rows, operation: Credit): Effect {
   assertNano(operation.amount, 'a credit');
   const account = rows.account(operation.account);
   if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
-  if (operation.reference !== null && rows.hasCredit(account.id, operation.reference)) {
-    return { answer: { ok: true, kind: 'credited', balance: account.balance, repeated: true } };
-  }
+  const { amount, reference } = operation;
+  const credited = reference === null ? null : rows.creditedAmount(account.id, reference);
+  if (credited !== null)
+    return { answer: { ok: true, kind: 'credited', amount: credited, balance: account.balance, repeated: true } };
   const available = walletAvailable(account);
-  if (operation.amount < 0 && -operation.amount > available) {
+  if (amount < 0 && -amount > available) {
     return { answer: { ok: false, reason: 'below_available', available } };
   }
-  const balance = account.balance + operation.amount;
+  const balance = account.balance + amount;
   if (balance + account.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
   const other = SOURCES[operation.source];
   const entry: NewEntry = {
     account: account.id,
     atMs: rows.nowMs,
-    debit: operation.amount < 0 ? account.id : other,
-    credit: operation.amount < 0 ? other : account.id,
-    amount: Math.abs(operation.amount),
+    debit: amount < 0 ? account.id : other,
+    credit: amount < 0 ? other : account.id,
+    amount: Math.abs(amount),
     kind: operation.source,
-    reference: operation.reference,
+    reference,
     note: operation.note,
   };
   return {
-    answer: { ok: true, kind: 'credited', balance, repeated: false },
+    answer: { ok: true, kind: 'credited', amount, balance, repeated: false },
     accounts: [{ ...account, balance }],
     entries: [entry],
   };

@@ -114,7 +114,7 @@ export interface Credit {
   /** Negative: a correction, refused below what is available. */
   amount: Nano;
   source: 'payment' | 'promotion' | 'adjustment';
-  /** The same reference on one account credits once. */
+  /** The same reference on one account credits once; the answer has the amount that it credited. */
   reference: string | null;
   note: string | null;
 }
@@ -226,7 +226,8 @@ export type Answer =
   | { ok: true; kind: 'admitted'; levels: Levels }
   | { ok: true; kind: 'extended'; amount: Nano }
   | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano }
-  | { ok: true; kind: 'credited'; balance: Nano; repeated: boolean }
+  /** `repeated`: the reference credited `amount` before, whatever was asked for now; nothing was added. */
+  | { ok: true; kind: 'credited'; amount: Nano; balance: Nano; repeated: boolean }
   | { ok: true; kind: 'lease'; epoch: number }
   | { ok: true; kind: 'expired'; holds: number }
   | { ok: true; kind: 'done' }

@@ -121,7 +121,8 @@ export interface Rows {
   key(id: number): KeyRow | undefined;
   hold(requestId: string): HoldRow | undefined;
   ending(requestId: string): Ending | undefined;
-  hasCredit(account: number, reference: string): boolean;
+  /** What this reference credited the account with, negative for a correction; null when it did not. */
+  creditedAmount(account: number, reference: string): Nano | null;
   lease(node: string): LeaseRow | undefined;
   /** All leases and open holds; asked for by `expire` alone. */
   leases(): Iterable<LeaseRow>;

@@ -3,6 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import { DAY_MS } from '../base/clock.ts';
+import type { Nano } from '../base/money.ts';
 import type { UsageRecord } from './operation.ts';
 import type {
   AccountRow,
@@ -25,7 +26,7 @@ export class StagedRows implements Rows {
   readonly #holds = new Map<string, HoldRow | null>();
   readonly #leases = new Map<string, LeaseRow>();
   readonly #entries: NewEntry[] = [];
-  readonly #credits = new Set<string>();
+  readonly #credits = new Map<string, Nano>();
   readonly #endings = new Map<string, Ending>();
   readonly #corrections = new Map<string, Ending>();
   readonly #totals = new Map<string, DailyTotal>();
@@ -53,8 +54,8 @@ export class StagedRows implements Rows {
     return this.#corrections.get(requestId) ?? this.#endings.get(requestId) ?? this.#below.ending(requestId);
   }
 
-  hasCredit(account: number, reference: string): boolean {
-    return this.#credits.has(creditName(account, reference)) || this.#below.hasCredit(account, reference);
+  creditedAmount(account: number, reference: string): Nano | null {
+    return this.#credits.get(creditName(account, reference)) ?? this.#below.creditedAmount(account, reference);
   }
 
   lease(node: string): LeaseRow | undefined {
@@ -142,7 +143,8 @@ export class StagedRows implements Rows {
     assert(entry.amount >= 0, 'an entry moves no negative amount');
     this.#entries.push(entry);
     if (entry.reference !== null && isCredit(entry)) {
-      this.#credits.add(creditName(entry.account, entry.reference));
+      const amount = entry.credit === entry.account ? entry.amount : -entry.amount;
+      this.#credits.set(creditName(entry.account, entry.reference), amount);
     }
   }
 

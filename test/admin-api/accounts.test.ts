@@ -178,6 +178,22 @@ describe('credit', () => {
     expect((await ask('GET', path)).body['balance']).toBe('11.00');
   });
 
+  test('of another amount with the same reference is a conflict, and nothing is credited', async () => {
+    const account = await makeAccount(installation);
+    const path = `/api/v1/accounts/${account['id']}`;
+    await ask('POST', `${path}/credits`, { amount: '1.00', reference: 'r1' });
+    for (const amount of ['2.00', '-1.00']) {
+      const { status, body } = await ask('POST', `${path}/credits`, { amount, reference: 'r1' });
+      expect([status, errorOf(body).code, errorOf(body).message]).toEqual([
+        409,
+        'conflict',
+        `The reference "r1" credited this account with 1.00 before, not with ${amount}: nothing was credited.`,
+      ]);
+    }
+    const same = await ask('POST', `${path}/credits`, { amount: '1', reference: 'r1' });
+    expect([same.status, same.body['amount'], same.body['balance']]).toEqual([200, '1.00', '11.00']);
+  });
+
   test('that is negative corrects, never below what is available', async () => {
     const account = await makeAccount(installation);
     const path = `/api/v1/accounts/${account['id']}`;

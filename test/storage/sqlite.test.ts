@@ -127,7 +127,7 @@ describe('a restart', () => {
       let found: unknown[] = [];
       from.transact([], (rows) => {
         found = [rows.account(bench.account), rows.key(bench.key), rows.hold(requestId), rows.lease('node-1')];
-        found.push(rows.ending(ended), rows.hold(ended), rows.hasCredit(bench.account, 'none'));
+        found.push(rows.ending(ended), rows.hold(ended), rows.creditedAmount(bench.account, 'none'));
         return { isEmpty: true } as never;
       });
       return found;

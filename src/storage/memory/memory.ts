@@ -86,7 +86,7 @@ export class MemoryLedgerStore implements LedgerStore {
       key: (id) => tables.keyMeters.get(id),
       hold: (requestId) => tables.holds.get(requestId),
       ending: (requestId) => tables.endings.get(requestId),
-      hasCredit: (account, reference) => tables.entries.some((entry) => isCredit(entry, account, reference)),
+      creditedAmount: (account, reference) => creditedAmount(tables, account, reference),
       lease: (node) => tables.leases.get(node),
       leases: () => tables.leases.values(),
       holds: () => tables.holds.values(),
@@ -124,6 +124,12 @@ function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
 
 function copy<Id, Row>(from: ReadonlyMap<Id, Row>, to: Map<Id, Row>): void {
   for (const [id, row] of from) to.set(id, row);
+}
+
+function creditedAmount(tables: MemoryTables, account: number, reference: string): number | null {
+  const entry = tables.entries.find((one) => isCredit(one, account, reference));
+  if (entry === undefined) return null;
+  return entry.credit === account ? entry.amount : -entry.amount;
 }
 
 function isCredit(entry: NewEntry, account: number, reference: string): boolean {

@@ -82,7 +82,7 @@ export class SqliteLedgerStore implements LedgerStore {
       key: (id) => this.#keys.get(id) ?? this.#loadKey(id),
       hold: (requestId) => this.#holds.get(requestId),
       ending: (requestId) => this.#loadEnding(requestId),
-      hasCredit: (account, reference) => this.#statements.findCredit.get(account, reference) !== null,
+      creditedAmount: (account, reference) => this.#loadCredit(account, reference),
       lease: (node) => this.#leases.get(node),
       leases: () => this.#leases.values(),
       holds: () => this.#holds.values(),
@@ -110,6 +110,11 @@ export class SqliteLedgerStore implements LedgerStore {
     if (row === null) return undefined;
     const { seq: _, ...record } = readUsageRecord(row);
     return { record, endedBy: row.ended_by };
+  }
+
+  #loadCredit(account: number, reference: string): number | null {
+    const row = this.#statements.findCredit.get(account, reference) as { change: number } | null;
+    return row === null ? null : row.change;
   }
 
   #write(changes: Changes): void {

@@ -26,7 +26,8 @@ function prepareReads(database: Database) {
     readLeases: prepareText(database, 'SELECT node, epoch, expires_at_ms FROM leases'),
     findCredit: prepareText(
       database,
-      `SELECT seq FROM entries WHERE account_id = $1 AND reference = $2
+      `SELECT CASE WHEN credit = account_id THEN amount ELSE -amount END AS change FROM entries
+       WHERE account_id = $1 AND reference = $2
        AND kind <> 'usage' AND kind <> 'write_off' AND kind <> 'correction' AND reference IS NOT NULL LIMIT 1`,
     ),
   };

@@ -62,7 +62,7 @@ export interface Model {
   holds: Map<string, ModelHold>;
   endings: Map<string, { cost: number; writtenOff: number; by: string }>;
   leases: Map<string, { epoch: number; expiresAtMs: number }>;
-  credits: Set<string>;
+  credits: Map<string, number>;
 }
 
 /** What an answer must contain. */
@@ -80,7 +80,7 @@ export function newModel(nowMs: number): Model {
     holds: new Map(),
     endings: new Map(),
     leases: new Map(),
-    credits: new Set(),
+    credits: new Map(),
   };
 }
 
@@ -361,12 +361,13 @@ function renew(model: Model, { node, epoch, leaseMs }: Of<'renew'>): Expected {
 function credit(model: Model, { account: id, amount, reference }: Of<'credit'>): Expected {
   const account = model.accounts.get(id);
   if (account === undefined) return { ok: false, reason: 'unknown_account' };
-  if (reference !== null && model.credits.has(`${id}/${reference}`)) return { ok: true, repeated: true };
+  const credited = reference === null ? undefined : model.credits.get(`${id}/${reference}`);
+  if (credited !== undefined) return { ok: true, kind: 'credited', amount: credited, repeated: true };
   const available = account.balance + account.creditLine - heldOf(model, 'account', id);
   if (amount < 0 && available + amount < 0) return { ok: false, reason: 'below_available', available };
   account.balance += amount;
-  if (reference !== null) model.credits.add(`${id}/${reference}`);
-  return { ok: true, kind: 'credited', balance: account.balance, repeated: false };
+  if (reference !== null) model.credits.set(`${id}/${reference}`, amount);
+  return { ok: true, kind: 'credited', amount, balance: account.balance, repeated: false };
 }
 
 function setAccount(model: Model, { account: id, terms }: Of<'set-account'>): Expected {

@@ -32,12 +32,27 @@ function amountTests(open: OpenStores): void {
       bench.credit(5, { reference: 'invoice 1', account: other }),
     ]);
     expect(answers).toEqual([
-      { ok: true, kind: 'credited', balance: 5, repeated: false },
-      { ok: true, kind: 'credited', balance: 5, repeated: true },
-      { ok: true, kind: 'credited', balance: 5, repeated: false },
+      { ok: true, kind: 'credited', amount: 5, balance: 5, repeated: false },
+      { ok: true, kind: 'credited', amount: 5, balance: 5, repeated: true },
+      { ok: true, kind: 'credited', amount: 5, balance: 5, repeated: false },
     ]);
     expect(await bench.credit(5, { reference: 'invoice 1', source: 'promotion' })).toMatchObject({ repeated: true });
     expect(await bench.credit(5, { reference: 'invoice 2' })).toMatchObject({ balance: 10, repeated: false });
+  });
+
+  test('the amount that a reference credited, also to who repeats it with another', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const answers = await Promise.all([
+      bench.credit(-30, { reference: 'correction' }),
+      bench.credit(30, { reference: 'correction' }),
+    ]);
+    expect(answers).toEqual([
+      { ok: true, kind: 'credited', amount: -30, balance: 70, repeated: false },
+      { ok: true, kind: 'credited', amount: -30, balance: 70, repeated: true },
+    ]);
+    const again = { ok: true, kind: 'credited', amount: -30, balance: 70, repeated: true };
+    expect(await bench.credit(-31, { reference: 'correction' })).toEqual(again as never);
+    expect(await bench.entries()).toHaveLength(2);
   });
 
   test('a request id as reference all the same: what was used of it is no credit', async () => {
@@ -51,7 +66,7 @@ function amountTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100);
     await bench.begin(60);
     expect(await bench.credit(-41)).toEqual({ ok: false, reason: 'below_available', available: 40 });
-    expect(await bench.credit(-40)).toEqual({ ok: true, kind: 'credited', balance: 60, repeated: false });
+    expect(await bench.credit(-40)).toEqual({ ok: true, kind: 'credited', amount: -40, balance: 60, repeated: false });
     expect((await bench.entries())[0]).toEqual({
       kind: 'payment',
       amount: 40,
