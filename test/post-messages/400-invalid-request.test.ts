@@ -9,6 +9,13 @@ afterAll(() => world.stop());
 const caller = await world.makeKey();
 
 const user = (content: unknown) => [{ role: 'user', content }];
+const withResult = (content: unknown) =>
+  bodyOf({
+    messages: user([
+      { type: 'text', text: 'a' },
+      { type: 'tool_result', tool_use_id: 't', content },
+    ]),
+  });
 
 test.each<[string, unknown]>([
   ['body: ', []],
@@ -35,7 +42,26 @@ test.each<[string, unknown]>([
   ['max_tokens: ', bodyOf({ max_tokens: 1e300 })],
   ['stream: ', bodyOf({ stream: 'yes' })],
   ['system: ', bodyOf({ system: 12 })],
+  ['system.0: ', bodyOf({ system: ['text'] })],
+  ['system.1.text: Field required', bodyOf({ system: [{ type: 'text', text: 'a' }, { type: 'text' }] })],
   ['tools: ', bodyOf({ tools: {} })],
+  ['tools.1: Input should be a valid dictionary', bodyOf({ tools: [{ name: 'a' }, 5] })],
+  ['tool_choice: Input should be a valid dictionary', bodyOf({ tool_choice: 'x' })],
+  ['tool_choice: ', bodyOf({ tool_choice: ['auto'] })],
+  ['tool_choice.type: Field required', bodyOf({ tool_choice: { name: 'a' } })],
+  ['tool_choice.type: Input should be a valid string', bodyOf({ tool_choice: { type: null } })],
+  ['stop_sequences: Input should be a valid list', bodyOf({ stop_sequences: 'l' })],
+  ['stop_sequences.1: Input should be a valid string', bodyOf({ stop_sequences: ['a', 5] })],
+  ['messages.0.content.0.text.text: Field required', bodyOf({ messages: user([{ type: 'text' }]) })],
+  ['messages.0.content.0.text.text: Input should be', bodyOf({ messages: user([{ type: 'text', text: null }]) })],
+  ['messages.0.content.1.tool_result.content.0.text.text: Field required', withResult([{ type: 'text' }])],
+  ['messages.0.content.1.tool_result.content.1: ', withResult([{ type: 'text', text: 'a' }, 'b'])],
+  ['temperature: Input should be a valid number', bodyOf({ temperature: '1' })],
+  ['top_p: ', bodyOf({ top_p: true })],
+  ['top_k: ', bodyOf({ top_k: [5] })],
+  ['metadata: Input should be a valid dictionary', bodyOf({ metadata: 'user' })],
+  ['thinking: ', bodyOf({ thinking: true })],
+  ['output_config: ', bodyOf({ output_config: [] })],
 ])('%s… is where the fault is', async (start, body) => {
   const response = await world.post(caller.secret, JSON.stringify(body));
   expect(await expectError(response, 400, 'invalid_request_error', 'invalid_request')).toStartWith(start);
@@ -81,4 +107,20 @@ test('fields that nobody here knows are no reason to refuse', async () => {
   const members = { field_of_the_future: { a: [1] }, metadata: { user_id: 'u' }, temperature: 0.5, top_k: 5 };
   expect((await world.post(other.secret, bodyOf(members))).status).toBe(200);
   await expectMoney(world, other, [GOOD]);
+});
+
+test('what is odd but of the right type, and null where a field may be absent, is the provider’s to judge', async () => {
+  const other = await world.makeKey();
+  const absent = ['tools', 'tool_choice', 'stop_sequences', 'temperature', 'top_p', 'top_k', 'metadata', 'thinking'];
+  const bodies = [
+    bodyOf(Object.fromEntries([...absent, 'output_config', 'system'].map((name) => [name, null]))),
+    bodyOf({ tools: [{}], tool_choice: { type: 'of_the_future' }, stop_sequences: [''], temperature: 7, top_k: 0.5 }),
+    bodyOf({ tools: [{ name: 'a', input_schema: { type: 'object', properties: { location: 'bar' } } }], thinking: {} }),
+    bodyOf({ system: [{ type: 'text', text: '', citations: null }], metadata: { user_id: null }, output_config: {} }),
+    bodyOf({ messages: user([{ type: 'block_of_the_future', text: 5, content: ['a'] }]) }),
+    withResult('text'),
+    withResult(undefined),
+  ];
+  for (const body of bodies) expect((await world.post(other.secret, body)).status).toBe(200);
+  await expectMoney(world, other, Array(bodies.length).fill(GOOD));
 });
