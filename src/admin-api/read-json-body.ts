@@ -1,9 +1,10 @@
-// Reads the body of a change: bounded, JSON by its content type, and an object. An empty body is
-// an empty object, so that a POST that needs nothing can be sent without one.
+// Reads the body of a change: bounded, JSON by its content type, and an object without a doubled
+// key. An empty body is an empty object, so that a POST that needs nothing can be sent without one.
 
 import { TurnpikeError } from '../errors.ts';
+import { scanJson } from '../wire/wire.ts';
 
-/** The same request with its body read and found to be one JSON object. Throws body_too_large, content_type_unsupported, invalid_json. */
+/** The same request with its body read and found to be one JSON object. Throws body_too_large, content_type_unsupported, invalid_json, invalid_request. */
 export async function readJsonBody(request: Request, bytesMax: number): Promise<Request> {
   const text = decode(await readBounded(request, bytesMax)).trim();
   if (text !== '') {
@@ -47,6 +48,7 @@ function decode(bytes: Buffer): string {
 }
 
 function checkObject(text: string): void {
+  scanJson(text); // JSON.parse would take the last of two amounts
   let value: unknown;
   try {
     value = JSON.parse(text);

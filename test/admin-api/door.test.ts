@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { bounds } from '../../src/config.ts';
-import { errorOf, type Installation, type Json, makeInstallation, TOKEN } from './installation.ts';
+import { errorOf, type Installation, type Json, makeAccount, makeInstallation, TOKEN } from './installation.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -96,10 +96,26 @@ describe('a body', () => {
   });
 
   test('that is broken is 400 invalid_json', async () => {
-    for (const body of ['{"name":', '{"name":"x"} {}', new Uint8Array([0x7b, 0xff, 0x7d]), '['.repeat(200_000)]) {
+    for (const body of ['{"name":', '{"name":"x"} {}', new Uint8Array([0x7b, 0xff, 0x7d])]) {
       const answer = await send('/api/v1/accounts', { method: 'POST', headers: json, body });
       expect([answer.status, errorOf(answer.body).code]).toEqual([400, 'invalid_json']);
     }
+  });
+
+  test('with a key that stands twice, at any level, or with levels without end, is 400 and changes nothing', async () => {
+    const { id } = await makeAccount(installation);
+    const path = `/api/v1/accounts/${id}/credits`;
+    for (const [url, body, message] of [
+      [path, '{"amount":"1.00","amount":"2.00"}', 'amount: This key stands twice in one object'],
+      [path, '{"amount":"1.00","amoun\\u0074":"2.00"}', 'amount: This key stands twice in one object'],
+      ['/api/v1/apply', '{"document":{"groups":{"a":{"rpm":1,"rpm":2}}}}', 'document.groups.a.rpm: This key stands'],
+      ['/api/v1/apply', '['.repeat(200_000), 'nested deeper'],
+    ] as const) {
+      const answer = await send(url, { method: 'POST', headers: json, body });
+      expect([answer.status, errorOf(answer.body).code]).toEqual([400, 'invalid_request']);
+      expect(errorOf(answer.body).message).toContain(message);
+    }
+    expect((await installation.ask('GET', `/api/v1/accounts/${id}`)).body['balance']).toBe('10.00');
   });
 
   test('that is no object is 400', async () => {
