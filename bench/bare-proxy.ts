@@ -13,6 +13,7 @@ const server = Bun.serve({
       headers: { 'content-type': 'application/json', 'x-api-key': 'credential', 'accept-encoding': 'identity' },
       body: JSON.stringify(body),
     });
+    if (response.headers.get('content-type') === 'text/event-stream') return new Response(response.body, response);
     return new Response(JSON.stringify(await response.json()), { headers: { 'content-type': 'application/json' } });
   },
 });

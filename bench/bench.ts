@@ -9,6 +9,8 @@ import { type MeasuredProcess, startMeasured } from './measured-process.ts';
 const connections = Number(process.env['BENCH_CONNECTIONS'] ?? 32);
 const requests = Number(process.env['BENCH_REQUESTS'] ?? 20_000);
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
+const streams = 50;
+const streamEvents = 1_000; // as the upstream sends them
 const bun = process.execPath;
 const here = import.meta.dir;
 
@@ -38,6 +40,7 @@ try {
     ofTurnpike.push(await load(turnpike, key, requests));
   }
   report(ofBare, ofTurnpike);
+  await measureStreams();
 } finally {
   for (const one of [turnpike, bare, upstream]) await one.stop();
   rmSync(data, { recursive: true, force: true });
@@ -100,6 +103,33 @@ async function load(target: MeasuredProcess, secret: string, count: number): Pro
   await Promise.all(Array.from({ length: connections }, sendAll));
   const seconds = (performance.now() - startedMs) / 1000;
   return { cpuMicroseconds: ((target.cpuMs() - cpuBeforeMs) * 1000) / count, requestsPerSecond: count / seconds };
+}
+
+/** What an event of a stream costs, relayed as it comes. */
+async function measureStreams(): Promise<void> {
+  const ofBare: number[] = [];
+  const ofTurnpike: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    ofBare.push(await stream(bare, 'none'));
+    ofTurnpike.push(await stream(turnpike, key));
+  }
+  const ratios = ofTurnpike.map((one, round) => one / (ofBare[round] ?? Number.NaN));
+  console.log(
+    `${streams} streams of ${streamEvents} events: bare relay ${median(ofBare).toFixed(1)} µs CPU an event, ` +
+      `turnpike ${median(ofTurnpike).toFixed(1)}, ratio ${median(ratios).toFixed(2)}`,
+  );
+}
+
+async function stream(target: MeasuredProcess, secret: string): Promise<number> {
+  const headers = { 'content-type': 'application/json', 'x-api-key': secret };
+  const cpuBeforeMs = target.cpuMs();
+  const readOne = async () => {
+    const asked = { method: 'POST', headers, body: JSON.stringify({ ...JSON.parse(body), stream: true }) };
+    const text = await (await fetch(`${target.url}/v1/messages`, asked)).text();
+    if (!text.includes('message_stop')) throw new Error(text.slice(-200));
+  };
+  await Promise.all(Array.from({ length: streams }, readOne));
+  return ((target.cpuMs() - cpuBeforeMs) * 1000) / (streams * streamEvents);
 }
 
 function report(ofBare: Figures[], ofTurnpike: Figures[]): void {
