@@ -90,11 +90,20 @@ function noteCacheControl(found: RequestFeatures, holder: JsonObject): void {
 }
 
 function storedField(body: JsonObject): string | null {
-  if ((body['container'] ?? null) !== null) return 'container';
-  if ((body['skills'] ?? null) !== null) return 'skills';
+  for (const name of ['container', 'skills', 'previous_message_id']) if (namesObject(body[name])) return name;
   const diagnostics = body['diagnostics'];
-  const previous = isJsonObject(diagnostics) ? (diagnostics['previous_message_id'] ?? null) : null;
-  return previous === null ? null : 'diagnostics.previous_message_id';
+  const isContinued = isJsonObject(diagnostics) && namesObject(diagnostics['previous_message_id']);
+  return isContinued ? 'diagnostics.previous_message_id' : null;
+}
+
+/** Clients write out members that they leave open: null, an empty list and an object of such name nothing. */
+function namesObject(value: JsonValue | undefined): boolean {
+  if (isJsonObject(value)) return Object.values(value).some(isNamed);
+  return isNamed(value);
+}
+
+function isNamed(value: JsonValue | undefined): boolean {
+  return (value ?? null) !== null && !(Array.isArray(value) && value.length === 0);
 }
 
 /** What of a block names a stored object: the rest of its path, or null. */

@@ -1,7 +1,7 @@
 // Objects that lie at a provider belong to the installation's account there, not to the caller.
 
 import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectNoTrace, type Json, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, startWorld } from './world.ts';
 
 const world = await startWorld();
 afterAll(() => world.stop());
@@ -21,6 +21,7 @@ test.each<[string, Json]>([
   ['container', bodyOf({ container: 'container_1' })],
   ['container', bodyOf({ container: { skills: [{ type: 'custom', skill_id: 'skill_1' }] } })],
   ['skills', bodyOf({ skills: [{ skill_id: 'skill_1' }] })],
+  ['previous_message_id', bodyOf({ previous_message_id: 'msg_1' })],
   ['diagnostics.previous_message_id', bodyOf({ diagnostics: { previous_message_id: 'msg_1' } })],
 ])('%s is refused, to be counted as well as to be answered', async (path, body) => {
   const caller = await world.makeKey();
@@ -35,4 +36,11 @@ test.each<[string, Json]>([
   }
   expect(world.upstream.requests).toHaveLength(0);
   await expectNoTrace(world, caller);
+});
+
+test('a container that names nothing is no reason to refuse', async () => {
+  const caller = await world.makeKey();
+  for (const skills of [null, []])
+    expect((await world.post(caller.secret, bodyOf({ container: { id: null, skills } }))).status).toBe(200);
+  await expectMoney(world, caller, [GOOD, GOOD]);
 });
