@@ -60,6 +60,16 @@ export interface KeyTerms {
   concurrency: number | null;
 }
 
+/** Nothing bounds what a key may use: what a new one has unless it is told otherwise. */
+export const NO_KEY_LIMITS: Readonly<Omit<KeyTerms, 'status' | 'expiresAtMs'>> = Object.freeze({
+  quota: null,
+  quotaPeriod: 'total',
+  requestsPerMinute: null,
+  inputTokensPerMinute: null,
+  outputTokensPerMinute: null,
+  concurrency: null,
+});
+
 /** A first credit of a new account, durable with it. */
 export interface FirstCredit {
   amount: Nano;

@@ -8,6 +8,7 @@ import {
   type Key,
   type KeyTerms,
   makeKeySecret,
+  NO_KEY_LIMITS,
 } from '../accounts/accounts.ts';
 import { newNumber } from '../base/ids.ts';
 import { NANO_PER_USD } from '../base/money.ts';
@@ -47,16 +48,7 @@ export function makeDemoAccount(vault: Vault, nowMs: number): DemoAccount {
       addresses: null,
       createdAtMs: nowMs,
     },
-    keyTerms: {
-      status: 'enabled',
-      expiresAtMs: null,
-      quota: null,
-      quotaPeriod: 'total',
-      requestsPerMinute: null,
-      inputTokensPerMinute: null,
-      outputTokensPerMinute: null,
-      concurrency: null,
-    },
+    keyTerms: { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS },
     secretHash: vault.hash(secret.reveal()),
     secret,
   };

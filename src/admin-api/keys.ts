@@ -2,7 +2,7 @@
 // never deleted, because usage records name it.
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { type Account, type Key, type KeyTerms, makeKeySecret } from '../accounts/accounts.ts';
+import { type Account, type Key, type KeyTerms, makeKeySecret, NO_KEY_LIMITS } from '../accounts/accounts.ts';
 import { newNumber, parseId } from '../base/ids.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -162,14 +162,9 @@ function blankKey(account: Account, prefix: string, nowMs: number): KeyWithMeter
       createdAtMs: nowMs,
     },
     meters: {
-      quota: null,
-      quotaPeriod: 'total',
+      ...NO_KEY_LIMITS,
       quotaUsed: 0,
       lastUsedAtMs: null,
-      requestsPerMinute: null,
-      inputTokensPerMinute: null,
-      outputTokensPerMinute: null,
-      concurrency: null,
     },
   };
 }

@@ -8,6 +8,7 @@ import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import type { UsageRecord } from '../../src/ledger/ledger.ts';
 import { openVault, type Vault } from '../../src/secrets/secrets.ts';
 import { memoryStores } from '../../src/storage/memory/memory.ts';
+import { NO_LIMITS } from '../ledger/workbench.ts';
 
 export const TOKEN = 'operator-token';
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
@@ -108,13 +109,6 @@ export async function useKey({ stores, clock }: Installation, key: Json, message
   }
   return requestIds;
 }
-
-const NO_LIMITS = {
-  requestsPerMinute: null,
-  inputTokensPerMinute: null,
-  outputTokensPerMinute: null,
-  concurrency: null,
-};
 
 async function leaseOf(gate: Installation['stores']['gate']): Promise<{ node: string; epoch: number }> {
   const operation = { kind: 'renew', node: 'test', epoch: null, leaseMs: 3_600_000_000 } as const;

@@ -4,7 +4,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FailureCounter, KeyDirectory, type KeyTerms, makeKeySecret } from '../../src/accounts/accounts.ts';
+import {
+  FailureCounter,
+  KeyDirectory,
+  type KeyTerms,
+  makeKeySecret,
+  NO_KEY_LIMITS,
+} from '../../src/accounts/accounts.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { newNumber } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
@@ -33,16 +39,7 @@ export interface CountedService extends AsyncDisposable {
   check(): CheckReport;
 }
 
-const FREE: KeyTerms = {
-  status: 'enabled',
-  expiresAtMs: null,
-  quota: null,
-  quotaPeriod: 'total',
-  requestsPerMinute: null,
-  inputTokensPerMinute: null,
-  outputTokensPerMinute: null,
-  concurrency: null,
-};
+const FREE: KeyTerms = { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS };
 
 export async function startCountedService(): Promise<CountedService> {
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));

@@ -1,7 +1,13 @@
 // The public API over a gateway whose parts a test holds in its hands: a provider that answers when it is
 // told to, a store that fails, a clock that is moved forward, short waits. No tests of its own.
 
-import { FailureCounter, KeyDirectory, type KeyTerms, makeKeySecret } from '../../src/accounts/accounts.ts';
+import {
+  FailureCounter,
+  KeyDirectory,
+  type KeyTerms,
+  makeKeySecret,
+  NO_KEY_LIMITS,
+} from '../../src/accounts/accounts.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { newNumber } from '../../src/base/ids.ts';
 import {
@@ -53,16 +59,7 @@ export interface Parts {
 
 const START_MS = Date.UTC(2026, 10, 18, 12); // no period begins near it
 
-const FREE: KeyTerms = {
-  status: 'enabled',
-  expiresAtMs: null,
-  quota: null,
-  quotaPeriod: 'total',
-  requestsPerMinute: null,
-  inputTokensPerMinute: null,
-  outputTokensPerMinute: null,
-  concurrency: null,
-};
+const FREE: KeyTerms = { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS };
 
 export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
   let aheadMs = START_MS - Date.now();
