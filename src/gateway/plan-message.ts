@@ -7,6 +7,7 @@ import { inputTokensUpperBound, typicalInputTokens } from '../usage/usage.ts';
 import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
 
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request that names no `max_uses`
+const OUTPUT_TOKENS_MAX = 1_000_000_000; // of a model without a limit: none comes near, and sums of it stay exact
 
 export interface MessagePlan {
   /** The caller's max_tokens, defaulted and clamped to the model's limit. */
@@ -27,7 +28,7 @@ export function planMessage(
 ): MessagePlan {
   const { model, group } = offer;
   const asked = request.maxTokens ?? model.defaultMaxTokens;
-  const maxTokens = model.maxOutputTokens === null ? asked : Math.min(asked, model.maxOutputTokens);
+  const maxTokens = Math.min(asked, model.maxOutputTokens ?? OUTPUT_TOKENS_MAX);
   const counted = countLocally(request, offer, providerOf);
   const upperBound = counted ?? inputTokensUpperBound(request);
   const worstCase: WorstCase = {

@@ -9,7 +9,6 @@ import { isJsonObject } from './json-values.ts';
 import type { JsonValue, MessageRequest } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
-const MAX_TOKENS_MAX = 1_000_000_000; // no model comes near; sums of it stay exact
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;
 
 /**
@@ -59,8 +58,9 @@ function checkMaxTokens(maxTokens: JsonValue | undefined): number | null {
   if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens))
     throw wrongField('max_tokens', 'Input should be a valid integer');
   if (maxTokens < 0) throw wrongField('max_tokens', 'Input should be greater than or equal to 0');
-  if (maxTokens > MAX_TOKENS_MAX)
-    throw wrongField('max_tokens', `Input should be less than or equal to ${MAX_TOKENS_MAX}`);
+  // Beyond it a number of JSON is not the one that was written; what is only too large is clamped later.
+  if (maxTokens > Number.MAX_SAFE_INTEGER)
+    throw wrongField('max_tokens', `Input should be less than or equal to ${Number.MAX_SAFE_INTEGER}`);
   return maxTokens;
 }
 

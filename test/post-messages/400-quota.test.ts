@@ -46,6 +46,13 @@ test('the max_tokens that would fit is named, and it fits', async () => {
   await expectMoney(world, caller, [GOOD], usd(worstCase(bodyOf()) - 100));
 });
 
+test('any whole number is a max_tokens, though no balance may pay it', async () => {
+  const caller = await world.makeKey();
+  for (const tokens of [1_000_000_001, Number.MAX_SAFE_INTEGER])
+    await refuse(await world.post(caller.secret, bodyOf({ max_tokens: tokens })), /max_tokens of at most \d+/);
+  await expectNoTrace(world, caller);
+});
+
 test('a credit line is spent below zero, to its end', async () => {
   world.upstream.play(scripts.message({ usage: { input_tokens: 25, output_tokens: 12 } }));
   const caller = await world.makeKey({ credit: '0', credit_line: usd(worstCase(bodyOf())) });
