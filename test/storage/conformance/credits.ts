@@ -6,6 +6,7 @@ import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbenc
 
 export function creditConformance(open: OpenStores): void {
   amountTests(open);
+  referenceTests(open);
   termTests(open);
 }
 
@@ -23,6 +24,38 @@ function amountTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 7, held: 0 });
   });
 
+  test('less than nothing only of what is available', async () => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.begin(60);
+    expect(await bench.credit(-41)).toEqual({ ok: false, reason: 'below_available', available: 40 });
+    expect(await bench.credit(-40)).toEqual({ ok: true, kind: 'credited', amount: -40, balance: 60, repeated: false });
+    expect((await bench.entries())[0]).toEqual({
+      kind: 'payment',
+      amount: 40,
+      debit: bench.account,
+      credit: systemAccounts.payments,
+    });
+  });
+
+  test('no more than can be counted exactly', async () => {
+    await using bench = await openWorkbench(open, Number.MAX_SAFE_INTEGER);
+    expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
+    expect(await bench.credit(Number.MAX_SAFE_INTEGER)).toEqual({ ok: false, reason: 'beyond_maximum' });
+    await bench.credit(-1);
+    expect(await bench.setAccount({ creditLine: 2 })).toEqual({ ok: false, reason: 'beyond_maximum' });
+    expect(await bench.setAccount({ creditLine: 1 })).toEqual({ ok: true, kind: 'done' });
+    expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
+  });
+
+  test('nobody who is unknown, and no fraction', async () => {
+    await using bench = await openWorkbench(open, 0);
+    expect(await bench.credit(1, { account: 7 })).toEqual({ ok: false, reason: 'unknown_account' });
+    expect(await failureOf(bench.credit(0.5))).toBeInstanceOf(Error);
+    expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
+  });
+}
+
+function referenceTests(open: OpenStores): void {
   test('the same reference of an account once, also within one batch, and of another account again', async () => {
     await using bench = await openWorkbench(open, 0);
     const other = await bench.addAccount(0);
@@ -60,36 +93,6 @@ function amountTests(open: OpenStores): void {
     const requestId = await bench.begin(10);
     await bench.settle(requestId, 10);
     expect(await bench.credit(10, { reference: requestId })).toMatchObject({ balance: 100, repeated: false });
-  });
-
-  test('less than nothing only of what is available', async () => {
-    await using bench = await openWorkbench(open, 100);
-    await bench.begin(60);
-    expect(await bench.credit(-41)).toEqual({ ok: false, reason: 'below_available', available: 40 });
-    expect(await bench.credit(-40)).toEqual({ ok: true, kind: 'credited', amount: -40, balance: 60, repeated: false });
-    expect((await bench.entries())[0]).toEqual({
-      kind: 'payment',
-      amount: 40,
-      debit: bench.account,
-      credit: systemAccounts.payments,
-    });
-  });
-
-  test('no more than can be counted exactly', async () => {
-    await using bench = await openWorkbench(open, Number.MAX_SAFE_INTEGER);
-    expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
-    expect(await bench.credit(Number.MAX_SAFE_INTEGER)).toEqual({ ok: false, reason: 'beyond_maximum' });
-    await bench.credit(-1);
-    expect(await bench.setAccount({ creditLine: 2 })).toEqual({ ok: false, reason: 'beyond_maximum' });
-    expect(await bench.setAccount({ creditLine: 1 })).toEqual({ ok: true, kind: 'done' });
-    expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
-  });
-
-  test('nobody who is unknown, and no fraction', async () => {
-    await using bench = await openWorkbench(open, 0);
-    expect(await bench.credit(1, { account: 7 })).toEqual({ ok: false, reason: 'unknown_account' });
-    expect(await failureOf(bench.credit(0.5))).toBeInstanceOf(Error);
-    expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
   });
 }
 
