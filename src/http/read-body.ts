@@ -56,8 +56,8 @@ export class RequestBody {
    */
   async read(bytesMax: number): Promise<Uint8Array> {
     const { headers } = this.#request;
-    const encoding = headers.get('content-encoding');
-    if (encoding !== null && encoding.trim().toLowerCase() !== 'identity')
+    const encoding = headers.get('content-encoding')?.trim().toLowerCase();
+    if (encoding && encoding !== 'identity')
       throw new TurnpikeError('content_type_unsupported', 'content-encoding: send the body uncompressed.');
     const declared = headers.get('content-length');
     const bytesDeclared = declared === null ? null : Number(declared);
