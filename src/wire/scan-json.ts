@@ -154,7 +154,7 @@ function openFrame(frames: Frame[], depth: number, isArray: boolean): Frame {
 function fault(frames: readonly Frame[], depth: number, sentence: string): TurnpikeError {
   const path = frames
     .slice(0, depth)
-    .map((frame) => (frame.isArray ? String(frame.index) : frame.key.slice(0, PATH_PART_CHARACTERS_MAX)))
+    .map((frame) => (frame.isArray ? String(frame.index) : frame.key.slice(0, PATH_PART_CHARACTERS_MAX) || '""'))
     .join('.');
   const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path;
   return new TurnpikeError('invalid_request', `${shown}: ${sentence}`);

@@ -47,6 +47,11 @@ test('a key that stands twice is refused at any level, its path first', () => {
   expect(refusal('{"a":{"b":[[],[0,{"c":{},"d":"}","c":1}]]}}')).toStartWith('a.b.1.1.c: ');
 });
 
+test('an empty key has a name in the path', () => {
+  expect(refusal('{"":1,"":2}')).toStartWith('"": This key stands twice');
+  expect(refusal('{"a":{"":{"b":1,"b":2}}}')).toStartWith('a."".b: This key');
+});
+
 test('two spellings of one key are the same key', () => {
   expect(refusal('{"a":1,"\\u0061":2}')).toStartWith('a: ');
   expect(refusal('{"\\/":1,"/":2}')).toStartWith('/: ');
