@@ -204,8 +204,10 @@ export interface CatalogFile {
   providers: Map<string, ProviderInput | null>;
   models: Map<string, ModelInput | null>;
   groups: Map<string, GroupInput | null>;
-  /** Only the members that the file has; `vendor_prefixes` is among them. */
-  settings: SettingsInput;
+  /** What the file says under `vendor_prefixes`: empty for a key without a value, null without the key. */
+  vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
+  /** The members that the file has under `settings`; null without the key. */
+  settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
 }
 
 const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
@@ -224,17 +226,21 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
     }
     return objects;
   };
-  const prefixes = sections.get('vendor_prefixes') ?? null;
-  const readPrefixes = prefixes === null ? null : readPart(vendorPrefixes, prefixes, ['vendor_prefixes'], faults);
   return {
     providers: readSection('providers', plainName, providerInput(kinds)),
     models: readSection('models', modelName, modelInput),
     groups: readSection('groups', plainName, groupInput),
-    settings: {
-      ...(readPrefixes === null ? {} : { vendor_prefixes: readPrefixes }),
-      ...readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults),
-    },
+    vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
+    settings: sections.has('settings')
+      ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)
+      : null,
   };
+}
+
+function readPrefixes(value: unknown, faults: Fault[]): CatalogFile['vendorPrefixes'] {
+  if (value === null) return {};
+  const prefixes = readPart(vendorPrefixes, value, ['vendor_prefixes'], faults);
+  return prefixes === null ? null : { vendor_prefixes: prefixes };
 }
 
 /** The members of an object as a map, so that no name ("__proto__") means anything. */

@@ -47,8 +47,8 @@ interface Named {
 
 /**
  * Plans a file. Empty when everything is as the file says. An object of the file is replaced whole,
- * except for a provider's credential, which stays when `api_key` is left out, and for `settings`,
- * where each member stands for itself. Whether accounts still use a group that is to be removed, and
+ * except for a provider's credential, which stays when `api_key` is left out. `settings` is one object,
+ * and so is `vendor_prefixes`: what stands stays only where the file does not have the key. Whether accounts still use a group that is to be removed, and
  * where names of providers resolve to, is not known here: the caller asks before it applies.
  */
 export function planApply(current: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
@@ -161,10 +161,18 @@ function* wantedDocuments(
     yield { kind: 'model', name, document: { ...model, created_at } };
   }
   for (const [name, group] of read.groups) yield { kind: 'group', name, document: { ...group } };
-  if (Object.keys(read.settings).length === 0) return;
+  if (!hasSettings(read)) return;
   const before = standing.get(keyOf('settings', SETTINGS_NAME));
-  const kept = options.prune && before?.origin === 'file' ? {} : before?.document;
-  yield { kind: 'settings', name: SETTINGS_NAME, document: { ...kept, ...read.settings } as JsonObject };
+  const document = settingsDocument(read, options.prune && before?.origin === 'file' ? {} : before?.document);
+  if (before !== undefined || Object.keys(document).length > 0)
+    yield { kind: 'settings', name: SETTINGS_NAME, document };
+}
+
+/** The one document of both keys of the file. */
+function settingsDocument(read: CatalogFile, kept: JsonObject = {}): JsonObject {
+  const { vendor_prefixes: keptPrefixes, ...keptSettings } = kept;
+  const prefixes = read.vendorPrefixes ?? (keptPrefixes === undefined ? {} : { vendor_prefixes: keptPrefixes });
+  return { ...prefixes, ...(read.settings ?? keptSettings) } as JsonObject;
 }
 
 /** An `api_key` that is the one that stands keeps its seal, so that applying a file again changes nothing. */
@@ -204,8 +212,12 @@ function isInFile(read: CatalogFile, { kind, name }: CatalogDocument): boolean {
     case 'group':
       return read.groups.has(name);
     case 'settings':
-      return Object.keys(read.settings).length > 0;
+      return hasSettings(read);
   }
+}
+
+function hasSettings(read: CatalogFile): boolean {
+  return read.settings !== null || read.vendorPrefixes !== null;
 }
 
 function routeProviders(model: JsonObject): string[] {

@@ -59,16 +59,29 @@ describe('changes', () => {
     expect(next.put[0]?.document['created_at']).toBe(new Date(NOW_MS).toISOString());
   });
 
-  test('settings that the file leaves out stay as they are', () => {
-    const documents = apply(apply([], file), { settings: { settle_wait_seconds: 5 } });
-    expect(find(documents, 'settings', 'settings')?.document).toEqual({
+  const settingsAfter = (next: unknown, changes = {}) =>
+    find(apply(apply([], file), next, changes), 'settings', 'settings')?.document;
+
+  test('settings of a file are all of them: what it leaves out goes back to its default', () => {
+    expect(settingsAfter({ settings: { settle_wait_seconds: 5 } })).toEqual({
       vendor_prefixes: ['vendor'],
-      drain_seconds: 60,
       settle_wait_seconds: 5,
     });
-    expect(plan(documents, file, { prune: true }).changes).toEqual([
-      { action: 'update', kind: 'settings', name: 'settings', fields: ['settle_wait_seconds'] },
+    for (const settings of [{}, null]) expect(settingsAfter({ settings })).toEqual({ vendor_prefixes: ['vendor'] });
+    expect(plan(apply([], file), { settings: {} }).changes).toEqual([
+      { action: 'update', kind: 'settings', name: 'settings', fields: ['drain_seconds'] },
     ]);
+  });
+
+  test('settings and prefixes stay while the file does not have their key', () => {
+    expect(settingsAfter({ groups: file.groups })).toEqual({ vendor_prefixes: ['vendor'], drain_seconds: 60 });
+    expect(settingsAfter({ vendor_prefixes: ['x'] })).toEqual({ vendor_prefixes: ['x'], drain_seconds: 60 });
+    expect(settingsAfter({ vendor_prefixes: null })).toEqual({ drain_seconds: 60 });
+    expect(settingsAfter({ vendor_prefixes: ['x'] }, { prune: true })).toEqual({ vendor_prefixes: ['x'] });
+  });
+
+  test('settings that say nothing make nothing', () => {
+    expect(plan([], { settings: {}, vendor_prefixes: null }).changes).toEqual([]);
   });
 
   test('whoever changes an object, it stays marked by who made it', () => {
@@ -83,7 +96,7 @@ describe('changes', () => {
       fc.nat(99),
       fc.tuple(fc.nat(99), fc.nat(999)).map(([whole, rest]) => `${whole}.${rest}`),
     );
-    const files = fc.record({
+    const sections = {
       providers: fc.dictionary(
         fc.constantFrom('x', 'y'),
         fc.record(
@@ -107,7 +120,9 @@ describe('changes', () => {
         fc.record({ models: fc.constant(['*']), rpm: fc.integer({ min: 1, max: 9 }) }, { requiredKeys: ['models'] }),
       ),
       settings: fc.record({ drain_seconds: fc.nat(9), require_browser_header: fc.boolean() }, { requiredKeys: [] }),
-    });
+      vendor_prefixes: fc.constantFrom(['a'], ['a', 'b'], null),
+    };
+    const files = fc.record(sections, { requiredKeys: ['providers', 'models', 'groups'] });
     const standing = apply([], { providers: { standing: { kind: 'sandbox' } } }, { origin: 'start' });
     fc.assert(
       fc.property(files, files, fc.boolean(), (before, next, prune) => {
