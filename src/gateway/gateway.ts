@@ -57,6 +57,7 @@ export interface Gateway {
 export async function submitMessage(gateway: Gateway, submission: Submission): Promise<Reply> {
   const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission); // 3
+  requireBrowserHeader(catalogue, submission); // 3
   const bytes = await submission.readBody(catalogue.settings.bodyBytesMax); // 4
   const request = parseMessageRequest(bytes); // 5
   const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
@@ -115,14 +116,18 @@ export async function getModel(gateway: Gateway, submission: Submission, id: str
 }
 
 function identify(gateway: Gateway, submission: Submission): Caller | Promise<Caller> {
-  const { origin, address, browserDeclared, secret, vendorPrefix } = submission;
-  if (origin !== null && !browserDeclared && gateway.catalogue().settings.requireBrowserHeader) {
-    throw new TurnpikeError(
-      'browser_access_not_declared',
-      `CORS requests must set '${vendorPrefix}-dangerous-direct-browser-access' header`,
-    );
-  }
+  const { origin, address, secret } = submission;
   return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.gatehouse);
+}
+
+/** Only messages have to declare it: what a page merely looks up costs nothing. */
+function requireBrowserHeader({ settings }: Catalogue, submission: Submission): void {
+  const { origin, browserDeclared, vendorPrefix } = submission;
+  if (!settings.requireBrowserHeader || origin === null || browserDeclared) return;
+  throw new TurnpikeError(
+    'browser_access_not_declared',
+    `CORS requests must set '${vendorPrefix}-dangerous-direct-browser-access' header`,
+  );
 }
 
 /** What is counted is not sold, so it needs no price; but an object at the provider is another's, here as well. */

@@ -17,6 +17,30 @@ test('a page that does not declare it is browser_access_not_declared', async () 
   await expectMoney(world, caller, []);
 });
 
+test('a wrong key is told first, and so is one that may not be used from there', async () => {
+  const response = await world.post('sk-tp-wrong', bodyOf(), { headers: { origin } });
+  await expectError(response, 401, 'authentication_error', 'key_invalid');
+  const bound = await world.makeKey({}, { origins: ['https://other.example.com'] });
+  const elsewhere = await world.post(bound.secret, bodyOf(), { headers: { origin } });
+  await expectError(elsewhere, 403, 'permission_error', 'origin_not_allowed');
+});
+
+test('it is told before the body is looked at', async () => {
+  const caller = await world.makeKey();
+  const response = await world.post(caller.secret, 'no JSON', { headers: { origin } });
+  await expectError(response, 403, 'permission_error', 'browser_access_not_declared');
+});
+
+test('what is no message needs no declaration', async () => {
+  const { secret } = await world.makeKey();
+  const headers = { origin, 'x-api-key': secret, 'content-type': 'application/json' };
+  for (const path of ['/v1/models', '/v1/models/plain'])
+    expect((await fetch(`${world.url}${path}`, { headers })).status).toBe(200);
+  const body = JSON.stringify(bodyOf());
+  const counted = await fetch(`${world.url}/v1/messages/count_tokens`, { method: 'POST', headers, body });
+  expect(counted.status).toBe(200);
+});
+
 test('with either prefix it is declared, and without an origin nothing has to be', async () => {
   const caller = await world.makeKey();
   for (const prefix of ['anthropic', 'vendor']) {
