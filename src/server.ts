@@ -70,7 +70,13 @@ export async function startServer(config: Config, options: StartOptions): Promis
   mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
   const closing: (() => void | Promise<void>)[] = [];
   const close = async () => {
-    for (const closeOne of closing.splice(0).reverse()) await closeOne();
+    for (const closeOne of closing.splice(0).reverse()) {
+      try {
+        await closeOne();
+      } catch {
+        // The others are closed all the same; the process is about to end.
+      }
+    }
   };
   try {
     const lock = lockDirectory(config.dataDirectory);
@@ -131,7 +137,7 @@ async function startOn(
   const stop = async () => {
     if (state.isDraining) return finished;
     state.isDraining = true;
-    await drain(gateway, http);
+    await drain(gateway, http, log);
     await close();
     finish();
   };
@@ -289,13 +295,20 @@ async function applyAtStart(
 }
 
 /** Readiness is 503 by now. Messages finish, bounded; then what still runs is ended and billed as received. */
-async function drain(gateway: Gateway, http: HttpServer): Promise<void> {
-  const boundMs = gateway.catalogue().settings.drainSeconds * 1000;
-  if (!(await gateway.running.waitUntilEmpty(boundMs))) {
-    gateway.running.cutAll();
-    await gateway.running.waitUntilEmpty(STOP_MS_MAX);
-  }
+async function drain(gateway: Gateway, http: HttpServer, log: LogWriter): Promise<void> {
+  const { running, ledger } = gateway;
+  await running.waitUntilEmpty(gateway.catalogue().settings.drainSeconds * 1000);
+  await cutAll(running);
   await Promise.race([http.stop(true), Bun.sleep(STOP_MS_MAX)]);
+  await cutAll(running); // what was between its body and its admission when the drain began
+  const unfinished = await ledger.finishEndings(STOP_MS_MAX);
+  if (unfinished > 0) log.write({ at: new Date().toISOString(), event: 'endings_not_stored', count: unfinished });
+}
+
+async function cutAll(running: RunningMessages): Promise<void> {
+  if (running.count === 0) return;
+  running.cutAll();
+  await running.waitUntilEmpty(STOP_MS_MAX);
 }
 
 function writeOperatorFile(config: Config, url: string, token: string): void {

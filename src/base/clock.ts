@@ -10,13 +10,19 @@ export type Period = 'total' | 'day' | 'week' | 'month';
 export const DAY_MS = 86_400_000;
 const MONDAY_OFFSET_MS = 4 * DAY_MS; // 1970-01-01 was a Thursday: the first Monday came four days later.
 
-/** The machine's clock, held still while the machine sets it back. */
-export function systemClock(): Clock {
+/**
+ * The machine's clock. Where the machine is set back it goes on at half speed until it is caught up with:
+ * never backward, and never held still. `read` and `elapse` are the machine's, but for tests.
+ */
+export function systemClock(read: () => number = Date.now, elapse: () => number = () => performance.now()): Clock {
   let latestMs = 0;
+  let latestElapsedMs = elapse();
   return {
     nowMs() {
-      latestMs = Math.max(latestMs, Date.now());
-      return latestMs;
+      const elapsedMs = elapse();
+      latestMs = Math.max(read(), latestMs + (elapsedMs - latestElapsedMs) / 2);
+      latestElapsedMs = elapsedMs;
+      return Math.floor(latestMs);
     },
   };
 }

@@ -143,7 +143,7 @@ const settingsMembers = {
   upstream_silence_seconds: seconds,
   upstream_answer_seconds: seconds,
   finish_without_caller_seconds: seconds,
-  settle_wait_seconds: z.int().min(0).max(600),
+  settle_wait_seconds: z.int().min(1).max(600),
 };
 const settingsInput = z.strictObject(settingsMembers).partial();
 

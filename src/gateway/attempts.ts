@@ -1,6 +1,7 @@
 // Tries the routes of an offer until one begins to answer. The next route is tried only while the
 // caller has seen nothing, and never after the content itself was refused.
 
+import { assert } from '../base/assert.ts';
 import { orderRoutes, type ProviderSettings, type Route } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -26,6 +27,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
     message.route = route;
     try {
       const opened = await tryRoute(gateway, message, route, settings);
+      message.request = null; // no other route will be tried
       noteAttempt(message, route, 'answered', 200, startedMs);
       return opened;
     } catch (thrown) {
@@ -34,7 +36,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       message.dropAttempt();
       failure = stopError(message) ?? faultError(fault);
       if (fault.kind === 'rejected' || isOver(message)) break;
-      message.stopReason = null; // a time limit ended this attempt, not the message
+      if (message.stopReason === 'timeout') message.stopReason = null; // it ended this attempt, not the message
     }
   }
   throw failure ?? new TurnpikeError('upstream_failed', 'No provider of this model is configured at the moment.');
@@ -74,6 +76,7 @@ export function makeAttempt(
   signal: AbortSignal,
 ): Attempt {
   const { request, submission, plan } = message;
+  assert(request !== null, 'a request is kept until a route answers');
   return {
     provider: settings,
     request,
@@ -98,7 +101,7 @@ async function tryRoute(
   try {
     const reply = await provider.submit(attempt);
     message.upstreamRequestId = reply.upstreamRequestId;
-    if ((reply.form === 'stream') !== message.request.stream)
+    if ((reply.form === 'stream') !== message.isStream)
       throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
     if (reply.form === 'message') {
       message.counter.observeMessage(reply.message);

@@ -16,7 +16,7 @@ import { OpenMessage } from './open-message.ts';
 import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
 import { rateHeaders } from './rate-headers.ts';
 import { refusalError } from './refusal-error.ts';
-import { finishWithoutCaller, relay } from './relay.ts';
+import { leaveMessage, relay } from './relay.ts';
 import type { RunningMessages } from './running-messages.ts';
 import type { SilenceWatches } from './silence-watch.ts';
 import type { MessageReport, Reply, Submission } from './submission.ts';
@@ -196,10 +196,7 @@ function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
   }
   const opening = openRoute(gateway, message);
   opening.catch(() => {}); // whoever waits for it hears of it; a stream whose reader never came has nobody
-  signal.addEventListener('abort', () => {
-    message.leave();
-    if (message.request.stream && !message.hasEnded) void finishWithoutCaller(message, opening);
-  });
+  signal.addEventListener('abort', () => leaveMessage(message, opening));
   return opening;
 }
 
@@ -236,7 +233,7 @@ async function replyWithStream(
   } finally {
     clearTimeout(timer);
   }
-  return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs) };
+  return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs), requestKept: opening };
 }
 
 function withHeaders(error: TurnpikeError, headers: Record<string, string>): TurnpikeError {

@@ -23,7 +23,9 @@ export class OpenMessage implements Running {
   place = ABSENT; // among the running messages
   readonly submission: Submission;
   readonly caller: Caller;
-  readonly request: MessageRequest;
+  readonly isStream: boolean;
+  /** Null once a route has begun to answer: a stream may last much longer than its request need be kept. */
+  request: MessageRequest | null;
   readonly offer: Offer;
   readonly plan: MessagePlan;
   readonly counter = new MessageCounter();
@@ -53,6 +55,7 @@ export class OpenMessage implements Running {
     this.submission = submission;
     this.caller = caller;
     this.request = request;
+    this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
     const settings = gateway.catalogue().settings;
@@ -81,14 +84,14 @@ export class OpenMessage implements Running {
 
   /** Aborts the upstream. A time limit ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
-    this.stopReason ??= reason;
+    if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
     this.#attempt?.abort();
   }
 
   /** The service ends it before its time: what was produced is billed. */
   cut(reason: CutReason): void {
     this.stop(reason);
-    if (this.request.stream && this.counter.started) this.endQuietly('service_cut', 200, null);
+    if (this.isStream && this.counter.started) this.endQuietly('service_cut', 200, null);
   }
 
   /**
@@ -98,7 +101,7 @@ export class OpenMessage implements Running {
   leave(): void {
     if (this.callerHasLeft || this.hasEnded) return;
     this.callerHasLeft = true;
-    if (this.request.stream && this.counter.started) {
+    if (this.isStream && this.counter.started) {
       this.stop('caller_left');
       this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
       return;
@@ -143,8 +146,15 @@ export class OpenMessage implements Running {
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.watch.close();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
-    const usage = this.#countUsage(outcome);
-    const record = this.#record(outcome, status, usage);
+    try {
+      const usage = this.#countUsage(outcome);
+      return await this.#endHold(this.#record(outcome, status, usage), usage, error);
+    } finally {
+      this.#gateway.running.remove(this);
+    }
+  }
+
+  async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
     const kind = usage.source === 'none' ? 'release' : 'settle';
     const waitMs = this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
     try {
@@ -152,7 +162,6 @@ export class OpenMessage implements Running {
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
       return settlement;
     } finally {
-      this.#gateway.running.remove(this);
       this.#report(record, usage, error);
     }
   }
@@ -179,7 +188,7 @@ export class OpenMessage implements Running {
         key: this.caller.key.id,
         group: group.name,
         model: model.name,
-        stream: this.request.stream,
+        stream: this.isStream,
       }),
       provider: this.route?.provider ?? null,
       upstreamModel: this.route?.upstreamModel ?? null,

@@ -45,13 +45,20 @@ export async function* relay(
     yield await fail(message, thrown);
   } finally {
     // The client's reader went away: its signal says so too, whichever comes first.
-    if (!message.hasEnded) message.leave();
+    leaveMessage(message, opening);
     message.submission.expect('end');
   }
 }
 
+/** The caller has left, or will not read on. Nothing when the message has ended, or when this was known. */
+export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): void {
+  if (message.hasEnded || message.callerHasLeft) return;
+  message.leave();
+  if (message.isStream && !message.hasEnded) void finishWithoutCaller(message, opening);
+}
+
 /** Reads a stream to its end for a caller who left before it began, so that it is billed as reported. */
-export async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
+async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
   try {
     const { events } = requireStream(await opening);
     while (!message.counter.finished && (await pull(message, events)) !== null);

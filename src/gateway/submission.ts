@@ -51,4 +51,6 @@ export interface Reply {
   headers: Record<string, string>;
   /** Text of JSON, or text of an event stream as it comes. */
   body: string | AsyncIterable<string>;
+  /** Of a stream: settled when the request's own text is not needed any more. It may outlast the reply's beginning. */
+  requestKept?: Promise<unknown>;
 }

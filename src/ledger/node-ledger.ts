@@ -9,6 +9,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { Admit, Answer, Bundle, Leave, Operation, Owner, Refusal, Release, Settle, Take } from './operation.ts';
 import { Refusals } from './refusals.ts';
 import type { LedgerGate } from './store.ts';
+import { emptyRecord } from './usage-record.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
@@ -27,6 +28,11 @@ export class NodeLedger implements LedgerGate {
   #owner: Owner | null = null;
   #renewal: ReturnType<typeof setInterval> | null = null;
   #isAvailable = true;
+  /** Endings that the store does not have yet. */
+  readonly #unfinished = new Set<Promise<Settlement>>();
+  /** Messages whose admission failed although the store may have it, with what ends them. */
+  readonly #doubtful = new Map<string, Release>();
+  #isReleasing = false;
 
   constructor(gate: LedgerGate, clock: Clock, node: string) {
     this.#gate = gate;
@@ -71,6 +77,9 @@ export class NodeLedger implements LedgerGate {
     let answer: Answer;
     try {
       answer = await this.#ask(operation);
+    } catch (failure) {
+      if (operation.kind === 'admit' && isStoreGone(failure)) this.#doubt(operation);
+      throw failure;
     } finally {
       this.#exit(operation.account);
     }
@@ -88,7 +97,17 @@ export class NodeLedger implements LedgerGate {
    * `waitMs` have passed: then this throws store_unavailable, and the ending goes on being tried behind it.
    */
   async end(operation: Settle | Release, waitMs: number): Promise<Settlement> {
-    return within(waitMs, this.#endAtLast(operation));
+    const ending = this.#endAtLast(operation);
+    this.#unfinished.add(ending);
+    const forget = () => this.#unfinished.delete(ending);
+    ending.then(forget, forget);
+    return within(waitMs, ending);
+  }
+
+  /** Waits for endings that are still being tried. Resolves to how many the store does not have after `boundMs`. */
+  async finishEndings(boundMs: number): Promise<number> {
+    await within(boundMs, Promise.allSettled([...this.#unfinished])).catch(() => {});
+    return this.#unfinished.size;
   }
 
   /** The caller has left: its concurrency is given back at once. Failing is no harm: the ending gives it back too. */
@@ -117,6 +136,31 @@ export class NodeLedger implements LedgerGate {
     return { ok: false, reason: 'ended' };
   }
 
+  /** An admission that failed may have been stored all the same: its hold must not stay. Bounded; the oldest doubt is dropped. */
+  #doubt(operation: Admit): void {
+    const { requestId, account, key, group, draft } = operation;
+    const record = {
+      ...emptyRecord({ requestId, account, key, group, ...draft }),
+      outcome: 'failed' as const,
+      status: 503,
+    };
+    this.#doubtful.set(requestId, { kind: 'release', requestId, record });
+    if (this.#doubtful.size > bounds.doubtfulAdmissionsMax) {
+      this.#doubtful.delete(this.#doubtful.keys().next().value as string);
+    }
+    if (!this.#isReleasing) void this.#releaseDoubtful();
+  }
+
+  async #releaseDoubtful(): Promise<void> {
+    this.#isReleasing = true;
+    for (const [requestId, release] of this.#doubtful) {
+      // One at a time: while the store is gone the first of them waits for it, and the others behind it.
+      await this.#endAtLast(release).catch(() => {});
+      this.#doubtful.delete(requestId);
+    }
+    this.#isReleasing = false;
+  }
+
   // Not bounded in time: an answered message is billed as soon as there is a store again. Its hold
   // bounds how many of these there can be.
   async #endAtLast(operation: Settle | Release): Promise<Settlement> {
@@ -124,10 +168,18 @@ export class NodeLedger implements LedgerGate {
       try {
         return await this.#endOnce(operation);
       } catch (failure) {
-        if (!isStoreGone(failure)) throw failure;
+        if (!isStoreGone(failure)) return this.#giveUp(operation, failure);
         await sleep(pauseMs);
       }
     }
+  }
+
+  /** An ending that the ledger itself cannot take (our own mistake) must not leave its hold behind: it ends for nothing. */
+  async #giveUp(operation: Settle | Release, failure: unknown): Promise<never> {
+    const { requestId, account, key, group, model, stream } = operation.record;
+    const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
+    await this.#endOnce({ kind: 'release', requestId, record }).catch(() => {});
+    throw failure;
   }
 
   async #ask(operation: Operation): Promise<Answer> {
@@ -162,8 +214,8 @@ export class NodeLedger implements LedgerGate {
         leaseMs: bounds.leaseMs,
       });
       if (!answer.ok) await this.#takeLease();
-    } catch (failure) {
-      if (!isStoreGone(failure)) throw failure;
+    } catch {
+      // Asked again at the next turn, whatever it was: without a lease this node admits nothing.
     }
   }
 

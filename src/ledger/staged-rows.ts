@@ -185,6 +185,14 @@ export class StagedRows implements Rows {
       this.#totals.set(name, { ...more });
       return;
     }
+    // The stored sum is wider than a number: what would not be exact here becomes a second addition to it.
+    if (
+      !Number.isSafeInteger(total.cost + more.cost) ||
+      !Number.isSafeInteger(total.providerCost + more.providerCost)
+    ) {
+      this.#addTotal(`${name} and on`, more);
+      return;
+    }
     total.messages += more.messages;
     total.inputTokens += more.inputTokens;
     total.outputTokens += more.outputTokens;

@@ -9,7 +9,7 @@ import { readVendorHeaders } from './vendor-headers.ts';
 
 /**
  * Has the call's submission answered by `submit`. Throws draining and overloaded before anything is read.
- * The body counts as held until the reply is there; the text of a stream's request is not needed longer.
+ * The body counts as held until the reply is there, and for a stream until its request is not needed any more.
  */
 export async function submitCall(call: Call, submit: (submission: Submission) => Promise<Reply>): Promise<Reply> {
   const { connection, dependencies, request } = call;
@@ -20,27 +20,36 @@ export async function submitCall(call: Call, submit: (submission: Submission) =>
     isIdleChanged = seconds !== bounds.keepAliveIdleSecondsMax;
     connection.setIdleSeconds(seconds);
   };
-  let isStream = false;
+  let reply: Reply | null = null;
   try {
     call.submission = describeCall(call, body, setIdle);
-    const reply = await submit(call.submission);
-    isStream = typeof reply.body !== 'string';
+    reply = await submit(call.submission);
     return reply;
   } finally {
-    body.giveBack();
+    const kept = reply?.requestKept;
+    if (kept === undefined) body.giveBack();
+    else
+      void kept.then(
+        () => body.giveBack(),
+        () => body.giveBack(),
+      );
     // The socket outlives this request: nobody else would set its limit back.
-    if (isIdleChanged && !isStream) setIdle(bounds.keepAliveIdleSecondsMax);
+    if (isIdleChanged && typeof reply?.body !== 'object') setIdle(bounds.keepAliveIdleSecondsMax);
   }
 }
 
 /** Load is shed before the body is read. */
 function requireRoom(call: Call): void {
-  if (call.dependencies.isDraining())
-    throw new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
-      headers: { connection: 'close' },
-    });
+  refuseWhileDraining(call);
   if (call.connection.requestsInFlight > bounds.messagesInFlightMax)
     throw new TurnpikeError('overloaded', 'Too many messages are in progress. Try again in a moment.');
+}
+
+function refuseWhileDraining(call: Call): void {
+  if (!call.dependencies.isDraining()) return;
+  throw new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
+    headers: { connection: 'close' },
+  });
 }
 
 function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) => void): Submission {
@@ -58,7 +67,11 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     vendorPrefix: vendor.prefix,
     version: vendor.version,
     betas: vendor.betas,
-    readBody: (bytesMax) => body.read(bytesMax),
+    async readBody(bytesMax) {
+      const bytes = await body.read(bytesMax);
+      refuseWhileDraining(call); // an upload may take longer than the server has left
+      return bytes;
+    },
     signal: request.signal,
     isAdmitted: false,
     expect(kind) {

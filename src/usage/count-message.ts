@@ -11,7 +11,7 @@ import {
   type TokenCounts,
 } from '../wire/wire.ts';
 import { estimateOutputTokens } from './estimate-tokens.ts';
-import { type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
+import { NAMES_MAX, type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
 
 export interface CountLimits {
   /** Taken for the input when the provider reports none. */
@@ -44,6 +44,7 @@ export class MessageCounter {
   #visibleBytes = 0; // of text, tool names and tool input
   #thinkingBytes = 0;
   #thinkingTokens = 0; // the provider's running estimate
+  #sealedBytes = 0; // of signatures: where thinking is not shown, they hold it in base64
 
   /** message_start was seen. */
   get started(): boolean {
@@ -136,6 +137,7 @@ export class MessageCounter {
     this.#contentSeen = true;
     this.#outputIsFinal = false; // a count that came before this was one on the way
     this.#visibleBytes += bytesOf(delta['text']) + bytesOf(delta['partial_json']);
+    if (delta['type'] === 'signature_delta') this.#sealedBytes += bytesOf(delta['signature']);
     if (delta['type'] !== 'thinking_delta') return;
     this.#thinkingBytes += bytesOf(delta['thinking']);
     const tokens = delta['estimated_tokens']; // an increment, by the provider's documentation
@@ -148,11 +150,13 @@ export class MessageCounter {
     this.#visibleBytes += bytesOf(block['text']) + bytesOf(block['name']);
     if (isJsonObject(block['input'])) this.#visibleBytes += bytesOf(JSON.stringify(block['input']));
     this.#thinkingBytes += bytesOf(block['thinking']);
+    this.#sealedBytes += bytesOf(block['signature']);
     if (block['type'] === 'redacted_thinking') this.#thinkingBytes += bytesOf(block['data']);
   }
 
   #estimatedOutput(): number {
-    const thinking = Math.max(estimateOutputTokens(this.#thinkingBytes), this.#thinkingTokens);
+    const sealed = this.#thinkingBytes === 0 ? Math.floor((this.#sealedBytes * 3) / 4) : 0;
+    const thinking = Math.max(estimateOutputTokens(this.#thinkingBytes + sealed), this.#thinkingTokens);
     return estimateOutputTokens(this.#visibleBytes) + thinking;
   }
 }
@@ -194,5 +198,6 @@ function replaceCounts(before: PartialUsage, after: PartialUsage): PartialUsage 
 }
 
 function union(before: string[], after: string[]): string[] {
-  return after.length === 0 ? before : [...new Set([...before, ...after])];
+  if (after.length === 0 || before.length >= NAMES_MAX) return before;
+  return [...new Set([...before, ...after])].slice(0, NAMES_MAX);
 }

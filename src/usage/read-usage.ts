@@ -39,7 +39,8 @@ const COUNTS = [
 const FREE = ['output_tokens_details.thinking_tokens', 'server_tool_use.web_fetch_requests'];
 const KNOWN = new Set([...COUNTS, ...FREE]);
 const COUNTED_ITERATIONS = ['message', 'compaction']; // the first are what the counts of the whole add up
-const NAMES_MAX = 32;
+/** How many names of odd counts are kept of one message. */
+export const NAMES_MAX = 32;
 const NAME_CHARACTERS_MAX = 64;
 
 /** Anything but an object reads as nothing reported. The result is the caller's own. */

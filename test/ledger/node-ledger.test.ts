@@ -11,7 +11,8 @@ import { failureOf, openWorkbench, START_MS, type Workbench } from './workbench.
 
 /** A gate that can be gone, or hang, and counts what comes to it. */
 class FlakyGate implements LedgerGate {
-  state: 'up' | 'gone' | 'hung' = 'up';
+  /** `lossy`: what is asked is done, and the answer is lost. */
+  state: 'up' | 'gone' | 'hung' | 'lossy' = 'up';
   asked = 0;
   readonly #gate: LedgerGate;
   #hung: (() => void)[] = [];
@@ -28,7 +29,9 @@ class FlakyGate implements LedgerGate {
     this.asked++;
     if (this.state === 'gone') throw new TurnpikeError('store_unavailable', 'gone');
     if (this.state === 'hung') await new Promise<void>((resolve) => this.#hung.push(resolve));
-    return this.#gate.submit(bundle);
+    const answers = await this.#gate.submit(bundle);
+    if (this.state === 'lossy') throw new TurnpikeError('store_unavailable', 'the answer is lost');
+    return answers;
   }
 
   /** What hung goes on. */
@@ -240,3 +243,37 @@ test('opening ends what an earlier run left, and says how much', async () => {
   expect(next.owner.epoch).toBe(bench.owner.epoch + 1);
   expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
 });
+
+test('an admission whose answer is lost leaves no hold behind', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  gate.state = 'lossy';
+  expect(await failureOf(ledger.admit(bench.admission(60)))).toMatchObject({ code: 'store_unavailable' });
+  gate.state = 'up';
+  await until(async () => (await bench.stores.ledger.accountMeters(bench.account, START_MS))?.held === 0);
+  expect(await ledger.admit(bench.admission(100))).toMatchObject({ ok: true });
+});
+
+test('a node that stops waits for the endings that the store does not have yet', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  const admission = bench.admission(60);
+  await ledger.admit(admission);
+  gate.state = 'gone';
+  expect(await failureOf(ledger.end(settlement(bench, admission.requestId, 40), 10))).toMatchObject({
+    code: 'store_unavailable',
+  });
+  expect(await ledger.finishEndings(20)).toBe(1);
+  gate.state = 'up';
+  expect(await ledger.finishEndings(10_000)).toBe(0);
+  expect(await bench.stores.ledger.accountMeters(bench.account, START_MS)).toMatchObject({ balance: 60, held: 0 });
+});
+
+/** Resolves when the claim is true; asked often, a few seconds long. */
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) {
+    if (await isTrue()) return;
+    await Bun.sleep(10);
+  }
+  throw new Error('it did not become true');
+}

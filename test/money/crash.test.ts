@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseUsd } from '../../src/base/money.ts';
 import { rootDirectory } from '../check.ts';
+import { holdRequests } from '../support/held-requests.ts';
 import { makeRandom } from '../support/random.ts';
 import { scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
@@ -212,6 +213,19 @@ describe('a service that is told to stop', () => {
       expect((await rest).endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')).toBe(true);
     }
     expect((await slow).status).toBe(200);
+    expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
+  }, 20_000);
+
+  test('turns a message away whose body comes only after it was told to stop', async () => {
+    await using turnpike = await spawnTurnpike();
+    const { secret } = await turnpike.makeKey();
+    const held = await holdRequests(turnpike.url, [{ secret, body: lorem }]);
+    turnpike.process.kill('SIGTERM');
+    await Bun.sleep(200);
+    const [answer] = await held.release();
+    expect(answer?.status).toBe(503);
+    expect(JSON.parse(answer?.body ?? '').error.code).toBe('draining');
+    expect(await turnpike.process.exited).toBe(0);
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   }, 20_000);
 

@@ -69,7 +69,7 @@ test('a message that is not streamed waits for it, too', async () => {
 test('past the wait the text is complete, the end is an error, and the bill is written once, behind it', async () => {
   let isGone = true;
   await using service = await startHandMade({
-    settings: { settle_wait_seconds: 0 },
+    settings: { settle_wait_seconds: 1 },
     answer: async () => ({
       form: 'stream',
       upstreamRequestId: null,

@@ -369,3 +369,25 @@ test('an admitted message is reported by the gateway alone', async () => {
   expect((await post('/v1/messages')).status).toBe(502);
   expect(front.answered).toEqual([]);
 });
+
+test('the body of a stream counts as held until its request is not needed any more', async () => {
+  const kept = Promise.withResolvers<void>();
+  const front = openFront(async (submission) => {
+    await submission.readBody(1_000_000);
+    const body = (async function* () {
+      yield 'event: ping\ndata: {}\n\n';
+    })();
+    return { status: 200, headers: {}, body, requestKept: kept.promise };
+  });
+  const response = await fetch(`${front.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: 'x'.repeat(1_000),
+  });
+  await response.text();
+  expect(front.bodies.bytes).toBe(1_000);
+  kept.resolve();
+  await kept.promise;
+  expect(front.bodies.bytes).toBe(0);
+  await front.stop(false);
+});

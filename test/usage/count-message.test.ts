@@ -115,7 +115,7 @@ test('a count on the way is no final count when more followed it', () => {
   expect(total(usage, text(8), ended({ output_tokens: 5 }), text(400), stop)).toMatchObject({ source: 'estimated' });
 });
 
-test('text, thinking and tool input all count as output; signatures and results of server tools do not', () => {
+test('text, thinking and tool input all count as output; results of server tools do not', () => {
   const begin = started({ input_tokens: 1, output_tokens: 0 });
   const output = (...events: EventValue[]) => total(begin, ...events).counts.output;
   expect(output(opened({ type: 'text', text: '' }), text(40))).toBe(10);
@@ -123,8 +123,19 @@ test('text, thinking and tool input all count as output; signatures and results 
   expect(output(grown({ type: 'input_json_delta', partial_json: 'x'.repeat(40) }))).toBe(10);
   expect(output(opened({ type: 'tool_use', id: 'a'.repeat(99), name: 'name', input: {} }))).toBe(2);
   expect(output(opened({ type: 'redacted_thinking', data: 'x'.repeat(40) }))).toBe(10);
-  expect(output(grown({ type: 'signature_delta', signature: 'x'.repeat(40) }))).toBe(0);
   expect(output(opened({ type: 'web_search_tool_result', content: [{ title: 'x'.repeat(40) }] }))).toBe(0);
+});
+
+test('thinking that is not shown counts by its signature, which holds it; shown thinking counts by its text', () => {
+  const begin = started({ input_tokens: 1, output_tokens: 0 });
+  const sealed = grown({ type: 'signature_delta', signature: 'x'.repeat(4_000) });
+  expect(total(begin, sealed).counts.output).toBe(750);
+  expect(total(begin, grown({ type: 'thinking_delta', thinking: 'x'.repeat(40) }), sealed).counts.output).toBe(10);
+});
+
+test('names of odd counts are kept up to a bound, however many a stream invents', () => {
+  const invented = Array.from({ length: 300 }, (_, at) => ended({ output_tokens: 1, [`odd_${at}`]: 1 }));
+  expect(total(started({ input_tokens: 1 }), ...invented).unknown.length).toBeLessThanOrEqual(32);
 });
 
 test('hidden thinking is counted by the running estimate of the provider', () => {
