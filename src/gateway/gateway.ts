@@ -106,7 +106,7 @@ export async function countTokens(gateway: Gateway, submission: Submission): Pro
 /** The models that the caller may use. */
 export async function listModels(gateway: Gateway, submission: Submission): Promise<Reply> {
   const caller = await identify(gateway, submission);
-  return { status: 200, headers: {}, body: describeModels(gateway.catalogue(), scopeOf(caller)) };
+  return { status: 200, headers: {}, body: describeModels(gateway.catalogue(), scopeOf(caller), submission.query) };
 }
 
 /** One model by its name or an alias. Throws model_not_found with status 404. */

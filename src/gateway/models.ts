@@ -2,17 +2,18 @@
 
 import { type CallerScope, type Catalogue, listOffers, type Offer, resolveModel } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
+import { cutPage } from './model-page.ts';
 
-/** The JSON of GET /v1/models, newest first, on one page. */
-export function describeModels(catalogue: Catalogue, scope: CallerScope): string {
+/** The JSON of GET /v1/models, newest first: the page that the query asks for. Throws invalid_request. */
+export function describeModels(catalogue: Catalogue, scope: CallerScope, query: string): string {
   const offers = listOffers(catalogue, scope).sort(
     (one, other) => compare(other.model.createdAt, one.model.createdAt) || compare(one.model.name, other.model.name),
   );
-  const models = offers.map(describeModel);
+  const { models, hasMore } = cutPage(offers.map(describeModel), query);
   return JSON.stringify({
     object: 'list',
     data: models,
-    has_more: false,
+    has_more: hasMore,
     first_id: models[0]?.id ?? null,
     last_id: models.at(-1)?.id ?? null,
   });

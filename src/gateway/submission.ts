@@ -17,6 +17,8 @@ export interface Submission {
   address: string;
   /** The vendor prefix that the request itself used, `anthropic` where it used none. */
   vendorPrefix: string;
+  /** What stands behind the path's question mark; empty when nothing does. Only listings read it. */
+  query: string;
   /** `<vendor>-version`, one that is known; null when absent. */
   version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null when absent. */

@@ -1,4 +1,4 @@
-// GET /v1/models: the models that the caller's key may use, all on one page.
+// GET /v1/models: the models that the caller's key may use, page by page where it is asked for so.
 
 import type { Call, Reply } from './call.ts';
 import { submitCall } from './submission.ts';

@@ -1,4 +1,4 @@
-// Paths as text. Queries are ignored, and the slips of base URLs (doubled slashes, a slash at the
+// Paths as text, and what stands behind them. Which route is meant the path says alone; the slips of base URLs (doubled slashes, a slash at the
 // end, /v1 twice or not at all) are forgiven.
 
 /** What one model's path begins with. */
@@ -11,6 +11,12 @@ export function pathOf(url: string): string {
   if (start < 0) return '/';
   const end = url.indexOf('?', start);
   return end < 0 ? url.slice(start) : url.slice(start, end);
+}
+
+/** What stands behind the question mark; empty when nothing does. */
+export function queryOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark + 1);
 }
 
 /** The path as the table has it: "//v1/v1/messages/" and "/messages" are "/v1/messages". */

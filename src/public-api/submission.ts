@@ -5,6 +5,7 @@ import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { RequestBody, readBearer } from '../http/http.ts';
 import type { Call, Reply, Submission } from './call.ts';
+import { queryOf } from './path.ts';
 import { readVendorHeaders } from './vendor-headers.ts';
 
 /**
@@ -65,6 +66,7 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     browserDeclared: vendor.browserDeclared,
     address: call.address,
     vendorPrefix: vendor.prefix,
+    query: queryOf(request.url),
     version: vendor.version,
     betas: vendor.betas,
     async readBody(bytesMax) {

@@ -1,6 +1,7 @@
 // GET /v1/models and /v1/models/{id}: what the key may use, and nothing about anything else.
 
 import { afterAll, expect, test } from 'bun:test';
+import Anthropic from '@anthropic-ai/sdk';
 import { expectError, expectHeadersOfAll, type Json, startWorld } from './world.ts';
 
 const price = { input: '3', output: '15' };
@@ -46,6 +47,55 @@ test('the key’s own patterns narrow it, and a key of no model gets an empty li
   expect(await idsOf(await get('?limit=1000', narrow.secret))).toEqual(['claude-a', 'plain']);
   const none = await world.makeKey({}, { models: ['none'] });
   expect(await (await get('', none.secret)).json()).toMatchObject({ data: [], first_id: null, last_id: null });
+});
+
+test('with a limit the list is turned page by page, forward and backward', async () => {
+  const { secret } = await world.makeKey();
+  const page = async (query: string) => {
+    const list = (await (await get(query, secret)).json()) as Json & { data: { id: string }[] };
+    const ids = list.data.map(({ id }) => id);
+    expect([list['first_id'], list['last_id']]).toEqual([ids[0] ?? null, ids.at(-1) ?? null]);
+    return { ids, hasMore: list['has_more'] };
+  };
+  const { ids: all, hasMore } = await page('');
+  expect(hasMore).toBe(false);
+  expect(all.length).toBeGreaterThan(4);
+  const last = all.length - 1;
+  expect(await page(`?limit=${all.length}`)).toEqual({ ids: all, hasMore: false });
+  expect(await page('?limit=2')).toEqual({ ids: all.slice(0, 2), hasMore: true });
+  expect(await page(`?limit=2&after_id=${encodeURIComponent(all[1] as string)}`)).toEqual({
+    ids: all.slice(2, 4),
+    hasMore: true,
+  });
+  expect(await page(`?after_id=${all[last - 1]}`)).toEqual({ ids: all.slice(last), hasMore: false });
+  expect(await page(`?after_id=${all[last]}&limit=1`)).toEqual({ ids: [], hasMore: false });
+  expect(await page(`?limit=2&before_id=${all[3]}`)).toEqual({ ids: all.slice(1, 3), hasMore: true });
+  expect(await page(`?limit=3&before_id=${all[3]}`)).toEqual({ ids: all.slice(0, 3), hasMore: false });
+  expect(await page('?lifecycle[]=active&unknown=1')).toEqual({ ids: all, hasMore: false });
+});
+
+test('an official client that turns the pages sees each model once', async () => {
+  const { secret } = await world.makeKey();
+  const client = new Anthropic({ apiKey: secret, baseURL: world.url });
+  const seen: string[] = [];
+  for await (const { id } of client.models.list({ limit: 2 })) seen.push(id);
+  expect(seen.toSorted()).toEqual(await idsOf(await get('', secret)));
+});
+
+test.each([
+  ['limit: ', '?limit=0'],
+  ['limit: ', '?limit=1001'],
+  ['limit: ', '?limit=many'],
+  ['limit: ', '?limit='],
+  ['limit: ', '?limit=1.5'],
+  ['after_id: ', '?after_id=none'],
+  ['after_id: ', '?after_id=plain'],
+  ['before_id: ', '?before_id=none'],
+  ['before_id: ', '?after_id=claude-a&before_id=claude-a'],
+])('%s… is wrong in %s', async (start, query) => {
+  const { secret } = await world.makeKey({ groups: ['named'] });
+  const message = await expectError(await get(query, secret), 400, 'invalid_request_error', 'invalid_request');
+  expect(message).toStartWith(start);
 });
 
 test('one model is found by its name, however it is written in the path, and by its alias', async () => {

@@ -166,7 +166,7 @@ test('a submission says what the request said', async () => {
     'vendor-dangerous-direct-browser-access': 'true',
     'x-forwarded-for': '198.51.100.9',
   };
-  const response = await post('/v1/messages', headers, '{"é":1}');
+  const response = await post('/v1/messages?a=b&c', headers, '{"é":1}');
   expect(body).toBe('{"é":1}');
   expect(front.submissions[0]).toMatchObject({
     requestId: response.headers.get('request-id') as string,
@@ -176,6 +176,7 @@ test('a submission says what the request said', async () => {
     browserDeclared: true,
     address: '198.51.100.9',
     vendorPrefix: 'vendor',
+    query: 'a=b&c',
     version: '2026-10-21',
     betas: 'a,b',
   });
@@ -190,6 +191,7 @@ test('a bare submission says so', async () => {
     browserDeclared: false,
     address: '127.0.0.1',
     vendorPrefix: 'anthropic',
+    query: '',
     version: null,
     betas: null,
   });
