@@ -19,7 +19,7 @@ import {
   type NewEntry,
   type Rows,
 } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites } from '../account-writes.ts';
+import { accountWrites, catalogWrites, installationWrites } from '../account-writes.ts';
 import type { AlongsideRow } from '../alongside.ts';
 import type { Stores } from '../stores.ts';
 import { memoryReads } from './read-store.ts';
@@ -40,6 +40,7 @@ export interface MemoryTables {
   accounts: Map<number, Account>;
   keys: Map<number, { key: Key; secretHash: string }>;
   catalog: Map<string, CatalogDocument>;
+  installation: Map<string, string>;
 }
 
 export class MemoryLedgerStore implements LedgerStore {
@@ -54,6 +55,7 @@ export class MemoryLedgerStore implements LedgerStore {
     accounts: new Map(),
     keys: new Map(),
     catalog: new Map(),
+    installation: new Map(),
   };
   readonly #clock: Clock;
 
@@ -109,6 +111,7 @@ export function memoryStores(
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: reads,
     usage: reads,
+    installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     tables: store.tables,
   };
 }
@@ -118,7 +121,8 @@ function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
   else if (row.table === 'keys') {
     const secretHash = row.secretHash ?? tables.keys.get(row.key.id)?.secretHash;
     if (secretHash !== undefined) tables.keys.set(row.key.id, { key: row.key, secretHash });
-  } else if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
+  } else if (row.table === 'installation') tables.installation.set(row.name, row.value);
+  else if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
   else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
 }
 
