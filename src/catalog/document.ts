@@ -203,11 +203,19 @@ export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, 
 export interface CatalogFile {
   providers: Map<string, ProviderInput | null>;
   models: Map<string, ModelInput | null>;
+  /** What each model leads to and is called, also of one that has a fault. */
+  references: Map<string, ModelReferences>;
   groups: Map<string, GroupInput | null>;
   /** What the file says under `vendor_prefixes`: empty for a key without a value, null without the key. */
   vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
   /** The members that the file has under `settings`; null without the key. */
   settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
+}
+
+/** Names by their positions in the file; null for what cannot be one, which is a fault already. */
+export interface ModelReferences {
+  providers: (string | null)[];
+  aliases: (string | null)[];
 }
 
 const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
@@ -229,12 +237,30 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
   return {
     providers: readSection('providers', plainName, providerInput(kinds)),
     models: readSection('models', modelName, modelInput),
+    references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, groupInput),
     vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
     settings: sections.has('settings')
       ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)
       : null,
   };
+}
+
+function readReferences(models: unknown): CatalogFile['references'] {
+  const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
+  const nameIn = (schema: z.ZodType<string>, value: unknown) => schema.safeParse(value).data ?? null;
+  const referencesOf = (model: unknown): ModelReferences => {
+    const members = membersOf(model, [], []);
+    return {
+      providers: listOf(members.get('routes')).map((one) => nameIn(plainName, membersOf(one, [], []).get('provider'))),
+      aliases: listOf(members.get('aliases')).map((alias) => nameIn(modelName, alias)),
+    };
+  };
+  const named = [...membersOf(models, [], [])].map(([name, model]): [string, ModelReferences] => [
+    name,
+    referencesOf(model),
+  ]);
+  return new Map(named);
 }
 
 function readPrefixes(value: unknown, faults: Fault[]): CatalogFile['vendorPrefixes'] {

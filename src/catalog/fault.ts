@@ -36,7 +36,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`;
+      return `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}${isQuotedNumber(issue) ? ' without quotes' : ''}`;
     case 'invalid_value':
       return `must be one of ${issue.values.join(', ')}`;
     case 'too_small':
@@ -50,9 +50,13 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
+function isQuotedNumber(issue: z.core.$ZodRawIssue): boolean {
+  return issue['expected'] === 'number' && typeof issue.input === 'string' && /^\d{1,15}$/.test(issue.input);
+}
+
 const TYPE_WORDS: Record<string, string> = {
   string: 'a text',
-  number: 'a number',
+  number: 'a whole number', // decimals are texts, and have words of their own
   int: 'a whole number',
   boolean: 'true or false',
   array: 'a list',

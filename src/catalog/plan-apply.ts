@@ -106,12 +106,12 @@ function checkRoutes(
 ): void {
   const stays = (provider: string) =>
     read.providers.has(provider) || staying.some((entry) => entry.kind === 'provider' && entry.name === provider);
-  for (const [name, model] of read.models)
-    for (const [index, route] of (model?.routes ?? []).entries())
-      if (!stays(route.provider))
+  for (const [name, { providers }] of read.references)
+    for (const [index, provider] of providers.entries())
+      if (provider !== null && !stays(provider))
         faults.push({
           path: ['models', name, 'routes', index, 'provider'],
-          message: `there is no provider "${route.provider}"`,
+          message: `there is no provider "${provider}"`,
         });
   for (const { name } of remove.filter((entry) => entry.kind === 'provider'))
     for (const model of staying)
@@ -133,8 +133,9 @@ function checkNames(read: CatalogFile, staying: readonly CatalogDocument[], faul
       if (read.models.has(alias))
         faults.push({ path: ['models', alias], message: `is an alias of the model "${other.name}" already` });
     }
-  for (const [name, model] of read.models)
-    for (const [index, alias] of (model?.aliases ?? []).entries()) {
+  for (const [name, { aliases }] of read.references)
+    for (const [index, alias] of aliases.entries()) {
+      if (alias === null) continue;
       const path = ['models', name, 'aliases', index];
       const owner = owners.get(alias);
       if (names.has(alias)) faults.push({ path, message: `"${alias}" is the name of a model` });

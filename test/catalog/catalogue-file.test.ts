@@ -238,9 +238,10 @@ describe('faults of a file', () => {
     ]);
     expect(ofGroup({})).toEqual(['groups.g.models: is missing']);
     expect(ofGroup({ models: [''] })).toEqual(['groups.g.models.0: must not be empty']);
-    expect(ofGroup({ models: ['*'], rpm: 0, concurrency: 1.5, input_tpm: '5' })).toEqual([
+    expect(ofGroup({ models: ['*'], rpm: 0, concurrency: 1.5, input_tpm: '5', output_tpm: '1.5' })).toEqual([
       'groups.g.concurrency: must be a whole number',
-      'groups.g.input_tpm: must be a number',
+      'groups.g.input_tpm: must be a whole number without quotes',
+      'groups.g.output_tpm: must be a whole number',
       'groups.g.rpm: must be at least 1',
     ]);
   });
@@ -280,7 +281,23 @@ describe('faults of a file', () => {
       'settings.body_bytes_max: must be at most 33554432',
       'settings.drain_seconds: must be at least 0',
       'settings.require_browser_header: must be true or false',
-      'settings.settle_wait_seconds: must be a number',
+      'settings.settle_wait_seconds: must be a whole number without quotes',
+    ]);
+  });
+
+  test('names that lead nowhere or elsewhere are found also in a model with other faults', () => {
+    const routes = [{ provider: 'nobody', weight: -1 }, { provider: 'no name' }, {}, null, { provider: 'nobody' }];
+    expect(faultsOf({ providers, models: { a: { price: 'x', aliases: [7, 'b'], routes }, b: 5 } })).toEqual([
+      'models.a.aliases.0: must be a text',
+      'models.a.aliases.1: "b" is the name of a model',
+      'models.a.price: must be an object with members',
+      'models.a.routes.0.provider: there is no provider "nobody"',
+      'models.a.routes.0.weight: must be at least 0',
+      expect.stringMatching(/^models.a.routes.1.provider: must be a name/),
+      'models.a.routes.2.provider: is missing',
+      'models.a.routes.3: must be an object with members',
+      'models.a.routes.4.provider: there is no provider "nobody"',
+      'models.b: must be an object with members',
     ]);
   });
 
