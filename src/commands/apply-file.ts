@@ -1,7 +1,9 @@
 // Reads a file for `apply`: YAML with the line of every member kept, numbers that are not whole as
-// the text that was written, ${NAME} expanded in texts. What it means is the service's to say.
+// the text that was written, ${NAME} expanded in texts. What it means is the service's to say, also
+// of a file that has faults already: they are to be named together.
 
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Document,
   isAlias,
@@ -23,47 +25,79 @@ export interface LinedFault extends Fault {
   line: number;
 }
 
-/** A file that cannot be applied; the message has every fault, one a line. */
+/** A file that cannot be applied; the message has every fault, one a line, in the order of the file. */
 export class FileBroken extends CommandFailed {
   override name = 'FileBroken';
   readonly faults: readonly LinedFault[];
   constructor(file: string, faults: readonly LinedFault[]) {
-    super([`${file} was not applied`, ...faults.map((fault) => describe(file, fault))].join('\n'));
-    this.faults = faults;
+    const sorted = faults.toSorted((one, other) => one.line - other.line);
+    super([`${file} was not applied`, ...sorted.map((fault) => describe(file, fault))].join('\n'));
+    this.faults = sorted;
   }
 }
 
 export interface ReadApplyFile extends ApplyFile {
-  /** The faults that the service found, as the end of this file. */
+  /** Faults were found already: the document may be tried for more of them, and not be applied. */
+  hasFaults: boolean;
+  /** The document stands for all of the file, so that what the service says of it is true. */
+  isWhole: boolean;
+  /** The end of this file: its own faults and those that the service found. */
   broken(faults: readonly Fault[]): FileBroken;
+}
+
+interface Reading {
+  document: JsonObject;
+  faults: LinedFault[];
+  /** Where a variable is not there, and another text stands in its place. */
+  placeholders: Path[];
+  /** As in ReadApplyFile. */
+  isWhole: boolean;
+  lineOf(path: Path): number;
 }
 
 type Lookup = (name: string) => string | undefined;
 type Path = Fault['path'];
 
-/** Throws CommandFailed when the file cannot be read, FileBroken with every fault of its form. */
+const PLACEHOLDER = 'unset'; // stands for a variable that is not there, so that the rest can be looked at
+
+/** A file without a fault. Throws CommandFailed when it cannot be read, FileBroken with every fault of its form. */
+export async function readFaultlessFile(file: string, environmentVariable: Lookup): Promise<ApplyFile> {
+  const read = await readApplyFile(file, environmentVariable);
+  if (read.hasFaults) throw read.broken([]);
+  return read;
+}
+
+/** A file with the faults of its form. Throws CommandFailed when it cannot be read. */
 export async function readApplyFile(file: string, environmentVariable: Lookup): Promise<ReadApplyFile> {
   const text = await readFile(file, 'utf8').catch((thrown: Error) => {
     throw new CommandFailed(`cannot read ${file}: ${thrown.message}`);
   });
-  const { document, faults, lineOf } = readApplyText(text, environmentVariable);
-  if (faults.length > 0) throw new FileBroken(file, faults);
+  const { document, faults, placeholders, isWhole, lineOf } = readApplyText(text, environmentVariable);
   const withLine = (fault: Fault): LinedFault => ({ ...fault, line: lineOf(fault.path) });
   return {
     document,
+    hasFaults: faults.length > 0,
+    isWhole,
     describeFault: (fault) => describe(file, withLine(fault)),
-    broken: (found) => new FileBroken(file, found.map(withLine)),
+    broken(found) {
+      const sure = found.filter(({ path }) => !placeholders.some((placeholder) => isOfPlaceholder(path, placeholder)));
+      return new FileBroken(file, [...faults, ...sure.map(withLine)]);
+    },
   };
 }
 
+/** Whether what the service says at `path` is said of a placeholder; a credential depends on its address. */
+function isOfPlaceholder(path: Path, placeholder: Path): boolean {
+  const credential = placeholder.at(-1) === 'base_url' ? [...placeholder.slice(0, -1), 'api_key'] : placeholder;
+  return [placeholder, credential].some((doubtful) => isDeepStrictEqual(doubtful, path));
+}
+
 /** The file's text as JSON values. `lineOf` gives the line of a member, or of what should have it. */
-export function readApplyText(
-  text: string,
-  environmentVariable: Lookup,
-): { document: JsonObject; faults: LinedFault[]; lineOf(path: Path): number } {
+export function readApplyText(text: string, environmentVariable: Lookup): Reading {
   const reader = new YamlReader(environmentVariable);
   const document = reader.read(text);
-  return { document, faults: reader.faults, lineOf: (path) => reader.lineOf(path) };
+  const { faults, placeholders, isWhole } = reader;
+  return { document, faults, placeholders, isWhole, lineOf: (path) => reader.lineOf(path) };
 }
 
 function describe(file: string, { line, path, message }: LinedFault): string {
@@ -72,6 +106,8 @@ function describe(file: string, { line, path, message }: LinedFault): string {
 
 class YamlReader {
   readonly faults: LinedFault[] = [];
+  readonly placeholders: Path[] = [];
+  isWhole = false;
   readonly #environmentVariable: Lookup;
   readonly #counter = new LineCounter();
   readonly #lines = new Map<string, number>([['[]', 1]]);
@@ -95,6 +131,7 @@ class YamlReader {
       this.#fault([], 'must have members such as "models:" and "groups:"', document?.contents?.range?.[0]);
       return {};
     }
+    this.isWhole = true;
     return this.#valueOf(document.contents, [], document) as JsonObject;
   }
 
@@ -110,6 +147,7 @@ class YamlReader {
     // Aliases may repeat a part of the file, and in a circle without end.
     if (--this.#nodesLeft < 0 || path.length > bounds.jsonDepthMax) {
       if (this.#nodesLeft === -1 || path.length > bounds.jsonDepthMax) this.#fault(path, 'has too many parts');
+      this.isWhole = false;
       return null;
     }
     if (isAlias(node)) return this.#valueOf(node.resolve(document), path, document);
@@ -157,7 +195,8 @@ class YamlReader {
       if (name.startsWith('TURNPIKE_'))
         this.#fault(path, `${whole}: the service's own variables are not given out`, offset);
       else this.#fault(path, `${whole}: there is no such environment variable`, offset);
-      return whole;
+      this.placeholders.push([...path]);
+      return PLACEHOLDER;
     });
   }
 

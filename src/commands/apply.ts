@@ -1,8 +1,8 @@
 // `turnpike apply`: sends a file to the service and says what changed, or every fault with its line.
 
-import { type AdminClient, openClient, Refused, type Row } from './admin-client.ts';
+import { openClient, Refused, type Row } from './admin-client.ts';
 import { FileBroken, type ReadApplyFile, readApplyFile } from './apply-file.ts';
-import { type Command, clientFlags, type Invocation } from './command.ts';
+import { type Command, CommandFailed, clientFlags, type Invocation } from './command.ts';
 import { printObject, printRows } from './output.ts';
 
 export const apply: Command = {
@@ -17,8 +17,8 @@ export const apply: Command = {
   async run(invocation) {
     try {
       const file = await readApplyFile(invocation.positionals[0] as string, invocation.world.environmentVariable);
-      const client = await openClient(invocation);
-      await printChanges(invocation, await send(client, file, invocation));
+      if (file.hasFaults) throw await findAllFaults(file, invocation);
+      await printChanges(invocation, await send(file, invocation, invocation.flags['dry-run'] === true));
       return 0;
     } catch (thrown) {
       if (thrown instanceof FileBroken && invocation.json) await printFaults(invocation, thrown);
@@ -27,14 +27,28 @@ export const apply: Command = {
   },
 };
 
-async function send(client: AdminClient, file: ReadApplyFile, { flags }: Invocation): Promise<Row> {
-  const body = { document: file.document, dry_run: flags['dry-run'] === true, prune: flags['prune'] === true };
+async function send(file: ReadApplyFile, invocation: Invocation, isDry: boolean): Promise<Row> {
+  const client = await openClient(invocation);
+  const body = { document: file.document, dry_run: isDry, prune: invocation.flags['prune'] === true };
   try {
     return await client.post('/apply', body);
   } catch (thrown) {
     if (!(thrown instanceof Refused) || thrown.faults.length === 0) throw thrown;
     throw file.broken(thrown.faults);
   }
+}
+
+/** The end of a file that has faults before the service saw it: tried, so that it names the others too. */
+async function findAllFaults(file: ReadApplyFile, invocation: Invocation): Promise<FileBroken> {
+  if (!file.isWhole) return file.broken([]);
+  try {
+    await send(file, invocation, true);
+  } catch (thrown) {
+    if (thrown instanceof FileBroken) return thrown;
+    if (!(thrown instanceof CommandFailed)) throw thrown;
+    await invocation.world.writeError(`There may be more faults than these: ${thrown.message}\n`);
+  }
+  return file.broken([]);
 }
 
 async function printChanges(invocation: Invocation, answer: Row): Promise<void> {

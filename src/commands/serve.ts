@@ -45,7 +45,7 @@ async function readOptions({ flags, world, json }: Invocation): Promise<ServerOp
     // Not awaited: lines keep their order, and nothing waits for whoever reads them.
     print: (line) => void (json ? world.writeError(`${line}\n`) : world.write(`${line}\n`)),
     ...(applyPath !== undefined && {
-      applyFile: await (await import('./apply-file.ts')).readApplyFile(applyPath, world.environmentVariable),
+      applyFile: await (await import('./apply-file.ts')).readFaultlessFile(applyPath, world.environmentVariable),
     }),
     ...(certificatePath !== undefined &&
       keyPath !== undefined && { tls: { certificate: await readPem(certificatePath), key: await readPem(keyPath) } }),

@@ -92,8 +92,8 @@ describe('a wrong file changes nothing, exits 1, and has each fault named with i
     );
     expect(faults.map((fault) => fault.replace(/(?<=^\d+: [^ ]+) .*/, ''))).toEqual([
       '8: models.big-4.1.price.input:',
+      '10: models.big-4.1.routes.0.provider:',
       '15: groups.vip.colour:',
-      ...(faults.length > 2 ? ['10: models.big-4.1.routes.0.provider:'] : []),
     ]);
     expect(await world.runJson('group', 'list')).toHaveLength(2);
   });
@@ -128,6 +128,50 @@ describe('a wrong file changes nothing, exits 1, and has each fault named with i
       `4: providers.upstream.api_key: \${UPSTREAM_KEY}: there is no such environment variable`,
       `10: models.big-4.1.routes.0.model: \${A B}: there is no such environment variable`,
     ]);
+  });
+
+  test('of all of them together, in the order of the file', async () => {
+    delete world.environment['UPSTREAM_KEY'];
+    const broken = FILE.replace('vendor_prefixes: [vendor,', 'vendor_prefixes: [Vendor,')
+      .replace('input: 3', 'input: three')
+      .replace('https://api.example.com', `"https://\${NO_HOST}"`)
+      .replace('multiplier: 0.8', 'multiplier: 0.8\n    concurrency: 1.5\n    rpm: 5\n    rpm: 6');
+    const faults = await faultsOf(broken);
+    expect(faults).toEqual([
+      expect.stringMatching(/^2: vendor_prefixes.0: must be at most 32/),
+      `4: providers.upstream.base_url: \${NO_HOST}: there is no such environment variable`,
+      `4: providers.upstream.api_key: \${UPSTREAM_KEY}: there is no such environment variable`,
+      expect.stringMatching(/^8: models.big-4.1.price.input: must be a decimal/),
+      '15: groups.vip.concurrency: must be a whole number',
+      '17: groups.vip.rpm: is given twice, first on line 16',
+    ]);
+    expect(await world.runJson('provider', 'list')).toHaveLength(1);
+  });
+
+  test('of a placeholder nothing is said, and a file that lacks a variable alone is never applied', async () => {
+    await world.run('apply', world.writeFile('turnpike.yaml', FILE));
+    const lacking = FILE.replace('https://api.example.com', `"\${NO_URL}"`)
+      .replace(/, api_key: "[^"]*"/, '')
+      .replace('provider: upstream,', `provider: "\${NO_PROVIDER}",`)
+      .replace('output: 15.5', `output: "\${NO_PRICE}"`);
+    expect(await faultsOf(lacking)).toEqual([
+      expect.stringMatching(/^4: providers.upstream.base_url: .*NO_URL/),
+      expect.stringMatching(/^8: models.big-4.1.price.output: .*NO_PRICE/),
+      expect.stringMatching(/^10: models.big-4.1.routes.0.provider: .*NO_PROVIDER/),
+    ]);
+    delete world.environment['UPSTREAM_KEY'];
+    expect(await faultsOf(FILE)).toHaveLength(1);
+    const upstream = world.installation.catalogue.current.providers.get('upstream');
+    expect(upstream?.credential?.reveal()).toBe('sk-upstream-secret');
+  });
+
+  test('also where no service runs that could be asked for more of them', async () => {
+    delete world.environment['UPSTREAM_KEY'];
+    world.environment['TURNPIKE_DATA'] = '/nowhere';
+    const { exitCode, error } = await world.run('apply', world.writeFile('turnpike.yaml', FILE));
+    expect([exitCode, error.split('\n').length]).toEqual([1, 4]);
+    expect(error).toStartWith('There may be more faults than these: no service is running here');
+    expect(error).toContain(`turnpike.yaml:4: providers.upstream.api_key: \${UPSTREAM_KEY}`);
   });
 
   test('of an account that uses a group that is to go', async () => {
