@@ -43,6 +43,7 @@ export function serveHttp(options: ServeOptions): HttpServer {
     hostname: options.hostname,
     port: options.port,
     development: false,
+    reusePort: false, // without it, the runtime would let two servers share a port, and callers meet either
     // The head of a request has 12 s whatever stands here: the runtime sees to that.
     idleTimeout: bounds.keepAliveIdleSecondsMax,
     // The runtime's own refusal is empty and comes before the handler: bodies are counted where they are read.

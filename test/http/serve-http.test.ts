@@ -134,3 +134,8 @@ test('the address of the peer is known without its port', async () => {
   const { url } = serve((_, connection) => Response.json(connection.address));
   expect(await (await fetch(url)).json()).toBe('127.0.0.1');
 });
+
+test('a port that another server has cannot be shared with it', () => {
+  const { port } = serve(() => new Response('first'));
+  expect(() => serveHttp({ hostname: '127.0.0.1', port, handle: () => new Response('second') })).toThrow();
+});
