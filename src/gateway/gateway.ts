@@ -6,11 +6,12 @@ import type { Clock } from '../base/clock.ts';
 import { type CallerScope, type Catalogue, checkFeatures, type Offer, resolveModel } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Admission, Levels, NodeLedger } from '../ledger/ledger.ts';
+import type { Admission, NodeLedger, Refusal } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
+import type { LastLevels } from './last-levels.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
@@ -21,6 +22,7 @@ import type { RunningMessages } from './running-messages.ts';
 import type { SilenceWatches } from './silence-watch.ts';
 import type { MessageReport, Reply, Submission } from './submission.ts';
 
+export { LastLevels } from './last-levels.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
 export { SilenceWatches } from './silence-watch.ts';
 export type { MessageReport, Reply, Submission } from './submission.ts';
@@ -41,6 +43,7 @@ export interface Gateway {
   providers: ReadonlyMap<string, Provider>;
   running: RunningMessages;
   silence: SilenceWatches;
+  levels: LastLevels;
   /** Those of config.ts when absent. */
   waits?: StreamWaits;
   clock: Clock;
@@ -57,62 +60,73 @@ export interface Gateway {
 export async function submitMessage(gateway: Gateway, submission: Submission): Promise<Reply> {
   const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission); // 3
-  requireBrowserHeader(catalogue, submission); // 3
-  const bytes = await submission.readBody(catalogue.settings.bodyBytesMax); // 4
-  const request = parseMessageRequest(bytes); // 5
-  const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
-  const levels = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
-  const message = new OpenMessage(gateway, submission, caller, request, offer, plan);
-  gateway.running.add(message);
-  submission.isAdmitted = true;
-  const headers = rateHeaders(levels, submission.vendorPrefix);
+  let headers: Record<string, string> | null = null;
+  let message: OpenMessage | null = null;
   try {
+    requireBrowserHeader(catalogue, submission); // 3
+    const bytes = await submission.readBody(catalogue.settings.bodyBytesMax); // 4
+    const request = parseMessageRequest(bytes); // 5
+    const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
+    const admission = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
+    gateway.levels.remember(caller, catalogue, admission.levels);
+    headers = rateHeaders(admission.levels, submission.vendorPrefix);
+    if (!admission.ok) throw refuseMessage(gateway, request, offer, plan, admission, headers);
+    message = new OpenMessage(gateway, submission, caller, request, offer, plan);
+    gateway.running.add(message);
+    submission.isAdmitted = true;
     const opening = openMessage(gateway, message); // 9
     return request.stream
       ? await replyWithStream(gateway, message, opening, headers) // 10, 11
       : await replyWithMessage(message, opening, headers); // 11
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
-    await message.fail(error);
-    throw withHeaders(error, headers);
+    await message?.fail(error);
+    throw withHeaders(error, headers ?? headersLastKnown(gateway, catalogue, caller, submission));
   }
 }
 
 /** Counts the tokens of a prompt. Takes one of the requests a minute; costs nothing. */
-export async function countTokens(gateway: Gateway, submission: Submission): Promise<Reply> {
-  const catalogue = gateway.catalogue();
-  const caller = await identify(gateway, submission);
-  const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax));
-  const offer = resolveModel(catalogue, scopeOf(caller), request.model);
-  refuseStoredObjects(offer, readFeatures(request, submission.betas));
-  const { name, limits } = offer.group;
-  const admission = await gateway.ledger.admit({
-    kind: 'take',
-    account: caller.account.id,
-    key: caller.key.id,
-    group: name,
-    limits,
+export function countTokens(gateway: Gateway, submission: Submission): Promise<Reply> {
+  return answerCaller(gateway, submission, async (caller, catalogue) => {
+    const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax));
+    const offer = resolveModel(catalogue, scopeOf(caller), request.model);
+    refuseStoredObjects(offer, readFeatures(request, submission.betas));
+    const { name: group, limits } = offer.group;
+    const { account, key } = caller;
+    const admission = await gateway.ledger.admit({ kind: 'take', account: account.id, key: key.id, group, limits });
+    gateway.levels.remember(caller, catalogue, admission.levels);
+    const context = { nowMs: gateway.clock.nowMs(), amount: 0, headers: {}, maxTokensThatFit: null };
+    if (!admission.ok) throw refusalError(admission, context);
+    return countPrompt(gateway, submission, request, offer);
   });
-  const headers = rateHeaders(admission.levels, submission.vendorPrefix);
-  if (!admission.ok)
-    throw refusalError(admission, { nowMs: gateway.clock.nowMs(), amount: 0, headers, maxTokensThatFit: null });
-  try {
-    return { status: 200, headers, body: await countPrompt(gateway, submission, request, offer) };
-  } catch (thrown) {
-    throw withHeaders(asTurnpikeError(thrown), headers);
-  }
 }
 
-/** The models that the caller may use. */
-export async function listModels(gateway: Gateway, submission: Submission): Promise<Reply> {
-  const caller = await identify(gateway, submission);
-  return { status: 200, headers: {}, body: describeModels(gateway.catalogue(), scopeOf(caller), submission.query) };
+/** The models that the caller may use: the page of them that the query asks for. */
+export function listModels(gateway: Gateway, submission: Submission): Promise<Reply> {
+  return answerCaller(gateway, submission, (caller, catalogue) =>
+    describeModels(catalogue, scopeOf(caller), submission.query),
+  );
 }
 
 /** One model by its name or an alias. Throws model_not_found with status 404. */
-export async function getModel(gateway: Gateway, submission: Submission, id: string): Promise<Reply> {
+export function getModel(gateway: Gateway, submission: Submission, id: string): Promise<Reply> {
+  return answerCaller(gateway, submission, (caller, catalogue) => describeOneModel(catalogue, scopeOf(caller), id));
+}
+
+/** What is no message: the JSON that `answer` gives to a known caller, or its error, with the rate headers last known. */
+async function answerCaller(
+  gateway: Gateway,
+  submission: Submission,
+  answer: (caller: Caller, catalogue: Catalogue) => string | Promise<string>,
+): Promise<Reply> {
+  const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission);
-  return { status: 200, headers: {}, body: describeOneModel(gateway.catalogue(), scopeOf(caller), id) };
+  try {
+    const body = await answer(caller, catalogue);
+    return { status: 200, headers: headersLastKnown(gateway, catalogue, caller, submission), body };
+  } catch (thrown) {
+    throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, catalogue, caller, submission));
+  }
 }
 
 function identify(gateway: Gateway, submission: Submission): Caller | Promise<Caller> {
@@ -159,15 +173,15 @@ function resolveOffer(
   return { offer, plan: planMessage(request, offer, features, providerOf) };
 }
 
-async function admitMessage(
+function admitMessage(
   gateway: Gateway,
   submission: Submission,
   caller: Caller,
   request: MessageRequest,
   offer: Offer,
   plan: MessagePlan,
-): Promise<Levels> {
-  const admission: Admission = await gateway.ledger.admit({
+): Promise<Admission> {
+  return gateway.ledger.admit({
     kind: 'admit',
     requestId: submission.requestId,
     account: caller.account.id,
@@ -178,11 +192,20 @@ async function admitMessage(
     owner: gateway.ledger.owner,
     draft: { model: offer.model.name, stream: request.stream },
   });
-  if (admission.ok) return admission.levels;
-  throw refusalError(admission, {
+}
+
+function refuseMessage(
+  gateway: Gateway,
+  request: MessageRequest,
+  offer: Offer,
+  plan: MessagePlan,
+  refusal: Refusal,
+  headers: Record<string, string>,
+): TurnpikeError {
+  return refusalError(refusal, {
     nowMs: gateway.clock.nowMs(),
     amount: plan.amount,
-    headers: rateHeaders(admission.levels, submission.vendorPrefix),
+    headers,
     maxTokensThatFit: request.stream ? null : (available) => maxTokensThatFit(plan, offer, available),
   });
 }
@@ -236,7 +259,19 @@ async function replyWithStream(
   return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs), requestKept: opening };
 }
 
+/** The rate headers of an answer that asked no meter. */
+function headersLastKnown(
+  gateway: Gateway,
+  catalogue: Catalogue,
+  caller: Caller,
+  submission: Submission,
+): Record<string, string> {
+  return rateHeaders(gateway.levels.find(caller, catalogue, gateway.clock.nowMs()), submission.vendorPrefix);
+}
+
+/** The error with these headers as well; itself, when there are none that it does not bear. */
 function withHeaders(error: TurnpikeError, headers: Record<string, string>): TurnpikeError {
+  if (error.details.headers === headers || Object.keys(headers).length === 0) return error;
   return new TurnpikeError(error.code, error.message, {
     ...error.details,
     headers: { ...headers, ...error.details.headers },

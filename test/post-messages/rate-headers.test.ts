@@ -102,3 +102,48 @@ test('streams, refusals of the ledger and failures of the provider carry them to
   ]);
   await expectMoney(world, caller, [{ status: 400 }, { status: 529 }, { status: 200 }]);
 });
+
+test('every answer to the key carries them once they are known, also what asks no meter', async () => {
+  const caller = await world.makeKey({ groups: ['limited'] });
+  const headers = { 'x-api-key': caller.secret, 'content-type': 'application/json' };
+  const ask = (path: string, body: string | null = null) =>
+    fetch(`${world.url}${path}`, body === null ? { headers } : { method: 'POST', headers, body });
+  const unknown = await ask('/v1/models');
+  expect(rates(unknown.headers)).toEqual({});
+  await world.post(caller.secret, bodyOf());
+  const answers = [
+    await ask('/v1/models'),
+    await ask('/v1/models/plain'),
+    await ask('/v1/models/none'),
+    await ask('/v1/models?limit=0'),
+    await ask('/v1/messages', 'no JSON'),
+    await ask('/v1/messages', JSON.stringify(bodyOf({ max_tokens: -1 }))),
+    await ask('/v1/messages', JSON.stringify(bodyOf({ model: 'none' }))),
+    await ask('/v1/messages', JSON.stringify(bodyOf({ speed: 'fast' }))),
+    await ask('/v1/messages/count_tokens', 'no JSON'),
+    await ask('/v1/messages/count_tokens', JSON.stringify(bodyOf())),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 400, 400, 400, 400, 400, 400, 200]);
+  for (const answer of answers) {
+    expect(Object.keys(rates(answer.headers))).toHaveLength(8);
+    expect(answer.headers.get('anthropic-ratelimit-requests-limit')).toBe('100');
+    // One was taken, by the last answer another; what was not admitted takes none.
+    expect(answer.headers.get('anthropic-ratelimit-requests-remaining')).toMatch(/^(9[89]|100)$/);
+  }
+});
+
+test('they bear the prefix of that request, and a wrong key learns nothing', async () => {
+  const caller = await world.makeKey({}, { rpm: 50 });
+  await world.post(caller.secret, bodyOf());
+  const get = (secret: string) =>
+    fetch(`${world.url}/v1/models`, { headers: { 'x-api-key': secret, 'vendor-version': '2023-06-01' } });
+  expect(Object.keys(rates((await get(caller.secret)).headers))).toEqual([
+    'vendor-ratelimit-requests-limit',
+    'vendor-ratelimit-requests-remaining',
+  ]);
+  expect(rates((await get('sk-tp-wrong')).headers)).toEqual({});
+  await world.admin('PATCH', `/keys/${caller.key}`, { rpm: 70 });
+  expect(rates((await get(caller.secret)).headers)).toEqual({}); // what the limit is now, the next admission tells
+  await world.admin('PATCH', `/keys/${caller.key}`, { status: 'disabled' });
+  expect(rates((await get(caller.secret)).headers)).toEqual({});
+});

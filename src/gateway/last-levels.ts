@@ -1,0 +1,69 @@
+// The rate levels that the ledger last told of each key, for the answers that ask no meter: listings, and
+// refusals before admission. Not asked anew for them: nobody pays for those, and a flood of them must cost little.
+
+import type { Caller } from '../accounts/accounts.ts';
+import type { Catalogue } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import type { Level, Levels } from '../ledger/ledger.ts';
+
+const PER_MS = 60_000; // limits are by the minute
+
+/** Levels hold for the limits that they were told under: another snapshot of key, account or catalogue may have others. */
+interface Told {
+  caller: Caller;
+  catalogue: Catalogue;
+  levels: Levels;
+}
+
+export class LastLevels {
+  readonly #byKey = new Map<number, Told>();
+  readonly #keysMax: number;
+
+  constructor(keysMax: number = bounds.rememberedLevelsMax) {
+    this.#keysMax = keysMax;
+  }
+
+  /** What the ledger told of an admission or a refusal; null where it told nothing. */
+  remember(caller: Caller, catalogue: Catalogue, levels: Levels | null): void {
+    if (levels === null) return;
+    const keyId = caller.key.id;
+    if (!hasLimits(levels)) {
+      if (this.#byKey.size > 0) this.#byKey.delete(keyId);
+      return;
+    }
+    const told = this.#byKey.get(keyId);
+    if (told === undefined) {
+      if (this.#byKey.size >= this.#keysMax) this.#byKey.clear();
+      this.#byKey.set(keyId, { caller, catalogue, levels });
+      return;
+    }
+    told.caller = caller;
+    told.catalogue = catalogue;
+    told.levels = levels;
+  }
+
+  /** What was last told, and what came back since; null when nothing is known. What others took meanwhile is not seen. */
+  find(caller: Caller, catalogue: Catalogue, nowMs: number): Levels | null {
+    const told = this.#byKey.get(caller.key.id);
+    if (told === undefined || told.caller !== caller || told.catalogue !== catalogue) return null;
+    const { requests, inputTokens, outputTokens } = told.levels;
+    return {
+      requests: recovered(requests, nowMs),
+      inputTokens: recovered(inputTokens, nowMs),
+      outputTokens: recovered(outputTokens, nowMs),
+    };
+  }
+}
+
+function hasLimits({ requests, inputTokens, outputTokens }: Levels): boolean {
+  return requests !== null || inputTokens !== null || outputTokens !== null;
+}
+
+/** A limit comes back continuously, so that what is missing at a time is what comes back until the reset. */
+function recovered(level: Level | null, nowMs: number): Level | null {
+  if (level === null) return null;
+  const { limit, resetAtMs } = level;
+  if (resetAtMs <= nowMs) return { limit, remaining: limit, resetAtMs: nowMs };
+  const remaining = Math.floor(limit - ((resetAtMs - nowMs) * limit) / PER_MS);
+  return { limit, remaining: Math.max(level.remaining, remaining), resetAtMs };
+}
