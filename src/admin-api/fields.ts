@@ -3,6 +3,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { parseRange } from '../base/address-range.ts';
+import { isExactOrigin } from '../base/exact-origin.ts';
 import { formatUsd, NANO_MAX, type Nano, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
 
@@ -100,12 +101,4 @@ function listField(member: z.ZodType<string, string>) {
     .min(1, 'must not be an empty list')
     .max(bounds.listMembersMax, `must have at most ${bounds.listMembersMax} members`)
     .refine((members) => new Set(members).size === members.length, 'must not name the same twice');
-}
-
-/** Whether the text is what a browser would send as `origin`: compared byte for byte, so it must be in that form. */
-function isExactOrigin(text: string): boolean {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\,*]+$/.test(text)) return false;
-  const url = URL.parse(text);
-  if (url === null) return false;
-  return url.origin === 'null' ? url.href.replace(/\/$/, '') === text : url.origin === text;
 }

@@ -1,7 +1,11 @@
 // Reads the values of flags. What has a wrong form is refused here, by the flag's name, before
-// anything is asked of the service.
+// anything is asked of the service: wrong usage. What depends on the service's state or clock is
+// for it to refuse: a failure.
 
+import { parseRange } from '../base/address-range.ts';
+import { isExactOrigin } from '../base/exact-origin.ts';
 import { parseUsd } from '../base/money.ts';
+import { bounds } from '../config.ts';
 import { type Invocation, WrongUsage } from './command.ts';
 
 type Flags = Invocation['flags'];
@@ -23,10 +27,31 @@ export function listFlag(flags: Flags, name: string): string[] | undefined {
   return members;
 }
 
-/** An amount in USD, kept as the text that was given. */
+/** An amount in USD that bounds or adds: not below zero. Kept as the text that was given. */
 export function amountFlag(flags: Flags, name: string): string | undefined {
   const text = textFlag(flags, name);
-  return text === undefined ? undefined : checkAmount(text, `--${name}`);
+  if (text === undefined) return undefined;
+  const amount = checkAmount(text, `--${name}`);
+  if (amount.startsWith('-')) throw new WrongUsage(`--${name} must not be negative`);
+  return amount;
+}
+
+/** Address ranges, separated by commas. */
+export function addressesFlag(flags: Flags, name: string): string[] | undefined {
+  const ranges = listFlag(flags, name);
+  const wrong = ranges?.find((range) => parseRange(range) === null);
+  if (wrong !== undefined)
+    throw new WrongUsage(`--${name} must be addresses or CIDR ranges such as 203.0.113.0/24, not "${wrong}"`);
+  return ranges;
+}
+
+/** Exact origins, separated by commas. */
+export function originsFlag(flags: Flags, name: string): string[] | undefined {
+  const origins = listFlag(flags, name);
+  const wrong = origins?.find((origin) => !isExactOrigin(origin));
+  if (wrong !== undefined)
+    throw new WrongUsage(`--${name} must be origins as a browser sends them, https://app.example.com, not "${wrong}"`);
+  return origins;
 }
 
 export function checkAmount(text: string, name: string): string {
@@ -44,6 +69,14 @@ export function countFlag(flags: Flags, name: string): number | undefined {
   if (!/^[1-9]\d{0,15}$/.test(text) || !Number.isSafeInteger(Number(text)))
     throw new WrongUsage(`--${name} must be a whole number of at least 1, not "${text}"`);
   return Number(text);
+}
+
+/** A limit a minute, or at once. */
+export function limitFlag(flags: Flags, name: string): number | undefined {
+  const limit = countFlag(flags, name);
+  if (limit !== undefined && limit > bounds.rateLimitMax)
+    throw new WrongUsage(`--${name} must be at most ${bounds.rateLimitMax}; without it there is no limit`);
+  return limit;
 }
 
 /** A time, in ISO 8601 and UTC unless it says otherwise; returned with milliseconds and "Z". */

@@ -2,7 +2,16 @@
 
 import { type AdminClient, openClient } from './admin-client.ts';
 import { type Command, clientFlags, type Flag, type Invocation, WrongUsage } from './command.ts';
-import { amountFlag, choiceFlag, countFlag, listFlag, textFlag, timeFlag } from './flags.ts';
+import {
+  addressesFlag,
+  amountFlag,
+  choiceFlag,
+  limitFlag,
+  listFlag,
+  originsFlag,
+  textFlag,
+  timeFlag,
+} from './flags.ts';
 import { type Column, printObject, printRows } from './output.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -94,13 +103,13 @@ async function createKey(invocation: Invocation): Promise<number> {
     models: listFlag(flags, 'models'),
     quota,
     quota_period: period,
-    rpm: countFlag(flags, 'rpm'),
-    input_tpm: countFlag(flags, 'input-tpm'),
-    output_tpm: countFlag(flags, 'output-tpm'),
-    concurrency: countFlag(flags, 'concurrency'),
+    rpm: limitFlag(flags, 'rpm'),
+    input_tpm: limitFlag(flags, 'input-tpm'),
+    output_tpm: limitFlag(flags, 'output-tpm'),
+    concurrency: limitFlag(flags, 'concurrency'),
     expires_at: timeFlag(flags, 'expires'),
-    origins: listFlag(flags, 'origins'),
-    addresses: listFlag(flags, 'addresses'),
+    origins: originsFlag(flags, 'origins'),
+    addresses: addressesFlag(flags, 'addresses'),
   };
   const client = await openClient(invocation);
   const key = await client.post('/keys', body);

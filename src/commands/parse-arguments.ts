@@ -53,4 +53,6 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
   if (missing !== undefined) throw new WrongUsage(`${missing} is missing`);
   const extra = positionals[command.positionals.length];
   if (extra !== undefined) throw new WrongUsage(`unexpected argument "${extra}"`);
+  const empty = positionals.findIndex((positional) => positional.trim() === '');
+  if (empty >= 0) throw new WrongUsage(`${command.positionals[empty]} is empty`);
 }

@@ -168,11 +168,14 @@ test('usage goes through as many pages as its limit asks for, newest first', asy
 
 describe('a failure', () => {
   test('of the service exits 1, with its words on stderr and nothing on stdout', async () => {
+    const account = String((await world.runJson('account', 'create', 'acme'))['id']);
     for (const given of [
       ['account', 'show', 'acct_000000000'],
       ['key', 'revoke', 'key_000000000'],
       ['key', 'create', '--account', 'acct_000000000'],
       ['account', 'create', 'x', '--group', 'vip'],
+      ['key', 'create', '--account', account, '--expires', '2020-01-01'],
+      ['credit', account, '-1'],
       ['credit', 'no such account', '5'],
       ['ledger', '../keys'],
       ['usage', '--key', 'x'],
