@@ -1,6 +1,6 @@
 // `turnpike check`: opens the store itself and verifies every invariant of the ledger.
 
-import { type Command, dataFlag } from './command.ts';
+import { type Command, CommandFailed, dataFlag, type Invocation } from './command.ts';
 import { inWords } from './failure-words.ts';
 import { textFlag } from './flags.ts';
 import { printObject } from './output.ts';
@@ -15,7 +15,7 @@ export const check: Command = {
     const data = textFlag(flags, 'data');
     const database = textFlag(flags, 'database');
     const config = world.readConfig({ ...(data && { data }), ...(database && { database }) });
-    const report = await world.checkStore(config).catch(inWords);
+    const report = await world.checkStore(config).catch((thrown) => cannotCheck(invocation, thrown));
     await printObject(invocation, { ...report }, [
       ['OK', (row) => (row['ok'] ? 'yes' : 'no')],
       ['ACCOUNTS', 'accounts'],
@@ -27,3 +27,18 @@ export const check: Command = {
     return report.ok ? 0 : 1;
   },
 };
+
+/** A store that is not there or not ours is not in order either: whoever reads JSON is told in the same shape. */
+async function cannotCheck(invocation: Invocation, thrown: unknown): Promise<never> {
+  try {
+    return inWords(thrown);
+  } catch (failure) {
+    if (failure instanceof CommandFailed && invocation.json)
+      await printObject(
+        invocation,
+        { ok: false, accounts: 0, entries: 0, open_holds: 0, faults: [failure.message] },
+        [],
+      );
+    throw failure;
+  }
+}

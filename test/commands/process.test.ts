@@ -1,7 +1,7 @@
 // The command line as a process: what other processes see of it.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -61,6 +61,19 @@ test('a server with a wrong file says each fault with its line, exits 1, and lea
   expect(error).toContain(`${file}:3: groups.vip.models: `);
   expect(error).toContain(`${file}:4: groups.vip.rpm: `);
   expect(existsSync(join(directory, 'data', 'operator.json'))).toBe(false);
+});
+
+test('a check of what is no database of ours prints one value, names the fault and exits 1', async () => {
+  const foreign = join(directory, 'foreign');
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, 'turnpike.db'), 'this is something else');
+  for (const data of [foreign, join(directory, 'nowhere')]) {
+    const { exitCode, out } = await run('check', '--json', '--data', data);
+    expect([exitCode, JSON.parse(out)]).toEqual([
+      1,
+      { ok: false, accounts: 0, entries: 0, open_holds: 0, faults: [expect.stringMatching(/database/)] },
+    ]);
+  }
 });
 
 test('a reader who stops reading a list is no failure', async () => {

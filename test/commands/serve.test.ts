@@ -120,4 +120,17 @@ describe('check', () => {
     expect([exitCode, error]).toEqual([1, 'acct_x: held is wrong\n']);
     expect(out).toMatch(/^OK +no$/m);
   });
+
+  test('of a store that cannot be read says so in the shape of a report, and exits 1', async () => {
+    world.world.checkStore = () => Promise.reject(new Error('there is no database at /nowhere'));
+    const json = await world.run('check', '--json');
+    const faults = ['there is no database at /nowhere'];
+    expect([json.exitCode, JSON.parse(json.out)]).toEqual([
+      1,
+      { ok: false, accounts: 0, entries: 0, open_holds: 0, faults },
+    ]);
+    const words = 'turnpike check: there is no database at /nowhere\n';
+    expect(json.error).toBe(words);
+    expect(await world.run('check')).toEqual({ exitCode: 1, out: '', error: words });
+  });
 });
