@@ -1,5 +1,6 @@
 // The root of the command line: gives the commands the world that they run in, and exits with their code.
 
+import { readFileSync } from 'node:fs';
 import { runCommand } from './commands/commands.ts';
 import { environmentVariable, readConfig } from './config.ts';
 
@@ -12,12 +13,18 @@ process.stderr.on('error', () => {});
 const exitCode = await runCommand(given, {
   write: (text) => written(process.stdout, text),
   writeError: (text) => written(process.stderr, text),
+  readVersion,
   readConfig,
   environmentVariable,
   startServer: async (config, options) => (await import('./server.ts')).startServer(config, options),
   checkStore: async (config) => (await import('./server.ts')).checkStore(config),
 });
 process.exit(exitCode);
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
 
 /**
  * Resolves when the text was taken. Whoever reads a list may stop reading it ("| head"): that ends a

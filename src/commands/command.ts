@@ -37,6 +37,8 @@ export interface World {
   write(text: string): Promise<void>;
   /** Writes to stderr. */
   writeError(text: string): Promise<void>;
+  /** The version of this program, such as "0.1.0". */
+  readVersion(): string;
   /** Throws ConfigError. */
   readConfig(flags: { listen?: string; data?: string; database?: string }): Readonly<Config>;
   /** A variable for `${NAME}` in a file that `apply` reads. */

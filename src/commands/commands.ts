@@ -62,6 +62,7 @@ export async function runCommand(given: readonly string[], world: World): Promis
   try {
     const [first, ...rest] = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
     if (first === '--help' || first === '-h') return await say(world.write(overallHelp(topics)), 0);
+    if (first === '--version') return await say(world.write(`${world.readVersion()}\n`), 0);
     if (first === undefined) return await say(world.writeError(overallHelp(topics)), EXIT_WRONG_USAGE);
     const topic = topics.find(({ name }) => name === first);
     if (topic === undefined) throw new WrongUsage(`there is no command "${first}"`);

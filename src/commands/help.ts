@@ -12,7 +12,7 @@ export function overallHelp(topics: readonly { name: string; summary: string }[]
     '',
     ...aligned(topics.map(({ name, summary }) => [name, summary])),
     '',
-    'turnpike COMMAND --help tells what a command takes.',
+    'turnpike COMMAND --help tells what a command takes, turnpike --version which version this is.',
     'Exit codes: 0 done, 1 failed, 2 wrong usage.',
     '',
   ].join('\n');

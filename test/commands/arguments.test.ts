@@ -86,6 +86,10 @@ describe('turnpike', () => {
     expect((await world.run('help')).out).toBe(out);
   });
 
+  test('tells its version', async () => {
+    expect(await world.run('--version')).toEqual({ exitCode: 0, out: '1.2.3\n', error: '' });
+  });
+
   test('without a command, or with one that there is not, exits 2', async () => {
     const { exitCode, out, error } = await world.run();
     expect([exitCode, out]).toEqual([2, '']);

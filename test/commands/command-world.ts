@@ -88,6 +88,7 @@ async function runIn(
     async writeError(text) {
       ran.error += text;
     },
+    readVersion: () => '1.2.3',
     readConfig: (flags) => readConfig(flags, environment),
     environmentVariable: (name) => (name.startsWith('TURNPIKE_') ? undefined : environment[name]),
   });

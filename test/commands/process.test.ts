@@ -63,6 +63,11 @@ test('a server with a wrong file says each fault with its line, exits 1, and lea
   expect(existsSync(join(directory, 'data', 'operator.json'))).toBe(false);
 });
 
+test('the version is that of package.json, from any directory', async () => {
+  const { version } = await import('../../package.json');
+  expect(await run('--version')).toEqual({ exitCode: 0, out: `${version}\n`, error: '' });
+});
+
 test('a check of what is no database of ours prints one value, names the fault and exits 1', async () => {
   const foreign = join(directory, 'foreign');
   mkdirSync(foreign);
