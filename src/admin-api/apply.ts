@@ -60,18 +60,18 @@ async function planChecked(dependencies: AdminDependencies, document: object, pr
     seal: (text, context) => vault.seal(text, context),
     unseal: (sealed, context) => vault.open(sealed, context),
   });
-  if (plan.faults.length > 0) throw invalidRequest(plan.faults);
   const faults = [
-    ...(await findPrivateProviders(plan.put, dependencies.lookup)),
-    ...(await findUsedGroups(dependencies, plan)),
+    ...plan.faults,
+    ...(await findPrivateProviders(plan.questions.providers, dependencies.lookup)),
+    ...(await findUsedGroups(dependencies, plan.questions.removedGroups)),
   ];
   if (faults.length > 0) throw invalidRequest(faults);
   return plan;
 }
 
 /** A group that an account is in stays: its keys would be refused every model. Only a plan that removes groups asks. */
-async function findUsedGroups({ accounts }: AdminDependencies, plan: Plan): Promise<Fault[]> {
-  const removed = new Set(plan.remove.filter(({ kind }) => kind === 'group').map(({ name }) => name));
+async function findUsedGroups({ accounts }: AdminDependencies, removedGroups: readonly string[]): Promise<Fault[]> {
+  const removed = new Set(removedGroups);
   const users = new Map<string, string>();
   let after: number | null = null;
   while (removed.size > users.size) {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { type Fault, readPart } from './fault.ts';
+import { findPrivateHost, privateNetworkFault } from './private-address.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the one kind of provider that lives inside the service
 const DEFAULT_BASE_URLS: Record<string, string> = { anthropic: 'https://api.anthropic.com' };
@@ -160,28 +161,22 @@ const credential = z
     'must be printable characters, no spaces',
   );
 
-function providerInput(kinds: readonly string[]) {
-  const members = {
+function providerMembers(kinds: readonly string[]) {
+  return z.strictObject({
     kind: z.string().refine((kind) => kinds.includes(kind), `must be one of ${kinds.join(', ')}`),
     base_url: z.string().optional(),
     api_key: credential.optional(),
     private_network: z.boolean().default(false),
-  };
-  return z.strictObject(members).transform(({ kind, base_url, api_key, private_network }, context) => {
-    const refuse = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
-    const text = base_url ?? DEFAULT_BASE_URLS[kind] ?? '';
-    const isInside = kind === SANDBOX_KIND;
-    if (isInside && base_url !== undefined) refuse('base_url', 'is for providers outside of the service only');
-    if (isInside && api_key !== undefined) refuse('api_key', 'is for providers outside of the service only');
-    if (!isInside && text === '') refuse('base_url', `is missing: the kind ${kind} has no address of its own`);
-    else if (!isInside && !isBaseUrl(text))
-      refuse('base_url', 'must be an http or https address without user, query and fragment');
-    return { kind, base_url: text.replace(/\/+$/, ''), api_key, private_network };
   });
 }
 
 /** What a file says of a provider; `base_url` is empty for one inside the service. */
-export type ProviderInput = z.output<ReturnType<typeof providerInput>>;
+export interface ProviderInput {
+  kind: string;
+  base_url: string;
+  api_key?: string | undefined;
+  private_network: boolean;
+}
 export type ModelInput = z.output<typeof modelInput>;
 export type GroupInput = z.output<typeof groupInput>;
 export type PriceInput = z.output<typeof price>;
@@ -226,24 +221,66 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
   for (const name of sections.keys())
     if (!SECTIONS.includes(name))
       faults.push({ path: [name], message: `there is no such member (known: ${SECTIONS.join(', ')})` });
-  const readSection = <Schema extends z.ZodType>(section: string, nameSchema: z.ZodType, schema: Schema) => {
-    const objects = new Map<string, z.output<Schema> | null>();
+  const readSection = <T>(
+    section: string,
+    nameSchema: z.ZodType,
+    read: (object: unknown, path: [section: string, name: string]) => T | null,
+  ) => {
+    const objects = new Map<string, T | null>();
     for (const [name, object] of membersOf(sections.get(section) ?? {}, [section], faults)) {
       readPart(nameSchema, name, [section, name], faults);
-      objects.set(name, readPart(schema, object, [section, name], faults));
+      objects.set(name, read(object, [section, name]));
     }
     return objects;
   };
   return {
-    providers: readSection('providers', plainName, providerInput(kinds)),
-    models: readSection('models', modelName, modelInput),
+    providers: readSection('providers', plainName, (object, path) => readProvider(object, kinds, path, faults)),
+    models: readSection('models', modelName, (object, path) => readPart(modelInput, object, path, faults)),
     references: readReferences(sections.get('models')),
-    groups: readSection('groups', plainName, groupInput),
+    groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
     vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
     settings: sections.has('settings')
       ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)
       : null,
   };
+}
+
+/** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */
+function readProvider(
+  object: unknown,
+  kinds: readonly string[],
+  path: [section: string, name: string],
+  faults: Fault[],
+): ProviderInput | null {
+  const members = readPart(providerMembers(kinds), object, path, faults);
+  const misfits = findMisfits(membersOf(object, [], []), kinds, path);
+  faults.push(...misfits);
+  if (members === null || misfits.length > 0) return null;
+  const base_url = members.base_url ?? DEFAULT_BASE_URLS[members.kind] ?? '';
+  return { ...members, base_url: base_url.replace(/\/+$/, '') };
+}
+
+function findMisfits(
+  members: ReadonlyMap<string, unknown>,
+  kinds: readonly string[],
+  path: [section: string, name: string],
+): Fault[] {
+  const faultOf = (member: string, message: string): Fault => ({ path: [...path, member], message });
+  const kind = members.get('kind');
+  const baseUrl = members.get('base_url');
+  if (typeof kind !== 'string') return [];
+  if (kind === SANDBOX_KIND)
+    return ['base_url', 'api_key']
+      .filter((name) => members.has(name))
+      .map((name) => faultOf(name, 'is for providers outside of the service only'));
+  if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
+  if (baseUrl === undefined || baseUrl === '')
+    return [faultOf('base_url', `is missing: the kind ${kind} has no address of its own`)];
+  if (typeof baseUrl !== 'string') return [];
+  if (!isBaseUrl(baseUrl))
+    return [faultOf('base_url', 'must be an http or https address without user, query and fragment')];
+  const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
+  return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
 }
 
 function readReferences(models: unknown): CatalogFile['references'] {

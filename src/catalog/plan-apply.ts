@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { type CatalogFile, type ProviderInput, readCatalogFile } from './document.ts';
 import type { Fault } from './fault.ts';
-import { findPrivateHost, privateNetworkFault } from './private-address.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 
 export const SETTINGS_NAME = 'settings'; // there is one document of this kind
@@ -37,6 +36,8 @@ export interface Plan {
   changes: Change[];
   put: CatalogDocument[];
   remove: { kind: DocumentKind; name: string }[];
+  /** What only the caller can find out, also of a file with faults: where names lead, and who is in a group. */
+  questions: { providers: { name: string; base_url: string }[]; removedGroups: string[] };
 }
 
 interface Named {
@@ -48,8 +49,9 @@ interface Named {
 /**
  * Plans a file. Empty when everything is as the file says. An object of the file is replaced whole,
  * except for a provider's credential, which stays when `api_key` is left out. `settings` is one object,
- * and so is `vendor_prefixes`: what stands stays only where the file does not have the key. Whether accounts still use a group that is to be removed, and
- * where names of providers resolve to, is not known here: the caller asks before it applies.
+ * and so is `vendor_prefixes`: what stands stays only where the file does not have the key. Whether
+ * accounts still use a group that is to be removed, and where names of providers resolve to, is asked
+ * under `questions`: the caller finds out before it applies.
  */
 export function planApply(current: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
   const faults: Fault[] = [];
@@ -60,8 +62,10 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
   checkProviders(read, standing, faults);
   checkRoutes(read, staying, remove, faults);
   checkNames(read, staying, faults);
-  if (faults.length > 0) return { faults, changes: [], put: [], remove: [] };
-  const plan: Plan = { faults, changes: [], put: [], remove: [] };
+  const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
+  const questions = { providers: providersToLookUp(read), removedGroups };
+  const plan: Plan = { faults, changes: [], put: [], remove: [], questions };
+  if (faults.length > 0) return plan;
   for (const wanted of wantedDocuments(read, standing, options)) {
     const before = standing.get(keyOf(wanted.kind, wanted.name));
     const fields = before === undefined ? [] : differingMembers(before.document, wanted.document);
@@ -70,6 +74,9 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
     const change = { kind: wanted.kind, name: wanted.name };
     plan.changes.push(before === undefined ? { action: 'create', ...change } : { action: 'update', ...change, fields });
   }
+  // What stands unchanged was looked up when it came: a start without a name service does not wait for it.
+  const isChanged = (name: string) => plan.put.some((entry) => entry.kind === 'provider' && entry.name === name);
+  questions.providers = questions.providers.filter(({ name }) => isChanged(name));
   for (const { kind, name } of remove) {
     plan.remove.push({ kind, name });
     plan.changes.push({ action: 'delete', kind, name });
@@ -85,8 +92,6 @@ export function credentialContext(provider: string): string {
 function checkProviders(read: CatalogFile, standing: ReadonlyMap<string, CatalogDocument>, faults: Fault[]): void {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const privateHost = provider.private_network ? null : findPrivateHost(provider.base_url);
-    if (privateHost !== null) faults.push(privateNetworkFault(name, privateHost));
     const before = standing.get(keyOf('provider', name))?.document;
     if (before === undefined || provider.api_key !== undefined || typeof before['api_key_sealed'] !== 'string')
       continue;
@@ -96,6 +101,13 @@ function checkProviders(read: CatalogFile, standing: ReadonlyMap<string, Catalog
         message: 'must be given anew, because base_url leads elsewhere: a credential is never sent to another host',
       });
   }
+}
+
+/** Those of which nobody said that they may be in a private network. */
+function providersToLookUp(read: CatalogFile): Plan['questions']['providers'] {
+  return [...read.providers].flatMap(([name, provider]) =>
+    provider === null || provider.private_network ? [] : [{ name, base_url: provider.base_url }],
+  );
 }
 
 function checkRoutes(

@@ -2,7 +2,6 @@
 // who may set an address can reach the machine's own network through this service.
 
 import type { Fault } from './fault.ts';
-import type { CatalogDocument } from './store.ts';
 
 /** Ranges of IPv4: the first address and how many bits all of a range share. */
 const PRIVATE_V4: readonly (readonly [address: string, bits: number])[] = [
@@ -57,15 +56,14 @@ export async function findPrivateAddress(
   return addresses.find(isPrivateAddress) ?? null;
 }
 
-/** Faults of the providers among `put` whose names resolve into a private network that they do not declare. */
+/** Faults of providers whose names resolve into a private network. */
 export async function findPrivateProviders(
-  put: readonly CatalogDocument[],
+  providers: readonly { name: string; base_url: string }[],
   lookup: (hostname: string) => Promise<readonly string[]>,
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
-  for (const { kind, name, document } of put) {
-    if (kind !== 'provider' || document['private_network'] === true) continue;
-    const address = await findPrivateAddress(String(document['base_url']), lookup);
+  for (const { name, base_url } of providers) {
+    const address = await findPrivateAddress(base_url, lookup);
     if (address !== null) faults.push(privateNetworkFault(name, address));
   }
   return faults;

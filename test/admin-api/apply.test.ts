@@ -71,6 +71,22 @@ describe('a document', () => {
     expect(errorOf(body).faults?.map((fault) => fault['path'])).toEqual([['providers', 'vendor', 'base_url']]);
     const declared = { ...document, providers: { vendor: { ...document.providers.vendor, private_network: true } } };
     expect((await apply({ document: declared })).status).toBe(200);
+    const { vendor } = declared.providers;
+    const undeclared = { providers: { vendor: { ...vendor, private_network: false } } };
+    expect((await apply({ document: undeclared })).status).toBe(400);
+  });
+
+  test('has also those faults named that only others know, beside its own', async () => {
+    await apply({ document });
+    await makeAccount(installation, { name: 'acme', groups: ['vip'] });
+    installation.addresses.set('inside.example.com', ['10.1.2.3']);
+    const providers = { hidden: { kind: 'anthropic', base_url: 'https://inside.example.com' } };
+    const { body } = await apply({ document: { providers, colour: 1 }, prune: true });
+    expect(errorOf(body).faults?.map(({ path }) => (path as string[]).join('.'))).toEqual([
+      'colour',
+      'providers.hidden.base_url',
+      'groups',
+    ]);
   });
 
   test('must be an object, with nothing unknown beside it', async () => {

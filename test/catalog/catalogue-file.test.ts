@@ -111,7 +111,7 @@ test('a credential cannot be seen in the snapshot', () => {
 
 test('an empty file and empty sections say nothing, without a fault', () => {
   for (const file of [null, {}, { models: null, groups: null, settings: null, providers: null, vendor_prefixes: null }])
-    expect(planApply([], file, planOptions())).toEqual({ faults: [], changes: [], put: [], remove: [] });
+    expect(planApply([], file, planOptions())).toMatchObject({ faults: [], changes: [], put: [], remove: [] });
 });
 
 describe('faults of a file', () => {
@@ -282,6 +282,23 @@ describe('faults of a file', () => {
       'settings.drain_seconds: must be at least 0',
       'settings.require_browser_header: must be true or false',
       'settings.settle_wait_seconds: must be a whole number without quotes',
+    ]);
+  });
+
+  test('what does not fit the kind of a provider is found also beside other faults', () => {
+    const private_network = 'yes';
+    expect(ofProvider({ kind: 'nothing', base_url: 'ftp://x', private_network })).toEqual([
+      'providers.p.base_url: must be an http or https address without user, query and fragment',
+      expect.stringMatching(/^providers.p.kind: must be one of/),
+      'providers.p.private_network: must be true or false',
+    ]);
+    expect(ofProvider({ kind: 'openai', base_url: 'http://10.0.0.1', api_key: 'a b' })).toEqual([
+      'providers.p.api_key: must be printable characters, no spaces',
+      expect.stringMatching(/^providers.p.base_url: leads to 10.0.0.1, a private network/),
+    ]);
+    expect(ofProvider({ kind: 'sandbox', base_url: 'ftp://x', colour: 1 })).toEqual([
+      'providers.p.base_url: is for providers outside of the service only',
+      'providers.p.colour: there is no such member',
     ]);
   });
 

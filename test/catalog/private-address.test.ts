@@ -1,8 +1,8 @@
 // Addresses inside: in every range and every spelling.
 
 import { expect, test } from 'bun:test';
-import { findPrivateAddress, findPrivateProviders, isPrivateAddress } from '../../src/catalog/catalog.ts';
-import { apply } from './support.ts';
+import { findPrivateAddress, findPrivateProviders, isPrivateAddress, planApply } from '../../src/catalog/catalog.ts';
+import { planOptions } from './support.ts';
 
 test('every private range is recognised, to its edges', () => {
   const inside = [
@@ -61,9 +61,8 @@ test('a base URL leads inside by its literal, its local name or what it resolves
 
 test('a provider whose name resolves inside needs to say so', async () => {
   const at = { kind: 'openai', base_url: 'https://models.example/v1' };
-  const put = apply([], {
-    providers: { hidden: at, declared: { ...at, private_network: true }, sandbox: { kind: 'sandbox' } },
-  });
-  const faults = await findPrivateProviders(put, async () => ['192.168.1.1']);
+  const file = { providers: { hidden: at, declared: { ...at, private_network: true }, sandbox: { kind: 'sandbox' } } };
+  const { questions } = planApply([], file, planOptions());
+  const faults = await findPrivateProviders(questions.providers, async () => ['192.168.1.1']);
   expect(faults.map((fault) => fault.path)).toEqual([['providers', 'hidden', 'base_url']]);
 });
