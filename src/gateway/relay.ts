@@ -2,12 +2,12 @@
 // is billed. Pings fill silence; an error after the first byte is an event, never a clean end.
 
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Settlement } from '../ledger/ledger.ts';
 import { type EventSource, ProviderFault } from '../providers/providers.ts';
 import { encodeEvent, PING_TEXT, type StreamEvent } from '../wire/wire.ts';
 import { type Opened, stopError } from './attempts.ts';
 import { faultError } from './fault-error.ts';
 import type { OpenMessage } from './open-message.ts';
+import { PatientWait } from './patient-wait.ts';
 
 const SETTLE_QUICKLY_MS = 200; // how long text that is ready waits for its end to be billed
 
@@ -17,6 +17,7 @@ export async function* relay(
   opening: Promise<Opened>,
   pingIntervalMs: number,
 ): AsyncGenerator<string> {
+  const wait = new PatientWait(pingIntervalMs);
   try {
     let events: EventSource | null = null;
     let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
@@ -24,17 +25,18 @@ export async function* relay(
       events = stream.events;
       return stream.first;
     });
-    for (;;) {
-      let arrived = await orPing(pending, pingIntervalMs);
+    for (let isCounted = true; ; isCounted = false) {
+      let arrived = await wait.for(pending);
       while (arrived === 'ping') {
         yield PING_TEXT;
-        arrived = await orPing(pending, pingIntervalMs);
+        arrived = await wait.for(pending);
       }
       message.watch.end();
       if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');
+      if (!isCounted) count(message, arrived);
       if (message.callerHasLeft) return;
       if (message.counter.finished) {
-        yield* finish(message, arrived, pingIntervalMs);
+        yield* finish(message, arrived, wait);
         return;
       }
       yield encode(arrived);
@@ -45,6 +47,7 @@ export async function* relay(
     yield await fail(message, thrown);
   } finally {
     // The client's reader went away: its signal says so too, whichever comes first.
+    wait.close();
     leaveMessage(message, opening);
     message.submission.expect('end');
   }
@@ -61,7 +64,11 @@ export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): vo
 async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
   try {
     const { events } = requireStream(await opening);
-    while (!message.counter.finished && (await pull(message, events)) !== null);
+    while (!message.counter.finished) {
+      const arrived = await pull(message, events);
+      if (arrived === null) break;
+      count(message, arrived);
+    }
     await message.complete();
   } catch (thrown) {
     await fail(message, thrown);
@@ -73,30 +80,35 @@ function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
   throw new ProviderFault('failed', 'the provider answered a stream with a whole message');
 }
 
-async function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
+function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
   message.watch.begin();
-  const arrived = await events.next();
+  return events.next();
+}
+
+function count(message: OpenMessage, events: readonly StreamEvent[]): void {
   message.watch.end();
-  if (arrived !== null) for (const event of arrived) message.counter.observe(event);
-  return arrived;
+  for (const event of events) message.counter.observe(event);
 }
 
 /** Bills, then gives out the end. What came with the end is not kept waiting when billing takes long. */
-async function* finish(message: OpenMessage, arrived: StreamEvent[], pingIntervalMs: number): AsyncGenerator<string> {
+async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PatientWait): AsyncGenerator<string> {
   const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
   let before = encode(arrived.slice(0, stopIndex));
+  const quick = new PatientWait(SETTLE_QUICKLY_MS);
   let end: string;
   try {
     const settling = message.complete();
-    let settled = await orPing(settling, SETTLE_QUICKLY_MS);
+    let settled = await quick.for(settling);
     while (settled === 'ping') {
       yield before === '' ? PING_TEXT : before;
       before = '';
-      settled = await orPing(settling, pingIntervalMs);
+      settled = await wait.for(settling);
     }
     end = settled.ok ? encodeEvent(arrived[stopIndex] as StreamEvent) : errorEvent(message, endedElsewhere());
   } catch (failure) {
     end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete, and its billing follows
+  } finally {
+    quick.close();
   }
   yield before + end;
 }
@@ -127,20 +139,4 @@ function encode(events: readonly StreamEvent[]): string {
   let text = '';
   for (const event of events) text += encodeEvent(event);
   return text;
-}
-
-/** What the promise gives, or 'ping' when it has not come within `waitMs`. It may be asked again. */
-async function orPing<Value extends StreamEvent[] | null | Settlement>(
-  pending: Promise<Value>,
-  waitMs: number,
-): Promise<Value | 'ping'> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<'ping'>((resolve) => {
-    timer = setTimeout(() => resolve('ping'), waitMs);
-  });
-  try {
-    return await Promise.race([pending, silence]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -36,25 +36,19 @@ class UpstreamStream implements EventSource {
     // Bounded by the stream's end and by the signal: an upstream that only pings is the gateway's to give up.
     while (!this.#isEnded) {
       if (this.#fault !== null) throw this.#fault;
-      const chunk = await this.#read();
-      if (chunk === null) this.#isEnded = true;
-      else {
-        const events = this.#take(chunk);
-        if (events.length > 0) return events;
+      let events: StreamEvent[];
+      try {
+        this.#signal.throwIfAborted();
+        const { done, value } = await this.#reader.read();
+        this.#isEnded = done;
+        events = value === undefined ? [] : this.#take(value);
+      } catch (thrown) {
+        this.#fault = upstreamFault(thrown, this.#signal);
+        throw this.#fault;
       }
+      if (events.length > 0) return events;
     }
     return null;
-  }
-
-  async #read(): Promise<Uint8Array | null> {
-    try {
-      this.#signal.throwIfAborted();
-      const { done, value } = await this.#reader.read();
-      return done ? null : value;
-    } catch (thrown) {
-      this.#fault = upstreamFault(thrown, this.#signal);
-      throw this.#fault;
-    }
   }
 
   /** The events that a chunk completed, up to a fault or to message_stop. */
