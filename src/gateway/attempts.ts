@@ -7,8 +7,8 @@ import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault } from '../providers/providers.ts';
 import type { StreamEvent } from '../wire/wire.ts';
+import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
-import type { Gateway } from './gateway.ts';
 import type { OpenMessage } from './open-message.ts';
 
 /** A route that has begun to answer: the first events of a stream, or the whole message as text. */

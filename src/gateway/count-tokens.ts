@@ -6,8 +6,8 @@ import { type Attempt, ProviderFault } from '../providers/providers.ts';
 import { typicalInputTokens } from '../usage/usage.ts';
 import type { MessageRequest } from '../wire/wire.ts';
 import { providerOfKind } from './attempts.ts';
+import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
-import type { Gateway } from './gateway.ts';
 import type { Submission } from './submission.ts';
 
 /** The JSON of the answer. Throws upstream_rejected when the provider refuses the content. */

@@ -1,57 +1,28 @@
 // The path of one message, from a submission to a reply: read `submitMessage` first. Every step
 // stands in order; the error that may leave it is in docs/request-path.md.
 
-import { authenticate, type Caller, type Gatehouse, groupsOf } from '../accounts/accounts.ts';
-import type { Clock } from '../base/clock.ts';
+import { authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
 import { type CallerScope, type Catalogue, checkFeatures, type Offer, resolveModel } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Admission, NodeLedger, Refusal } from '../ledger/ledger.ts';
-import type { Provider } from '../providers/providers.ts';
+import type { Admission, Refusal } from '../ledger/ledger.ts';
 import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
-import type { LastLevels } from './last-levels.ts';
+import type { Gateway } from './dependencies.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
 import { rateHeaders } from './rate-headers.ts';
 import { refusalError } from './refusal-error.ts';
 import { leaveMessage, relay } from './relay.ts';
-import type { RunningMessages } from './running-messages.ts';
-import type { SilenceWatches } from './silence-watch.ts';
-import type { MessageReport, Reply, Submission } from './submission.ts';
+import type { Reply, Submission } from './submission.ts';
 
+export type { Gateway, StreamWaits } from './dependencies.ts';
 export { LastLevels } from './last-levels.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
 export { SilenceWatches } from './silence-watch.ts';
 export type { MessageReport, Reply, Submission } from './submission.ts';
-
-/** How long the caller of a stream is left without a byte. */
-export interface StreamWaits {
-  readonly firstEventWaitMs: number;
-  readonly pingIntervalMs: number;
-}
-
-/** What the gateway works with. */
-export interface Gateway {
-  /** The catalogue in force. */
-  catalogue(): Catalogue;
-  gatehouse: Gatehouse;
-  ledger: NodeLedger;
-  /** By kind. */
-  providers: ReadonlyMap<string, Provider>;
-  running: RunningMessages;
-  silence: SilenceWatches;
-  levels: LastLevels;
-  /** Those of config.ts when absent. */
-  waits?: StreamWaits;
-  clock: Clock;
-  /** In [0, 1). */
-  random(): number;
-  /** Told once of every admitted message, when it has ended. */
-  report(report: MessageReport): void;
-}
 
 /**
  * Submits one message. Resolves to the reply, whose body may be a stream that is still to come;

@@ -8,7 +8,7 @@ import type { TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
 import { type MessageRequest, NO_TOKENS } from '../wire/wire.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from './dependencies.ts';
 import type { MessagePlan } from './plan-message.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import { SilenceWatch } from './silence-watch.ts';

@@ -1,19 +1,12 @@
 // The in-memory store, for tests: the same core, the same reads, nothing durable. It forgets
 // everything with the process and is never used to serve.
 
-import type { Account, Key } from '../../accounts/accounts.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { CatalogDocument } from '../../catalog/catalog.ts';
 import {
-  type AccountRow,
   type Bundle,
   type Changes,
   type DailyTotal,
-  type Ending,
   GroupCommit,
-  type HoldRow,
-  type KeyRow,
-  type LeaseRow,
   type LedgerGate,
   type LedgerStore,
   type NewEntry,
@@ -24,24 +17,10 @@ import type { AlongsideRow } from '../alongside.ts';
 import type { Stores } from '../stores.ts';
 import { memoryReads } from './read-store.ts';
 import { sumMemory } from './sum-ledger.ts';
+import type { MemoryTables } from './tables.ts';
 
+export type { MemoryTables } from './tables.ts';
 export { sumMemory };
-
-/** All tables. Rows are values and never altered. */
-export interface MemoryTables {
-  accountMeters: Map<number, AccountRow>;
-  keyMeters: Map<number, KeyRow>;
-  holds: Map<string, HoldRow>;
-  leases: Map<string, LeaseRow>;
-  entries: NewEntry[];
-  /** In the order they ended. */
-  endings: Map<string, Ending>;
-  totals: Map<string, DailyTotal>;
-  accounts: Map<number, Account>;
-  keys: Map<number, { key: Key; secretHash: string }>;
-  catalog: Map<string, CatalogDocument>;
-  installation: Map<string, string>;
-}
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly tables: MemoryTables = {

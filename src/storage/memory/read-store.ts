@@ -5,7 +5,7 @@ import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { LedgerReader, StoredUsageRecord, UsageStore } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeKeyMeters } from '../describe-meters.ts';
-import type { MemoryTables } from './memory.ts';
+import type { MemoryTables } from './tables.ts';
 
 type Reads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
   Pick<CatalogStore, 'loadCatalog'> &

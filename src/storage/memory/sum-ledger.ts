@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../base/clock.ts';
 import { formatId } from '../../base/ids.ts';
 import { type LedgerSums, systemAccounts } from '../../ledger/ledger.ts';
-import type { MemoryTables } from './memory.ts';
+import type { MemoryTables } from './tables.ts';
 
 export function sumMemory(tables: MemoryTables): LedgerSums {
   const { entries, holds, endings } = tables;

@@ -1,7 +1,7 @@
 // Accounts, keys, their meters, holds, the journal, usage records, daily totals, leases, catalogue.
 // Amounts are nanodollars, times milliseconds since 1970, ids whole numbers.
 
-import type { Migration } from './migrations.ts';
+import type { Migration } from './migration.ts';
 
 export const spine: Migration = {
   version: 1,

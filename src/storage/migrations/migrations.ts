@@ -2,12 +2,6 @@
 // released is never changed; the next one alters what it made.
 
 import { spine } from './0001-spine.ts';
-
-export interface Migration {
-  version: number;
-  name: string;
-  /** Statements for SQLite, separated by semicolons. */
-  sqlite: string;
-}
+import type { Migration } from './migration.ts';
 
 export const migrations: readonly Migration[] = [spine];

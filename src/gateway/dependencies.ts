@@ -1,0 +1,36 @@
+// What the gateway works with, put together by the root.
+
+import type { Gatehouse } from '../accounts/accounts.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Catalogue } from '../catalog/catalog.ts';
+import type { NodeLedger } from '../ledger/ledger.ts';
+import type { Provider } from '../providers/providers.ts';
+import type { LastLevels } from './last-levels.ts';
+import type { RunningMessages } from './running-messages.ts';
+import type { SilenceWatches } from './silence-watch.ts';
+import type { MessageReport } from './submission.ts';
+
+/** How long the caller of a stream is left without a byte. */
+export interface StreamWaits {
+  readonly firstEventWaitMs: number;
+  readonly pingIntervalMs: number;
+}
+
+export interface Gateway {
+  /** The catalogue in force. */
+  catalogue(): Catalogue;
+  gatehouse: Gatehouse;
+  ledger: NodeLedger;
+  /** By kind. */
+  providers: ReadonlyMap<string, Provider>;
+  running: RunningMessages;
+  silence: SilenceWatches;
+  levels: LastLevels;
+  /** Those of config.ts when absent. */
+  waits?: StreamWaits;
+  clock: Clock;
+  /** In [0, 1). */
+  random(): number;
+  /** Told once of every admitted message, when it has ended. */
+  report(report: MessageReport): void;
+}
