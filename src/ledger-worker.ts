@@ -3,7 +3,7 @@
 
 import { systemClock } from './base/clock.ts';
 import { TurnpikeError } from './errors.ts';
-import { type Bundle, GroupCommit } from './ledger/ledger.ts';
+import { type Answer, type Bundle, GroupCommit } from './ledger/ledger.ts';
 import {
   type FromThread,
   openForWriting,
@@ -19,7 +19,7 @@ let close: () => void = () => {};
 
 self.onmessage = ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToThread;
-  if ('bundles' in message) void decide(message.bundles);
+  if ('bundles' in message) decide(commit as GroupCommit, message.bundles);
   else if ('open' in message) open(message.open.path);
   else {
     close();
@@ -28,11 +28,14 @@ self.onmessage = ({ data }: MessageEvent<string>) => {
 };
 
 /** Decides one parcel; its answers go back together, in its order. */
-async function decide(bundles: readonly Bundle[]): Promise<void> {
-  const gate = commit;
-  if (gate === null) return;
-  const answers = await Promise.all(bundles.map((bundle) => gate.submit(bundle).catch(describeFailure)));
-  post({ answers, batches: gate.batches() });
+function decide(gate: GroupCommit, bundles: readonly Bundle[]): void {
+  const answers: (Answer[] | ThreadFailure)[] = [];
+  for (const [index, bundle] of bundles.entries()) {
+    gate.enqueue(bundle, (given, failure) => {
+      answers[index] = given ?? describeFailure(failure);
+      if (index === bundles.length - 1) post({ answers, batches: gate.batches() }); // the last is answered last
+    });
+  }
 }
 
 function open(path: string): void {

@@ -200,7 +200,6 @@ async function replyWithMessage(
   opening: Promise<Opened>,
   headers: Record<string, string>,
 ): Promise<Reply> {
-  message.submission.expect('slow-json');
   const opened = await opening;
   if (opened.form === 'stream')
     throw new TurnpikeError('upstream_failed', 'The provider of this model answered in a form that was not asked for.');

@@ -60,7 +60,9 @@ export class OpenMessage implements Running {
     this.plan = plan;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
-    this.watch = new SilenceWatch(gateway.silence, boundSeconds * 1000, () => this.stop('timeout'));
+    // The socket is told only of an answer that takes long: telling it costs as much as a header.
+    const onLong = request.stream ? null : () => submission.expect('slow-json');
+    this.watch = new SilenceWatch(gateway.silence, boundSeconds * 1000, () => this.stop('timeout'), onLong);
   }
 
   get keyId(): number {

@@ -27,19 +27,23 @@ export class SilenceWatches {
   }
 }
 
-/** The bound of one message. `onSilence` may be called again for a later wait. */
+const LONG_MS = 10_000; // well below what a socket may idle
+
+/** The bound of one message. `onSilence` may be called again for a later wait; `onLong` once, when a wait lasts. */
 export class SilenceWatch implements Placed {
   place = ABSENT;
   readonly #watches: SilenceWatches;
   readonly #boundMs: number;
   readonly #onSilence: () => void;
+  #onLong: (() => void) | null;
   #waitingSinceMs: number | null = null;
   #isClosed = false;
 
-  constructor(watches: SilenceWatches, boundMs: number, onSilence: () => void) {
+  constructor(watches: SilenceWatches, boundMs: number, onSilence: () => void, onLong: (() => void) | null = null) {
     this.#watches = watches;
     this.#boundMs = boundMs;
     this.#onSilence = onSilence;
+    this.#onLong = onLong;
   }
 
   /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) does not count. */
@@ -61,8 +65,16 @@ export class SilenceWatch implements Placed {
   }
 
   look(nowMs: number): void {
-    if (this.#waitingSinceMs === null || nowMs - this.#waitingSinceMs < this.#boundMs) return;
+    if (this.#waitingSinceMs === null) return;
+    const waitedMs = nowMs - this.#waitingSinceMs;
+    if (waitedMs >= LONG_MS) this.#tellLong();
+    if (waitedMs < this.#boundMs) return;
     this.#waitingSinceMs = null;
     this.#onSilence();
+  }
+
+  #tellLong(): void {
+    this.#onLong?.();
+    this.#onLong = null;
   }
 }

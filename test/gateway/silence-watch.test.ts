@@ -38,3 +38,20 @@ test('a wait that begins when the message has ended is watched by nobody', () =>
   watch.look(later(61_000));
   expect(silences()).toBe(0);
 });
+
+test('a wait that lasts is told of once, well before its bound', () => {
+  let told = 0;
+  const watch = new SilenceWatch(
+    new SilenceWatches(),
+    60_000,
+    () => {},
+    () => told++,
+  );
+  watch.begin();
+  watch.look(later(9_000));
+  expect(told).toBe(0);
+  watch.look(later(11_000));
+  watch.look(later(20_000));
+  expect(told).toBe(1);
+  watch.close();
+});
