@@ -9,8 +9,8 @@ import { type MeasuredProcess, startMeasured } from './measured-process.ts';
 const connections = Number(process.env['BENCH_CONNECTIONS'] ?? 32);
 const requests = Number(process.env['BENCH_REQUESTS'] ?? 20_000);
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
-const streams = 50;
-const streamEvents = 1_000; // as the upstream sends them
+const streams = 200;
+const streamEvents = 100; // as the upstream sends them, 50 a second in each stream
 const bun = process.execPath;
 const here = import.meta.dir;
 

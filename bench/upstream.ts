@@ -12,18 +12,19 @@ const message = JSON.stringify({
   stop_sequence: null,
   usage,
 });
-const eventsMax = 1_000;
+const eventsMax = 100;
+const pauseMs = 20;
 const delta =
   'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"thirty bytes of text in a delta"}}\n\n';
 const head = `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: { ...JSON.parse(message), content: [], stop_reason: null } })}\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n`;
 const tail = `event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\nevent: message_delta\ndata: ${JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage })}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`;
 
-/** One event at a time, each in a turn of its own, as a model sends them. */
+/** One event at a time, at the pace of a fast model. */
 async function* stream() {
   yield head;
   for (let event = 0; event < eventsMax; event++) {
     yield delta;
-    await new Promise(setImmediate);
+    await Bun.sleep(pauseMs);
   }
   yield tail;
 }
