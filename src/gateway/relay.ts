@@ -28,6 +28,8 @@ export async function* relay(
     for (let isCounted = true; ; isCounted = false) {
       let arrived = await wait.for(pending);
       while (arrived === 'ping') {
+        if (!isCounted) pending = countOnArrival(message, pending);
+        isCounted = true;
         yield PING_TEXT;
         arrived = await wait.for(pending);
       }
@@ -88,6 +90,18 @@ function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] 
 function count(message: OpenMessage, events: readonly StreamEvent[]): void {
   message.watch.end();
   for (const event of events) message.counter.observe(event);
+}
+
+/** While the caller is sent a ping it may rest: what comes meanwhile has come, and its provider is not silent. */
+function countOnArrival(message: OpenMessage, pending: Promise<StreamEvent[] | null>): Promise<StreamEvent[] | null> {
+  const counted = pending
+    .then((arrived) => {
+      if (arrived !== null) count(message, arrived);
+      return arrived;
+    })
+    .finally(() => message.watch.end());
+  counted.catch(() => {}); // a caller who leaves at its ping never asks for it
+  return counted;
 }
 
 /** Bills, then gives out the end. What came with the end is not kept waiting when billing takes long. */

@@ -197,6 +197,7 @@ export function streamOf(
   let place = 0;
   const source: EventSource = {
     async next() {
+      if (signal?.aborted === true) throw new ProviderFault('aborted', 'aborted');
       const aborted = new Promise<never>((_, reject) => {
         signal?.addEventListener('abort', () => reject(new ProviderFault('aborted', 'aborted')));
       });

@@ -1,0 +1,84 @@
+// A stream whose reader does not read on at once, as a socket whose buffers are full: what comes meanwhile
+// from the provider has come, whether or not anybody took it.
+
+import { expect, test } from 'bun:test';
+import { type Submission, submitMessage } from '../../src/gateway/gateway.ts';
+import { EVENTS, type HandMade, type Parts, startHandMade, streamOf } from '../post-messages/hand-made-service.ts';
+import type { Json } from '../post-messages/world.ts';
+
+const PAUSE_INDEX = 3; // of the event before which the provider rests
+
+/** A stream that is read by hand up to its first ping; then `goOn` lets the provider say the rest. */
+async function openPaused(settings: Json) {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const events = EVENTS.toSpliced(PAUSE_INDEX, 0, EVENTS[2] as (typeof EVENTS)[number]);
+  const answer: Parts['answer'] = async (_model, signal) => streamOf(events, { [PAUSE_INDEX]: promise }, signal);
+  const service = await startHandMade({ settings, answer });
+  const left = new AbortController();
+  const reply = await submitMessage(service.gateway, await submissionOf(service, left.signal));
+  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  const read = async () => ((await reader.next()).value as string | undefined) ?? null;
+  while (!(await read())?.startsWith('event: ping'));
+  return { service, goOn, read, left, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+}
+
+async function submissionOf(service: HandMade, signal: AbortSignal): Promise<Submission> {
+  const body = { model: 'm', max_tokens: 64, stream: true, messages: [{ role: 'user', content: 'hi' }] };
+  return {
+    requestId: 'req_read_by_hand',
+    receivedAtMs: service.gateway.clock.nowMs(),
+    secret: await service.makeKey(),
+    origin: null,
+    browserDeclared: false,
+    address: '127.0.0.1',
+    vendorPrefix: 'anthropic',
+    query: '',
+    version: null,
+    betas: null,
+    readBody: async () => Buffer.from(JSON.stringify(body)),
+    signal,
+    isAdmitted: false,
+    expect: () => {},
+  };
+}
+
+test('a reader who rests at a ping does not make a provider silent that has gone on', async () => {
+  await using stream = await openPaused({ upstream_silence_seconds: 1 });
+  stream.goOn();
+  await Bun.sleep(1_400);
+  let text = '';
+  for (let piece = await stream.read(); piece !== null; piece = await stream.read()) text += piece;
+  expect(text).toContain('event: message_stop');
+  expect(text).not.toContain('event: error');
+  expect(await stream.service.records()).toMatchObject([{ outcome: 'completed', usageSource: 'reported' }]);
+});
+
+async function leave({ service, left }: Awaited<ReturnType<typeof openPaused>>) {
+  left.abort();
+  for (let tries = 0; tries < 200 && service.gateway.running.count > 0; tries++) await Bun.sleep(5);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  return service.records();
+}
+
+test('a reader who leaves at a ping pays what had come by then', async () => {
+  await using stream = await openPaused({});
+  stream.goOn();
+  await Bun.sleep(20);
+  // "Hello" twice: one was read, the other had come.
+  const expected = { outcome: 'client_gone', usageSource: 'estimated', outputTokens: 3 };
+  expect(await leave(stream)).toMatchObject([expected]);
+});
+
+test('a reader who leaves at a ping, and with him the upstream, leaves no rejection unheard', async () => {
+  await using stream = await openPaused({});
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown) => unheard.push(reason);
+  process.on('unhandledRejection', hear);
+  try {
+    expect(await leave(stream)).toMatchObject([{ outcome: 'client_gone', outputTokens: 2 }]);
+    await Bun.sleep(20);
+    expect(unheard).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', hear);
+  }
+});
