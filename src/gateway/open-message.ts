@@ -146,12 +146,13 @@ export class OpenMessage implements Running {
   }
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
-    this.watch.close();
+    this.watch.finish();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
     try {
       const usage = this.#countUsage(outcome);
       return await this.#endHold(this.#record(outcome, status, usage), usage, error);
     } finally {
+      this.watch.close();
       this.#gateway.running.remove(this);
     }
   }

@@ -29,15 +29,19 @@ export class SilenceWatches {
 
 const LONG_MS = 10_000; // well below what a socket may idle
 
-/** The bound of one message. `onSilence` may be called again for a later wait; `onLong` once, when a wait lasts. */
+/**
+ * The bound of one message. `onSilence` may be called again for a later wait; `onLong` once, when it is long since
+ * the first wait began and the message is not closed: its attempts and its billing may each be quick, and all of them not.
+ */
 export class SilenceWatch implements Placed {
   place = ABSENT;
   readonly #watches: SilenceWatches;
   readonly #boundMs: number;
   readonly #onSilence: () => void;
   #onLong: (() => void) | null;
+  #firstWaitMs: number | null = null;
   #waitingSinceMs: number | null = null;
-  #isClosed = false;
+  #isFinished = false;
 
   constructor(watches: SilenceWatches, boundMs: number, onSilence: () => void, onLong: (() => void) | null = null) {
     this.#watches = watches;
@@ -48,8 +52,9 @@ export class SilenceWatch implements Placed {
 
   /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) does not count. */
   begin(): void {
-    if (this.#isClosed) return; // a reader that resumes when its message was ended elsewhere
+    if (this.#isFinished) return; // a reader that resumes when its message was ended elsewhere
     this.#waitingSinceMs = performance.now();
+    this.#firstWaitMs ??= this.#waitingSinceMs;
     this.#watches.add(this);
   }
 
@@ -58,17 +63,20 @@ export class SilenceWatch implements Placed {
     this.#waitingSinceMs = null;
   }
 
-  close(): void {
-    this.#isClosed = true;
+  /** The upstream is waited for no more; the caller may still wait, until `close`. */
+  finish(): void {
+    this.#isFinished = true;
     this.#waitingSinceMs = null;
+  }
+
+  close(): void {
+    this.finish();
     this.#watches.remove(this);
   }
 
   look(nowMs: number): void {
-    if (this.#waitingSinceMs === null) return;
-    const waitedMs = nowMs - this.#waitingSinceMs;
-    if (waitedMs >= LONG_MS) this.#tellLong();
-    if (waitedMs < this.#boundMs) return;
+    if (this.#firstWaitMs !== null && nowMs - this.#firstWaitMs >= LONG_MS) this.#tellLong();
+    if (this.#waitingSinceMs === null || nowMs - this.#waitingSinceMs < this.#boundMs) return;
     this.#waitingSinceMs = null;
     this.#onSilence();
   }

@@ -39,7 +39,7 @@ test('a wait that begins when the message has ended is watched by nobody', () =>
   expect(silences()).toBe(0);
 });
 
-test('a wait that lasts is told of once, well before its bound', () => {
+function openLong() {
   let told = 0;
   const watch = new SilenceWatch(
     new SilenceWatches(),
@@ -47,11 +47,43 @@ test('a wait that lasts is told of once, well before its bound', () => {
     () => {},
     () => told++,
   );
+  return { watch, told: () => told };
+}
+
+test('a wait that lasts is told of once, well before its bound', () => {
+  const { watch, told } = openLong();
   watch.begin();
   watch.look(later(9_000));
-  expect(told).toBe(0);
+  expect(told()).toBe(0);
   watch.look(later(11_000));
   watch.look(later(20_000));
-  expect(told).toBe(1);
+  expect(told()).toBe(1);
   watch.close();
+});
+
+test('quick attempts that together take long are told of', async () => {
+  const { watch, told } = openLong();
+  watch.begin();
+  watch.end();
+  await Bun.sleep(20);
+  watch.begin();
+  watch.look(later(9_990));
+  expect(told()).toBe(1);
+  watch.close();
+});
+
+test('an answer that came quickly and waits long to be billed is told of, and is no silence', () => {
+  const { watch, told } = openLong();
+  watch.begin();
+  watch.finish();
+  watch.begin();
+  watch.look(later(11_000));
+  expect(told()).toBe(1);
+  watch.close();
+  const { watch: silent, silences } = open(60_000);
+  silent.begin();
+  silent.finish();
+  silent.look(later(61_000));
+  expect(silences()).toBe(0);
+  silent.close();
 });
