@@ -8,16 +8,17 @@ import type { Level, Levels } from '../ledger/ledger.ts';
 
 const PER_MS = 60_000; // limits are by the minute
 
-/** Levels hold for the limits that they were told under: another snapshot of key, account or catalogue may have others. */
+/** Levels hold for the limits that they were told under: another snapshot of key or account may have others. */
 interface Told {
   caller: Caller;
-  catalogue: Catalogue;
   levels: Levels;
 }
 
 export class LastLevels {
   readonly #byKey = new Map<number, Told>();
   readonly #keysMax: number;
+  /** That of all levels here: those of another are not kept, nor is it, since keys may rest for long and it may be large. */
+  #catalogue: Catalogue | null = null;
 
   constructor(keysMax: number = bounds.rememberedLevelsMax) {
     this.#keysMax = keysMax;
@@ -26,6 +27,10 @@ export class LastLevels {
   /** What the ledger told of an admission or a refusal; null where it told nothing. */
   remember(caller: Caller, catalogue: Catalogue, levels: Levels | null): void {
     if (levels === null) return;
+    if (catalogue !== this.#catalogue) {
+      this.#catalogue = catalogue;
+      this.#byKey.clear();
+    }
     const keyId = caller.key.id;
     if (!hasLimits(levels)) {
       if (this.#byKey.size > 0) this.#byKey.delete(keyId);
@@ -34,18 +39,18 @@ export class LastLevels {
     const told = this.#byKey.get(keyId);
     if (told === undefined) {
       if (this.#byKey.size >= this.#keysMax) this.#byKey.clear();
-      this.#byKey.set(keyId, { caller, catalogue, levels });
+      this.#byKey.set(keyId, { caller, levels });
       return;
     }
     told.caller = caller;
-    told.catalogue = catalogue;
     told.levels = levels;
   }
 
   /** What was last told, and what came back since; null when nothing is known. What others took meanwhile is not seen. */
   find(caller: Caller, catalogue: Catalogue, nowMs: number): Levels | null {
+    if (catalogue !== this.#catalogue) return null;
     const told = this.#byKey.get(caller.key.id);
-    if (told === undefined || told.caller !== caller || told.catalogue !== catalogue) return null;
+    if (told === undefined || told.caller !== caller) return null;
     const { requests, inputTokens, outputTokens } = told.levels;
     return {
       requests: recovered(requests, nowMs),

@@ -51,3 +51,14 @@ test('no more keys are remembered than the bound says', () => {
   for (const one of callers) levels.remember(one, catalogue, { ...none, requests });
   expect(callers.filter((one) => levels.find(one, catalogue, 0) !== null)).toEqual(callers.slice(3));
 });
+
+test('a catalogue that is not in force any more is not kept by keys that rest', () => {
+  const levels = new LastLevels();
+  const told = { ...none, requests: { limit: 60, remaining: 50, resetAtMs: 10_000 } };
+  const newer = {} as Catalogue;
+  levels.remember(caller, catalogue, told);
+  levels.remember(callerOf(2), newer, told);
+  expect(levels.find(caller, catalogue, 0)).toBeNull();
+  levels.remember(caller, newer, told);
+  expect(levels.find(caller, newer, 0)).toEqual(told);
+});
