@@ -85,7 +85,9 @@ export class NodeLedger implements LedgerGate {
     }
     if (answer.ok && answer.kind === 'admitted') return answer;
     if (!('meter' in answer)) throw asError(answer);
-    if (answer.reason === 'not_owner') this.#owner = null;
+    // A lease that was taken since is not meant.
+    if (answer.reason === 'not_owner' && operation.kind === 'admit' && operation.owner.epoch === this.#owner?.epoch)
+      this.#owner = null;
     // What was decided before a credit must not be remembered after it.
     if (this.#refusals.timesForgotten === timesForgotten)
       this.#refusals.remember(operation, answer, this.#clock.nowMs());
@@ -161,25 +163,29 @@ export class NodeLedger implements LedgerGate {
     this.#isReleasing = false;
   }
 
+  /** An ending that the ledger itself cannot take (our own mistake) must not leave its hold behind: it ends for nothing. */
+  async #endAtLast(operation: Settle | Release): Promise<Settlement> {
+    try {
+      return await this.#endInStore(operation);
+    } catch (failure) {
+      const { requestId, account, key, group, model, stream } = operation.record;
+      const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
+      await this.#endInStore({ kind: 'release', requestId, record }).catch(() => {});
+      throw failure;
+    }
+  }
+
   // Not bounded in time: an answered message is billed as soon as there is a store again. Its hold
   // bounds how many of these there can be.
-  async #endAtLast(operation: Settle | Release): Promise<Settlement> {
+  async #endInStore(operation: Settle | Release): Promise<Settlement> {
     for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
         return await this.#endOnce(operation);
       } catch (failure) {
-        if (!isStoreGone(failure)) return this.#giveUp(operation, failure);
+        if (!isStoreGone(failure)) throw failure;
         await sleep(pauseMs);
       }
     }
-  }
-
-  /** An ending that the ledger itself cannot take (our own mistake) must not leave its hold behind: it ends for nothing. */
-  async #giveUp(operation: Settle | Release, failure: unknown): Promise<never> {
-    const { requestId, account, key, group, model, stream } = operation.record;
-    const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
-    await this.#endOnce({ kind: 'release', requestId, record }).catch(() => {});
-    throw failure;
   }
 
   async #ask(operation: Operation): Promise<Answer> {

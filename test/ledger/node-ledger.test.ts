@@ -2,6 +2,7 @@
 // store that is gone.
 
 import { expect, test } from 'bun:test';
+import { BrokenInvariant } from '../../src/base/assert.ts';
 import { manualClock } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config.ts';
 import { TurnpikeError } from '../../src/errors.ts';
@@ -230,6 +231,28 @@ test('a node whose lease is lost admits nothing until it has another', async () 
   await bench.ask({ kind: 'expire' });
   expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: false, reason: 'not_owner' });
   expect(() => ledger.owner).toThrow('no lease');
+});
+
+test('the refusal of a lease that is over says nothing of the lease that was taken since', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  const owner = { ...ledger.owner, epoch: ledger.owner.epoch - 1 };
+  expect(await ledger.admit(bench.admission(1, { owner }))).toMatchObject({ ok: false, reason: 'not_owner' });
+  expect(await ledger.admit(bench.admission(1, { owner: ledger.owner }))).toMatchObject({ ok: true });
+});
+
+test('an ending that the ledger cannot take frees its hold, also where the store is gone just then', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  const admission = bench.admission(60);
+  await ledger.admit(admission);
+  const ending = failureOf(ledger.end(settlement(bench, admission.requestId, 0.5), 10_000));
+  gate.state = 'gone';
+  await Bun.sleep(20);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 60 });
+  gate.state = 'up';
+  expect(await ending).toBeInstanceOf(BrokenInvariant);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
 });
 
 test('opening ends what an earlier run left, and says how much', async () => {
