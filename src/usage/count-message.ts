@@ -148,7 +148,7 @@ export class MessageCounter {
   #countBlock(block: JsonObject): void {
     this.#contentSeen = true;
     this.#visibleBytes += bytesOf(block['text']) + bytesOf(block['name']);
-    if (isJsonObject(block['input'])) this.#visibleBytes += bytesOf(JSON.stringify(block['input']));
+    if (isJsonObject(block['input'])) this.#visibleBytes += bytesOfJson(block['input']);
     this.#thinkingBytes += bytesOf(block['thinking']);
     this.#sealedBytes += bytesOf(block['signature']);
     if (block['type'] === 'redacted_thinking') this.#thinkingBytes += bytesOf(block['data']);
@@ -178,6 +178,27 @@ function sum(parts: readonly PartialCounts[], webSearches: number): TokenCounts 
 
 function bytesOf(text: JsonValue | undefined): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : 0;
+}
+
+/**
+ * The bytes of its text, but for escapes. Not written to be measured: nested by the ten thousand, as JSON can be
+ * read, it could not be, and to find that out would take the runtime seconds.
+ */
+function bytesOfJson(whole: JsonValue): number {
+  let bytes = 0;
+  const rest = [whole];
+  for (let part = rest.pop(); part !== undefined; part = rest.pop()) {
+    if (typeof part === 'string') bytes += Buffer.byteLength(part) + 2;
+    else if (typeof part !== 'object' || part === null) bytes += String(part).length;
+    else {
+      const names = Array.isArray(part) ? null : Object.keys(part);
+      const parts = Object.values(part);
+      bytes += 2 + Math.max(0, parts.length - 1);
+      for (const name of names ?? []) bytes += Buffer.byteLength(name) + 3;
+      for (const inner of parts) rest.push(inner);
+    }
+  }
+  return bytes;
 }
 
 /** Counts of a stream are cumulative: a later one replaces an earlier one, unless it is absent. */

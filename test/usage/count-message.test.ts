@@ -42,6 +42,25 @@ test('a whole stream is counted as reported', () => {
   });
 });
 
+const counted = (input: JsonObject) => {
+  const counter = new MessageCounter();
+  counter.observe({ name: 'content_block_start', json: '', value: opened({ type: 'tool_use', input }) });
+  return counter.total({ inputEstimate: 0, outputTokensMax: 10_000_000 }).counts.output;
+};
+
+test('the input of a tool counts by the bytes of its text', () => {
+  const input = { city: 'Zürich', days: [1, -2.5, true, null], empty: {}, none: [], 'a b': { c: [[], ['d']] } };
+  expect(counted(input)).toBe(Math.ceil(Buffer.byteLength(JSON.stringify(input)) / 4));
+});
+
+test('an input nested ever so deeply is counted, and quickly', () => {
+  let input: JsonObject = {};
+  for (let level = 0; level < 200_000; level++) input = { input };
+  const startedMs = performance.now();
+  expect(counted(input)).toBe(Math.ceil((200_000 * 10 + 2) / 4));
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+});
+
 test('later counts replace earlier ones and are not added to them', () => {
   const usage = { input_tokens: 30, cache_creation_input_tokens: 5, output_tokens: 9 };
   const { counts } = total(
