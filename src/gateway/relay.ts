@@ -46,7 +46,13 @@ export async function* relay(
       pending = pull(message, events);
     }
   } catch (thrown) {
-    yield await fail(message, thrown);
+    const failing = fail(message, thrown); // it is billed first, which may take long
+    let end = await wait.for(failing);
+    while (end === 'ping') {
+      yield PING_TEXT;
+      end = await wait.for(failing);
+    }
+    yield end;
   } finally {
     // The client's reader went away: its signal says so too, whichever comes first.
     wait.close();

@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import { TurnpikeError } from '../../src/errors.ts';
 import type { LedgerGate } from '../../src/ledger/ledger.ts';
-import { EVENTS, messageReply, startHandMade } from './hand-made-service.ts';
+import { EVENTS, messageReply, startHandMade, streamOf } from './hand-made-service.ts';
 import { eventsOf, expectError, expectErrorEvent } from './world.ts';
 
 const gone = () => new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.');
@@ -52,6 +52,21 @@ test('an end that cannot be billed waits with pings, and comes when it is billed
   expect(names.filter((name) => name !== 'ping')).toEqual(EVENTS.map(({ name }) => name));
   expect(names.slice(0, -1)).toContain('ping');
   expect(await service.records()).toMatchObject([BILLED]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('the error of a stream that broke waits with pings as well until what came is billed', async () => {
+  let failures = 2;
+  await using service = await startHandMade({
+    answer: async () => streamOf(EVENTS.slice(0, 3)),
+    gateOver: shuttable((kind) => kind === 'settle' && failures-- > 0),
+  });
+  const response = await service.post(await service.makeKey(), { stream: true });
+  const events = await expectErrorEvent(response, 'api_error', 'upstream_failed');
+  expect(events.slice(3, -1).map(({ name }) => name)).toContain('ping');
+  expect(await service.records()).toMatchObject([
+    { outcome: 'upstream_cut', inputTokens: 25, usageSource: 'estimated' },
+  ]);
   expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
