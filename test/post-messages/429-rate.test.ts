@@ -93,8 +93,11 @@ test('messages at once, of a key and of a group; the place is free when the mess
 test('under any concurrency no more messages run at once than may', async () => {
   let running = 0;
   let most = 0;
+  const { promise: areThree, resolve: threeRun } = Promise.withResolvers<void>();
   world.upstream.play(async (answer, request) => {
     most = Math.max(most, ++running);
+    if (running === 3) threeRun();
+    await areThree; // however slowly the first of them come
     await Bun.sleep(20);
     running--;
     await scripts.good()(answer, request);
