@@ -1,27 +1,15 @@
 // The public API over a gateway whose parts a test holds in its hands: a provider that answers when it is
 // told to, a store that fails, a clock that is moved forward, short waits. No tests of its own.
 
-import {
-  FailureCounter,
-  KeyDirectory,
-  type KeyTerms,
-  makeKeySecret,
-  NO_KEY_LIMITS,
-} from '../../src/accounts/accounts.ts';
+import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import { newNumber } from '../../src/base/ids.ts';
 import {
-  countTokens,
   type Gateway,
-  getModel,
   LastLevels,
-  listModels,
   type MessageReport,
   RunningMessages,
   SilenceWatches,
-  submitMessage,
 } from '../../src/gateway/gateway.ts';
-import { BodiesInFlight, serveHttp } from '../../src/http/http.ts';
 import {
   type CheckReport,
   checkLedger,
@@ -30,10 +18,10 @@ import {
   type UsageRecord,
 } from '../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, ProviderFault, type ProviderReply } from '../../src/providers/providers.ts';
-import { handlePublic } from '../../src/public-api/public-api.ts';
 import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
 import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
 import { catalogueOf } from '../catalog/support.ts';
+import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 import type { Json } from './world.ts';
 
 export interface HandMade extends AsyncDisposable {
@@ -60,7 +48,7 @@ export interface Parts {
 
 const START_MS = Date.UTC(2026, 10, 18, 12); // no period begins near it
 
-const FREE: KeyTerms = { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS };
+const CREDIT_NANO = 10_000_000_000;
 
 export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
   let aheadMs = START_MS - Date.now();
@@ -90,11 +78,11 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     random: () => 0,
     report: (report) => reports.push(report),
   };
-  const http = listen(gateway, parts);
+  const http = serveGateway(gateway, parts.bodiesBytesMax);
   return {
     gateway,
     reports,
-    makeKey: (terms = {}) => makeKey(stores.accounts, clock, terms),
+    makeKey: async (terms = {}) => (await storeKey(stores.accounts, clock.nowMs(), CREDIT_NANO, terms)).secret,
     post: (secret, members = {}, signal = new AbortController().signal) =>
       fetch(`${http.url}/v1/messages`, {
         method: 'POST',
@@ -132,48 +120,6 @@ function providerOf(answer: NonNullable<Parts['answer']>): Provider {
     countTokens: async () => null,
     countLocally: () => null,
   };
-}
-
-async function makeKey(accounts: ReturnType<typeof memoryStores>['accounts'], clock: Clock, terms: Partial<KeyTerms>) {
-  const [account, key] = [newNumber(), newNumber()];
-  const { secret, prefix } = makeKeySecret();
-  const shared = { createdAtMs: clock.nowMs(), status: 'enabled' as const };
-  await accounts.createAccount(
-    { id: account, name: 'test', groups: ['default'], ...shared },
-    { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
-    { amount: 10_000_000_000, kind: 'payment', reference: null, note: null },
-  );
-  const scopes = { groups: null, models: null, origins: null, addresses: null };
-  const expiresAtMs = terms.expiresAtMs ?? null;
-  await accounts.createKey(
-    { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, expiresAtMs },
-    secret.reveal(), // the hash of this service is the secret itself
-    { ...FREE, ...terms },
-  );
-  return secret.reveal();
-}
-
-function listen(gateway: Gateway, { bodiesBytesMax }: Parts) {
-  const dependencies = {
-    messages: {
-      submitMessage: submitMessage.bind(null, gateway),
-      countTokens: countTokens.bind(null, gateway),
-      listModels: listModels.bind(null, gateway),
-      getModel: getModel.bind(null, gateway),
-    },
-    bodies: new BodiesInFlight(bodiesBytesMax),
-    clock: gateway.clock,
-    prefixes: () => gateway.catalogue().settings.vendorPrefixes,
-    trustedProxies: [],
-    isDraining: () => false,
-    isStoreAvailable: () => gateway.ledger.isAvailable,
-    report: () => {},
-  };
-  return serveHttp({
-    hostname: '127.0.0.1',
-    port: 0,
-    handle: (request, connection) => handlePublic(request, connection, dependencies),
-  });
 }
 
 const usage = { input_tokens: 25, output_tokens: 1 };

@@ -1,0 +1,52 @@
+// What tests that put a gateway together by hand share: the public API over it, and keys for it. In
+// their stores the hash of a secret is the secret itself. No tests of its own.
+
+import { type AccountStore, type KeyTerms, makeKeySecret, NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
+import { newNumber } from '../../src/base/ids.ts';
+import { countTokens, type Gateway, getModel, listModels, submitMessage } from '../../src/gateway/gateway.ts';
+import { BodiesInFlight, type HttpServer, serveHttp } from '../../src/http/http.ts';
+import { handlePublic, type PublicDependencies } from '../../src/public-api/public-api.ts';
+
+/** The public API over a gateway, on a free port. */
+export function serveGateway(gateway: Gateway, bodiesBytesMax?: number): HttpServer {
+  const dependencies: PublicDependencies = {
+    messages: {
+      submitMessage: submitMessage.bind(null, gateway),
+      countTokens: countTokens.bind(null, gateway),
+      listModels: listModels.bind(null, gateway),
+      getModel: getModel.bind(null, gateway),
+    },
+    bodies: new BodiesInFlight(bodiesBytesMax),
+    clock: gateway.clock,
+    prefixes: () => gateway.catalogue().settings.vendorPrefixes,
+    trustedProxies: [],
+    isDraining: () => false,
+    isStoreAvailable: () => gateway.ledger.isAvailable,
+    report: () => {},
+  };
+  return serveHttp({
+    hostname: '127.0.0.1',
+    port: 0,
+    handle: (request, connection) => handlePublic(request, connection, dependencies),
+  });
+}
+
+/** An account in the group `default` with so much credit in nanodollars, and a key of it. */
+export async function storeKey(accounts: AccountStore, nowMs: number, creditNano: number, terms: Partial<KeyTerms>) {
+  const [account, key] = [newNumber(), newNumber()];
+  const { secret, prefix } = makeKeySecret();
+  const shared = { createdAtMs: nowMs, status: 'enabled' as const };
+  await accounts.createAccount(
+    { id: account, name: 'test', groups: ['default'], ...shared },
+    { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+    creditNano === 0 ? null : { amount: creditNano, kind: 'payment', reference: null, note: null },
+  );
+  const { status = 'enabled', expiresAtMs = null } = terms;
+  const scopes = { groups: null, models: null, origins: null, addresses: null };
+  await accounts.createKey(
+    { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, status, expiresAtMs },
+    secret.reveal(),
+    { status, expiresAtMs, ...NO_KEY_LIMITS, ...terms },
+  );
+  return { account, key, secret: secret.reveal() };
+}
