@@ -43,7 +43,6 @@ export const bounds = {
   // Usage
   usageTokensMax: 10_000_000, // a count above any context window is not believed
   // Upstream
-  upstreamConnectionsMax: 65_336,
   upstreamEventBytesMax: 16 * 1024 * 1024,
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,

@@ -39,12 +39,12 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     const request = parseMessageRequest(bytes); // 5
     const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
     const admission = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
-    gateway.levels.remember(caller, catalogue, admission.levels);
-    headers = rateHeaders(admission.levels, submission.vendorPrefix);
-    if (!admission.ok) throw refuseMessage(gateway, request, offer, plan, admission, headers);
-    message = new OpenMessage(gateway, submission, caller, request, offer, plan);
+    const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
+    if (!admission.ok) throw refuseMessage(gateway, request, offer, plan, admission, tellLevels());
+    message = new OpenMessage(gateway, submission, caller, request, offer, plan); // from here on it owns the hold
     gateway.running.add(message);
     submission.isAdmitted = true;
+    headers = tellLevels();
     const opening = openMessage(gateway, message); // 9
     return request.stream
       ? await replyWithStream(gateway, message, opening, headers) // 10, 11
@@ -54,6 +54,18 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     await message?.fail(error);
     throw withHeaders(error, headers ?? headersLastKnown(gateway, catalogue, caller, submission));
   }
+}
+
+/** The rate headers of an admission or refusal, which other answers of the key will bear too. */
+function rememberLevels(
+  gateway: Gateway,
+  catalogue: Catalogue,
+  caller: Caller,
+  submission: Submission,
+  { levels }: Admission,
+): Record<string, string> {
+  gateway.levels.remember(caller, catalogue, levels);
+  return rateHeaders(levels, submission.vendorPrefix);
 }
 
 /** Counts the tokens of a prompt. Takes one of the requests a minute; costs nothing. */

@@ -55,3 +55,18 @@ test('a provider’s code that answers in a form that was not asked for is stopp
   expect(await service.records()).toMatchObject(Array(2).fill({ outcome: 'failed', usageSource: 'none', cost: 0 }));
   expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
+
+test('a mistake right after admission is internal, and what was admitted does not stay held', async () => {
+  await using service = await startHandMade();
+  const secret = await service.makeKey();
+  const { levels } = service.gateway;
+  const remember = levels.remember.bind(levels);
+  levels.remember = () => {
+    throw new RangeError('secret of the machine');
+  };
+  await expectError(await service.post(secret), 500, 'api_error', 'internal');
+  levels.remember = remember;
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.records()).toMatchObject([{ outcome: 'failed', status: 500, cost: 0 }]);
+  expect((await service.post(secret, { stream: true })).status).toBe(200);
+});
