@@ -4,11 +4,8 @@
 import { z } from 'zod';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import { type Fault, readPart } from './fault.ts';
-import { findPrivateHost, privateNetworkFault } from './private-address.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the one kind of provider that lives inside the service
-const DEFAULT_BASE_URLS: Record<string, string> = { anthropic: 'https://api.anthropic.com' };
 
 const RATE_FRACTION_DIGITS = 12;
 const RATE_MAX = 10_000n * 10n ** 12n; // USD per million tokens, or per thousand searches
@@ -65,7 +62,7 @@ const count = z.int().min(1).max(COUNT_MAX);
 const countOrNone = count.nullable().default(null);
 
 const MODEL_NAME_WORDS = 'must be a name without spaces and without "*"';
-const modelName = z
+export const modelName = z
   .string()
   .min(1)
   .max(bounds.modelNameCharactersMax)
@@ -75,7 +72,7 @@ const pattern = z
   .min(1)
   .max(bounds.modelNameCharactersMax)
   .regex(/^[^\s\p{Cc}]*$/u, 'must be a name or a pattern with "*", without spaces');
-const plainName = z
+export const plainName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be a name of at most 64 letters, digits, ".", "_" and "-"');
 
@@ -119,9 +116,9 @@ const modelMembers = {
     .min(1, 'must not be empty: a model needs a route')
     .max(LIST_ENTRIES_MAX),
 };
-const modelInput = z.strictObject(modelMembers);
+export const modelInput = z.strictObject(modelMembers);
 
-const groupInput = z.strictObject({
+export const groupInput = z.strictObject({
   models: z.array(pattern).min(1, 'must not be empty: a group needs a pattern such as "*"').max(LIST_ENTRIES_MAX),
   multiplier: multiplier.default('1'),
   rpm: countOrNone,
@@ -130,7 +127,7 @@ const groupInput = z.strictObject({
   concurrency: countOrNone,
 });
 
-const vendorPrefixes = z
+export const vendorPrefixes = z
   .array(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be at most 32 of a-z, 0-9 and "-", a letter first'))
   .min(1)
   .max(16)
@@ -146,7 +143,7 @@ const settingsMembers = {
   finish_without_caller_seconds: seconds,
   settle_wait_seconds: z.int().min(1).max(600),
 };
-const settingsInput = z.strictObject(settingsMembers).partial();
+export const settingsInput = z.strictObject(settingsMembers).partial();
 
 const credential = z
   .string()
@@ -161,7 +158,7 @@ const credential = z
     'must be printable characters, no spaces',
   );
 
-function providerMembers(kinds: readonly string[]) {
+export function providerMembers(kinds: readonly string[]) {
   return z.strictObject({
     kind: z.string().refine((kind) => kinds.includes(kind), `must be one of ${kinds.join(', ')}`),
     base_url: z.string().optional(),
@@ -193,128 +190,3 @@ export const storedProvider = z.strictObject({
 export const storedModel = z.strictObject({ ...modelMembers, created_at: z.string() });
 export const storedGroup = groupInput;
 export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, ...settingsMembers }).partial();
-
-/** A file as it was read. A name whose object has a fault stands with null, so that references to it are no faults too. */
-export interface CatalogFile {
-  providers: Map<string, ProviderInput | null>;
-  models: Map<string, ModelInput | null>;
-  /** What each model leads to and is called, also of one that has a fault. */
-  references: Map<string, ModelReferences>;
-  groups: Map<string, GroupInput | null>;
-  /** What the file says under `vendor_prefixes`: empty for a key without a value, null without the key. */
-  vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
-  /** The members that the file has under `settings`; null without the key. */
-  settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
-}
-
-/** Names by their positions in the file; null for what cannot be one, which is a fault already. */
-export interface ModelReferences {
-  providers: (string | null)[];
-  aliases: (string | null)[];
-}
-
-const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
-
-/** Reads a file (contract.md, "The file that apply takes"), adding every fault of its members. */
-export function readCatalogFile(value: unknown, kinds: readonly string[], faults: Fault[]): CatalogFile {
-  const sections = membersOf(value ?? {}, [], faults);
-  for (const name of sections.keys())
-    if (!SECTIONS.includes(name))
-      faults.push({ path: [name], message: `there is no such member (known: ${SECTIONS.join(', ')})` });
-  const readSection = <T>(
-    section: string,
-    nameSchema: z.ZodType,
-    read: (object: unknown, path: [section: string, name: string]) => T | null,
-  ) => {
-    const objects = new Map<string, T | null>();
-    for (const [name, object] of membersOf(sections.get(section) ?? {}, [section], faults)) {
-      readPart(nameSchema, name, [section, name], faults);
-      objects.set(name, read(object, [section, name]));
-    }
-    return objects;
-  };
-  return {
-    providers: readSection('providers', plainName, (object, path) => readProvider(object, kinds, path, faults)),
-    models: readSection('models', modelName, (object, path) => readPart(modelInput, object, path, faults)),
-    references: readReferences(sections.get('models')),
-    groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
-    vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
-    settings: sections.has('settings')
-      ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)
-      : null,
-  };
-}
-
-/** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */
-function readProvider(
-  object: unknown,
-  kinds: readonly string[],
-  path: [section: string, name: string],
-  faults: Fault[],
-): ProviderInput | null {
-  const members = readPart(providerMembers(kinds), object, path, faults);
-  const misfits = findMisfits(membersOf(object, [], []), kinds, path);
-  faults.push(...misfits);
-  if (members === null || misfits.length > 0) return null;
-  const base_url = members.base_url ?? DEFAULT_BASE_URLS[members.kind] ?? '';
-  return { ...members, base_url: base_url.replace(/\/+$/, '') };
-}
-
-function findMisfits(
-  members: ReadonlyMap<string, unknown>,
-  kinds: readonly string[],
-  path: [section: string, name: string],
-): Fault[] {
-  const faultOf = (member: string, message: string): Fault => ({ path: [...path, member], message });
-  const kind = members.get('kind');
-  const baseUrl = members.get('base_url');
-  if (typeof kind !== 'string') return [];
-  if (kind === SANDBOX_KIND)
-    return ['base_url', 'api_key']
-      .filter((name) => members.has(name))
-      .map((name) => faultOf(name, 'is for providers outside of the service only'));
-  if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
-  if (baseUrl === undefined || baseUrl === '')
-    return [faultOf('base_url', `is missing: the kind ${kind} has no address of its own`)];
-  if (typeof baseUrl !== 'string') return [];
-  if (!isBaseUrl(baseUrl))
-    return [faultOf('base_url', 'must be an http or https address without user, query and fragment')];
-  const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
-  return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
-}
-
-function readReferences(models: unknown): CatalogFile['references'] {
-  const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
-  const nameIn = (schema: z.ZodType<string>, value: unknown) => schema.safeParse(value).data ?? null;
-  const referencesOf = (model: unknown): ModelReferences => {
-    const members = membersOf(model, [], []);
-    return {
-      providers: listOf(members.get('routes')).map((one) => nameIn(plainName, membersOf(one, [], []).get('provider'))),
-      aliases: listOf(members.get('aliases')).map((alias) => nameIn(modelName, alias)),
-    };
-  };
-  const named = [...membersOf(models, [], [])].map(([name, model]): [string, ModelReferences] => [
-    name,
-    referencesOf(model),
-  ]);
-  return new Map(named);
-}
-
-function readPrefixes(value: unknown, faults: Fault[]): CatalogFile['vendorPrefixes'] {
-  if (value === null) return {};
-  const prefixes = readPart(vendorPrefixes, value, ['vendor_prefixes'], faults);
-  return prefixes === null ? null : { vendor_prefixes: prefixes };
-}
-
-/** The members of an object as a map, so that no name ("__proto__") means anything. */
-function membersOf(value: unknown, path: (string | number)[], faults: Fault[]): Map<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return new Map(Object.entries(value));
-  faults.push({ path, message: 'must be an object with members' });
-  return new Map();
-}
-
-function isBaseUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) return false;
-  return url.username === '' && url.password === '' && !/[?#\s]/.test(text);
-}

@@ -27,6 +27,13 @@ export function readPart<Schema extends z.ZodType>(
   return null;
 }
 
+/** The members of an object as a map, so that no name ("__proto__") means anything. */
+export function membersOf(value: unknown, path: (string | number)[], faults: Fault[]): Map<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return new Map(Object.entries(value));
+  faults.push({ path, message: 'must be an object with members' });
+  return new Map();
+}
+
 /** The fault as one line: its path with dots, then its words. */
 export function formatFault(fault: Fault): string {
   return fault.path.length === 0 ? fault.message : `${fault.path.join('.')}: ${fault.message}`;

@@ -3,7 +3,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
-import { type CatalogFile, type ProviderInput, readCatalogFile } from './document.ts';
+import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
+import type { ProviderInput } from './document.ts';
 import type { Fault } from './fault.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 

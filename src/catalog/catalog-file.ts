@@ -1,0 +1,140 @@
+// Reads the file that `apply` takes: every fault of its members is found, also beside others, and
+// what it takes from the price list is put in its place. What would change is planned elsewhere.
+
+import type { z } from 'zod';
+import {
+  type GroupInput,
+  groupInput,
+  type ModelInput,
+  modelInput,
+  modelName,
+  type ProviderInput,
+  plainName,
+  providerMembers,
+  SANDBOX_KIND,
+  type SettingsInput,
+  settingsInput,
+  vendorPrefixes,
+} from './document.ts';
+import { type Fault, membersOf, readPart } from './fault.ts';
+import { findPrivateHost, privateNetworkFault } from './private-address.ts';
+
+const DEFAULT_BASE_URLS: Record<string, string> = { anthropic: 'https://api.anthropic.com' };
+
+/** A file as it was read. A name whose object has a fault stands with null, so that references to it are no faults too. */
+export interface CatalogFile {
+  providers: Map<string, ProviderInput | null>;
+  models: Map<string, ModelInput | null>;
+  /** What each model leads to and is called, also of one that has a fault. */
+  references: Map<string, ModelReferences>;
+  groups: Map<string, GroupInput | null>;
+  /** What the file says under `vendor_prefixes`: empty for a key without a value, null without the key. */
+  vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
+  /** The members that the file has under `settings`; null without the key. */
+  settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
+}
+
+/** Names by their positions in the file; null for what cannot be one, which is a fault already. */
+export interface ModelReferences {
+  providers: (string | null)[];
+  aliases: (string | null)[];
+}
+
+const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
+
+/** Reads a file (contract.md, "The file that apply takes"), adding every fault of its members. */
+export function readCatalogFile(value: unknown, kinds: readonly string[], faults: Fault[]): CatalogFile {
+  const sections = membersOf(value ?? {}, [], faults);
+  for (const name of sections.keys())
+    if (!SECTIONS.includes(name))
+      faults.push({ path: [name], message: `there is no such member (known: ${SECTIONS.join(', ')})` });
+  const readSection = <T>(
+    section: string,
+    nameSchema: z.ZodType,
+    read: (object: unknown, path: [section: string, name: string]) => T | null,
+  ) => {
+    const objects = new Map<string, T | null>();
+    for (const [name, object] of membersOf(sections.get(section) ?? {}, [section], faults)) {
+      readPart(nameSchema, name, [section, name], faults);
+      objects.set(name, read(object, [section, name]));
+    }
+    return objects;
+  };
+  return {
+    providers: readSection('providers', plainName, (object, path) => readProvider(object, kinds, path, faults)),
+    models: readSection('models', modelName, (object, path) => readPart(modelInput, object, path, faults)),
+    references: readReferences(sections.get('models')),
+    groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
+    vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
+    settings: sections.has('settings')
+      ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)
+      : null,
+  };
+}
+
+/** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */
+function readProvider(
+  object: unknown,
+  kinds: readonly string[],
+  path: [section: string, name: string],
+  faults: Fault[],
+): ProviderInput | null {
+  const members = readPart(providerMembers(kinds), object, path, faults);
+  const misfits = findMisfits(membersOf(object, [], []), kinds, path);
+  faults.push(...misfits);
+  if (members === null || misfits.length > 0) return null;
+  const base_url = members.base_url ?? DEFAULT_BASE_URLS[members.kind] ?? '';
+  return { ...members, base_url: base_url.replace(/\/+$/, '') };
+}
+
+function findMisfits(
+  members: ReadonlyMap<string, unknown>,
+  kinds: readonly string[],
+  path: [section: string, name: string],
+): Fault[] {
+  const faultOf = (member: string, message: string): Fault => ({ path: [...path, member], message });
+  const kind = members.get('kind');
+  const baseUrl = members.get('base_url');
+  if (typeof kind !== 'string') return [];
+  if (kind === SANDBOX_KIND)
+    return ['base_url', 'api_key']
+      .filter((name) => members.has(name))
+      .map((name) => faultOf(name, 'is for providers outside of the service only'));
+  if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
+  if (baseUrl === undefined || baseUrl === '')
+    return [faultOf('base_url', `is missing: the kind ${kind} has no address of its own`)];
+  if (typeof baseUrl !== 'string') return [];
+  if (!isBaseUrl(baseUrl))
+    return [faultOf('base_url', 'must be an http or https address without user, query and fragment')];
+  const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
+  return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
+}
+
+function readReferences(models: unknown): CatalogFile['references'] {
+  const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
+  const nameIn = (schema: z.ZodType<string>, value: unknown) => schema.safeParse(value).data ?? null;
+  const referencesOf = (model: unknown): ModelReferences => {
+    const members = membersOf(model, [], []);
+    return {
+      providers: listOf(members.get('routes')).map((one) => nameIn(plainName, membersOf(one, [], []).get('provider'))),
+      aliases: listOf(members.get('aliases')).map((alias) => nameIn(modelName, alias)),
+    };
+  };
+  const named = [...membersOf(models, [], [])].map(([name, model]): [string, ModelReferences] => [
+    name,
+    referencesOf(model),
+  ]);
+  return new Map(named);
+}
+
+function readPrefixes(value: unknown, faults: Fault[]): CatalogFile['vendorPrefixes'] {
+  if (value === null) return {};
+  const prefixes = readPart(vendorPrefixes, value, ['vendor_prefixes'], faults);
+  return prefixes === null ? null : { vendor_prefixes: prefixes };
+}
+
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return false;
+  return url.username === '' && url.password === '' && !/[?#\s]/.test(text);
+}
