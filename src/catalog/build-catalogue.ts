@@ -78,6 +78,7 @@ function modelFrom(entry: CatalogDocument): Model {
     aliases: Object.freeze(stored.aliases),
     displayName: stored.display_name ?? entry.name,
     price: priceFrom(stored.price),
+    priceListedOn: stored.price_source?.catalogue ?? null,
     maxOutputTokens: stored.max_output_tokens,
     maxInputTokens: stored.max_input_tokens,
     defaultMaxTokens: stored.default_max_tokens,

@@ -18,6 +18,7 @@ import {
 } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
 import { findPrivateHost, privateNetworkFault } from './private-address.ts';
+import { takeListed } from './take-listed.ts';
 
 const DEFAULT_BASE_URLS: Record<string, string> = { anthropic: 'https://api.anthropic.com' };
 
@@ -62,7 +63,7 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
   };
   return {
     providers: readSection('providers', plainName, (object, path) => readProvider(object, kinds, path, faults)),
-    models: readSection('models', modelName, (object, path) => readPart(modelInput, object, path, faults)),
+    models: readSection('models', modelName, (object, path) => readModel(object, path, faults)),
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
     vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
@@ -70,6 +71,16 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
       ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)
       : null,
   };
+}
+
+/** Its members, with what they take from the price list in its place. */
+function readModel(object: unknown, path: [section: string, name: string], faults: Fault[]): ModelInput | null {
+  const found: Fault[] = [];
+  const { members, listedOn } = takeListed(path[1], object, path, found);
+  const model = readPart(modelInput, members, path, faults);
+  faults.push(...found);
+  if (model === null || found.length > 0) return null;
+  return listedOn === null ? model : { ...model, price_source: { catalogue: listedOn } };
 }
 
 /** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */

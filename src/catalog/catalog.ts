@@ -3,7 +3,8 @@
 export { buildCatalogue, DEFAULT_SETTINGS, DocumentBroken } from './build-catalogue.ts';
 export { CatalogueHolder } from './catalogue-holder.ts';
 export { checkFeatures, type PricedFeatures } from './check-features.ts';
-export { readDecimalRate } from './document.ts';
+export { comparePrices, type PriceComparison, type PriceDifference, type Retirement } from './compare-prices.ts';
+export { formatRate, readDecimalRate } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { firstDocuments } from './first-documents.ts';
 export { matchesAnyPattern, matchesPattern } from './match-pattern.ts';
@@ -28,7 +29,7 @@ export {
   type Speed,
   type WorstCase,
 } from './price.ts';
-export { catalogueFor } from './price-list.ts';
+export { type ListedModel, listedModels, type PriceList, priceLists } from './price-list/price-list.ts';
 export { findPrivateAddress, findPrivateProviders, isPrivateAddress } from './private-address.ts';
 export { type CallerScope, listOffers, type Offer, orderRoutes, resolveModel } from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

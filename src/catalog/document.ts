@@ -21,6 +21,11 @@ export function readDecimalRate(value: unknown): bigint | null {
   return readDecimal(value, RATE_FRACTION_DIGITS, RATE_MAX);
 }
 
+/** The decimal of whole units of 10^-12 USD; with a sign for a margin below zero. */
+export function formatRate(units: bigint): string {
+  return formatDecimal(units, RATE_FRACTION_DIGITS);
+}
+
 /** A multiplier as whole millionths; null when it is no decimal from 0 to 1,000 of at most 6 fraction digits. */
 export function readMultiplier(value: unknown): bigint | null {
   return readDecimal(value, MULTIPLIER_FRACTION_DIGITS, MULTIPLIER_MAX);
@@ -93,7 +98,8 @@ const priceMembers = {
   web_search_per_thousand: rate.nullable().default(null),
 };
 const PRICE_MISSING =
-  'is missing: what has no price is not sold; give at least { input: "…", output: "…" } in USD per million tokens';
+  'is missing: what has no price is not sold; give at least { input: "…", output: "…" } in USD per million tokens, or "catalogue: true" for a model of the price list';
+const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "catalogue" for those of the price list';
 const price = z.strictObject(priceMembers, {
   error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
@@ -102,7 +108,10 @@ const route = z.strictObject({
   model: modelName.nullable().default(null),
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(0).max(1_000).default(1),
-  cost: z.strictObject(priceMembers).nullable().default(null),
+  cost: z
+    .strictObject(priceMembers, { error: (issue) => (issue.code === 'invalid_type' ? COST_WORDS : undefined) })
+    .nullable()
+    .default(null),
 });
 const modelMembers = {
   aliases: z.array(modelName).max(LIST_ENTRIES_MAX).default([]),
@@ -117,6 +126,16 @@ const modelMembers = {
     .max(LIST_ENTRIES_MAX),
 };
 export const modelInput = z.strictObject(modelMembers);
+
+/** A model of the price list that comes with the service. */
+export const listedModel = z.strictObject({
+  aliases: modelMembers.aliases,
+  display_name: z.string().min(1).max(200),
+  price,
+  max_output_tokens: countOrNone,
+  max_input_tokens: countOrNone,
+  retires_on: z.iso.date().nullable().default(null),
+});
 
 export const groupInput = z.strictObject({
   models: z.array(pattern).min(1, 'must not be empty: a group needs a pattern such as "*"').max(LIST_ENTRIES_MAX),
@@ -174,7 +193,10 @@ export interface ProviderInput {
   api_key?: string | undefined;
   private_network: boolean;
 }
-export type ModelInput = z.output<typeof modelInput>;
+/** What a file says of a model; `price_source` where it took the price from the price list, with the list's day. */
+export interface ModelInput extends z.output<typeof modelInput> {
+  price_source?: { catalogue: string };
+}
 export type GroupInput = z.output<typeof groupInput>;
 export type PriceInput = z.output<typeof price>;
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
@@ -187,6 +209,10 @@ export const storedProvider = z.strictObject({
   private_network: z.boolean(),
   api_key_sealed: z.string().nullable(),
 });
-export const storedModel = z.strictObject({ ...modelMembers, created_at: z.string() });
+export const storedModel = z.strictObject({
+  ...modelMembers,
+  price_source: z.strictObject({ catalogue: z.string() }).exactOptional(),
+  created_at: z.string(),
+});
 export const storedGroup = groupInput;
 export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, ...settingsMembers }).partial();

@@ -5,21 +5,29 @@ import { assert } from '../base/assert.ts';
 import { SANDBOX_KIND } from './document.ts';
 import { formatFault } from './fault.ts';
 import { planApply } from './plan-apply.ts';
-import { catalogueFor, PRICE_LIST_MS } from './price-list.ts';
+import { listedModels, PRICE_LIST_MS } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
-const ANTHROPIC = 'anthropic'; // the kind, and the name of the provider that is made of it
+const ANTHROPIC = 'anthropic'; // the kind, the family on the price list, and the name of the provider that is made of them
 
 /**
  * The sandbox with its models and the groups `default` and `sandbox`; with a credential, sealed with
- * the context "provider:anthropic", also that provider and its models at their list prices.
+ * the context "provider:anthropic", also that provider and the models of its family, at their list prices
+ * and at that cost, but for those that have been retired by `nowMs`.
  */
-export function firstDocuments(sandboxModels: readonly string[], anthropicKeySealed: string | null): CatalogDocument[] {
-  const sandboxModel = { price: { input: '1', output: '5' }, routes: [{ provider: 'sandbox' }] };
-  const anthropicProvider = anthropicKeySealed === null ? {} : { [ANTHROPIC]: { kind: ANTHROPIC } };
+export function firstDocuments(
+  sandboxModels: readonly string[],
+  anthropicKeySealed: string | null,
+  nowMs: number = PRICE_LIST_MS,
+): CatalogDocument[] {
+  const sandboxModel = { price: { input: '1', output: '5' }, routes: [{ provider: SANDBOX_KIND }] };
+  const hasAnthropic = anthropicKeySealed !== null;
   const file = {
-    providers: { sandbox: { kind: SANDBOX_KIND }, ...anthropicProvider },
-    models: Object.fromEntries(sandboxModels.map((name) => [name, sandboxModel])),
+    providers: { sandbox: { kind: SANDBOX_KIND }, ...(hasAnthropic && { [ANTHROPIC]: { kind: ANTHROPIC } }) },
+    models: {
+      ...Object.fromEntries(sandboxModels.map((name) => [name, sandboxModel])),
+      ...(hasAnthropic && modelsOf(ANTHROPIC, nowMs)),
+    },
     groups: { default: { models: ['*'] }, sandbox: { models: ['sandbox-*'] } },
   };
   const { faults, put } = planApply([], file, {
@@ -31,10 +39,20 @@ export function firstDocuments(sandboxModels: readonly string[], anthropicKeySea
     unseal: (sealed) => sealed,
   });
   assert(faults.length === 0, `the first documents are wrong: ${faults.map(formatFault).join('; ')}`);
-  const withKey = ({ document, ...entry }: CatalogDocument): CatalogDocument =>
+  return put.map(({ document, ...entry }) =>
     entry.kind === 'provider' && entry.name === ANTHROPIC
       ? { ...entry, document: { ...document, api_key_sealed: anthropicKeySealed } }
-      : { ...entry, document };
-  const models = anthropicKeySealed === null ? [] : catalogueFor(ANTHROPIC).models;
-  return [...put.map(withKey), ...models];
+      : { ...entry, document },
+  );
+}
+
+/** The family's models that are still to be had, as a file would have them. */
+function modelsOf(family: string, nowMs: number): Record<string, object> {
+  const current = listedModels(family).filter(({ retiresOn }) => retiresOn === null || nowMs < Date.parse(retiresOn));
+  return Object.fromEntries(
+    current.map(({ name, aliases }) => [
+      name,
+      { aliases, catalogue: true, routes: [{ provider: family, cost: 'catalogue' }] },
+    ]),
+  );
 }

@@ -39,6 +39,8 @@ export interface Model {
   aliases: readonly string[];
   displayName: string;
   price: ModelPrice;
+  /** The day of the price list that the price was taken from, such as "2026-07-24"; null when it was stated. */
+  priceListedOn: string | null;
   maxOutputTokens: number | null;
   maxInputTokens: number | null;
   defaultMaxTokens: number;

@@ -142,7 +142,7 @@ describe('faults of a file', () => {
 
   test('a model without a price or a route', () => {
     expect(faultsOf({ providers, models: { m: { routes } } })).toEqual([
-      'models.m.price: is missing: what has no price is not sold; give at least { input: "…", output: "…" } in USD per million tokens',
+      'models.m.price: is missing: what has no price is not sold; give at least { input: "…", output: "…" } in USD per million tokens, or "catalogue: true" for a model of the price list',
     ]);
     expect(ofModel({ price: { input: '1' } })).toEqual(['models.m.price.output: is missing']);
     expect(ofModel({ routes: [] })).toEqual(['models.m.routes: must not be empty: a model needs a route']);

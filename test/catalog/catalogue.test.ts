@@ -5,12 +5,9 @@ import {
   buildCatalogue,
   type CatalogDocument,
   CatalogueHolder,
-  catalogueFor,
   DEFAULT_SETTINGS,
   firstDocuments,
-  matchesPattern,
   planApply,
-  type Rates,
   resolveModel,
 } from '../../src/catalog/catalog.ts';
 import { apply, planOptions, seal, unseal } from './support.ts';
@@ -89,43 +86,5 @@ describe('the first start', () => {
       groups: { default: { models: ['*'], multiplier: '1' }, sandbox: { models: ['sandbox-*'] } },
     };
     expect(planApply(firstDocuments(SANDBOX_MODELS, null), same, planOptions()).changes).toEqual([]);
-  });
-});
-
-describe('the price list', () => {
-  const documents = catalogueFor('anthropic').models;
-  const models = [...buildCatalogue(documents, unseal).models.values()];
-
-  test('keeps the rules of that provider: reads at a tenth, writes at 1.25 and 2 times the input', () => {
-    const checkRules = (rates: Rates) => {
-      expect(rates.cacheRead * 10n).toBe(rates.input);
-      expect(rates.cacheWrite5m * 4n).toBe(rates.input * 5n);
-      expect(rates.cacheWrite1h).toBe(rates.input * 2n);
-      expect(rates.output).toBeGreaterThan(rates.input);
-    };
-    expect(models.length).toBeGreaterThan(5);
-    for (const { price } of models) {
-      checkRules(price.standard);
-      if (price.longContext !== null) checkRules(price.longContext.rates);
-    }
-  });
-
-  test('can be applied as a file, so no name in it leads to two models', () => {
-    const plain = Object.fromEntries(documents.map(({ name, document: { created_at: _, ...rest } }) => [name, rest]));
-    const file = { providers: { anthropic: { kind: 'anthropic' } }, models: plain };
-    expect(planApply([], file, planOptions()).faults).toEqual([]);
-  });
-
-  test('names the models that callers know, each with its limits', () => {
-    for (const model of models) {
-      expect(matchesPattern('claude-*', model.name)).toBe(true);
-      expect(model.maxOutputTokens).toBeGreaterThan(0);
-      expect(model.maxInputTokens).toBeGreaterThan(0);
-      expect(model.displayName).toStartWith('Claude ');
-    }
-  });
-
-  test('has nothing for a kind that it does not know', () => {
-    expect(catalogueFor('constructor').models).toEqual([]);
   });
 });
