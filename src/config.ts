@@ -25,6 +25,8 @@ export const bounds = {
   keyLookupsMax: 1_024,
   failedAuthenticationsPerMinuteMax: 60,
   failureAddressesMax: 10_000,
+  ownReadsPerKeyMax: 32,
+  ownReadsMax: 1_024,
   // The ledger
   ledgerQueueMax: 32_768,
   ledgerQueuePerAccountMax: 8_192,
@@ -59,6 +61,10 @@ export const bounds = {
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   adminAnswerWaitMs: 60_000,
+  idempotencyKeyCharactersMax: 255,
+  creationRememberedMs: 24 * 60 * 60 * 1000,
+  keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
+
   logLineCharactersMax: 8_192,
 } as const;
 
@@ -70,6 +76,8 @@ export interface Config {
   dataDirectory: string;
   databaseUrl: string | null;
   secretBase64: string | null;
+  /** The secret before it, while what was made under that one is accepted too. */
+  previousSecretBase64: string | null;
   log: LogFormat;
   trustedProxies: readonly string[];
   /** For the commands: where the admin API is, and with which token. */
@@ -88,9 +96,17 @@ export class ConfigError extends Error {
   }
 }
 
-const KNOWN = ['LISTEN', 'DATA', 'DATABASE_URL', 'SECRET', 'LOG', 'TRUSTED_PROXIES', 'URL', 'TOKEN'].map(
-  (name) => `TURNPIKE_${name}`,
-);
+const KNOWN = [
+  'LISTEN',
+  'DATA',
+  'DATABASE_URL',
+  'SECRET',
+  'PREVIOUS_SECRET',
+  'LOG',
+  'TRUSTED_PROXIES',
+  'URL',
+  'TOKEN',
+].map((name) => `TURNPIKE_${name}`);
 
 /**
  * Reads the environment; the flags --listen, --data and --database win over it.
@@ -100,6 +116,16 @@ export function readConfig(
   flags: { listen?: string; data?: string; database?: string } = {},
   environment: Record<string, string | undefined> = process.env,
 ): Readonly<Config> {
+  const { config, faults } = inspectConfig(flags, environment);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** Reads it as `readConfig` does, with the faults beside what could be read in spite of them. */
+export function inspectConfig(
+  flags: { listen?: string; data?: string; database?: string } = {},
+  environment: Record<string, string | undefined> = process.env,
+): { config: Readonly<Config>; faults: string[] } {
   const faults: string[] = [];
   for (const name of Object.keys(environment)) {
     if (name.startsWith('TURNPIKE_') && !KNOWN.includes(name))
@@ -113,11 +139,10 @@ export function readConfig(
     );
   const log = read('TURNPIKE_LOG') ?? 'json';
   if (!['json', 'pretty', 'off'].includes(log)) faults.push(`TURNPIKE_LOG: must be json, pretty or off, not "${log}"`);
-  const secretBase64 = read('TURNPIKE_SECRET');
-  if (environment['TURNPIKE_SECRET'] === '')
-    faults.push('TURNPIKE_SECRET: is empty; leave it out to have one made, or give 32 or more random bytes in base64');
-  if (secretBase64 !== null && decodeSecret(secretBase64) === null)
-    faults.push('TURNPIKE_SECRET: must be 32 or more random bytes in base64');
+  const secretBase64 = readSecret('TURNPIKE_SECRET', environment, faults);
+  const previousSecretBase64 = readSecret('TURNPIKE_PREVIOUS_SECRET', environment, faults);
+  if (secretBase64 !== null && secretBase64 === previousSecretBase64)
+    faults.push('TURNPIKE_PREVIOUS_SECRET: is the same as TURNPIKE_SECRET; leave it out');
   const trustedProxies = (read('TURNPIKE_TRUSTED_PROXIES') ?? '')
     .split(',')
     .map((part) => part.trim())
@@ -130,12 +155,12 @@ export function readConfig(
   for (const range of trustedProxies) {
     if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
   }
-  if (faults.length > 0) throw new ConfigError(faults);
-  return Object.freeze({
+  const config = Object.freeze({
     listen,
     dataDirectory: flags.data ?? read('TURNPIKE_DATA') ?? './data',
     databaseUrl,
     secretBase64,
+    previousSecretBase64,
     log: log as LogFormat,
     trustedProxies,
     adminUrl: read('TURNPIKE_URL'),
@@ -146,6 +171,18 @@ export function readConfig(
       gemini: read('GEMINI_API_KEY'),
     },
   });
+  return { config, faults };
+}
+
+/** A secret in base64, or null where there is none or it has a fault. */
+function readSecret(name: string, environment: Record<string, string | undefined>, faults: string[]): string | null {
+  const text = environment[name]?.trim();
+  if (text === undefined) return null;
+  const wanted = name === 'TURNPIKE_SECRET' ? 'leave it out to have one made, or give' : 'leave it out, or give';
+  if (text === '') faults.push(`${name}: is empty; ${wanted} 32 or more random bytes in base64`);
+  else if (decodeSecret(text) === null) faults.push(`${name}: must be 32 or more random bytes in base64`);
+  else return text;
+  return null;
 }
 
 /** The bytes of an installation's secret, or null when they are too few or no base64. */

@@ -16,8 +16,9 @@ const exitCode = await runCommand(given, {
   readVersion,
   readConfig,
   environmentVariable,
-  startServer: async (config, options) => (await import('./server.ts')).startServer(config, options),
-  checkStore: async (config) => (await import('./server.ts')).checkStore(config),
+  startServer: async (config, options) =>
+    (await import('./server/server.ts')).startServer(config, { ...options, version: readVersion() }),
+  checkStore: async (config) => (await import('./maintenance.ts')).checkStore(config),
 });
 process.exit(exitCode);
 

@@ -25,7 +25,7 @@ import { rootDirectory } from './check.ts';
 import { lineCountOf, lineOf, projectFiles, readSources, readText, type Source, walk } from './sources.ts';
 
 const ground = ['base', 'errors', 'config'];
-const domain = [...ground, 'secrets', 'wire'];
+const domain = [...ground, 'audit', 'secrets', 'wire'];
 const middle = [...domain, 'accounts', 'catalog', 'ledger', 'usage', 'providers'];
 const edge = [...middle, 'gateway', 'http', 'observability'];
 
@@ -34,6 +34,7 @@ const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
   config: ['base', 'errors'],
+  audit: ground,
   secrets: ground,
   wire: ground,
   http: ground,
@@ -49,8 +50,10 @@ const mayImport: Record<string, readonly string[]> = {
   'admin-api': edge,
   commands: [...ground, 'wire', 'catalog', 'ledger'],
   'ledger-worker': [...ground, 'ledger', 'storage'],
+  'report-worker': [...ground, 'ledger', 'storage'],
+  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'storage'],
   server: [...edge, 'public-api', 'admin-api', 'storage', 'commands'],
-  main: [...ground, 'commands', 'server'],
+  main: [...ground, 'commands', 'maintenance', 'server'],
 };
 
 /** Of these storage may import values; of everything else only types, which it implements. */

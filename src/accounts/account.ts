@@ -1,5 +1,6 @@
 // Who is calling: an account and a key, as plain values. What they may spend is the ledger's.
 
+import type { Trail } from '../audit/audit.ts';
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 
@@ -30,6 +31,8 @@ export interface Key {
   origins: readonly string[] | null;
   /** CIDR ranges; null: any. */
   addresses: readonly string[] | null;
+  /** The actor that made it: a member sees and changes only its own. Null: before there were roles. */
+  madeBy: string | null;
   createdAtMs: number;
 }
 
@@ -37,6 +40,8 @@ export interface Key {
 export interface Caller {
   account: Account;
   key: Key;
+  /** When the secret that was shown stops to open the key, because another took its place; null: with the key. */
+  secretExpiresAtMs: number | null;
 }
 
 /** What bounds an account's spending. The ledger enforces it; here it only travels to be stored. */
@@ -85,10 +90,21 @@ export interface AccountStore {
   /** Oldest first; `after` is the id of the last one seen. */
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;
   getKey(id: number): Promise<Key | null>;
-  listKeys(page: { accountId: number | null; after: number | null; limit: number }): Promise<Key[]>;
-  createAccount(account: Account, terms: AccountTerms, credit: FirstCredit | null): Promise<void>;
+  listKeys(page: KeyPage): Promise<Key[]>;
+  createAccount(account: Account, terms: AccountTerms, credit: FirstCredit | null, trail: Trail): Promise<void>;
   /** The ledger's row changes in the same transaction: the next admission sees it. */
-  updateAccount(account: Account, terms: AccountTerms): Promise<void>;
-  createKey(key: Key, secretHash: string, terms: KeyTerms): Promise<void>;
-  updateKey(key: Key, terms: KeyTerms): Promise<void>;
+  updateAccount(account: Account, terms: AccountTerms, trail: Trail): Promise<void>;
+  createKey(key: Key, secretHash: string, terms: KeyTerms, trail: Trail): Promise<void>;
+  updateKey(key: Key, terms: KeyTerms, trail: Trail): Promise<void>;
+  /** Gives the key a new secret; those that it had open it until `graceEndsAtMs`, or until they end sooner. */
+  rotateKey(key: Key, secretHash: string, graceEndsAtMs: number, trail: Trail): Promise<void>;
+}
+
+export interface KeyPage {
+  accountId: number | null;
+  /** Only those that this actor made; null: all. */
+  madeBy: string | null;
+  /** The id of the last one seen. */
+  after: number | null;
+  limit: number;
 }

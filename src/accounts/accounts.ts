@@ -1,5 +1,6 @@
 // The door of accounts: who is calling, and whether the key may be used from where it is used.
 
+export { type AccessToken, hasTokenShape, makeTokenSecret, type Role, type TokenStore } from './access-token.ts';
 export {
   type Account,
   type AccountStore,
@@ -7,6 +8,7 @@ export {
   type Caller,
   type FirstCredit,
   type Key,
+  type KeyPage,
   type KeyStatus,
   type KeyTerms,
   NO_KEY_LIMITS,
@@ -16,3 +18,4 @@ export { FailureCounter } from './failure-counter.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export { groupsOf } from './scopes.ts';
+export { verifyToken } from './verify-token.ts';

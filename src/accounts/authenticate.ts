@@ -50,6 +50,8 @@ function admitCaller(caller: Caller | null, circumstances: Circumstances, gateho
   if (key.status !== 'enabled') throw new TurnpikeError('key_disabled', 'This API key is disabled.');
   if (key.expiresAtMs !== null && key.expiresAtMs <= circumstances.nowMs)
     throw new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
+  if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= circumstances.nowMs)
+    throw new TurnpikeError('key_expired', 'This secret of the API key was replaced. Use the new one.');
   if (account.status !== 'enabled') throw new TurnpikeError('account_disabled', 'The account of this key is disabled.');
   // A request without an origin is no browser's: the list is about browsers only.
   if (key.origins !== null && circumstances.origin !== null && !key.origins.includes(circumstances.origin))

@@ -5,10 +5,12 @@ import { assert } from '../base/assert.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { AccountStore, Caller } from './account.ts';
+import { type FormerHashes, findUnderEither } from './former-hash.ts';
 
 export class KeyDirectory {
   readonly #store: Pick<AccountStore, 'findKeyBySecretHash'>;
   readonly #hash: (secret: string) => string;
+  readonly #former: FormerHashes | null;
   readonly #generationMax: number;
   /** Found again since the last turn, and not yet. When the first is full it becomes the second: an LRU without reordering. */
   #recent = new Map<string, Caller>();
@@ -18,15 +20,17 @@ export class KeyDirectory {
   /** Changes with every `forget`, so that a look-up begun before it is not remembered. */
   #version = 0;
 
-  /** `hash` is the installation's keyed hash; `cachedMax` at least 2. */
+  /** `hash` is the installation's keyed hash; `former` that of the secret before it, if it is accepted; `cachedMax` at least 2. */
   constructor(
     store: Pick<AccountStore, 'findKeyBySecretHash'>,
     hash: (secret: string) => string,
+    former: FormerHashes | null = null,
     cachedMax: number = bounds.cachedKeysMax,
   ) {
     assert(cachedMax >= 2, 'a key directory remembers at least two callers');
     this.#store = store;
     this.#hash = hash;
+    this.#former = former;
     this.#generationMax = Math.floor(cachedMax / 2);
   }
 
@@ -45,7 +49,7 @@ export class KeyDirectory {
       this.#remember(hash, older);
       return older;
     }
-    return this.#lookups.get(hash) ?? this.#startLookup(hash);
+    return this.#lookups.get(hash) ?? this.#startLookup(secret, hash);
   }
 
   /** The key changed: the next `find` reads it anew. */
@@ -63,21 +67,21 @@ export class KeyDirectory {
     return this.#recent.size + this.#older.size;
   }
 
-  #startLookup(hash: string): Promise<Caller | null> {
+  #startLookup(secret: string, hash: string): Promise<Caller | null> {
     if (this.#lookups.size >= bounds.keyLookupsMax)
       throw new TurnpikeError('overloaded', 'Too many keys are being looked up. Try again in a moment.');
-    const lookup = this.#lookUp(hash).finally(() => {
+    const lookup = this.#lookUp(secret, hash).finally(() => {
       if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
     });
     this.#lookups.set(hash, lookup);
     return lookup;
   }
 
-  async #lookUp(hash: string): Promise<Caller | null> {
+  async #lookUp(secret: string, hash: string): Promise<Caller | null> {
     const version = this.#version;
     let caller: Caller | null;
     try {
-      caller = await this.#store.findKeyBySecretHash(hash);
+      caller = await this.#findStored(secret, hash);
     } catch (cause) {
       throw new TurnpikeError('store_unavailable', 'The key cannot be checked at the moment. Try again shortly.', {
         cause,
@@ -86,6 +90,15 @@ export class KeyDirectory {
     // Unknown secrets are not remembered: there is no bound on how many can be invented.
     if (caller !== null && version === this.#version) this.#remember(hash, caller);
     return caller;
+  }
+
+  async #findStored(secret: string, hash: string): Promise<Caller | null> {
+    const formerHash = this.#former?.hash(secret) ?? null;
+    const { found, isFormer } = await findUnderEither(hash, formerHash, (one) => this.#store.findKeyBySecretHash(one));
+    // Not awaited: the message has its caller. A move that fails is made when the key is looked up again.
+    if (found !== null && isFormer && formerHash !== null)
+      this.#former?.move(formerHash, hash).catch(() => this.forget(found.key.id));
+    return found;
   }
 
   #remember(hash: string, caller: Caller): void {

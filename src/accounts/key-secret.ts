@@ -1,5 +1,6 @@
 // The secret of a key: "sk-tp-", 43 base62 characters of 32 random bytes, and six of their
-// CRC-32, so that a mistyped or invented key is known for one without asking the store.
+// CRC-32, so that a mistyped or invented key is known for one without asking the store. A token's
+// differs in its mark alone.
 
 import { randomBytes } from 'node:crypto';
 import { toBase62 } from '../base/ids.ts';
@@ -9,21 +10,31 @@ const MARK = 'sk-tp-';
 const SECRET_BYTES = 32;
 const BODY_DIGITS = 43; // 62^43 > 2^256
 const CHECK_DIGITS = 6; // 62^6 > 2^32
-const PREFIX_CHARACTERS = MARK.length + 4;
-const SHAPE = new RegExp(`^${MARK}[0-9A-Za-z]{${BODY_DIGITS + CHECK_DIGITS}}$`);
+const SHOWN_CHARACTERS = 4; // after the mark
+const BODY = new RegExp(`^[0-9A-Za-z]{${BODY_DIGITS + CHECK_DIGITS}}$`);
 
 /** A new key's secret, to be shown once, and the beginning of it that may be shown forever. */
 export function makeKeySecret(bytes: Uint8Array = randomBytes(SECRET_BYTES)): { secret: Secret; prefix: string } {
-  const body = toBase62(BigInt(`0x${Buffer.from(bytes).toString('hex')}`), BODY_DIGITS);
-  const text = `${MARK}${body}${checkDigits(body)}`;
-  return { secret: new Secret(text), prefix: text.slice(0, PREFIX_CHARACTERS) };
+  return makeSecret(MARK, bytes);
 }
 
 /** Whether the text can be a key at all: its form and its check digits. No look-up. */
 export function hasKeyShape(text: string): boolean {
-  if (!SHAPE.test(text)) return false;
-  const bodyEnd = MARK.length + BODY_DIGITS;
-  return text.slice(bodyEnd) === checkDigits(text.slice(MARK.length, bodyEnd));
+  return hasSecretShape(MARK, text);
+}
+
+/** A secret with a mark of its own, of 32 random bytes. */
+export function makeSecret(mark: string, bytes: Uint8Array): { secret: Secret; prefix: string } {
+  const body = toBase62(BigInt(`0x${Buffer.from(bytes).toString('hex')}`), BODY_DIGITS);
+  const text = `${mark}${body}${checkDigits(body)}`;
+  return { secret: new Secret(text), prefix: text.slice(0, mark.length + SHOWN_CHARACTERS) };
+}
+
+/** Whether the text has the form of a secret with this mark. */
+export function hasSecretShape(mark: string, text: string): boolean {
+  if (!text.startsWith(mark) || !BODY.test(text.slice(mark.length))) return false;
+  const bodyEnd = mark.length + BODY_DIGITS;
+  return text.slice(bodyEnd) === checkDigits(text.slice(mark.length, bodyEnd));
 }
 
 function checkDigits(body: string): string {

@@ -7,6 +7,7 @@ import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import { maySeeAccount, type Principal } from './principal.ts';
 
 export const accountSchema = z
   .object({
@@ -24,6 +25,8 @@ export const accountSchema = z
     created_at: z.string(),
   })
   .openapi('Account');
+
+type MetersTerms = Pick<AccountMeters, 'creditLine' | 'allowance' | 'allowancePeriod'>;
 
 export interface AccountWithMeters {
   account: Account;
@@ -47,12 +50,38 @@ export function accountJson({ account, meters }: AccountWithMeters): z.infer<typ
   };
 }
 
-/** The account of an id "acct_…" with its meters. Throws object_not_found. */
-export async function findAccount(dependencies: AdminDependencies, id: string): Promise<AccountWithMeters> {
+/** What of an account a change can touch, for the audit: no balances, which move by themselves. */
+export function accountTermsJson({ account, meters }: { account: Account; meters: MetersTerms }) {
+  return {
+    name: account.name,
+    groups: [...account.groups],
+    status: account.status,
+    credit_line: formatUsd(meters.creditLine),
+    allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
+    allowance_period: meters.allowancePeriod,
+  };
+}
+
+/** The account of an id "acct_…" with its meters, where the principal may see it. Throws object_not_found. */
+export async function findAccount(
+  dependencies: AdminDependencies,
+  principal: Principal,
+  id: string,
+): Promise<AccountWithMeters> {
   const number = parseId('acct', id);
-  const account = number === null ? null : await dependencies.accounts.getAccount(number);
+  const isSeen = number !== null && maySeeAccount(principal, number);
+  const account = isSeen ? await dependencies.accounts.getAccount(number) : null;
   if (account === null) throw new TurnpikeError('object_not_found', `There is no account "${id}".`);
   return withMeters(dependencies, account);
+}
+
+/** The number of such an account. Throws object_not_found. */
+export async function accountNumber(
+  dependencies: AdminDependencies,
+  principal: Principal,
+  id: string,
+): Promise<number> {
+  return (await findAccount(dependencies, principal, id)).account.id;
 }
 
 export async function withMeters(dependencies: AdminDependencies, account: Account): Promise<AccountWithMeters> {

@@ -1,17 +1,29 @@
 // Accounts: made with their first credit, listed, shown, changed. An account is never deleted: its
 // entries stay, so it is disabled instead.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import type { Account, AccountTerms, FirstCredit } from '../accounts/accounts.ts';
-import { newNumber } from '../base/ids.ts';
+import { formatId, newNumber } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import { type AccountWithMeters, accountJson, accountSchema, findAccount, withMeters } from './account-json.ts';
-import { type AdminApp, invalidRequest } from './admin-app.ts';
+import {
+  type AccountWithMeters,
+  accountJson,
+  accountSchema,
+  accountTermsJson,
+  findAccount,
+  withMeters,
+} from './account-json.ts';
+import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
+import { createOnce, type Remember } from './create-once.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { amountField, groupsField, nameField, noteField, periodField } from './fields.ts';
 import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { holders, operator } from './principal.ts';
+import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
 
 const PATH = '/api/v1/accounts';
@@ -38,25 +50,30 @@ const createBody = z.strictObject({
 const changeBody = z.strictObject({ ...changeable, status: z.enum(['enabled', 'disabled']) }).partial();
 const params = z.object({ id: z.string() });
 
-const createAccount = createRoute({
+const createAccount = defineRoute({
+  roles: operator,
+  isCreation: true,
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
   responses: { 201: jsonAnswer(accountSchema, 'The account') },
 });
-const listAccounts = createRoute({
+const listAccounts = defineRoute({
+  roles: holders,
   method: 'get',
   path: PATH,
   request: { query: z.strictObject(pageQuery) },
   responses: { 200: pageAnswer(accountSchema, 'Accounts, oldest first') },
 });
-const showAccount = createRoute({
+const showAccount = defineRoute({
+  roles: holders,
   method: 'get',
   path: `${PATH}/{id}`,
   request: { params },
   responses: { 200: jsonAnswer(accountSchema, 'The account') },
 });
-const changeAccount = createRoute({
+const changeAccount = defineRoute({
+  roles: operator,
   method: 'patch',
   path: `${PATH}/{id}`,
   request: { params, body: jsonBody(changeBody) },
@@ -67,33 +84,58 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
   const { accounts } = dependencies;
   app.openapi(createAccount, async (context) => {
     const body = context.req.valid('json');
-    const account = await takeTurn(() => storeAccount(dependencies, body));
-    return context.json(accountJson(await withMeters(dependencies, account)), 201);
+    const created = await takeTurn(() =>
+      createOnce(dependencies, context, body, (remember) => storeAccount(dependencies, context, body, remember)),
+    );
+    return context.json(accountJson(await findAccount(dependencies, context.get('principal'), created.object)), 201);
   });
   app.openapi(listAccounts, async (context) => {
     const { limit, cursor } = context.req.valid('query');
+    const own = context.get('principal').accountId;
+    if (own !== null) {
+      const account = await findAccount(dependencies, context.get('principal'), formatId('acct', own));
+      return context.json({ data: cursor === undefined ? [accountJson(account)] : [], next_cursor: null }, 200);
+    }
     const rows = await accounts.listAccounts({ after: cursorNumber(cursor), limit });
     const data = (await Promise.all(rows.map((row) => withMeters(dependencies, row)))).map(accountJson);
     return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.id) }, 200);
   });
   app.openapi(showAccount, async (context) =>
-    context.json(accountJson(await findAccount(dependencies, context.req.valid('param').id)), 200),
+    context.json(
+      accountJson(await findAccount(dependencies, context.get('principal'), context.req.valid('param').id)),
+      200,
+    ),
   );
   app.openapi(changeAccount, async (context) => {
     const { id } = context.req.valid('param');
     const body = context.req.valid('json');
-    await takeTurn(async () => {
-      const before = await findAccount(dependencies, id);
+    const principal = context.get('principal');
+    const after = await takeTurn(async () => {
+      const before = await findAccount(dependencies, principal, id);
       const { account, terms } = changed(before, body);
       if (body.groups !== undefined) checkGroupsExist(dependencies, account.groups);
-      await accounts.updateAccount(account, terms);
+      const meters = { ...before.meters, ...terms };
+      const note = {
+        action: 'account.update',
+        object: id,
+        account: account.id,
+        before: accountTermsJson(before),
+        after: accountTermsJson({ account, meters }),
+      };
+      await accounts.updateAccount(account, terms, leaveTrail(dependencies, context, [note]));
       dependencies.forgetAccount(account.id);
+      return findAccount(dependencies, principal, id);
     });
-    return context.json(accountJson(await findAccount(dependencies, id)), 200);
+    return context.json(accountJson(after), 200);
   });
 }
 
-async function storeAccount(dependencies: AdminDependencies, body: z.output<typeof createBody>): Promise<Account> {
+async function storeAccount(
+  dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
+  body: z.output<typeof createBody>,
+  remember: Remember,
+): Promise<{ object: string; secret: null }> {
   checkGroupsExist(dependencies, body.groups);
   const account: Account = {
     id: newNumber(),
@@ -108,8 +150,13 @@ async function storeAccount(dependencies: AdminDependencies, body: z.output<type
     allowance: body.allowance ?? null,
     allowancePeriod: body.allowance_period ?? 'total',
   };
-  await dependencies.accounts.createAccount(account, terms, firstCredit(body));
-  return account;
+  const credit = firstCredit(body);
+  const object = formatId('acct', account.id);
+  const after = { ...accountTermsJson({ account, meters: terms }), credit: formatUsd(credit?.amount ?? 0) };
+  const note = { action: 'account.create', object, account: account.id, before: null, after };
+  const trail = leaveTrail(dependencies, context, [note], remember(object, null));
+  await dependencies.accounts.createAccount(account, terms, credit, trail);
+  return { object, secret: null };
 }
 
 function firstCredit(body: z.output<typeof createBody>): FirstCredit | null {

@@ -3,22 +3,28 @@
 import { addAccounts } from './accounts.ts';
 import { makeAdminApp } from './admin-app.ts';
 import { addApply } from './apply.ts';
+import { addAudit } from './audit.ts';
 import { addCredits } from './credits.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { addEntries } from './entries.ts';
 import { addGroups } from './groups.ts';
 import { addKeys } from './keys.ts';
+import { addMe } from './me.ts';
 import { addModels } from './models.ts';
+import { addOpenapi } from './openapi.ts';
+import { addPriceDifferences } from './price-differences.ts';
 import { addProviders } from './providers.ts';
+import { addTokens } from './tokens.ts';
 import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
 
 export type { AdminCatalog, AdminDependencies } from './dependencies.ts';
 export { firstCurl, makeDemoAccount } from './first-start.ts';
+export type { Principal } from './principal.ts';
 
 export interface AdminApi {
-  /** Answers every request under /api/v1, also those that are for nothing there. Never throws or rejects. */
-  fetch(request: Request): Response | Promise<Response>;
+  /** Answers every request under /api/v1 that came from `address`, also those that are for nothing there. Never throws or rejects. */
+  fetch(request: Request, address: string): Response | Promise<Response>;
 }
 
 /** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
@@ -26,13 +32,18 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   const app = makeAdminApp(dependencies);
   const takeTurn = makeTurns();
   addAccounts(app, dependencies, takeTurn);
-  addCredits(app, dependencies);
+  addCredits(app, dependencies, takeTurn);
   addEntries(app, dependencies);
   addKeys(app, dependencies, takeTurn);
   addModels(app, dependencies);
+  addPriceDifferences(app, dependencies);
   addGroups(app, dependencies);
   addProviders(app, dependencies);
   addUsage(app, dependencies);
   addApply(app, dependencies, takeTurn);
-  return { fetch: (request) => app.fetch(request) };
+  addTokens(app, dependencies, takeTurn);
+  addAudit(app, dependencies);
+  addMe(app, dependencies);
+  addOpenapi(app, dependencies);
+  return { fetch: (request, address) => app.fetch(request, { address }) };
 }

@@ -8,10 +8,16 @@ import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import type { Principal } from './principal.ts';
 import { readJsonBody } from './read-json-body.ts';
 
+/** Readable by anyone: it says nothing of the installation. */
+export const OPENAPI_PATH = '/api/v1/openapi.json';
+
 export interface AdminEnvironment {
-  Variables: { requestId: string };
+  /** From where the request came, through trusted proxies. */
+  Bindings: { address: string };
+  Variables: { requestId: string; principal: Principal };
 }
 export type AdminApp = OpenAPIHono<AdminEnvironment>;
 
@@ -30,7 +36,8 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     context.header('cache-control', 'no-store'); // balances, and a key's secret at its creation
   });
   app.use(async (context, next) => {
-    authenticate(dependencies, context.req.header('authorization'));
+    if (context.req.path === OPENAPI_PATH && ['GET', 'HEAD'].includes(context.req.method)) return next();
+    context.set('principal', await authenticate(dependencies, context.req.header('authorization')));
     if (!['GET', 'HEAD'].includes(context.req.method))
       context.req.raw = await readJsonBody(context.req.raw, bounds.adminBodyBytesMax);
     await next();
@@ -55,12 +62,13 @@ export function invalidRequest(faults: readonly Fault[]): TurnpikeError {
   );
 }
 
-function authenticate(dependencies: AdminDependencies, authorization: string | undefined): void {
+async function authenticate(dependencies: AdminDependencies, authorization: string | undefined): Promise<Principal> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (token === undefined)
     throw new TurnpikeError('token_missing', 'This needs the header "authorization: Bearer <token>".');
-  if (dependencies.verifyToken(token) === null)
-    throw new TurnpikeError('token_invalid', 'The token is not known to this installation.');
+  const principal = await dependencies.verifyToken(token);
+  if (principal !== null) return principal;
+  throw new TurnpikeError('token_invalid', 'The token is not known to this installation, has expired or was revoked.');
 }
 
 function faultsOf(error: z.ZodError): Fault[] {

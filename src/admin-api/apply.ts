@@ -1,12 +1,15 @@
 // Apply: makes the catalogue match a document, whole or not at all. What would change is decided
 // by the catalogue's plan; here it is checked against what the plan cannot know, and stored.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type AdminApp, invalidRequest } from './admin-app.ts';
 import { jsonAnswer, jsonBody } from './answers.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import { operator } from './principal.ts';
+import { type ChangeNote, leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
 
 const applyBody = z.strictObject({
@@ -28,7 +31,8 @@ const changeSchema = z
   })
   .openapi('Change');
 
-const applyDocument = createRoute({
+const applyDocument = defineRoute({
+  roles: operator,
   method: 'post',
   path: '/api/v1/apply',
   request: { body: jsonBody(applyBody) },
@@ -42,10 +46,23 @@ export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTur
     const { document, dry_run: isDry, prune } = context.req.valid('json');
     const { changes } = await takeTurn(async () => {
       const plan = await planChecked(dependencies, document, prune);
-      if (!isDry && plan.changes.length > 0) await dependencies.catalog.save(plan.put, plan.remove);
+      if (isDry || plan.changes.length === 0) return plan;
+      const trail = leaveTrail(dependencies, context, await changeNotes(dependencies, plan));
+      await dependencies.catalog.save(plan.put, plan.remove, trail);
       return plan;
     });
     return context.json({ changes, dry_run: isDry }, 200);
+  });
+}
+
+/** One note for each object of the catalogue that the plan changes. */
+async function changeNotes({ catalog }: AdminDependencies, plan: Plan): Promise<ChangeNote[]> {
+  const standing = new Map((await catalog.documents()).map((one) => [`${one.kind} ${one.name}`, one.document]));
+  const wanted = new Map(plan.put.map((one) => [`${one.kind} ${one.name}`, one.document]));
+  return plan.changes.map(({ action, kind, name }) => {
+    const object = `${kind} ${name}`;
+    const before = standing.get(object) ?? null;
+    return { action: `${kind}.${action}`, object, account: null, before, after: wanted.get(object) ?? null };
   });
 }
 

@@ -1,15 +1,21 @@
 // Credit: adds to an account's balance, or corrects it downward within what is available.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, NANO_MAX } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
-import { type AdminApp, invalidRequest } from './admin-app.ts';
+import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { jsonAnswer, jsonBody } from './answers.ts';
+import { createOnce, type Remember } from './create-once.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { amountField, noteField } from './fields.ts';
+import { operator } from './principal.ts';
+import { leaveTrail } from './trail.ts';
+import type { TakeTurn } from './turns.ts';
 
 const creditBody = z.strictObject({
   amount: amountField(-NANO_MAX).refine((amount) => amount !== 0, 'must not be zero'),
@@ -28,7 +34,9 @@ const creditSchema = z
   })
   .openapi('Credit');
 
-const giveCredit = createRoute({
+const giveCredit = defineRoute({
+  roles: operator,
+  isCreation: true,
   method: 'post',
   path: '/api/v1/accounts/{id}/credits',
   request: { params: z.object({ id: z.string() }), body: jsonBody(creditBody) },
@@ -38,19 +46,52 @@ const giveCredit = createRoute({
   },
 });
 
-export function addCredits(app: AdminApp, dependencies: AdminDependencies): void {
+export function addCredits(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
   app.openapi(giveCredit, async (context) => {
-    const { account } = await findAccount(dependencies, context.req.valid('param').id);
-    const { amount, reference = null, note = null, kind } = context.req.valid('json');
-    const source = kind ?? (amount < 0 ? 'adjustment' : 'payment');
-    const [answer] = await dependencies.ledger.submit({
-      operations: [{ kind: 'credit', account: account.id, amount, source, reference, note }],
-    });
-    const { amount: before, balance, repeated } = credited(answer, account.id);
-    if (before !== amount) throw otherAmount(reference, before, amount);
-    const body = { account: formatId('acct', account.id), amount: formatUsd(amount), balance: formatUsd(balance) };
-    return context.json({ ...body, reference, note, repeated }, repeated ? 200 : 201);
+    const body = context.req.valid('json');
+    const { id } = context.req.valid('param');
+    let answer: Credited | null = null;
+    const created = await takeTurn(() =>
+      createOnce(dependencies, context, body, async (remember) => {
+        answer = await storeCredit(dependencies, context, id, body, remember);
+        return { object: id, secret: null };
+      }),
+    );
+    const { account, meters } = await findAccount(dependencies, context.get('principal'), created.object);
+    const { amount, reference = null, note = null } = body;
+    const given = answer as Credited | null;
+    const isRepeated = given === null || given.repeated;
+    const shown = {
+      account: formatId('acct', account.id),
+      amount: formatUsd(amount),
+      balance: formatUsd(given?.balance ?? meters.balance),
+      reference,
+      note,
+      repeated: isRepeated,
+    };
+    return context.json(shown, isRepeated ? 200 : 201);
   });
+}
+
+/** Gives the credit, once for its reference. Throws invalid_request, conflict, object_not_found. */
+async function storeCredit(
+  dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
+  id: string,
+  { amount, reference = null, note = null, kind }: z.output<typeof creditBody>,
+  remember: Remember,
+): Promise<Credited> {
+  const { account } = await findAccount(dependencies, context.get('principal'), id);
+  const source = kind ?? (amount < 0 ? 'adjustment' : 'payment');
+  const after = { amount: formatUsd(amount), kind: source, reference, note };
+  const change = { action: 'credit.create', object: id, account: account.id, before: null, after };
+  const [answer] = await dependencies.ledger.submit({
+    operations: [{ kind: 'credit', account: account.id, amount, source, reference, note }],
+    alongside: dependencies.trailRows(leaveTrail(dependencies, context, [change], remember(id, null))),
+  });
+  const given = credited(answer, account.id);
+  if (given.amount !== amount) throw otherAmount(reference, given.amount, amount);
+  return given;
 }
 
 type Credited = Extract<Answer, { kind: 'credited' }>;

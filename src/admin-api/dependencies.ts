@@ -1,25 +1,37 @@
 // What the admin API needs of the rest of the service, put together by the root. It holds no
 // state of its own but the order in which changes are made.
 
-import type { AccountStore } from '../accounts/accounts.ts';
+import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
+import type { AuditStore, Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogDocument, Catalogue, DocumentKind } from '../catalog/catalog.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type { Vault } from '../secrets/secrets.ts';
+import type { Principal } from './principal.ts';
 
 /** The catalogue in force, and the documents that it was built from. */
 export interface AdminCatalog {
   current(): Catalogue;
   documents(): Promise<CatalogDocument[]>;
   /** Stores in one transaction and puts the new snapshot in force before it resolves. */
-  save(put: readonly CatalogDocument[], remove: readonly { kind: DocumentKind; name: string }[]): Promise<void>;
+  save(
+    put: readonly CatalogDocument[],
+    remove: readonly { kind: DocumentKind; name: string }[],
+    trail: Trail,
+  ): Promise<void>;
 }
 
 export interface AdminDependencies {
-  /** Who shows this token, or null when it opens nothing. */
-  verifyToken(token: string): 'operator' | null;
+  /** The version of this program, for the OpenAPI document. */
+  version: string;
+  /** Who shows this token, or null when it opens nothing. Rejects with store_unavailable when that cannot be told. */
+  verifyToken(token: string): Principal | null | Promise<Principal | null>;
   accounts: AccountStore;
+  tokens: TokenStore;
+  audit: AuditStore;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
+  /** A trail as rows that go alongside a bundle of the ledger. */
+  trailRows(trail: Trail): unknown[];
   usage: UsageStore;
   catalog: AdminCatalog;
   /** The kinds of providers that the service knows. */

@@ -1,15 +1,17 @@
 // The journal of an account: every change of its balance, newest first. Entries are never altered.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { type Entry, systemAccounts } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { timeField } from './fields.ts';
 import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { holders } from './principal.ts';
 
 const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.payments, 'payments'],
@@ -35,7 +37,8 @@ const entrySchema = z
   })
   .openapi('Entry');
 
-const listEntries = createRoute({
+const listEntries = defineRoute({
+  roles: holders,
   method: 'get',
   path: '/api/v1/accounts/{id}/entries',
   request: {
@@ -47,7 +50,7 @@ const listEntries = createRoute({
 
 export function addEntries(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listEntries, async (context) => {
-    const { account } = await findAccount(dependencies, context.req.valid('param').id);
+    const { account } = await findAccount(dependencies, context.get('principal'), context.req.valid('param').id);
     const { limit, cursor, since } = context.req.valid('query');
     const page = { account: account.id, sinceMs: since ?? null, before: cursorNumber(cursor), limit };
     const rows = await dependencies.ledger.listEntries(page);

@@ -42,12 +42,30 @@ export const timeField = z
   })
   .openapi({ format: 'date-time' });
 
+const DURATION_WORDS = 'must be a number with its unit, such as "24h": s, m, h or d, at most 30d';
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A length of time in milliseconds. */
+export const durationField = z
+  .string({ error: DURATION_WORDS })
+  .transform((text, context): number => {
+    const match = /^(\d{1,9})([smhd])$/.exec(text);
+    const ms = Number(match?.[1]) * UNIT_MS[(match?.[2] ?? 's') as keyof typeof UNIT_MS];
+    if (match !== null && ms <= bounds.keyGraceMsMax) return ms;
+    context.addIssue({ code: 'custom', message: DURATION_WORDS });
+    return z.NEVER;
+  })
+  .openapi({ example: '24h' });
+
 export const nameField = z
   .string({ error: 'must be a text' })
   .trim()
   .min(1, 'must not be empty')
   .max(bounds.nameCharactersMax, `must have at most ${bounds.nameCharactersMax} characters`)
   .refine((text) => !/\p{Cc}/u.test(text), 'must not have control characters');
+
+/** The id of an account. Whether there is one is found out where it is used. */
+export const accountField = z.string({ error: 'must be the id of an account, "acct_…"' });
 
 /** A remark or a reference: kept as it is given. */
 export const noteField = z

@@ -46,6 +46,7 @@ export function makeDemoAccount(vault: Vault, nowMs: number): DemoAccount {
       expiresAtMs: null,
       origins: null,
       addresses: null,
+      madeBy: null,
       createdAtMs: nowMs,
     },
     keyTerms: { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS },

@@ -1,12 +1,14 @@
 // Groups: which models are sold to whom, with which factor on the price and which limits.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { formatDecimal } from '../base/money.ts';
 import type { Group } from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery } from './pages.ts';
+import { everyone } from './principal.ts';
 
 const groupSchema = z
   .object({
@@ -20,7 +22,8 @@ const groupSchema = z
   })
   .openapi('Group');
 
-const listGroups = createRoute({
+const listGroups = defineRoute({
+  roles: everyone,
   method: 'get',
   path: '/api/v1/groups',
   request: { query: z.strictObject(pageQuery) },

@@ -7,6 +7,7 @@ import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import { maySeeKey, type Principal } from './principal.ts';
 
 export const keySchema = z
   .object({
@@ -28,6 +29,7 @@ export const keySchema = z
     status: z.enum(['enabled', 'disabled', 'expired', 'revoked']),
     expires_at: z.string().nullable(),
     last_used_at: z.string().nullable(),
+    made_by: z.string().nullable(),
     created_at: z.string(),
   })
   .openapi('Key');
@@ -60,15 +62,43 @@ export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number):
     status: key.status === 'enabled' && isPast ? 'expired' : key.status,
     expires_at: isoTime(key.expiresAtMs),
     last_used_at: isoTime(meters.lastUsedAtMs),
+    made_by: key.madeBy,
     created_at: new Date(key.createdAtMs).toISOString(),
   };
 }
 
-/** The key of an id "key_…" with its account and meters. Throws object_not_found. */
-export async function findKey(dependencies: AdminDependencies, id: string): Promise<KeyWithMeters> {
+type TermsOfKey = Omit<KeyMeters, 'quotaUsed' | 'quotaHeld' | 'lastUsedAtMs'>;
+
+/** What of a key a change can touch, for the audit. */
+export function keyTermsJson({ key, meters }: { key: Key; account: Account; meters: TermsOfKey }) {
+  return {
+    name: key.name,
+    prefix: key.prefix,
+    groups: copied(key.groups),
+    models: copied(key.models),
+    quota: meters.quota === null ? null : formatUsd(meters.quota),
+    quota_period: meters.quotaPeriod,
+    rpm: meters.requestsPerMinute,
+    input_tpm: meters.inputTokensPerMinute,
+    output_tpm: meters.outputTokensPerMinute,
+    concurrency: meters.concurrency,
+    origins: copied(key.origins),
+    addresses: copied(key.addresses),
+    status: key.status,
+    expires_at: isoTime(key.expiresAtMs),
+  };
+}
+
+/** The key of an id "key_…" with its account and meters, where the principal may see it. Throws object_not_found. */
+export async function findKey(
+  dependencies: AdminDependencies,
+  principal: Principal,
+  id: string,
+): Promise<KeyWithMeters> {
   const number = parseId('key', id);
   const key = number === null ? null : await dependencies.accounts.getKey(number);
-  if (key === null) throw new TurnpikeError('object_not_found', `There is no key "${id}".`);
+  if (key === null || !maySeeKey(principal, key))
+    throw new TurnpikeError('object_not_found', `There is no key "${id}".`);
   return withKeyMeters(dependencies, key);
 }
 

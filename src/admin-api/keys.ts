@@ -1,222 +1,225 @@
-// Keys: made (the secret is shown in that one answer), listed, shown, changed, revoked. A key is
-// never deleted, because usage records name it.
+// Keys: made and rotated (the secret is shown in that one answer), listed, shown, changed, revoked.
+// A key is never deleted, because usage records name it.
 
-import { createRoute, z } from '@hono/zod-openapi';
-import { type Account, type Key, type KeyTerms, makeKeySecret, NO_KEY_LIMITS } from '../accounts/accounts.ts';
-import { newNumber, parseId } from '../base/ids.ts';
-import type { Fault } from '../catalog/catalog.ts';
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { type Account, makeKeySecret } from '../accounts/accounts.ts';
+import { formatId, parseId } from '../base/ids.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import { findAccount } from './account-json.ts';
-import { type AdminApp, invalidRequest } from './admin-app.ts';
+import { accountNumber } from './account-json.ts';
+import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
+import { createOnce, type Remember } from './create-once.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import {
-  addressesField,
-  amountField,
-  groupsField,
-  limitField,
-  nameField,
-  originsField,
-  patternsField,
-  periodField,
-  timeField,
-} from './fields.ts';
-import { findKey, type KeyWithMeters, keyJson, keySchema, withKeyMeters } from './key-json.ts';
+import { accountField, durationField } from './fields.ts';
+import { blankKey, changeableKey, changedKey, type KeyChange } from './key-changes.ts';
+import { findKey, type KeyWithMeters, keyJson, keySchema, keyTermsJson, withKeyMeters } from './key-json.ts';
 import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { accountOf, everyone, everyoneWhoChanges, makerOf, type Principal } from './principal.ts';
+import { shownSecret } from './tokens.ts';
+import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
 
 const PATH = '/api/v1/keys';
 
-const changeable = z
-  .strictObject({
-    name: nameField,
-    groups: groupsField.nullable(),
-    models: patternsField.nullable(),
-    quota: amountField(0).nullable(),
-    quota_period: periodField,
-    rpm: limitField,
-    input_tpm: limitField,
-    output_tpm: limitField,
-    concurrency: limitField,
-    expires_at: timeField.nullable(),
-    origins: originsField.nullable(),
-    addresses: addressesField.nullable(),
-  })
-  .partial();
-const createBody = changeable.extend({ account: z.string() });
-const changeBody = changeable.extend({
+const createBody = changeableKey.extend({
+  account: accountField.optional().openapi({ description: "Needed, but by an account's own token." }),
+});
+const changeBody = changeableKey.extend({
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
 });
+const rotateBody = z.strictObject({
+  grace: durationField.default(0).openapi({ description: 'How long the secret of before still opens the key.' }),
+});
 const params = z.object({ id: z.string() });
+const withSecret = keySchema.extend({ key: z.string() });
 
-const createKey = createRoute({
+const createKey = defineRoute({
+  roles: everyoneWhoChanges,
+  isCreation: true,
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
-  responses: { 201: jsonAnswer(keySchema.extend({ key: z.string() }), 'The key with its secret, shown this once') },
+  responses: { 201: jsonAnswer(withSecret, 'The key with its secret, shown this once') },
 });
-const listKeys = createRoute({
+const listKeys = defineRoute({
+  roles: everyone,
   method: 'get',
   path: PATH,
-  request: { query: z.strictObject({ ...pageQuery, account: z.string().optional() }) },
+  request: { query: z.strictObject({ ...pageQuery, account: accountField.optional() }) },
   responses: { 200: pageAnswer(keySchema, 'Keys, oldest first') },
 });
-const showKey = createRoute({
+const showKey = defineRoute({
+  roles: everyone,
   method: 'get',
   path: `${PATH}/{id}`,
   request: { params },
   responses: { 200: jsonAnswer(keySchema, 'The key') },
 });
-const changeKey = createRoute({
+const changeKey = defineRoute({
+  roles: everyoneWhoChanges,
   method: 'patch',
   path: `${PATH}/{id}`,
   request: { params, body: jsonBody(changeBody) },
   responses: { 200: jsonAnswer(keySchema, 'The key as it is now') },
 });
-const revokeKey = createRoute({
+const revokeKey = defineRoute({
+  roles: everyoneWhoChanges,
   method: 'post',
   path: `${PATH}/{id}/revoke`,
   request: { params, body: jsonBody(z.strictObject({ now: z.boolean().default(false) })) },
   responses: { 200: jsonAnswer(keySchema, 'The key, which opens nothing any more') },
 });
-
-type KeyChange = z.output<typeof changeable> & { status?: Key['status'] | undefined };
+const rotateKey = defineRoute({
+  roles: everyoneWhoChanges,
+  isCreation: true,
+  method: 'post',
+  path: `${PATH}/{id}/rotate`,
+  request: { params, body: jsonBody(rotateBody) },
+  responses: { 201: jsonAnswer(withSecret, 'The key with its new secret, shown this once') },
+});
 
 export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
   const { accounts, clock } = dependencies;
   const json = (found: KeyWithMeters) => keyJson(found, clock.nowMs());
   app.openapi(createKey, async (context) => {
     const body = context.req.valid('json');
-    const { key, secret } = await takeTurn(() => storeKey(dependencies, body));
-    return context.json({ ...json(await withKeyMeters(dependencies, key)), key: secret.reveal() }, 201);
+    const created = await takeTurn(() =>
+      createOnce(dependencies, context, body, (remember) => storeKey(dependencies, context, body, remember)),
+    );
+    const key = await findKey(dependencies, context.get('principal'), created.object);
+    return context.json({ ...json(key), key: shownSecret(created) }, 201);
   });
   app.openapi(listKeys, async (context) => {
+    const principal = context.get('principal');
     const { limit, cursor, account } = context.req.valid('query');
-    const accountId = account === undefined ? null : await knownAccount(dependencies, account);
-    const rows = await accounts.listKeys({ accountId, after: cursorNumber(cursor), limit });
+    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const page = {
+      accountId: accountOf(principal, asked),
+      madeBy: makerOf(principal),
+      after: cursorNumber(cursor),
+      limit,
+    };
+    const rows = await accounts.listKeys(page);
     const data = (await Promise.all(rows.map((row) => withKeyMeters(dependencies, row)))).map(json);
     return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.id) }, 200);
   });
   app.openapi(showKey, async (context) =>
-    context.json(json(await findKey(dependencies, context.req.valid('param').id)), 200),
+    context.json(json(await findKey(dependencies, context.get('principal'), context.req.valid('param').id)), 200),
   );
   app.openapi(changeKey, async (context) => {
     const { id } = context.req.valid('param');
     const body = context.req.valid('json');
-    await takeTurn(() => storeChange(dependencies, id, body));
-    return context.json(json(await findKey(dependencies, id)), 200);
+    const after = await takeTurn(() => storeChange(dependencies, context, id, body, 'key.update'));
+    return context.json(json(after), 200);
   });
   app.openapi(revokeKey, async (context) => {
     const { id } = context.req.valid('param');
-    const keyId = await takeTurn(() => storeChange(dependencies, id, { status: 'revoked' }));
-    if (context.req.valid('json').now) await dependencies.endKeyMessages(keyId);
-    return context.json(json(await findKey(dependencies, id)), 200);
+    const after = await takeTurn(() => storeChange(dependencies, context, id, { status: 'revoked' }, 'key.revoke'));
+    if (context.req.valid('json').now) await dependencies.endKeyMessages(after.key.id);
+    return context.json(json(after), 200);
   });
-}
-
-async function knownAccount(dependencies: AdminDependencies, id: string): Promise<number> {
-  return (await findAccount(dependencies, id)).account.id;
+  app.openapi(rotateKey, async (context) => {
+    const { id } = context.req.valid('param');
+    const body = context.req.valid('json');
+    const rotated = await takeTurn(() =>
+      createOnce(dependencies, context, body, (remember) =>
+        storeRotation(dependencies, context, id, body.grace, remember),
+      ),
+    );
+    const key = await findKey(dependencies, context.get('principal'), rotated.object);
+    return context.json({ ...json(key), key: shownSecret(rotated) }, 201);
+  });
 }
 
 async function storeKey(
   dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
   body: z.output<typeof createBody>,
-): Promise<{ key: Key; secret: Secret }> {
-  const id = parseId('acct', body.account);
-  const account = id === null ? null : await dependencies.accounts.getAccount(id);
-  if (account === null) throw invalidRequest([{ path: ['account'], message: `there is no account "${body.account}"` }]);
+  remember: Remember,
+): Promise<{ object: string; secret: Secret }> {
+  const principal = context.get('principal');
+  const account = await accountOfKey(dependencies, principal, body.account);
   const { secret, prefix } = makeKeySecret();
   const nowMs = dependencies.clock.nowMs();
-  const blank = blankKey(account, prefix, nowMs);
-  const { key, terms } = changed(blank, body, nowMs);
-  await dependencies.accounts.createKey(key, dependencies.vault.hash(secret.reveal()), terms);
-  return { key, secret };
+  const { account: _, ...change } = body;
+  const { key, terms } = changedKey(blankKey(account, prefix, principal.id, nowMs), change, nowMs);
+  const object = formatId('key', key.id);
+  const after = keyTermsJson({ key, account, meters: terms });
+  const note = { action: 'key.create', object, account: account.id, before: null, after };
+  const trail = leaveTrail(dependencies, context, [note], remember(object, secret));
+  await dependencies.accounts.createKey(key, dependencies.vault.hash(secret.reveal()), terms, trail);
+  return { object, secret };
 }
 
-/** Stores a change of a key; the next admission sees it. Returns the key's number. */
-async function storeChange(dependencies: AdminDependencies, id: string, change: KeyChange): Promise<number> {
-  const before = await findKey(dependencies, id);
-  if (before.key.status === 'revoked' && change.status !== 'revoked')
-    throw new TurnpikeError('conflict', `The key "${id}" was revoked. That is final: create another.`);
-  const { key, terms } = changed(before, change, dependencies.clock.nowMs());
-  await dependencies.accounts.updateKey(key, terms);
+/** The account that a new key is for: the principal's own where it has one. Throws invalid_request. */
+async function accountOfKey(
+  { accounts }: AdminDependencies,
+  principal: Principal,
+  asked: string | undefined,
+): Promise<Account> {
+  const number = asked === undefined ? principal.accountId : parseId('acct', asked);
+  if (asked === undefined && number === null) throw invalidRequest([{ path: ['account'], message: 'is required' }]);
+  const isOwn = principal.accountId === null || principal.accountId === number;
+  const account = number === null || !isOwn ? null : await accounts.getAccount(number);
+  if (account === null) throw invalidRequest([{ path: ['account'], message: `there is no account "${asked}"` }]);
+  return account;
+}
+
+/** Stores a change of a key; the next admission sees it. */
+async function storeChange(
+  dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
+  id: string,
+  change: KeyChange,
+  action: string,
+): Promise<KeyWithMeters> {
+  const principal = context.get('principal');
+  const before = await findKey(dependencies, principal, id);
+  if (change.status !== 'revoked') refuseRevoked(before, id);
+  const { key, terms } = changedKey(before, change, dependencies.clock.nowMs());
+  const after = { ...before, key, meters: { ...before.meters, ...terms } };
+  const note = {
+    action,
+    object: id,
+    account: key.accountId,
+    before: keyTermsJson(before),
+    after: keyTermsJson(after),
+  };
+  await dependencies.accounts.updateKey(key, terms, leaveTrail(dependencies, context, [note]));
   dependencies.forgetKey(key.id);
-  return key.id;
+  return findKey(dependencies, principal, id);
 }
 
-function blankKey(account: Account, prefix: string, nowMs: number): KeyWithMeters {
-  return {
-    account,
-    key: {
-      id: newNumber(),
-      accountId: account.id,
-      name: '',
-      prefix,
-      groups: null,
-      models: null,
-      status: 'enabled',
-      expiresAtMs: null,
-      origins: null,
-      addresses: null,
-      createdAtMs: nowMs,
-    },
-    meters: {
-      ...NO_KEY_LIMITS,
-      quotaUsed: 0,
-      lastUsedAtMs: null,
-    },
+/** Gives a key another secret. The one of before ends now, or after the grace. */
+async function storeRotation(
+  dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
+  id: string,
+  graceMs: number,
+  remember: Remember,
+): Promise<{ object: string; secret: Secret }> {
+  const before = await findKey(dependencies, context.get('principal'), id);
+  refuseRevoked(before, id);
+  const { secret, prefix } = makeKeySecret();
+  const key = { ...before.key, prefix };
+  const graceEndsAtMs = dependencies.clock.nowMs() + graceMs;
+  const note = {
+    action: 'key.rotate',
+    object: id,
+    account: key.accountId,
+    before: { prefix: before.key.prefix },
+    after: { prefix, grace_ends_at: new Date(graceEndsAtMs).toISOString() },
   };
+  const trail = leaveTrail(dependencies, context, [note], remember(id, secret));
+  await dependencies.accounts.rotateKey(key, dependencies.vault.hash(secret.reveal()), graceEndsAtMs, trail);
+  dependencies.forgetKey(key.id);
+  return { object: id, secret };
 }
 
-/** The key and its terms after a change; what the change does not name stays. Throws invalid_request. */
-function changed(before: KeyWithMeters, change: KeyChange, nowMs: number): { key: Key; terms: KeyTerms } {
-  const faults = faultsOf(before.account, change, nowMs);
-  if (faults.length > 0) throw invalidRequest(faults);
-  const { key, meters } = before;
-  const status = change.status ?? key.status;
-  const expiresAtMs = orBefore(change.expires_at, key.expiresAtMs);
-  return {
-    key: {
-      ...key,
-      name: change.name ?? key.name,
-      groups: orBefore(change.groups, key.groups),
-      models: orBefore(change.models, key.models),
-      origins: orBefore(change.origins, key.origins),
-      addresses: orBefore(change.addresses, key.addresses),
-      status,
-      expiresAtMs,
-    },
-    terms: {
-      status,
-      expiresAtMs,
-      quota: orBefore(change.quota, meters.quota),
-      quotaPeriod: change.quota_period ?? meters.quotaPeriod,
-      requestsPerMinute: orBefore(change.rpm, meters.requestsPerMinute),
-      inputTokensPerMinute: orBefore(change.input_tpm, meters.inputTokensPerMinute),
-      outputTokensPerMinute: orBefore(change.output_tpm, meters.outputTokensPerMinute),
-      concurrency: orBefore(change.concurrency, meters.concurrency),
-    },
-  };
-}
-
-/** Null is a value (no limit); only what is absent leaves what stood before. */
-function orBefore<T>(changed: T | undefined, before: T): T {
-  return changed === undefined ? before : changed;
-}
-
-function faultsOf(account: Account, change: KeyChange, nowMs: number): Fault[] {
-  const faults: Fault[] = (change.groups ?? []).flatMap((group, at) =>
-    account.groups.includes(group)
-      ? []
-      : [
-          {
-            path: ['groups', at],
-            message: `"${group}" is not among the account's groups (${account.groups.join(', ')})`,
-          },
-        ],
-  );
-  if (change.expires_at != null && change.expires_at <= nowMs)
-    faults.push({ path: ['expires_at'], message: 'must be in the future' });
-  return faults;
+function refuseRevoked({ key }: KeyWithMeters, id: string): void {
+  if (key.status === 'revoked')
+    throw new TurnpikeError('conflict', `The key "${id}" was revoked. That is final: create another.`);
 }

@@ -1,39 +1,46 @@
 // Models: what is sold, at which price, over which routes.
 
-import { createRoute, z } from '@hono/zod-openapi';
-import { formatDecimal } from '../base/money.ts';
-import type { Model, ModelPrice, Rates } from '../catalog/catalog.ts';
+import { z } from '@hono/zod-openapi';
+import { formatRate, type Model, type ModelPrice, type Rates, type Route } from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery } from './pages.ts';
-
-const PRICE_FRACTION_DIGITS = 12;
+import { everyone, seesProviderCost } from './principal.ts';
 
 const priceSchema = z.record(z.string(), z.union([z.string(), z.record(z.string(), z.union([z.string(), z.int()]))]));
+const routeSchema = z.object({
+  provider: z.string(),
+  model: z.string(),
+  priority: z.number(),
+  weight: z.number(),
+  cost: priceSchema.nullable().openapi({ description: 'What the provider charges; null when it is not known.' }),
+  margin: z
+    .object({ input: z.string(), output: z.string() })
+    .nullable()
+    .openapi({ description: 'Price minus cost, before the factor of a group; null when the cost is not known.' }),
+});
 const modelSchema = z
   .object({
     name: z.string(),
     display_name: z.string(),
     aliases: z.array(z.string()),
     price: priceSchema.openapi({ description: 'USD per million tokens, by the names that apply takes.' }),
+    price_source: z
+      .object({ catalogue: z.string() })
+      .nullable()
+      .openapi({ description: 'The day of the price list that the price was taken from; null when it was stated.' }),
     max_input_tokens: z.int().nullable(),
     max_output_tokens: z.int().nullable(),
     default_max_tokens: z.int(),
-    routes: z.array(
-      z.object({
-        provider: z.string(),
-        model: z.string(),
-        priority: z.number(),
-        weight: z.number(),
-        cost: priceSchema.nullable(),
-      }),
-    ),
+    routes: z.array(routeSchema).openapi({ description: 'Empty for a token of one account.' }),
     created_at: z.string(),
   })
   .openapi('Model');
 
-const listModels = createRoute({
+const listModels = defineRoute({
+  roles: everyone,
   method: 'get',
   path: '/api/v1/models',
   request: { query: z.strictObject(pageQuery) },
@@ -43,28 +50,40 @@ const listModels = createRoute({
 export function addModels(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listModels, (context) => {
     const { rows, next } = pageByName(dependencies.catalog.current().models.values(), context.req.valid('query'));
-    return context.json({ data: rows.map(modelJson), next_cursor: next }, 200);
+    const showsRoutes = seesProviderCost(context.get('principal'));
+    return context.json({ data: rows.map((model) => modelJson(model, showsRoutes)), next_cursor: next }, 200);
   });
 }
 
-function modelJson(model: Model): z.infer<typeof modelSchema> {
+function modelJson(model: Model, showsRoutes: boolean): z.infer<typeof modelSchema> {
   return {
     name: model.name,
     display_name: model.displayName,
     aliases: [...model.aliases],
     price: priceJson(model.price),
+    price_source: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
     max_input_tokens: model.maxInputTokens,
     max_output_tokens: model.maxOutputTokens,
     default_max_tokens: model.defaultMaxTokens,
-    routes: model.routes.map((route) => ({
-      provider: route.provider,
-      model: route.upstreamModel,
-      priority: route.priority,
-      weight: route.weight,
-      cost: route.cost === null ? null : priceJson(route.cost),
-    })),
+    routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],
     created_at: model.createdAt,
   };
+}
+
+function routeJson(model: Model, route: Route): z.infer<typeof routeSchema> {
+  const { provider, upstreamModel, priority, weight, cost } = route;
+  return {
+    provider,
+    model: upstreamModel,
+    priority,
+    weight,
+    cost: cost === null ? null : priceJson(cost),
+    margin: cost === null ? null : marginJson(model.price.standard, cost.standard),
+  };
+}
+
+function marginJson(price: Rates, cost: Rates): { input: string; output: string } {
+  return { input: formatRate(price.input - cost.input), output: formatRate(price.output - cost.output) };
 }
 
 function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
@@ -74,18 +93,17 @@ function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
     ...(longContext && { long_context: { above: longContext.aboveTokens, ...ratesJson(longContext.rates) } }),
     ...(fast && { fast: ratesJson(fast) }),
     ...(webSearchPerThousand !== null && {
-      web_search_per_thousand: formatDecimal(webSearchPerThousand, PRICE_FRACTION_DIGITS),
+      web_search_per_thousand: formatRate(webSearchPerThousand),
     }),
   };
 }
 
 function ratesJson(rates: Rates): Record<string, string> {
-  const decimal = (rate: bigint) => formatDecimal(rate, PRICE_FRACTION_DIGITS);
   return {
-    input: decimal(rates.input),
-    output: decimal(rates.output),
-    cache_read: decimal(rates.cacheRead),
-    cache_write_5m: decimal(rates.cacheWrite5m),
-    cache_write_1h: decimal(rates.cacheWrite1h),
+    input: formatRate(rates.input),
+    output: formatRate(rates.output),
+    cache_read: formatRate(rates.cacheRead),
+    cache_write_5m: formatRate(rates.cacheWrite5m),
+    cache_write_1h: formatRate(rates.cacheWrite1h),
   };
 }

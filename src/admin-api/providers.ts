@@ -1,11 +1,13 @@
 // Providers: from where models come. A credential is never shown again, only that there is one.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { ProviderSettings } from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery } from './pages.ts';
+import { installation } from './principal.ts';
 
 const providerSchema = z
   .object({
@@ -16,7 +18,8 @@ const providerSchema = z
   })
   .openapi('Provider');
 
-const listProviders = createRoute({
+const listProviders = defineRoute({
+  roles: installation,
   method: 'get',
   path: '/api/v1/providers',
   request: { query: z.strictObject(pageQuery) },

@@ -1,17 +1,19 @@
 // Usage: one record for every message that was admitted, newest first.
 
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
-import { findAccount } from './account-json.ts';
+import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { jsonAnswer, pageAnswer } from './answers.ts';
+import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { timeField } from './fields.ts';
 import { findKey } from './key-json.ts';
 import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { accountOf, everyone, maySeeAccount, maySeeKey, type Principal, seesProviderCost } from './principal.ts';
 
 const usageSchema = z
   .object({
@@ -51,7 +53,8 @@ const usageSchema = z
   })
   .openapi('UsageRecord');
 
-const listUsage = createRoute({
+const listUsage = defineRoute({
+  roles: everyone,
   method: 'get',
   path: '/api/v1/usage',
   request: {
@@ -65,7 +68,8 @@ const listUsage = createRoute({
   },
   responses: { 200: pageAnswer(usageSchema, 'Usage records, newest first') },
 });
-const showUsage = createRoute({
+const showUsage = defineRoute({
+  roles: everyone,
   method: 'get',
   path: '/api/v1/usage/{request_id}',
   request: { params: z.object({ request_id: z.string() }) },
@@ -74,29 +78,45 @@ const showUsage = createRoute({
 
 export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listUsage, async (context) => {
+    const principal = context.get('principal');
     const { limit, cursor, account, key, since, until } = context.req.valid('query');
+    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
     const rows = await dependencies.usage.listUsage({
-      account: account === undefined ? null : (await findAccount(dependencies, account)).account.id,
-      key: key === undefined ? null : (await findKey(dependencies, key)).key.id,
+      account: accountOf(principal, asked),
+      key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
       sinceMs: since ?? null,
       untilMs: until ?? null,
       before: cursorNumber(cursor),
       limit,
     });
     return context.json(
-      { data: rows.map(usageJson), next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) },
+      {
+        data: rows.map((row) => usageJson(row, principal)),
+        next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq),
+      },
       200,
     );
   });
   app.openapi(showUsage, async (context) => {
     const { request_id: requestId } = context.req.valid('param');
     const record = await dependencies.usage.getUsage(requestId);
-    if (record === null) throw new TurnpikeError('object_not_found', `There is no usage record of "${requestId}".`);
-    return context.json(usageJson(record), 200);
+    if (record === null || !(await maySeeRecord(dependencies, context.get('principal'), record)))
+      throw new TurnpikeError('object_not_found', `There is no usage record of "${requestId}".`);
+    return context.json(usageJson(record, context.get('principal')), 200);
   });
 }
 
-function usageJson(record: StoredUsageRecord): z.infer<typeof usageSchema> {
+async function maySeeRecord(
+  { accounts }: AdminDependencies,
+  principal: Principal,
+  record: StoredUsageRecord,
+): Promise<boolean> {
+  if (principal.role !== 'member') return maySeeAccount(principal, record.account);
+  const key = await accounts.getKey(record.key);
+  return key !== null && maySeeKey(principal, key);
+}
+
+function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typeof usageSchema> {
   return {
     request_id: record.requestId,
     at: new Date(record.atMs).toISOString(),
@@ -121,7 +141,7 @@ function usageJson(record: StoredUsageRecord): z.infer<typeof usageSchema> {
     usage_source: record.usageSource,
     cost: formatUsd(record.cost),
     written_off: formatUsd(record.writtenOff),
-    provider_cost: record.providerCost === null ? null : formatUsd(record.providerCost),
+    provider_cost: record.providerCost === null || !seesProviderCost(principal) ? null : formatUsd(record.providerCost),
     rates: record.rates,
     attempts: record.attempts,
     latency_ms: record.latencyMs,

@@ -1,5 +1,5 @@
-// Identifiers. Accounts and keys are whole numbers inside (small rows, fast indexes) and
-// "acct_…", "key_…" outside: the one is the other in base62, so that no table maps between them.
+// Identifiers. Accounts, keys and tokens are whole numbers inside (small rows, fast indexes) and
+// "acct_…", "key_…", "tok_…" outside: the one is the other in base62, so that no table maps between them.
 
 import { randomFillSync } from 'node:crypto';
 import { assert } from './assert.ts';
@@ -8,7 +8,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const ID_DIGITS = 9; // 62^9 > 2^53
 const ID_LEAST = 2 ** 32; // numbers below belong to the system's own accounts
 
-export type IdKind = 'acct' | 'key';
+export type IdKind = 'acct' | 'key' | 'tok';
 
 /** Prints a number as exactly `digits` base62 characters. */
 export function toBase62(value: bigint, digits: number): string {
@@ -44,7 +44,7 @@ function safeToBase62(value: number): string {
   return text;
 }
 
-/** The number behind "acct_…" or "key_…", or null when the text is no id of this kind. */
+/** The number behind "acct_…", "key_…" or "tok_…", or null when the text is no id of this kind. */
 export function parseId(kind: IdKind, text: string): number | null {
   if (!text.startsWith(`${kind}_`)) return null;
   const digits = text.slice(kind.length + 1);

@@ -5,6 +5,7 @@ export { CatalogueHolder } from './catalogue-holder.ts';
 export { checkFeatures, type PricedFeatures } from './check-features.ts';
 export { comparePrices, type PriceComparison, type PriceDifference, type Retirement } from './compare-prices.ts';
 export { formatRate, readDecimalRate } from './document.ts';
+export { explainPrice, type PriceExplanation, type PricePart } from './explain-price.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { firstDocuments } from './first-documents.ts';
 export { matchesAnyPattern, matchesPattern } from './match-pattern.ts';

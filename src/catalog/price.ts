@@ -22,7 +22,7 @@ export interface WorstCase {
 const UNITS_PER_NANO = 1_000_000_000_000_000n;
 const NANO_MAX = BigInt(bounds.nanoPerMessageMax);
 const MILLION = 1_000_000n;
-const SEARCHES_TO_MILLION = 1_000n; // a search has its price per thousand, a token per million
+export const SEARCHES_TO_MILLION = 1_000n; // a search has its price per thousand, a token per million
 
 /**
  * The cost in nanodollars. Long-context rates apply to the whole request once its prompt is above
@@ -158,7 +158,8 @@ function unitsOf(count: number, rate: bigint): bigint {
   return BigInt(count) * rate;
 }
 
-function roundUp(units: bigint): Nano {
+/** Units of 10^-24 USD as nanodollars. */
+export function roundUp(units: bigint): Nano {
   const nano = (units + UNITS_PER_NANO - 1n) / UNITS_PER_NANO;
   return Number(nano > NANO_MAX ? NANO_MAX : nano);
 }

@@ -1,5 +1,6 @@
 // What the catalogue needs of a store: named documents, replaced together.
 
+import type { Trail } from '../audit/audit.ts';
 import type { JsonObject } from '../wire/wire.ts';
 
 export type DocumentKind = 'provider' | 'model' | 'group' | 'settings';
@@ -16,5 +17,9 @@ export interface CatalogDocument {
 export interface CatalogStore {
   loadCatalog(): Promise<CatalogDocument[]>;
   /** All in one transaction. */
-  saveCatalog(put: readonly CatalogDocument[], remove: readonly { kind: DocumentKind; name: string }[]): Promise<void>;
+  saveCatalog(
+    put: readonly CatalogDocument[],
+    remove: readonly { kind: DocumentKind; name: string }[],
+    trail: Trail,
+  ): Promise<void>;
 }

@@ -33,7 +33,11 @@ const topics: readonly Topic[] = [
     summary: 'creates, lists, shows, disables, enables and revokes keys',
     load: async () => (await import('./key.ts')).keyCommands,
   },
-  { name: 'model', summary: 'lists what is sold', load: async () => (await import('./model.ts')).modelCommands },
+  {
+    name: 'model',
+    summary: 'lists what is sold, and compares its prices',
+    load: async () => (await import('./model.ts')).modelCommands,
+  },
   { name: 'group', summary: 'lists the groups', load: async () => (await import('./group.ts')).groupCommands },
   {
     name: 'provider',

@@ -28,6 +28,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
     try {
       const opened = await tryRoute(gateway, message, route, settings);
       message.request = null; // no other route will be tried
+      message.submission.times.answeredMs = performance.now();
       noteAttempt(message, route, 'answered', 200, startedMs);
       return opened;
     } catch (thrown) {
@@ -73,7 +74,7 @@ export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'submission' | 'plan'>,
   route: Route,
   settings: ProviderSettings,
-  signal: AbortSignal,
+  begun: Pick<Attempt, 'signal' | 'trace'>,
 ): Attempt {
   const { request, submission, plan } = message;
   assert(request !== null, 'a request is kept until a route answers');
@@ -85,7 +86,7 @@ export function makeAttempt(
     version: submission.version,
     betas: submission.betas,
     requestId: submission.requestId,
-    signal,
+    ...begun,
   };
 }
 
@@ -96,7 +97,7 @@ async function tryRoute(
   settings: ProviderSettings,
 ): Promise<Opened> {
   const provider = providerOfKind(gateway, settings);
-  const attempt = makeAttempt(message, route, settings, message.beginAttempt());
+  const attempt = makeAttempt(message, route, settings, message.beginAttempt(route, settings));
   message.watch.begin();
   try {
     const reply = await provider.submit(attempt);
@@ -136,6 +137,9 @@ function noteAttempt(
   status: number | null,
   startedMs: number,
 ): void {
-  const ms = Math.round(performance.now() - startedMs);
+  const lastedMs = performance.now() - startedMs;
+  message.submission.times.upstreamMs += lastedMs;
+  message.trace?.endAttempt(result, status);
+  const ms = Math.round(lastedMs);
   message.attempts.push({ provider: route.provider, model: route.upstreamModel, result, status, ms });
 }

@@ -41,6 +41,7 @@ async function askProvider(
       version: submission.version,
       betas: submission.betas,
       requestId: submission.requestId,
+      trace: submission.trace,
       signal: AbortSignal.any([
         submission.signal,
         AbortSignal.timeout(catalogue.settings.upstreamSilenceSeconds * 1000),

@@ -6,6 +6,8 @@ import type { Catalogue } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import type { LastLevels } from './last-levels.ts';
+import type { MessageTrace, TraceStart } from './message-trace.ts';
+import type { OwnReads } from './own-reads.ts';
 import type { RunningMessages } from './running-messages.ts';
 import type { SilenceWatches } from './silence-watch.ts';
 import type { MessageReport } from './submission.ts';
@@ -26,11 +28,15 @@ export interface Gateway {
   running: RunningMessages;
   silence: SilenceWatches;
   levels: LastLevels;
+  /** For what callers ask about themselves. */
+  ownReads: OwnReads;
   /** Those of config.ts when absent. */
   waits?: StreamWaits;
   clock: Clock;
   /** In [0, 1). */
   random(): number;
+  /** Begins the trace of an admitted message. Absent: nothing is traced, and what the caller says travels on. */
+  trace?(start: TraceStart): MessageTrace;
   /** Told once of every admitted message, when it has ended. */
   report(report: MessageReport): void;
 }

@@ -10,6 +10,8 @@ import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFea
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
+import { describeKey } from './describe-key.ts';
+import { describeUsage } from './describe-usage.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
@@ -20,6 +22,9 @@ import type { Reply, Submission } from './submission.ts';
 
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { LastLevels } from './last-levels.ts';
+export { type MessageTimes, startTimes } from './message-times.ts';
+export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
+export { type OwnReader, OwnReads } from './own-reads.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
 export { SilenceWatches } from './silence-watch.ts';
 export type { MessageReport, Reply, Submission } from './submission.ts';
@@ -96,17 +101,31 @@ export function getModel(gateway: Gateway, submission: Submission, id: string): 
   return answerCaller(gateway, submission, (caller, catalogue) => describeOneModel(catalogue, scopeOf(caller), id));
 }
 
+/** What the caller's key may use, what is left of it, and when it comes back. */
+export function getKey(gateway: Gateway, submission: Submission): Promise<Reply> {
+  return answerCaller(gateway, submission, (caller, catalogue) => describeKey(gateway, caller, catalogue));
+}
+
+/** What one message of the caller's key cost; status 202 while it is in progress. Throws object_not_found. */
+export function getUsage(gateway: Gateway, submission: Submission, requestId: string): Promise<Reply> {
+  return answerCaller(gateway, submission, (caller) => describeUsage(gateway, caller, requestId));
+}
+
+/** A JSON of status 200, or of another. */
+type Answer = string | Pick<Reply, 'status' | 'body'>;
+
 /** What is no message: the JSON that `answer` gives to a known caller, or its error, with the rate headers last known. */
 async function answerCaller(
   gateway: Gateway,
   submission: Submission,
-  answer: (caller: Caller, catalogue: Catalogue) => string | Promise<string>,
+  answer: (caller: Caller, catalogue: Catalogue) => Answer | Promise<Answer>,
 ): Promise<Reply> {
   const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission);
   try {
-    const body = await answer(caller, catalogue);
-    return { status: 200, headers: headersLastKnown(gateway, catalogue, caller, submission), body };
+    const answered = await answer(caller, catalogue);
+    const { status, body } = typeof answered === 'string' ? { status: 200, body: answered } : answered;
+    return { status, headers: headersLastKnown(gateway, catalogue, caller, submission), body };
   } catch (thrown) {
     throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, catalogue, caller, submission));
   }
@@ -156,7 +175,7 @@ function resolveOffer(
   return { offer, plan: planMessage(request, offer, features, providerOf) };
 }
 
-function admitMessage(
+async function admitMessage(
   gateway: Gateway,
   submission: Submission,
   caller: Caller,
@@ -164,7 +183,9 @@ function admitMessage(
   offer: Offer,
   plan: MessagePlan,
 ): Promise<Admission> {
-  return gateway.ledger.admit({
+  const { times } = submission;
+  times.askedMs = performance.now();
+  const admission = await gateway.ledger.admit({
     kind: 'admit',
     requestId: submission.requestId,
     account: caller.account.id,
@@ -175,6 +196,8 @@ function admitMessage(
     owner: gateway.ledger.owner,
     draft: { model: offer.model.name, stream: request.stream },
   });
+  times.admittedMs = performance.now();
+  return admission;
 }
 
 function refuseMessage(

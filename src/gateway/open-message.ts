@@ -3,16 +3,26 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { ABSENT } from '../base/roster.ts';
-import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
+import {
+  type Offer,
+  type ProviderSettings,
+  priceMessage,
+  priceRoute,
+  type Route,
+  rateRecord,
+  type Speed,
+} from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
+import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
 import { type MessageRequest, NO_TOKENS } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
+import type { MessageTrace } from './message-trace.ts';
 import type { MessagePlan } from './plan-message.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import type { Submission } from './submission.ts';
+import type { MessageReport, Submission } from './submission.ts';
 
 /** Why the upstream was aborted by us. */
 export type StopReason = CutReason | 'caller_left' | 'timeout';
@@ -31,8 +41,12 @@ export class OpenMessage implements Running {
   readonly counter = new MessageCounter();
   readonly attempts: UsageRecord['attempts'] = [];
   readonly watch: SilenceWatch;
+  /** Null when nothing is traced. */
+  readonly trace: MessageTrace | null;
   /** The route that answered, or was tried last. */
   route: Route | null = null;
+  /** The kind of that route's provider. */
+  providerKind: string | null = null;
   upstreamRequestId: string | null = null;
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
@@ -58,6 +72,8 @@ export class OpenMessage implements Running {
     this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
+    const { requestId, receivedAtMs, trace: parent } = submission;
+    this.trace = gateway.trace?.({ requestId, receivedAtMs, parent }) ?? null;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
     // The socket is told only of an answer that takes long: telling it costs as much as a header.
@@ -73,10 +89,13 @@ export class OpenMessage implements Running {
     return this.#ending !== null;
   }
 
-  /** The signal for the next attempt. */
-  beginAttempt(): AbortSignal {
+  /** For the next attempt: what aborts it, and what its provider is told of the trace. */
+  beginAttempt(route: Route, { kind, baseUrl }: ProviderSettings): Pick<Attempt, 'signal' | 'trace'> {
     this.#attempt = new AbortController();
-    return this.#attempt.signal;
+    this.providerKind = kind;
+    const { provider, upstreamModel: model } = route;
+    const trace = this.trace?.beginAttempt({ provider, kind, baseUrl, model }) ?? this.submission.trace;
+    return { signal: this.#attempt.signal, trace };
   }
 
   /** The attempt failed: what its upstream still sends is for nobody. */
@@ -160,8 +179,11 @@ export class OpenMessage implements Running {
   async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
     const kind = usage.source === 'none' ? 'release' : 'settle';
     const waitMs = this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
+    const { times } = this.submission;
+    times.endedMs = performance.now();
     try {
       const settlement = await this.#gateway.ledger.end({ kind, requestId: record.requestId, record }, waitMs);
+      times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
       return settlement;
     } finally {
@@ -220,15 +242,21 @@ export class OpenMessage implements Running {
   }
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
-    this.#gateway.report({
+    const report: MessageReport = {
       requestId: record.requestId,
       record,
+      times: this.submission.times,
+      providerKind: record.provider === null ? null : this.providerKind,
+      responseModel: this.counter.model,
+      stopReason: this.counter.stopReason,
       address: this.submission.address,
       code: error?.code ?? null,
       cause: error?.details.cause ?? null,
       upstreamRequestId: this.upstreamRequestId,
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
-    });
+    };
+    this.trace?.end(report);
+    this.#gateway.report(report);
   }
 }

@@ -1,7 +1,9 @@
 // What a caller submits and what goes back, without a word about HTTP's mechanics: the door
 // between public-api and gateway.
 
+import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
+import type { MessageTimes } from './message-times.ts';
 
 /** One request to the service, before anything of it is known to be true. */
 export interface Submission {
@@ -27,16 +29,25 @@ export interface Submission {
   readBody(bytesMax: number): Promise<Uint8Array>;
   /** Aborted when the caller leaves. */
   signal: AbortSignal;
+  /** The trace that its caller says it is part of; null when there is none. */
+  trace: TraceContext | null;
+  /** Noted as it passes. */
+  readonly times: MessageTimes;
   /** Set by the gateway when a message was admitted: from then on its report is the gateway's. */
   isAdmitted: boolean;
   /** Tells the socket what is coming, so that its idle limits suit it. */
   expect(kind: 'stream' | 'slow-json' | 'end'): void;
 }
 
-/** What one admitted message came to, for the log line: written when it has ended. */
+/** What one admitted message came to, for log, metrics and trace: told when it has ended. */
 export interface MessageReport {
   requestId: string;
   record: UsageRecord;
+  times: MessageTimes;
+  /** The kind of the record's provider, and the model that it says has answered; null when none did. */
+  providerKind: string | null;
+  responseModel: string | null;
+  stopReason: string | null;
   address: string;
   /** The code of the error that the caller got, before or within the answer. */
   code: string | null;

@@ -8,6 +8,7 @@ import {
   groupRates,
   readLevels,
   rolled,
+  shortUntilMs,
   spendingAvailable,
   UNITS,
   walletAvailable,
@@ -176,29 +177,14 @@ function findBucketShort(
   ofKey: boolean,
   nowMs: number,
 ): Refusal | null {
-  const short = (reason: RefusalReason, meter: MeterName, excess: number, limit: number) =>
-    refuse(reason, { meter, ofKey, retryAtMs: nowMs + (limit === 0 ? UNITS : Math.max(1, Math.ceil(excess / limit))) });
   const { requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency } = limits;
-  if (requestsPerMinute !== null && rates.requests + UNITS > requestsPerMinute * UNITS) {
-    return short('requests_rate', 'requests', rates.requests + UNITS - requestsPerMinute * UNITS, requestsPerMinute);
-  }
+  let retryAtMs = shortUntilMs('requests', rates.requests, requestsPerMinute, nowMs);
+  if (retryAtMs !== null) return refuse('requests_rate', { meter: 'requests', ofKey, retryAtMs });
   if (!isMessage) return null;
-  if (inputTokensPerMinute !== null && rates.inputTokens >= inputTokensPerMinute * UNITS) {
-    return short(
-      'input_tokens_rate',
-      'input_tokens',
-      rates.inputTokens + 1 - inputTokensPerMinute * UNITS,
-      inputTokensPerMinute,
-    );
-  }
-  if (outputTokensPerMinute !== null && rates.outputTokens >= outputTokensPerMinute * UNITS) {
-    return short(
-      'output_tokens_rate',
-      'output_tokens',
-      rates.outputTokens + 1 - outputTokensPerMinute * UNITS,
-      outputTokensPerMinute,
-    );
-  }
+  retryAtMs = shortUntilMs('inputTokens', rates.inputTokens, inputTokensPerMinute, nowMs);
+  if (retryAtMs !== null) return refuse('input_tokens_rate', { meter: 'input_tokens', ofKey, retryAtMs });
+  retryAtMs = shortUntilMs('outputTokens', rates.outputTokens, outputTokensPerMinute, nowMs);
+  if (retryAtMs !== null) return refuse('output_tokens_rate', { meter: 'output_tokens', ofKey, retryAtMs });
   if (concurrency !== null && rates.running >= concurrency) {
     return refuse('concurrency', { meter: 'concurrency', ofKey, behindHolds: true });
   }

@@ -22,7 +22,9 @@ export function applyBatch(rows: Rows, bundles: readonly Bundle[]): { answers: A
 
 function applyAlone(staged: StagedRows, bundle: Bundle): Answer {
   const answer = applyOperation(staged, bundle.operations[0] as Operation);
-  if (answer.ok && bundle.alongside !== undefined) staged.putAlongside(bundle.alongside);
+  // A credit that was given before changes nothing, so nothing is written of it either.
+  const isChange = answer.ok && !(answer.kind === 'credited' && answer.repeated);
+  if (isChange && bundle.alongside !== undefined) staged.putAlongside(bundle.alongside);
   return answer;
 }
 

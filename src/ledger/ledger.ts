@@ -3,7 +3,7 @@
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { GroupCommit } from './group-commit.ts';
-export { rolled, walletAvailable } from './meters.ts';
+export { groupRates, readLimits, rolled, walletAvailable } from './meters.ts';
 export { type Admission, NodeLedger, type Settlement } from './node-ledger.ts';
 export type {
   Admit,
@@ -43,6 +43,16 @@ export {
   type Rows,
   systemAccounts,
 } from './rows.ts';
-export type { AccountMeters, Entry, KeyMeters, LedgerGate, LedgerReader, LedgerStore } from './store.ts';
+export type {
+  AccountMeters,
+  CallerMeters,
+  CallerQuestion,
+  Entry,
+  KeyMeters,
+  LedgerGate,
+  LedgerReader,
+  LedgerStore,
+  LimitLevel,
+} from './store.ts';
 export { emptyRecord } from './usage-record.ts';
 export type { StoredUsageRecord, UsageStore } from './usage-store.ts';

@@ -4,6 +4,7 @@ import { periodStartMs } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
 import type { Level, Levels, RateLimits } from './operation.ts';
 import type { AccountRow, GroupRates, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
+import type { LimitLevel } from './store.ts';
 
 export const UNITS = 60_000;
 
@@ -112,7 +113,7 @@ export function readLevels(
   key: Pick<KeyRow, 'rates' | 'limits'>,
   nowMs: number,
 ): Levels {
-  const level = (of: 'requests' | 'inputTokens' | 'outputTokens', limitOf: keyof RateLimits) =>
+  const level = (of: Rate, limitOf: keyof RateLimits) =>
     tighter(
       readLevel(accountRates[of], groupLimits[limitOf], nowMs),
       readLevel(key.rates[of], key.limits[limitOf], nowMs),
@@ -122,6 +123,39 @@ export function readLevels(
     inputTokens: level('inputTokens', 'inputTokensPerMinute'),
     outputTokens: level('outputTokens', 'outputTokensPerMinute'),
   };
+}
+
+type Rate = 'requests' | 'inputTokens' | 'outputTokens';
+
+/**
+ * When a rate that is short will not be any more; null when it is not short. A message needs one whole
+ * request, and of tokens a bucket that is not used up: its own count is not known before its end.
+ */
+export function shortUntilMs(rate: Rate, used: number, limit: number | null, nowMs: number): number | null {
+  if (limit === null) return null;
+  const excess = used + (rate === 'requests' ? UNITS : 1) - limit * UNITS;
+  if (excess <= 0) return null;
+  return nowMs + (limit === 0 ? UNITS : Math.max(1, Math.ceil(excess / limit)));
+}
+
+/** Each limit that is set, as an admission at `nowMs` would find it. `meters` are as stored. */
+export function readLimits(meters: RateMeters, limits: RateLimits, nowMs: number): LimitLevel[] {
+  const now = drained(meters, limits, nowMs);
+  const levels: LimitLevel[] = [];
+  const add = (meter: LimitLevel['meter'], rate: Rate, limit: number | null) => {
+    const level = readLevel(now[rate], limit, nowMs);
+    if (level !== null) levels.push({ meter, ...level, retryAtMs: shortUntilMs(rate, now[rate], limit, nowMs) });
+  };
+  add('requests', 'requests', limits.requestsPerMinute);
+  add('input_tokens', 'inputTokens', limits.inputTokensPerMinute);
+  add('output_tokens', 'outputTokens', limits.outputTokensPerMinute);
+  const { concurrency } = limits;
+  if (concurrency !== null) {
+    const remaining = Math.max(0, concurrency - now.running);
+    // A place is free when a message ends, which nobody can foretell.
+    levels.push({ meter: 'concurrency', limit: concurrency, remaining, resetAtMs: null, retryAtMs: null });
+  }
+  return levels;
 }
 
 function readLevel(used: number, limit: number | null, nowMs: number): Level | null {

@@ -2,7 +2,7 @@
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
-import type { Answer, Bundle } from './operation.ts';
+import type { Answer, Bundle, MeterName, RateLimits } from './operation.ts';
 import type { Changes, Rows } from './rows.ts';
 
 /** Where bundles go to be decided and made durable: a group commit, here or in another thread. */
@@ -32,6 +32,8 @@ export interface AccountMeters {
   allowancePeriod: Period;
   /** Used in the current period. */
   allowanceUsed: Nano;
+  /** By messages that run. */
+  allowanceHeld: Nano;
 }
 
 export interface KeyMeters {
@@ -39,11 +41,39 @@ export interface KeyMeters {
   quotaPeriod: Period;
   /** Used in the current period. */
   quotaUsed: Nano;
+  quotaHeld: Nano;
   lastUsedAtMs: number | null;
   requestsPerMinute: number | null;
   inputTokensPerMinute: number | null;
   outputTokensPerMinute: number | null;
   concurrency: number | null;
+}
+
+/** One limit a minute or at once, as an admission would find it. */
+export interface LimitLevel {
+  meter: Exclude<MeterName, 'wallet' | 'allowance' | 'quota'>;
+  limit: number;
+  /** In whole requests, tokens or messages; 0 also in debt. */
+  remaining: number;
+  /** When it will be whole again; null for concurrency. */
+  resetAtMs: number | null;
+  /** When an admission will not be refused for it any more; null when it would not be now, and for concurrency. */
+  retryAtMs: number | null;
+}
+
+/** All that bounds what a key may use, at one moment. */
+export interface CallerMeters {
+  account: AccountMeters;
+  key: KeyMeters;
+  /** The limits that are set: of the key itself, whose group is null, then of the account in each group asked for. */
+  levels: (LimitLevel & { group: string | null })[];
+}
+
+/** Whose meters, and in which groups: each with the limits that it has now. */
+export interface CallerQuestion {
+  account: number;
+  key: number;
+  groups: readonly { name: string; limits: RateLimits }[];
 }
 
 export interface Entry {
@@ -61,6 +91,10 @@ export interface Entry {
 export interface LedgerReader {
   accountMeters(account: number, nowMs: number): Promise<AccountMeters | null>;
   keyMeters(key: number, nowMs: number): Promise<KeyMeters | null>;
+  /** Of one committed state: null when there is no such key of this account. */
+  callerMeters(question: CallerQuestion, nowMs: number): Promise<CallerMeters | null>;
+  /** The account and key of a message that was admitted and has not ended; null for any other. */
+  openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first; `before` is the seq of the last one seen. */
   listEntries(page: {
     account: number;

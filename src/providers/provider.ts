@@ -1,6 +1,7 @@
 // What the gateway asks of a provider. The Messages shape is the pivot: a provider takes a
 // message request and answers with Messages events or one Messages object, whatever it speaks itself.
 
+import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
 
@@ -26,6 +27,8 @@ export interface Attempt {
   /** The caller's `<vendor>-beta` values, joined by commas; null when it sent none. */
   betas: string | null;
   requestId: string;
+  /** What the provider is told of the trace that this is part of; absent or null: nothing. */
+  trace?: TraceContext | null;
   /** Aborts the upstream. Aborted, `submit` and `next` reject with a fault of kind `aborted`. */
   signal: AbortSignal;
 }

@@ -14,6 +14,8 @@ export interface MessageGateway {
   countTokens(submission: Submission): Promise<Reply>;
   listModels(submission: Submission): Promise<Reply>;
   getModel(submission: Submission, id: string): Promise<Reply>;
+  getKey(submission: Submission): Promise<Reply>;
+  getUsage(submission: Submission, requestId: string): Promise<Reply>;
 }
 
 /** What became of one request, for logs and metrics. Of a stream: when it began. */
@@ -27,6 +29,8 @@ export interface Answered {
   /** The caller's, through trusted proxies. */
   address: string;
   status: number;
+  /** What was submitted; null when nothing was. */
+  submission: Pick<Submission, 'trace' | 'times'> | null;
   /** What was refused or failed, with its cause for the operator. */
   failure: TurnpikeError | null;
 }

@@ -76,6 +76,7 @@ function reportAnswer(call: Call, status: number, failure: TurnpikeError | null)
     path: call.path,
     address: call.address,
     status,
+    submission: call.submission,
     failure,
   });
 }

@@ -3,11 +3,13 @@
 
 import type { Handle } from './call.ts';
 import { getHealthz } from './get-healthz.ts';
+import { getKey } from './get-key.ts';
 import { getModels } from './get-models.ts';
 import { getModelsId } from './get-models-id.ts';
 import { getReadyz } from './get-readyz.ts';
+import { getUsageId } from './get-usage-id.ts';
 import { headRoot } from './head-root.ts';
-import { MODELS_PATH, normalPath } from './path.ts';
+import { MODELS_PATH, normalPath, USAGE_PATH } from './path.ts';
 import { postMessages } from './post-messages.ts';
 import { postMessagesCountTokens } from './post-messages-count-tokens.ts';
 
@@ -21,19 +23,24 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages', { method: 'POST', handle: postMessages }],
   ['/v1/messages/count_tokens', { method: 'POST', handle: postMessagesCountTokens }],
   ['/v1/models', { method: 'GET', handle: getModels }],
+  ['/v1/key', { method: 'GET', handle: getKey }],
   ['/healthz', { method: 'GET', handle: getHealthz }],
   ['/readyz', { method: 'GET', handle: getReadyz }],
   ['/', { method: 'GET', handle: headRoot }],
   ['/api/hello', { method: 'GET', handle: headRoot }],
 ]);
-const oneModel: Route = { method: 'GET', handle: getModelsId };
+/** Paths whose rest is an id. */
+const routesOfOne: readonly [beginning: string, route: Route][] = [
+  [MODELS_PATH, { method: 'GET', handle: getModelsId }],
+  [USAGE_PATH, { method: 'GET', handle: getUsageId }],
+];
 
 /** The route of a path without query, or null when there is none. */
 export function findRoute(path: string): Route | null {
   const exact = routes.get(path);
   if (exact !== undefined) return exact;
   const normal = normalPath(path);
-  return routes.get(normal) ?? (normal.startsWith(MODELS_PATH) ? oneModel : null);
+  return routes.get(normal) ?? routesOfOne.find(([beginning]) => normal.startsWith(beginning))?.[1] ?? null;
 }
 
 export function takesMethod(route: Route, method: string): boolean {

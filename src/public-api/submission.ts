@@ -1,8 +1,10 @@
 // Makes a submission of a request, and gives back what the request held however it ends. Whose
 // key it shows and what its body says is the gateway's to find out.
 
+import { readTraceContext } from '../base/trace-context.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { startTimes } from '../gateway/gateway.ts';
 import { RequestBody, readBearer } from '../http/http.ts';
 import type { Call, Reply, Submission } from './call.ts';
 import { queryOf } from './path.ts';
@@ -58,6 +60,8 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
   const { headers } = request;
   const vendor = readVendorHeaders(headers, dependencies.prefixes());
   call.vendorPrefix = vendor.prefix;
+  const traceparent = headers.get('traceparent');
+  const times = startTimes();
   return {
     requestId: call.requestId,
     receivedAtMs: call.receivedAtMs,
@@ -70,11 +74,15 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     version: vendor.version,
     betas: vendor.betas,
     async readBody(bytesMax) {
+      const askedMs = performance.now();
       const bytes = await body.read(bytesMax);
+      times.bodyMs = performance.now() - askedMs;
       refuseWhileDraining(call); // an upload may take longer than the server has left
       return bytes;
     },
     signal: request.signal,
+    trace: traceparent === null ? null : readTraceContext(traceparent, headers.get('tracestate')),
+    times,
     isAdmitted: false,
     expect(kind) {
       if (kind === 'stream') setIdle(bounds.streamIdleSecondsMax);

@@ -1,63 +1,76 @@
 // The installation's secret: given by the environment, else made at the first start and kept in
 // the data directory. Without it no key is recognised and no provider credential can be opened.
+// While it is being replaced, the one before it is accepted too.
 
-import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { type Config, decodeSecret } from '../config.ts';
+import { InstallationSecretMissing } from './installation-secret-missing.ts';
+import { makeSecretFile, previousSecretPath, readSecretFile, secretPath } from './secret-file.ts';
 import type { Vault } from './vault.ts';
 
-const SECRET_BYTES = 32;
-const FILE_NAME = 'secret';
-const PROOF_NAME = 'secret_proof';
-const PROOF_TEXT = 'turnpike installation';
+/** Under this name an installation keeps the proof of its secret. */
+export const SECRET_PROOF = 'secret_proof';
 
-/** Facts of the whole installation, each written once. */
+/** Facts of the whole installation, each written once; only the proof of its secret is ever replaced. */
 export interface InstallationStore {
   readInstallation(name: string): Promise<string | null>;
   writeInstallation(name: string, value: string): Promise<void>;
 }
 
-export class InstallationSecretMissing extends Error {
-  override name = 'InstallationSecretMissing';
+/** A secret, and where it was found: "TURNPIKE_SECRET", or "file:" and its path. */
+export interface FoundSecret {
+  bytes: Buffer;
+  source: string;
+}
+
+/** What is given of the secrets, and where their files are. */
+export type SecretSettings = Pick<Config, 'dataDirectory' | 'secretBase64' | 'previousSecretBase64'>;
+
+/** The secrets that are here. The environment wins over the files. Throws InstallationSecretMissing for a file that holds none. */
+export function findInstallationSecrets(settings: SecretSettings): {
+  present: FoundSecret | null;
+  previous: FoundSecret | null;
+} {
+  const { dataDirectory, secretBase64, previousSecretBase64 } = settings;
+  // In this order: a rotation that goes on meanwhile writes the second file before the first.
+  const present = findSecret(secretBase64, 'TURNPIKE_SECRET', secretPath(dataDirectory));
+  const previous = findSecret(previousSecretBase64, 'TURNPIKE_PREVIOUS_SECRET', previousSecretPath(dataDirectory));
+  return { present, previous };
 }
 
 /**
- * The secret's bytes. `given` is the decoded setting, or null: then the file in the data directory
- * is read, and made (mode 0600) when `isNew` says that nothing was ever hashed or sealed here.
+ * The secrets to serve with. The first is made when `isNew` says that nothing was ever hashed or sealed here;
+ * else throws InstallationSecretMissing where it is not there.
  */
-export function loadInstallationSecret(dataDirectory: string, given: Buffer | null, isNew: boolean): Buffer {
-  if (given !== null) return given;
-  const path = join(dataDirectory, FILE_NAME);
-  if (existsSync(path)) return readSecret(path);
-  if (!isNew) {
-    throw new InstallationSecretMissing(
-      `the file ${path} is missing, and TURNPIKE_SECRET is not set: keys and provider credentials of this installation cannot be used without it`,
-    );
-  }
-  const secret = randomBytes(SECRET_BYTES);
-  writeFileSync(path, `${secret.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-  chmodSync(path, 0o600);
-  return secret;
+export function loadInstallationSecrets(
+  settings: SecretSettings,
+  isNew: boolean,
+): { present: Buffer; previous: Buffer | null } {
+  const { present, previous } = findInstallationSecrets(settings);
+  if (present !== null) return { present: present.bytes, previous: previous?.bytes ?? null };
+  if (isNew) return { present: makeSecretFile(settings.dataDirectory), previous: null };
+  throw new InstallationSecretMissing(
+    `the file ${secretPath(settings.dataDirectory)} is missing, and TURNPIKE_SECRET is not set: keys and provider credentials of this installation cannot be used without it`,
+  );
 }
 
 /**
- * Keeps an installation from running under another secret than the one it began with: its keys would not be
- * recognised, and new ones would be hashed under a secret of their own. Throws InstallationSecretMissing.
+ * Keeps an installation from running under another secret than its own: its keys would not be recognised,
+ * and new ones would be hashed under a secret of their own. Whether it still is under the vault's previous
+ * secret and is to be moved to the present one. Throws InstallationSecretMissing.
  */
-export async function requireSameSecret(store: InstallationStore, vault: Vault): Promise<void> {
-  const proof = vault.hash(PROOF_TEXT);
-  const stored = await store.readInstallation(PROOF_NAME);
-  if (stored === null) await store.writeInstallation(PROOF_NAME, proof);
-  else if (stored !== proof) {
-    throw new InstallationSecretMissing(
-      'the secret is not the one that this installation began with: its keys and provider credentials cannot be used with it. Set TURNPIKE_SECRET to that one, or leave it out where the data directory has the file "secret"',
-    );
-  }
+export async function isUnderPreviousSecret(store: InstallationStore, vault: Vault): Promise<boolean> {
+  const stored = await store.readInstallation(SECRET_PROOF);
+  if (stored === null) await store.writeInstallation(SECRET_PROOF, vault.proof);
+  if (stored === null || stored === vault.proof) return false;
+  if (stored === vault.previous?.proof) return true;
+  throw new InstallationSecretMissing(
+    'the secret is not the one that this installation is under: its keys and provider credentials cannot be used with it. Set TURNPIKE_SECRET to that one, or leave it out where the data directory has the file "secret"; to replace it by another, give that one as TURNPIKE_PREVIOUS_SECRET',
+  );
 }
 
-function readSecret(path: string): Buffer {
-  const secret = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-  if (secret.length < SECRET_BYTES)
-    throw new InstallationSecretMissing(`the file ${path} holds no secret of ${SECRET_BYTES} bytes in base64`);
-  return secret;
+function findSecret(givenBase64: string | null, variable: string, path: string): FoundSecret | null {
+  const given = givenBase64 === null ? null : decodeSecret(givenBase64);
+  if (given !== null) return { bytes: given, source: variable };
+  const bytes = readSecretFile(path);
+  return bytes === null ? null : { bytes, source: `file:${path}` };
 }

@@ -2,10 +2,15 @@
 // the sealing of what providers gave us. Everything derives from the installation's one secret.
 
 export {
-  InstallationSecretMissing,
+  type FoundSecret,
+  findInstallationSecrets,
   type InstallationStore,
-  loadInstallationSecret,
-  requireSameSecret,
+  isUnderPreviousSecret,
+  loadInstallationSecrets,
+  SECRET_PROOF,
+  type SecretSettings,
 } from './installation-secret.ts';
+export { InstallationSecretMissing } from './installation-secret-missing.ts';
 export { Secret } from './secret.ts';
-export { openVault, type Vault } from './vault.ts';
+export { previousSecretPath, removePreviousSecretFile, rotateSecretFiles, secretPath } from './secret-file.ts';
+export { openVault, SealBroken, type Vault } from './vault.ts';

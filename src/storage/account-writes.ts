@@ -1,14 +1,24 @@
 // Changes of accounts, keys and the catalogue as bundles for the ledger: what bounds them is the
 // ledger's, the rest travels alongside. The same for every store.
 
-import type { Account, AccountStore, AccountTerms, FirstCredit, Key, KeyTerms } from '../accounts/accounts.ts';
+import type {
+  Account,
+  AccountStore,
+  AccountTerms,
+  FirstCredit,
+  Key,
+  KeyTerms,
+  TokenStore,
+} from '../accounts/accounts.ts';
+import type { Trail } from '../audit/audit.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { AlongsideRow } from './alongside.ts';
 
-type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey'>;
+type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
 
 export interface FirstAccount {
   account: Account;
@@ -22,19 +32,42 @@ export interface FirstAccount {
 /** The writing half of AccountStore, over a gate of the ledger. */
 export function accountWrites(gate: LedgerGate): AccountWrites {
   return {
-    async createAccount(account, terms, credit) {
+    async createAccount(account, terms, credit, trail) {
       const operations = [setAccount(account, terms)];
       if (credit !== null && credit.amount !== 0) operations.push(firstCredit(account, credit));
-      await submit(gate, operations, [{ table: 'accounts', account }]);
+      await submit(gate, operations, [{ table: 'accounts', account }, ...trailRows(trail)]);
     },
-    async updateAccount(account, terms) {
-      await submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }]);
+    async updateAccount(account, terms, trail) {
+      await submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }, ...trailRows(trail)]);
     },
-    async createKey(key, secretHash, terms) {
-      await submit(gate, [setKey(key, terms)], [{ table: 'keys', key, secretHash }]);
+    async createKey(key, secretHash, terms, trail) {
+      await submit(gate, [setKey(key, terms)], [...newKeyRows(key, secretHash), ...trailRows(trail)]);
     },
-    async updateKey(key, terms) {
-      await submit(gate, [setKey(key, terms)], [{ table: 'keys', key, secretHash: null }]);
+    async updateKey(key, terms, trail) {
+      await submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...trailRows(trail)]);
+    },
+    async rotateKey(key, secretHash, graceEndsAtMs, trail) {
+      await submit(
+        gate,
+        [],
+        [
+          { table: 'keys', key },
+          { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs },
+          ...trailRows(trail),
+        ],
+      );
+    },
+  };
+}
+
+/** The writing half of TokenStore. */
+export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 'updateToken'> {
+  return {
+    async createToken(token, secretHash, trail) {
+      await submit(gate, [], [{ table: 'tokens', token, secretHash }, ...trailRows(trail)]);
+    },
+    async updateToken(token, trail) {
+      await submit(gate, [], [{ table: 'tokens', token, secretHash: null }, ...trailRows(trail)]);
     },
   };
 }
@@ -42,10 +75,11 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
 /** The writing half of CatalogStore. */
 export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog'> {
   return {
-    async saveCatalog(put, remove) {
+    async saveCatalog(put, remove, trail) {
       const rows: AlongsideRow[] = [
         ...put.map((document: CatalogDocument) => ({ table: 'catalog' as const, put: document })),
         ...remove.map((name) => ({ table: 'catalog' as const, remove: name })),
+        ...trailRows(trail),
       ];
       await submit(gate, [], rows);
     },
@@ -61,16 +95,30 @@ export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'w
   };
 }
 
+/** What a change leaves beside itself, as rows of its transaction. */
+export function trailRows({ audit, creation }: Trail): AlongsideRow[] {
+  const rows: AlongsideRow[] = audit.map((record) => ({ table: 'audit_records', record }));
+  if (creation !== null) {
+    const forgetBeforeMs = creation.atMs - bounds.creationRememberedMs;
+    rows.push({ table: 'creations', creation, forgetBeforeMs });
+  }
+  return rows;
+}
+
+function newKeyRows(key: Key, secretHash: string): AlongsideRow[] {
+  return [
+    { table: 'keys', key },
+    { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: null },
+  ];
+}
+
 /** An account with its first credit and key, in one transaction: all of it is there or nothing. */
-export async function writeFirstAccount(gate: LedgerGate, first: FirstAccount): Promise<void> {
+export async function writeFirstAccount(gate: LedgerGate, first: FirstAccount, trail: Trail): Promise<void> {
   const { account, key } = first;
   await submit(
     gate,
     [setAccount(account, first.accountTerms), firstCredit(account, first.credit), setKey(key, first.keyTerms)],
-    [
-      { table: 'accounts', account },
-      { table: 'keys', key, secretHash: first.secretHash },
-    ],
+    [{ table: 'accounts', account }, ...newKeyRows(key, first.secretHash), ...trailRows(trail)],
   );
 }
 

@@ -3,8 +3,12 @@
 import {
   type AccountMeters,
   type AccountRow,
+  type CallerMeters,
+  type CallerQuestion,
+  groupRates,
   type KeyMeters,
   type KeyRow,
+  readLimits,
   rolled,
   walletAvailable,
 } from '../ledger/ledger.ts';
@@ -18,6 +22,7 @@ export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMe
     allowance: row.allowance,
     allowancePeriod: row.allowancePeriod,
     allowanceUsed: rolled(row.spending, row.allowancePeriod, nowMs).used,
+    allowanceHeld: row.spending.held,
   };
 }
 
@@ -26,7 +31,27 @@ export function describeKeyMeters(row: KeyRow, nowMs: number): KeyMeters {
     quota: row.quota,
     quotaPeriod: row.quotaPeriod,
     quotaUsed: rolled(row.spending, row.quotaPeriod, nowMs).used,
+    quotaHeld: row.spending.held,
     lastUsedAtMs: row.lastUsedAtMs,
     ...row.limits,
+  };
+}
+
+/** Both rows must be of one committed state. Null when one is missing or the key is another account's. */
+export function describeCallerMeters(
+  account: AccountRow | null,
+  key: KeyRow | null,
+  { groups }: CallerQuestion,
+  nowMs: number,
+): CallerMeters | null {
+  if (account === null || key === null || key.account !== account.id) return null;
+  const ofKey = readLimits(key.rates, key.limits, nowMs).map((level) => ({ ...level, group: null }));
+  const ofGroups = groups.flatMap(({ name, limits }) =>
+    readLimits(groupRates(account, name), limits, nowMs).map((level) => ({ ...level, group: name })),
+  );
+  return {
+    account: describeAccountMeters(account, nowMs),
+    key: describeKeyMeters(key, nowMs),
+    levels: [...ofKey, ...ofGroups],
   };
 }

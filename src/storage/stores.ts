@@ -1,6 +1,7 @@
 // All that modules declare as their stores, as one value: what every kind of store gives.
 
-import type { AccountStore } from '../accounts/accounts.ts';
+import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
+import type { AuditStore } from '../audit/audit.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
@@ -8,6 +9,8 @@ import type { InstallationStore } from '../secrets/secrets.ts';
 export interface Stores {
   gate: LedgerGate;
   accounts: AccountStore;
+  tokens: TokenStore;
+  audit: AuditStore;
   catalog: CatalogStore;
   ledger: LedgerReader;
   usage: UsageStore;

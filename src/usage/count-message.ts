@@ -1,6 +1,7 @@
 // Counts what one message used, from its passing events or its whole. Keeps numbers only, never text:
 // a stream may be long and many run at once. What is to be believed is decided in one place, `total`.
 
+import { bounds } from '../config.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -39,6 +40,7 @@ export class MessageCounter {
   #finished = false;
   #contentSeen = false;
   #stopReason: string | null = null;
+  #model: string | null = null;
   #usage: PartialUsage | null = null; // as far as reported; later counts have replaced earlier ones
   #outputIsFinal = false;
   #visibleBytes = 0; // of text, tool names and tool input
@@ -60,6 +62,11 @@ export class MessageCounter {
     return this.#stopReason;
   }
 
+  /** The model that the provider says has answered. */
+  get model(): string | null {
+    return this.#model;
+  }
+
   /** A part of the content was seen: the answer has begun. */
   get contentSeen(): boolean {
     return this.#contentSeen;
@@ -77,7 +84,7 @@ export class MessageCounter {
         break;
       case 'message_start':
         this.#started = true;
-        if (isJsonObject(value['message'])) this.#takeUsage(value['message']['usage']);
+        if (isJsonObject(value['message'])) this.#takeStart(value['message']);
         break;
       case 'message_delta':
         if (isJsonObject(value['delta'])) this.#takeStopReason(value['delta']);
@@ -92,6 +99,7 @@ export class MessageCounter {
   observeMessage(message: JsonObject): void {
     this.#started = true;
     this.#finished = true;
+    this.#takeModel(message);
     this.#takeStopReason(message);
     for (const block of jsonObjects(message['content'])) this.#countBlock(block);
     this.#outputIsFinal = this.#takeUsage(message['usage']).output !== null;
@@ -126,6 +134,15 @@ export class MessageCounter {
     const usage = readUsage(value);
     if (isJsonObject(value)) this.#usage = this.#usage === null ? usage : replaceCounts(this.#usage, usage);
     return usage;
+  }
+
+  #takeStart(message: JsonObject): void {
+    this.#takeModel(message);
+    this.#takeUsage(message['usage']);
+  }
+
+  #takeModel({ model }: JsonObject): void {
+    if (typeof model === 'string') this.#model = model.slice(0, bounds.modelNameCharactersMax);
   }
 
   #takeStopReason(holder: JsonObject): void {

@@ -21,9 +21,11 @@ export function makeCaller(
       expiresAtMs: null,
       origins: null,
       addresses: null,
+      madeBy: null,
       createdAtMs: NOW_MS,
       ...changes.key,
     },
+    secretExpiresAtMs: null,
   };
 }
 

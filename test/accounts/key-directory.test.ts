@@ -9,7 +9,7 @@ const hash = (secret: string) => `hash of ${secret}`;
 
 function setUp(cachedMax = 100) {
   const store = new HeldStore();
-  const directory = new KeyDirectory(store, hash, cachedMax);
+  const directory = new KeyDirectory(store, hash, null, cachedMax);
   return { store, directory };
 }
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 async function send(path: string, request: RequestInit): Promise<{ status: number; headers: Headers; body: Json }> {
-  const answer = await installation.api.fetch(new Request(`http://127.0.0.1${path}`, request));
+  const answer = await installation.api.fetch(new Request(`http://127.0.0.1${path}`, request), '192.0.2.7');
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
 }
 const withToken = { authorization: `Bearer ${TOKEN}` };

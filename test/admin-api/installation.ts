@@ -1,14 +1,16 @@
 // An installation in memory for the tests of the admin API and of the commands: real stores without
 // a disk, the real catalogue, a clock that a test moves. No tests of its own.
 
+import { verifyToken } from '../../src/accounts/accounts.ts';
 import { type AdminApi, makeAdminApi } from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
-import { newRequestId, parseId } from '../../src/base/ids.ts';
+import { formatId, newRequestId, parseId } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import type { UsageRecord } from '../../src/ledger/ledger.ts';
 import { openVault, type Vault } from '../../src/secrets/secrets.ts';
-import { memoryStores } from '../../src/storage/memory/memory.ts';
+import { memoryStores, trailRows } from '../../src/storage/memory/memory.ts';
 import { NO_LIMITS } from '../ledger/workbench.ts';
+import { noTrail } from '../support/no-trail.ts';
 
 export const TOKEN = 'operator-token';
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
@@ -25,28 +27,45 @@ export interface Installation {
   told: string[];
   /** Answers of the test's own name service. */
   addresses: Map<string, string[]>;
-  ask(method: string, path: string, body?: unknown): Promise<{ status: number; headers: Headers; body: Json }>;
+  /** As the operator of the machine, unless `headers` show another token. */
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; body: Json }>;
 }
+
+/** From where the requests of `ask` come. */
+export const ADDRESS = '192.0.2.7';
 
 export async function makeInstallation(): Promise<Installation> {
   const clock = manualClock(NOW_MS);
   const stores = memoryStores(clock);
   const vault = openVault(Buffer.alloc(32, 7));
   const open = (sealed: string, context: string) => vault.open(sealed, context);
-  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], null), []);
+  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], null), [], noTrail);
   const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
   const addresses = new Map<string, string[]>();
   const api = makeAdminApi({
-    verifyToken: (token) => (token === TOKEN ? 'operator' : null),
+    version: '0.0.0',
+    async verifyToken(token) {
+      if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
+      const found = await verifyToken(token, stores.tokens, vault.hash, clock.nowMs());
+      return found && { ...found, id: formatId('tok', found.id) };
+    },
+    trailRows,
     accounts: stores.accounts,
+    tokens: stores.tokens,
+    audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
     catalog: {
       current: () => catalogue.current,
       documents: () => stores.catalog.loadCatalog(),
-      async save(put, remove) {
-        await stores.catalog.saveCatalog(put, remove);
+      async save(put, remove, trail) {
+        await stores.catalog.saveCatalog(put, remove, trail);
         catalogue.swap(await stores.catalog.loadCatalog());
       },
     },
@@ -59,10 +78,10 @@ export async function makeInstallation(): Promise<Installation> {
     lookup: async (hostname) => addresses.get(hostname) ?? ['203.0.113.9'],
     report: (requestId, thrown) => void told.push(`${requestId} failed: ${thrown}`),
   });
-  const ask: Installation['ask'] = async (method, path, body) => {
-    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const ask: Installation['ask'] = async (method, path, body, more = {}) => {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
     const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const answer = await api.fetch(new Request(`http://127.0.0.1${path}`, request));
+    const answer = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
   };
   return { api, clock, stores, catalogue, vault, told, addresses, ask };

@@ -33,7 +33,7 @@ test('commands reach a local service over TLS, and trust no stranger', async () 
     hostname: '127.0.0.1',
     port: 0,
     tls: { cert, key },
-    fetch: (request) => world.installation.api.fetch(request),
+    fetch: (request) => world.installation.api.fetch(request, '127.0.0.1'),
   });
   const url = `https://127.0.0.1:${server.port}`;
   writeFileSync(join(world.directory, 'operator.json'), JSON.stringify({ url, token: TOKEN }));

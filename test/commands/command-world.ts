@@ -38,7 +38,7 @@ export async function makeCommandWorld(): Promise<CommandWorld> {
     port: 0,
     fetch(request) {
       asked.push(`${request.method} ${new URL(request.url).pathname}`);
-      return installation.api.fetch(request);
+      return installation.api.fetch(request, '127.0.0.1');
     },
   });
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-commands-'));

@@ -2,7 +2,7 @@
 // from the provider has come, whether or not anybody took it.
 
 import { expect, test } from 'bun:test';
-import { type Submission, submitMessage } from '../../src/gateway/gateway.ts';
+import { type Submission, startTimes, submitMessage } from '../../src/gateway/gateway.ts';
 import { EVENTS, type HandMade, type Parts, startHandMade, streamOf } from '../post-messages/hand-made-service.ts';
 import type { Json } from '../post-messages/world.ts';
 
@@ -37,6 +37,8 @@ async function submissionOf(service: HandMade, signal: AbortSignal): Promise<Sub
     betas: null,
     readBody: async () => Buffer.from(JSON.stringify(body)),
     signal,
+    trace: null,
+    times: startTimes(),
     isAdmitted: false,
     expect: () => {},
   };

@@ -17,6 +17,7 @@ import {
   type UsageRecord,
 } from '../../src/ledger/ledger.ts';
 import type { Stores } from '../../src/storage/stores.ts';
+import { noTrail } from '../support/no-trail.ts';
 
 export interface OpenedStores {
   stores: Stores;
@@ -125,6 +126,7 @@ export class Workbench {
       { id, name: `account ${id}`, groups: ['default'], status: 'enabled', createdAtMs: this.clock.nowMs() },
       { ...ACCOUNT_TERMS, ...terms },
       balance === 0 ? null : { amount: balance, kind: 'payment', reference: null, note: null },
+      noTrail,
     );
     return id;
   }
@@ -143,10 +145,12 @@ export class Workbench {
         expiresAtMs: null,
         origins: null,
         addresses: null,
+        madeBy: null,
         createdAtMs: this.clock.nowMs(),
       },
       `hash of ${id}`,
       { ...KEY_TERMS, ...terms },
+      noTrail,
     );
     return id;
   }

@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
-import { type Gateway, LastLevels, RunningMessages, SilenceWatches } from '../../src/gateway/gateway.ts';
+import { type Gateway, LastLevels, OwnReads, RunningMessages, SilenceWatches } from '../../src/gateway/gateway.ts';
 import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledger.ts';
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
 import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
+import { noTrail } from '../support/no-trail.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 
 export interface CountedService extends AsyncDisposable {
@@ -33,7 +34,7 @@ export async function startCountedService(): Promise<CountedService> {
   const ledger = new NodeLedger(thread, clock, 'local');
   await ledger.open();
   const stores = sqliteStores(path, ledger);
-  await stores.catalog.saveCatalog(firstDocuments(sandboxModelNames, null), []);
+  await stores.catalog.saveCatalog(firstDocuments(sandboxModelNames, null), [], noTrail);
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), () => '');
   const gateway: Gateway = {
     catalogue: () => holder.current,
@@ -43,6 +44,7 @@ export async function startCountedService(): Promise<CountedService> {
     running: new RunningMessages(),
     silence: new SilenceWatches(),
     levels: new LastLevels(),
+    ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,
     random: Math.random,
     report: () => {},

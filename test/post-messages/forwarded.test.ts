@@ -1,5 +1,5 @@
 // What travels on to a provider, and what does not: the caller's own body with the model replaced, the
-// version and the betas; no credential, no identity, no header that is nobody's business.
+// version, the betas and the trace; no credential, no identity, no header that is nobody's business.
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type RecordedRequest, scripts } from '../support/scripted-upstream.ts';
@@ -39,18 +39,23 @@ const IDENTIFYING = {
   'anthropic-dangerous-direct-browser-access': 'true',
   'anthropic-user-profile-id': 'profile',
   'acme-tenant': 'tenant',
-  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   baggage: 'user=1',
   'idempotency-key': 'once',
   'x-custom': 'custom',
 };
 
-test('of the caller’s headers none travels on but version and betas, and the credential is ours', async () => {
+const TRACE = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7',
+};
+
+test('of the caller’s headers none travels on but version, betas and trace, and the credential is ours', async () => {
   for (const stream of [false, true]) {
     const { headers, method, path } = await send(bodyOf({ stream }), {
       ...IDENTIFYING,
       'anthropic-version': '2026-10-21',
       'anthropic-beta': 'a-2026-01-01,b-2026-01-01',
+      ...TRACE,
     });
     expect(`${method} ${path}`).toBe('POST /v1/messages');
     const { host, connection, 'content-length': _, ...sent } = headers;
@@ -62,6 +67,7 @@ test('of the caller’s headers none travels on but version and betas, and the c
       'x-api-key': UPSTREAM_KEY,
       'anthropic-version': '2026-10-21',
       'anthropic-beta': 'a-2026-01-01,b-2026-01-01',
+      ...TRACE,
     });
     expect([host, connection]).toEqual([new URL(world.upstream.url).host, 'keep-alive']);
   }

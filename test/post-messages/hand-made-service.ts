@@ -7,6 +7,7 @@ import {
   type Gateway,
   LastLevels,
   type MessageReport,
+  OwnReads,
   RunningMessages,
   SilenceWatches,
 } from '../../src/gateway/gateway.ts';
@@ -73,6 +74,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     running: new RunningMessages(),
     silence: new SilenceWatches(),
     levels: new LastLevels(),
+    ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
     clock,
     random: () => 0,

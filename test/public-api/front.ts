@@ -34,6 +34,8 @@ export function openFront(
       countTokens: submit('countTokens'),
       listModels: submit('listModels'),
       getModel: submit('getModel'),
+      getKey: submit('getKey'),
+      getUsage: submit('getUsage'),
     },
     bodies,
     clock: manualClock(1_760_000_000_000),

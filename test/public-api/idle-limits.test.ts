@@ -28,7 +28,14 @@ async function limitsDuring(
     }),
     connection,
     {
-      messages: { submitMessage: answer, countTokens: unused, listModels: unused, getModel: unused },
+      messages: {
+        submitMessage: answer,
+        countTokens: unused,
+        listModels: unused,
+        getModel: unused,
+        getKey: unused,
+        getUsage: unused,
+      },
       bodies: new BodiesInFlight(),
       clock: manualClock(0),
       prefixes: () => ['anthropic'],

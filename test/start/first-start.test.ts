@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
-import { startServer } from '../../src/server.ts';
+import { startServer } from '../../src/server/server.ts';
 
 const directories: string[] = [];
 afterEach(() => {
@@ -24,7 +24,10 @@ function start(data: string, environment: Record<string, string> = {}, listen = 
   const file = applyFile && {
     applyFile: { document: applyFile, describeFault: ({ message }: { message: string }) => message },
   };
-  return startServer(config, { print: (line) => lines.push(line), ...file }).then((server) => ({ ...server, lines }));
+  return startServer(config, { version: '0.0.0', print: (line) => lines.push(line), ...file }).then((server) => ({
+    ...server,
+    lines,
+  }));
 }
 
 const failureOf = (started: Promise<unknown>) =>

@@ -17,6 +17,7 @@ import {
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
 import { failureOf, openWorkbench, START_MS } from '../ledger/workbench.ts';
+import { noTrail } from '../support/no-trail.ts';
 import { type OpenedSqlite, openSqlite, openSqliteThread } from './open-sqlite.ts';
 import { describeStore } from './store-conformance.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -93,7 +94,7 @@ describe('a commit that fails', () => {
     const limits = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrency: 9 };
     const asked = await Promise.allSettled([
       bench.admit(10),
-      bench.stores.accounts.createKey({ ...key, id: 77 }, `hash of ${bench.key}`, { ...terms, ...limits }),
+      bench.stores.accounts.createKey({ ...key, id: 77 }, `hash of ${bench.key}`, { ...terms, ...limits }, noTrail),
       bench.admit(20),
     ]);
     expect(asked).toMatchObject([
@@ -103,7 +104,7 @@ describe('a commit that fails', () => {
     ]);
     expect(await bench.stores.ledger.keyMeters(77, START_MS)).toBeNull();
     await failureOf(
-      bench.stores.accounts.createKey({ ...key, id: 78 }, `hash of ${bench.key}`, { ...terms, ...limits }),
+      bench.stores.accounts.createKey({ ...key, id: 78 }, `hash of ${bench.key}`, { ...terms, ...limits }, noTrail),
     );
     expect(database.inTransaction).toBe(false);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 30 });

@@ -3,9 +3,18 @@
 
 import { type AccountStore, type KeyTerms, makeKeySecret, NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
 import { newNumber } from '../../src/base/ids.ts';
-import { countTokens, type Gateway, getModel, listModels, submitMessage } from '../../src/gateway/gateway.ts';
+import {
+  countTokens,
+  type Gateway,
+  getKey,
+  getModel,
+  getUsage,
+  listModels,
+  submitMessage,
+} from '../../src/gateway/gateway.ts';
 import { BodiesInFlight, type HttpServer, serveHttp } from '../../src/http/http.ts';
 import { handlePublic, type PublicDependencies } from '../../src/public-api/public-api.ts';
+import { noTrail } from './no-trail.ts';
 
 /** The public API over a gateway, on a free port. */
 export function serveGateway(gateway: Gateway, bodiesBytesMax?: number): HttpServer {
@@ -15,6 +24,8 @@ export function serveGateway(gateway: Gateway, bodiesBytesMax?: number): HttpSer
       countTokens: countTokens.bind(null, gateway),
       listModels: listModels.bind(null, gateway),
       getModel: getModel.bind(null, gateway),
+      getKey: getKey.bind(null, gateway),
+      getUsage: getUsage.bind(null, gateway),
     },
     bodies: new BodiesInFlight(bodiesBytesMax),
     clock: gateway.clock,
@@ -40,13 +51,15 @@ export async function storeKey(accounts: AccountStore, nowMs: number, creditNano
     { id: account, name: 'test', groups: ['default'], ...shared },
     { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
     creditNano === 0 ? null : { amount: creditNano, kind: 'payment', reference: null, note: null },
+    noTrail,
   );
   const { status = 'enabled', expiresAtMs = null } = terms;
-  const scopes = { groups: null, models: null, origins: null, addresses: null };
+  const scopes = { groups: null, models: null, origins: null, addresses: null, madeBy: null };
   await accounts.createKey(
     { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, status, expiresAtMs },
     secret.reveal(),
     { status, expiresAtMs, ...NO_KEY_LIMITS, ...terms },
+    noTrail,
   );
   return { account, key, secret: secret.reveal() };
 }

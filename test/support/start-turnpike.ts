@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
-import { checkStore, startServer } from '../../src/server.ts';
+import { checkStore } from '../../src/maintenance.ts';
+import { startServer } from '../../src/server/server.ts';
 
 export interface Turnpike extends AsyncDisposable {
   url: string;
@@ -34,7 +35,7 @@ export async function startTurnpike(document?: object): Promise<Turnpike> {
   );
   const applyFile =
     document === undefined ? {} : { applyFile: { document, describeFault: (fault: object) => JSON.stringify(fault) } };
-  const server = await startServer(config, { print: () => {}, ...applyFile });
+  const server = await startServer(config, { version: '0.0.0', print: () => {}, ...applyFile });
   return describe(server.url, dataDirectory, async () => {
     await server.stop();
     rmSync(dataDirectory, { recursive: true, force: true });

@@ -11,7 +11,7 @@ export function convertUrl(baseUrl: string, path: string): string {
   return baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '') + path;
 }
 
-/** All headers that are sent. Of the caller's only version and betas travel on. Throws ProviderFault (credentials). */
+/** All headers that are sent. Of the caller's only version, betas and trace travel on. Throws ProviderFault (credentials). */
 export function convertHeaders(attempt: Attempt, accept: string): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -20,6 +20,10 @@ export function convertHeaders(attempt: Attempt, accept: string): Record<string,
     'anthropic-version': attempt.version ?? VERSION_DEFAULT,
   };
   if (attempt.betas !== null) headers['anthropic-beta'] = attempt.betas;
+  if (attempt.trace) {
+    headers['traceparent'] = attempt.trace.traceparent;
+    if (attempt.trace.tracestate !== null) headers['tracestate'] = attempt.trace.tracestate;
+  }
   const credential = attempt.provider.credential?.reveal().trim();
   if (credential === undefined) return headers;
   if (!/^[\x21-\x7e]+$/.test(credential))

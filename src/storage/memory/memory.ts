@@ -12,13 +12,14 @@ import {
   type NewEntry,
   type Rows,
 } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites } from '../account-writes.ts';
+import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
 import type { AlongsideRow } from '../alongside.ts';
 import type { Stores } from '../stores.ts';
 import { memoryReads } from './read-store.ts';
 import { sumMemory } from './sum-ledger.ts';
 import type { MemoryTables } from './tables.ts';
 
+export { trailRows } from '../account-writes.ts';
 export type { MemoryTables } from './tables.ts';
 export { sumMemory };
 
@@ -33,6 +34,10 @@ export class MemoryLedgerStore implements LedgerStore {
     totals: new Map(),
     accounts: new Map(),
     keys: new Map(),
+    keySecrets: new Map(),
+    tokens: new Map(),
+    audit: [],
+    creations: new Map(),
     catalog: new Map(),
     installation: new Map(),
   };
@@ -87,6 +92,8 @@ export function memoryStores(
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
+    tokens: { ...reads, ...tokenWrites(gate) },
+    audit: reads,
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: reads,
     usage: reads,
@@ -96,13 +103,45 @@ export function memoryStores(
 }
 
 function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
-  if (row.table === 'accounts') tables.accounts.set(row.account.id, row.account);
-  else if (row.table === 'keys') {
-    const secretHash = row.secretHash ?? tables.keys.get(row.key.id)?.secretHash;
-    if (secretHash !== undefined) tables.keys.set(row.key.id, { key: row.key, secretHash });
-  } else if (row.table === 'installation') tables.installation.set(row.name, row.value);
-  else if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
-  else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
+  switch (row.table) {
+    case 'accounts':
+      tables.accounts.set(row.account.id, row.account);
+      break;
+    case 'keys':
+      tables.keys.set(row.key.id, row.key);
+      break;
+    case 'key_secrets':
+      writeKeySecret(tables, row);
+      break;
+    case 'tokens': {
+      const secretHash = row.secretHash ?? tables.tokens.get(row.token.id)?.secretHash;
+      if (secretHash !== undefined) tables.tokens.set(row.token.id, { token: row.token, secretHash });
+      break;
+    }
+    case 'installation':
+      tables.installation.set(row.name, row.value);
+      break;
+    case 'catalog':
+      if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
+      else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
+      break;
+    case 'audit_records':
+      tables.audit.push(row.record);
+      break;
+    case 'creations':
+      for (const [name, { atMs }] of tables.creations) if (atMs < row.forgetBeforeMs) tables.creations.delete(name);
+      tables.creations.set(`${row.creation.principal} ${row.creation.idempotencyKey}`, row.creation);
+      break;
+  }
+}
+
+function writeKeySecret(tables: MemoryTables, row: Extract<AlongsideRow, { table: 'key_secrets' }>): void {
+  const { keyId, secretHash, othersEndAtMs } = row;
+  if (othersEndAtMs !== null)
+    for (const [hash, secret] of tables.keySecrets)
+      if (secret.keyId === keyId && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
+        tables.keySecrets.set(hash, { keyId, expiresAtMs: othersEndAtMs });
+  tables.keySecrets.set(secretHash, { keyId, expiresAtMs: null });
 }
 
 function copy<Id, Row>(from: ReadonlyMap<Id, Row>, to: Map<Id, Row>): void {

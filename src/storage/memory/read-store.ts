@@ -1,41 +1,54 @@
 // Reads over the in-memory tables, with the same answers as the stores that last.
 
-import type { Account, AccountStore, Key } from '../../accounts/accounts.ts';
+import type { AccessToken, Account, AccountStore, Key, KeyPage, TokenStore } from '../../accounts/accounts.ts';
+import type { AuditStore } from '../../audit/audit.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { LedgerReader, StoredUsageRecord, UsageStore } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
-import { describeAccountMeters, describeKeyMeters } from '../describe-meters.ts';
+import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import type { MemoryTables } from './tables.ts';
 
 type Reads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
+  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   LedgerReader &
-  UsageStore;
+  UsageStore &
+  AuditStore;
 
 export function memoryReads(tables: MemoryTables): Reads {
-  return { ...accountReads(tables), ...meterReads(tables), ...recordReads(tables) };
+  return {
+    ...accountReads(tables),
+    ...tokenReads(tables),
+    ...meterReads(tables),
+    ...recordReads(tables),
+    ...auditReads(tables),
+  };
 }
 
 function accountReads(tables: MemoryTables) {
   return {
     async findKeyBySecretHash(secretHash: string) {
-      const found = [...tables.keys.values()].find((row) => row.secretHash === secretHash);
-      const account = found && tables.accounts.get(found.key.accountId);
-      return found === undefined || account === undefined ? null : { key: found.key, account };
+      const secret = tables.keySecrets.get(secretHash);
+      const key = secret && tables.keys.get(secret.keyId);
+      const account = key && tables.accounts.get(key.accountId);
+      if (secret === undefined || key === undefined || account === undefined) return null;
+      return { key, account, secretExpiresAtMs: secret.expiresAtMs };
     },
     async getAccount(id: number) {
       return tables.accounts.get(id) ?? null;
     },
     async getKey(id: number) {
-      return tables.keys.get(id)?.key ?? null;
+      return tables.keys.get(id) ?? null;
     },
     async listAccounts(page: { after: number | null; limit: number }) {
       return after<Account>([...tables.accounts.values()], page);
     },
-    async listKeys(page: { accountId: number | null; after: number | null; limit: number }) {
-      const keys = [...tables.keys.values()].map((row) => row.key);
-      return after<Key>(page.accountId === null ? keys : keys.filter((key) => key.accountId === page.accountId), page);
+    async listKeys(page: KeyPage) {
+      const keys = [...tables.keys.values()]
+        .filter((key) => page.accountId === null || key.accountId === page.accountId)
+        .filter((key) => page.madeBy === null || key.madeBy === page.madeBy);
+      return after<Key>(keys, page);
     },
     async readInstallation(name: string) {
       return tables.installation.get(name) ?? null;
@@ -44,6 +57,41 @@ function accountReads(tables: MemoryTables) {
       return [...tables.catalog.values()].sort((one, other) =>
         `${one.kind} ${one.name}` < `${other.kind} ${other.name}` ? -1 : 1,
       );
+    },
+  };
+}
+
+function tokenReads(tables: MemoryTables) {
+  return {
+    async findTokenBySecretHash(secretHash: string) {
+      return [...tables.tokens.values()].find((row) => row.secretHash === secretHash)?.token ?? null;
+    },
+    async getToken(id: number) {
+      return tables.tokens.get(id)?.token ?? null;
+    },
+    async listTokens(page: { accountId: number | null; after: number | null; limit: number }) {
+      const tokens = [...tables.tokens.values()].map((row) => row.token);
+      return after<AccessToken>(
+        page.accountId === null ? tokens : tokens.filter((token) => token.accountId === page.accountId),
+        page,
+      );
+    },
+  };
+}
+
+function auditReads(tables: MemoryTables): AuditStore {
+  return {
+    async listAudit({ account, object, actor, sinceMs, untilMs, before, limit }) {
+      const records = tables.audit
+        .map((record, index) => ({ ...record, seq: index + 1 }))
+        .filter((record) => account === null || record.account === account)
+        .filter((record) => object === null || record.object === object)
+        .filter((record) => actor === null || record.actor.id === actor)
+        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
+      return newestFirst(records, before, limit);
+    },
+    async findCreation(principal, idempotencyKey) {
+      return tables.creations.get(`${principal} ${idempotencyKey}`) ?? null;
     },
   };
 }
@@ -57,6 +105,15 @@ function meterReads(tables: MemoryTables): LedgerReader {
     async keyMeters(id, nowMs) {
       const row = tables.keyMeters.get(id);
       return row === undefined ? null : describeKeyMeters(row, nowMs);
+    },
+    async callerMeters(question, nowMs) {
+      const account = tables.accountMeters.get(question.account) ?? null;
+      const key = tables.keyMeters.get(question.key) ?? null;
+      return describeCallerMeters(account, key, question, nowMs);
+    },
+    async openMessage(requestId) {
+      const hold = tables.holds.get(requestId);
+      return hold === undefined ? null : { account: hold.account, key: hold.key };
     },
     async listEntries({ account, sinceMs, before, limit }) {
       const entries = tables.entries

@@ -1,6 +1,7 @@
 // The tables of the in-memory store.
 
-import type { Account, Key } from '../../accounts/accounts.ts';
+import type { AccessToken, Account, Key } from '../../accounts/accounts.ts';
+import type { AuditRecord, RememberedCreation } from '../../audit/audit.ts';
 import type { CatalogDocument } from '../../catalog/catalog.ts';
 import type { AccountRow, DailyTotal, Ending, HoldRow, KeyRow, LeaseRow, NewEntry } from '../../ledger/ledger.ts';
 
@@ -15,7 +16,13 @@ export interface MemoryTables {
   endings: Map<string, Ending>;
   totals: Map<string, DailyTotal>;
   accounts: Map<number, Account>;
-  keys: Map<number, { key: Key; secretHash: string }>;
+  keys: Map<number, Key>;
+  /** By the hash of the secret. */
+  keySecrets: Map<string, { keyId: number; expiresAtMs: number | null }>;
+  tokens: Map<number, { token: AccessToken; secretHash: string }>;
+  /** In the order they were made. */
+  audit: AuditRecord[];
+  creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
   installation: Map<string, string>;
 }

@@ -2,6 +2,7 @@
 // released is never changed; the next one alters what it made.
 
 import { spine } from './0001-spine.ts';
+import { operate } from './0002-operate.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [spine];
+export const migrations: readonly Migration[] = [spine, operate];

@@ -4,41 +4,131 @@ import type { Database } from 'bun:sqlite';
 import type { AlongsideRow } from '../alongside.ts';
 import { prepareText } from './statements.ts';
 
+type RowOf<Table extends AlongsideRow['table']> = Extract<AlongsideRow, { table: Table }>;
+
 /** Writes one row in the transaction that is open. Throws what SQLite throws. */
 export function writeAlongside(database: Database, untyped: unknown): void {
   const row = untyped as AlongsideRow;
-  if (row.table === 'accounts') {
-    const { account } = row;
-    prepareText(
-      database,
-      `INSERT INTO accounts (id, created_at_ms, document) VALUES ($1, $2, $3)
-         ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
-    ).run(account.id, account.createdAtMs, JSON.stringify(account));
-  } else if (row.table === 'keys') {
-    writeKey(database, row);
-  } else if (row.table === 'installation') {
-    prepareText(database, 'INSERT INTO installation (name, value) VALUES ($1, $2)').run(row.name, row.value);
-  } else if ('put' in row) {
-    const { kind, name, origin, document } = row.put;
-    prepareText(
-      database,
-      `INSERT INTO catalog (kind, name, origin, document) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (kind, name) DO UPDATE SET origin = excluded.origin, document = excluded.document`,
-    ).run(kind, name, origin, JSON.stringify(document));
-  } else {
-    prepareText(database, 'DELETE FROM catalog WHERE kind = $1 AND name = $2').run(row.remove.kind, row.remove.name);
+  switch (row.table) {
+    case 'accounts':
+      writeAccount(database, row);
+      break;
+    case 'keys':
+      writeKey(database, row);
+      break;
+    case 'key_secrets':
+      writeKeySecret(database, row);
+      break;
+    case 'tokens':
+      writeToken(database, row);
+      break;
+    case 'catalog':
+      writeCatalog(database, row);
+      break;
+    case 'installation':
+      writeInstallation(database, row);
+      break;
+    case 'audit_records':
+      writeAudit(database, row);
+      break;
+    case 'creations':
+      writeCreation(database, row);
+      break;
   }
 }
 
-/** A key's secret is written once; later changes leave its hash as it is. */
-function writeKey(database: Database, { key, secretHash }: Extract<AlongsideRow, { table: 'keys' }>): void {
-  const document = JSON.stringify(key);
+function writeAccount(database: Database, { account }: RowOf<'accounts'>): void {
+  prepareText(
+    database,
+    `INSERT INTO accounts (id, created_at_ms, document) VALUES ($1, $2, $3)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
+  ).run(account.id, account.createdAtMs, JSON.stringify(account));
+}
+
+function writeKey(database: Database, { key }: RowOf<'keys'>): void {
+  prepareText(
+    database,
+    `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
+  ).run(key.id, key.accountId, key.madeBy, key.createdAtMs, JSON.stringify(key));
+}
+
+/** The secrets that the key has already keep an end that is sooner. */
+function writeKeySecret(database: Database, { keyId, secretHash, othersEndAtMs }: RowOf<'key_secrets'>): void {
+  if (othersEndAtMs !== null)
+    prepareText(
+      database,
+      `UPDATE key_secrets SET expires_at_ms = $2
+       WHERE key_id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2)`,
+    ).run(keyId, othersEndAtMs);
+  prepareText(database, 'INSERT INTO key_secrets (secret_hash, key_id, expires_at_ms) VALUES ($1, $2, NULL)').run(
+    secretHash,
+    keyId,
+  );
+}
+
+/** A token's secret is written once; later changes leave its hash as it is. */
+function writeToken(database: Database, { token, secretHash }: RowOf<'tokens'>): void {
+  const document = JSON.stringify(token);
   if (secretHash === null) {
-    prepareText(database, 'UPDATE keys SET document = $2 WHERE id = $1').run(key.id, document);
+    prepareText(database, 'UPDATE tokens SET document = $2 WHERE id = $1').run(token.id, document);
     return;
   }
   prepareText(
     database,
-    'INSERT INTO keys (id, account_id, secret_hash, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)',
-  ).run(key.id, key.accountId, secretHash, key.createdAtMs, document);
+    'INSERT INTO tokens (id, account_id, secret_hash, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)',
+  ).run(token.id, token.accountId, secretHash, token.createdAtMs, document);
+}
+
+function writeCatalog(database: Database, row: RowOf<'catalog'>): void {
+  if ('remove' in row) {
+    prepareText(database, 'DELETE FROM catalog WHERE kind = $1 AND name = $2').run(row.remove.kind, row.remove.name);
+    return;
+  }
+  const { kind, name, origin, document } = row.put;
+  prepareText(
+    database,
+    `INSERT INTO catalog (kind, name, origin, document) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (kind, name) DO UPDATE SET origin = excluded.origin, document = excluded.document`,
+  ).run(kind, name, origin, JSON.stringify(document));
+}
+
+function writeInstallation(database: Database, { name, value }: RowOf<'installation'>): void {
+  prepareText(database, 'INSERT INTO installation (name, value) VALUES ($1, $2)').run(name, value);
+}
+
+function writeAudit(database: Database, { record }: RowOf<'audit_records'>): void {
+  const { actor } = record;
+  prepareText(
+    database,
+    `INSERT INTO audit_records (at_ms, actor, role, address, request_id, action, object, account_id, before, after)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  ).run(
+    record.atMs,
+    actor.id,
+    actor.role,
+    actor.address,
+    actor.requestId,
+    record.action,
+    record.object,
+    record.account,
+    record.before === null ? null : JSON.stringify(record.before),
+    record.after === null ? null : JSON.stringify(record.after),
+  );
+}
+
+function writeCreation(database: Database, { creation, forgetBeforeMs }: RowOf<'creations'>): void {
+  prepareText(database, 'DELETE FROM creations WHERE at_ms < $1').run(forgetBeforeMs);
+  prepareText(
+    database,
+    `INSERT INTO creations (principal, idempotency_key, at_ms, request_hash, object, secret_sealed)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+  ).run(
+    creation.principal,
+    creation.idempotencyKey,
+    creation.atMs,
+    creation.requestHash,
+    creation.object,
+    creation.secretSealed,
+  );
 }

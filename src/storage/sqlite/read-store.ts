@@ -2,12 +2,16 @@
 // catalogue, balances, journal, usage records. Short reads by index, so that they may run on the
 // main thread.
 
-import type { Database, Statement } from 'bun:sqlite';
-import type { Account, AccountStore, Key } from '../../accounts/accounts.ts';
+import type { Database } from 'bun:sqlite';
+import type { AccountStore, TokenStore } from '../../accounts/accounts.ts';
+import type { AuditStore } from '../../audit/audit.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { Entry, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
-import { describeAccountMeters, describeKeyMeters } from '../describe-meters.ts';
+import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
+import { accessReads } from './access-reads.ts';
+import { auditReads } from './audit-reads.ts';
+import { isBefore, LAST } from './page-order.ts';
 import {
   type AccountMetersTable,
   type KeyMetersTable,
@@ -22,62 +26,26 @@ export type ReadStore = Pick<
   AccountStore,
   'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'
 > &
+  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   LedgerReader &
-  UsageStore;
-
-const LAST = Number.MAX_SAFE_INTEGER;
+  UsageStore &
+  AuditStore;
 
 /** All reads over one connection. */
 export function readStore(database: Database): ReadStore {
-  return { ...accountReads(database), ...meterReads(database), ...recordReads(database) };
+  return {
+    ...accessReads(database),
+    ...installationReads(database),
+    ...meterReads(database),
+    ...recordReads(database),
+    ...auditReads(database),
+  };
 }
 
-function accountReads(database: Database) {
-  const keyByHash = prepareText(
-    database,
-    `SELECT k.document AS key, a.document AS account FROM keys k JOIN accounts a ON a.id = k.account_id
-     WHERE k.secret_hash = $1`,
-  );
-  const account = prepareText(database, 'SELECT document FROM accounts WHERE id = $1');
-  const key = prepareText(database, 'SELECT document FROM keys WHERE id = $1');
-  // Both lists are in the order of creation; the last one seen is found by its id.
-  const accounts = prepareText(
-    database,
-    `SELECT document FROM accounts
-     WHERE (created_at_ms, id) > (COALESCE((SELECT created_at_ms FROM accounts WHERE id = $1), -1), $1)
-     ORDER BY created_at_ms, id LIMIT $2`,
-  );
-  const keyList = (where: string) =>
-    prepareText(
-      database,
-      `SELECT document FROM keys
-       WHERE ${where} (created_at_ms, id) > (COALESCE((SELECT created_at_ms FROM keys WHERE id = $1), -1), $1)
-       ORDER BY created_at_ms, id LIMIT $2`,
-    );
-  const keys = keyList('');
-  const keysOfAccount = keyList('account_id = $3 AND ');
+function installationReads(database: Database) {
   return {
-    async findKeyBySecretHash(secretHash: string) {
-      const row = keyByHash.get(secretHash) as { key: string; account: string } | null;
-      return row === null ? null : { key: JSON.parse(row.key) as Key, account: JSON.parse(row.account) as Account };
-    },
-    async getAccount(id: number) {
-      return readDocument<Account>(account.get(id));
-    },
-    async getKey(id: number) {
-      return readDocument<Key>(key.get(id));
-    },
-    async listAccounts(page: { after: number | null; limit: number }) {
-      return readDocuments<Account>(accounts.all(page.after ?? 0, page.limit));
-    },
-    async listKeys(page: { accountId: number | null; after: number | null; limit: number }) {
-      const bound = [page.after ?? 0, page.limit];
-      return readDocuments<Key>(
-        page.accountId === null ? keys.all(...bound) : keysOfAccount.all(...bound, page.accountId),
-      );
-    },
     async readInstallation(name: string) {
       const row = prepareText(database, 'SELECT value FROM installation WHERE name = $1').get(name);
       return row === null ? null : (row as { value: string }).value;
@@ -94,6 +62,11 @@ function accountReads(database: Database) {
 function meterReads(database: Database): LedgerReader {
   const account = prepareText(database, 'SELECT * FROM account_meters WHERE id = $1');
   const key = prepareText(database, 'SELECT * FROM key_meters WHERE id = $1');
+  const open = prepareText(database, 'SELECT account_id AS account, key_id AS key FROM holds WHERE request_id = $1');
+  const bothOf = database.transaction(
+    (accountId: number, keyId: number) =>
+      [account.get(accountId), key.get(keyId)] as [AccountMetersTable | null, KeyMetersTable | null],
+  );
   const entries = prepareText(
     database,
     `SELECT seq, at_ms, debit, credit, amount, kind, reference, note FROM entries
@@ -107,6 +80,19 @@ function meterReads(database: Database): LedgerReader {
     async keyMeters(id, nowMs) {
       const row = key.get(id) as KeyMetersTable | null;
       return row === null ? null : describeKeyMeters(readKeyRow(row), nowMs);
+    },
+    async callerMeters(question, nowMs) {
+      // In one transaction: two statements alone may see a message between them.
+      const [accountRow, keyRow] = bothOf(question.account, question.key);
+      return describeCallerMeters(
+        accountRow === null ? null : readAccountRow(accountRow),
+        keyRow === null ? null : readKeyRow(keyRow),
+        question,
+        nowMs,
+      );
+    },
+    async openMessage(requestId) {
+      return open.get(requestId) as { account: number; key: number } | null;
     },
     async listEntries(page) {
       const rows = entries.all(page.account, page.sinceMs ?? 0, page.before ?? LAST, page.limit);
@@ -145,17 +131,4 @@ function recordReads(database: Database): UsageStore {
       return row === null ? null : readUsageRecord(row);
     },
   };
-}
-
-/** What comes after the row numbered `seq` in a list that is newest first, also where a clock was set back. */
-function isBefore(table: string, seq: string): string {
-  return `(at_ms, seq) < (COALESCE((SELECT at_ms FROM ${table} WHERE seq = ${seq}), ${LAST}), ${seq})`;
-}
-
-function readDocument<Value>(row: ReturnType<Statement['get']>): Value | null {
-  return row === null ? null : (JSON.parse((row as { document: string }).document) as Value);
-}
-
-function readDocuments<Value>(rows: unknown[]): Value[] {
-  return (rows as { document: string }[]).map((row) => JSON.parse(row.document) as Value);
 }

@@ -3,13 +3,13 @@
 
 import { join } from 'node:path';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites } from '../account-writes.ts';
+import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
 import { guardReads } from '../guard-reads.ts';
 import type { Stores } from '../stores.ts';
 import { openForReading } from './open-database.ts';
 import { readStore } from './read-store.ts';
 
-export { type FirstAccount, writeFirstAccount } from '../account-writes.ts';
+export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, lockDirectory } from './lock-directory.ts';
@@ -30,6 +30,8 @@ export function sqliteStores(path: string, gate: LedgerGate): Stores & { close()
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
+    tokens: { ...reads, ...tokenWrites(gate) },
+    audit: reads,
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: reads,
     usage: reads,

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Operation } from '../../../src/ledger/ledger.ts';
 import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { noTrail } from '../../support/no-trail.ts';
 
 export function bundleConformance(open: OpenStores): void {
   bundleTests(open);
@@ -62,13 +63,13 @@ function alongsideTests(open: OpenStores): void {
     if (account === null) throw new Error('the account is not there');
     const terms = { enabled: false, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
     await bench.begin(100);
-    await bench.stores.accounts.updateAccount({ ...account, name: 'renamed', status: 'disabled' }, terms);
+    await bench.stores.accounts.updateAccount({ ...account, name: 'renamed', status: 'disabled' }, terms, noTrail);
     expect(await bench.stores.accounts.getAccount(bench.account)).toMatchObject({ name: 'renamed' });
     expect(await bench.admit(1)).toMatchObject({ reason: 'account_disabled' });
     await bench.credit(10);
     const tooFar = { ...terms, creditLine: Number.MAX_SAFE_INTEGER };
     expect(
-      await failureOf(bench.stores.accounts.updateAccount({ ...account, name: 'renamed again' }, tooFar)),
+      await failureOf(bench.stores.accounts.updateAccount({ ...account, name: 'renamed again' }, tooFar, noTrail)),
     ).toMatchObject({ code: 'invalid_request' });
     expect(await bench.stores.accounts.getAccount(bench.account)).toMatchObject({ name: 'renamed' });
   });
@@ -85,7 +86,7 @@ function alongsideTests(open: OpenStores): void {
       outputTokensPerMinute: 3,
       concurrency: 4,
     };
-    await bench.stores.accounts.updateKey({ ...caller.key, status: 'disabled' }, { ...terms, ...limits });
+    await bench.stores.accounts.updateKey({ ...caller.key, status: 'disabled' }, { ...terms, ...limits }, noTrail);
     const changed = await bench.stores.accounts.findKeyBySecretHash(`hash of ${bench.key}`);
     expect(changed).toMatchObject({ key: { status: 'disabled' } });
     expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject(limits);
@@ -95,8 +96,8 @@ function alongsideTests(open: OpenStores): void {
   test('with documents of the catalogue, put and removed together', async () => {
     await using bench = await openWorkbench(open, 0);
     const put = (name: string) => ({ kind: 'group', name, origin: 'file', document: { models: ['*'] } }) as never;
-    await bench.stores.catalog.saveCatalog([put('b'), put('a')], []);
-    await bench.stores.catalog.saveCatalog([put('c')], [{ kind: 'group', name: 'b' } as never]);
+    await bench.stores.catalog.saveCatalog([put('b'), put('a')], [], noTrail);
+    await bench.stores.catalog.saveCatalog([put('c')], [{ kind: 'group', name: 'b' } as never], noTrail);
     expect((await bench.stores.catalog.loadCatalog()).map(({ name }) => name)).toEqual(['a', 'c']);
   });
 }

@@ -109,11 +109,18 @@ function accountTests(open: OpenStores): void {
       seen.push(...page.map(({ id }) => id));
     }
     expect(seen.toSorted()).toEqual(accounts.toSorted());
-    const listed = await stores.accounts.listKeys({ accountId: bench.account, after: null, limit: 100 });
+    const listed = await stores.accounts.listKeys({ accountId: bench.account, madeBy: null, after: null, limit: 100 });
     expect(listed.map(({ id }) => id).toSorted()).toEqual(keys.toSorted());
-    const rest = await stores.accounts.listKeys({ accountId: bench.account, after: listed[2]?.id ?? null, limit: 9 });
+    const rest = await stores.accounts.listKeys({
+      accountId: bench.account,
+      madeBy: null,
+      after: listed[2]?.id ?? null,
+      limit: 9,
+    });
     expect(rest).toEqual(listed.slice(3));
-    expect((await stores.accounts.listKeys({ accountId: null, after: null, limit: 100 })).length).toBe(keys.length + 1);
+    expect((await stores.accounts.listKeys({ accountId: null, madeBy: null, after: null, limit: 100 })).length).toBe(
+      keys.length + 1,
+    );
     expect(await stores.accounts.getKey(foreign)).toMatchObject({ id: foreign, accountId: accounts[1] });
     expect(await stores.accounts.getAccount(7)).toBeNull();
     expect(await stores.ledger.accountMeters(7, START_MS)).toBeNull();

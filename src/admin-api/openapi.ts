@@ -1,0 +1,27 @@
+// The OpenAPI document of this API, made of the schemas that check its input. It is the same for
+// everyone, and readable without a token.
+
+import { type AdminApp, OPENAPI_PATH } from './admin-app.ts';
+import type { AdminDependencies } from './dependencies.ts';
+
+/** Called last: it tells of the routes that were added before. */
+export function addOpenapi(app: AdminApp, { version }: AdminDependencies): void {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of the installation (operator, viewer) or of one account (owner, member).',
+  });
+  const document = app.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: {
+      title: 'Turnpike admin API',
+      version,
+      description: 'Accounts, keys, tokens, credit, usage, catalogue and audit of an installation of Turnpike.',
+      license: { name: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }],
+  });
+  const text = JSON.stringify(document);
+  app.get(OPENAPI_PATH, (context) => context.body(text, 200, { 'content-type': 'application/json' }));
+}

@@ -1,0 +1,58 @@
+// The admin API over the parts of this process.
+
+import { lookup } from 'node:dns/promises';
+import { verifyToken } from '../accounts/accounts.ts';
+import { type AdminApi, makeAdminApi, type Principal } from '../admin-api/admin-api.ts';
+import { formatId } from '../base/ids.ts';
+import type { CatalogueHolder } from '../catalog/catalog.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { LogWriter } from '../observability/observability.ts';
+import { providerKinds } from '../providers/providers.ts';
+import { trailRows } from '../storage/sqlite/sqlite.ts';
+import type { OpenStore } from './open-store.ts';
+
+/** Whoever can read the data directory. */
+const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
+
+export function makeAdmin(
+  gateway: Gateway,
+  { vault, stores, ledger }: OpenStore,
+  holder: CatalogueHolder,
+  token: string,
+  log: LogWriter,
+  version: string,
+): AdminApi {
+  const tokenHash = vault.hash(token);
+  return makeAdminApi({
+    version,
+    async verifyToken(shown) {
+      if (vault.hash(shown) === tokenHash) return LOCAL_OPERATOR;
+      const found = await verifyToken(shown, stores.tokens, vault.hash, gateway.clock.nowMs());
+      return found && { ...found, id: formatId('tok', found.id) };
+    },
+    trailRows,
+    accounts: stores.accounts,
+    tokens: stores.tokens,
+    audit: stores.audit,
+    ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
+    usage: stores.usage,
+    catalog: {
+      current: () => holder.current,
+      documents: () => stores.catalog.loadCatalog(),
+      async save(put, remove, trail) {
+        await stores.catalog.saveCatalog(put, remove, trail);
+        holder.swap(await stores.catalog.loadCatalog());
+        ledger.forgetRefusals();
+      },
+    },
+    providerKinds: [...providerKinds.keys()],
+    vault,
+    clock: gateway.clock,
+    forgetKey: (id) => gateway.gatehouse.keys.forget(id),
+    forgetAccount: (id) => gateway.gatehouse.keys.forgetAccount(id),
+    endKeyMessages: (id) => gateway.running.cutKey(id),
+    lookup: async (hostname) => (await lookup(hostname, { all: true })).map((found) => found.address),
+    report: (requestId, thrown) =>
+      log.write({ at: new Date().toISOString(), event: 'admin_failure', request_id: requestId, cause: String(thrown) }),
+  });
+}

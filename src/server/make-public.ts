@@ -1,0 +1,41 @@
+// The public API over the gateway of this process.
+
+import { parseRange } from '../base/address-range.ts';
+import type { Config } from '../config.ts';
+import {
+  countTokens,
+  type Gateway,
+  getKey,
+  getModel,
+  getUsage,
+  listModels,
+  submitMessage,
+} from '../gateway/gateway.ts';
+import { BodiesInFlight } from '../http/http.ts';
+import { type LogWriter, requestLine } from '../observability/observability.ts';
+import type { PublicDependencies } from '../public-api/public-api.ts';
+
+export function makePublic(
+  config: Config,
+  gateway: Gateway,
+  state: { isDraining: boolean },
+  log: LogWriter,
+): PublicDependencies {
+  return {
+    messages: {
+      submitMessage: (submission) => submitMessage(gateway, submission),
+      countTokens: (submission) => countTokens(gateway, submission),
+      listModels: (submission) => listModels(gateway, submission),
+      getModel: (submission, id) => getModel(gateway, submission, id),
+      getKey: (submission) => getKey(gateway, submission),
+      getUsage: (submission, requestId) => getUsage(gateway, submission, requestId),
+    },
+    bodies: new BodiesInFlight(),
+    clock: gateway.clock,
+    prefixes: () => gateway.catalogue().settings.vendorPrefixes,
+    trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
+    isDraining: () => state.isDraining,
+    isStoreAvailable: () => gateway.ledger.isAvailable,
+    report: (answered) => log.isOn && log.write(requestLine(answered, gateway.clock.nowMs())),
+  };
+}

@@ -1,0 +1,40 @@
+// Opens what is kept: the secret, the ledger's thread, the stores over it. Holds of an earlier run
+// are ended here, before anybody is answered.
+
+import { existsSync } from 'node:fs';
+import type { Clock } from '../base/clock.ts';
+import { type Config, decodeSecret } from '../config.ts';
+import { NodeLedger } from '../ledger/ledger.ts';
+import type { LogWriter } from '../observability/observability.ts';
+import { loadInstallationSecret, openVault, type Vault } from '../secrets/secrets.ts';
+import { databasePath, LedgerThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
+import type { Closing } from './server.ts';
+
+const NODE = 'local'; // SQLite has one node
+
+export interface OpenStore {
+  vault: Vault;
+  stores: ReturnType<typeof sqliteStores>;
+  ledger: NodeLedger;
+}
+
+/** Opens the ledger's thread, ends what an earlier run left open, and gives the stores over it. */
+export async function openStore(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
+  const path = databasePath(config.dataDirectory);
+  const given = config.secretBase64 === null ? null : decodeSecret(config.secretBase64);
+  const vault = openVault(loadInstallationSecret(config.dataDirectory, given, !existsSync(path)));
+  const thread = await LedgerThread.start(new URL('../ledger-worker.ts', import.meta.url), path, (cause) => {
+    // What was not answered may or may not be durable: only a new start, which reads it from the disk, can tell.
+    log.write({ at: new Date().toISOString(), event: 'ledger_thread_failed', cause: String(cause) });
+    log.flush();
+    process.exit(1);
+  });
+  closing.push(() => thread.close());
+  const ledger = new NodeLedger(thread, clock, NODE);
+  closing.push(() => ledger.close());
+  const expired = await ledger.open();
+  if (expired > 0) log.write({ at: new Date().toISOString(), event: 'holds_of_earlier_run_ended', holds: expired });
+  const stores = sqliteStores(path, ledger);
+  closing.push(() => stores.close());
+  return { vault, stores, ledger };
+}

@@ -1,0 +1,112 @@
+// Reads of who may do what: keys by their secrets, accounts, keys, tokens; and what was remembered
+// of creations. Each is one row or one page, by index.
+
+import type { Database, Statement } from 'bun:sqlite';
+import type { AccessToken, Account, AccountStore, Key, KeyPage, TokenStore } from '../../accounts/accounts.ts';
+import type { AuditStore, RememberedCreation } from '../../audit/audit.ts';
+import { prepareText } from './statements.ts';
+
+type AccessReads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
+  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
+  Pick<AuditStore, 'findCreation'>;
+
+export function accessReads(database: Database): AccessReads {
+  return { ...accountReads(database), ...keyReads(database), ...tokenReads(database), ...creationReads(database) };
+}
+
+function accountReads(database: Database): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
+  const account = prepareText(database, 'SELECT document FROM accounts WHERE id = $1');
+  const accounts = listInOrder(database, 'accounts', '');
+  return {
+    async getAccount(id) {
+      return readDocument<Account>(account.get(id));
+    },
+    async listAccounts(page) {
+      return readDocuments<Account>(accounts.all(page.after ?? 0, page.limit));
+    },
+  };
+}
+
+function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys'> {
+  const keyByHash = prepareText(
+    database,
+    `SELECT k.document AS key, a.document AS account, s.expires_at_ms FROM key_secrets s
+     JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id WHERE s.secret_hash = $1`,
+  );
+  const key = prepareText(database, 'SELECT document FROM keys WHERE id = $1');
+  const all = listInOrder(database, 'keys', '');
+  const ofAccount = listInOrder(database, 'keys', 'account_id = $3 AND ');
+  const ofMaker = listInOrder(database, 'keys', 'made_by = $3 AND ($4 IS NULL OR account_id = $4) AND ');
+  const list = ({ accountId, madeBy, after, limit }: KeyPage) => {
+    if (madeBy !== null) return ofMaker.all(after ?? 0, limit, madeBy, accountId);
+    return accountId === null ? all.all(after ?? 0, limit) : ofAccount.all(after ?? 0, limit, accountId);
+  };
+  return {
+    async findKeyBySecretHash(secretHash) {
+      const row = keyByHash.get(secretHash) as { key: string; account: string; expires_at_ms: number | null } | null;
+      if (row === null) return null;
+      return {
+        key: JSON.parse(row.key) as Key,
+        account: JSON.parse(row.account) as Account,
+        secretExpiresAtMs: row.expires_at_ms,
+      };
+    },
+    async getKey(id) {
+      return readDocument<Key>(key.get(id));
+    },
+    async listKeys(page) {
+      return readDocuments<Key>(list(page));
+    },
+  };
+}
+
+function tokenReads(database: Database): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> {
+  const byHash = prepareText(database, 'SELECT document FROM tokens WHERE secret_hash = $1');
+  const token = prepareText(database, 'SELECT document FROM tokens WHERE id = $1');
+  const all = listInOrder(database, 'tokens', '');
+  const ofAccount = listInOrder(database, 'tokens', 'account_id = $3 AND ');
+  return {
+    async findTokenBySecretHash(secretHash) {
+      return readDocument<AccessToken>(byHash.get(secretHash));
+    },
+    async getToken(id) {
+      return readDocument<AccessToken>(token.get(id));
+    },
+    async listTokens({ accountId, after, limit }) {
+      return readDocuments<AccessToken>(
+        accountId === null ? all.all(after ?? 0, limit) : ofAccount.all(after ?? 0, limit, accountId),
+      );
+    },
+  };
+}
+
+function creationReads(database: Database): Pick<AccessReads, 'findCreation'> {
+  const creation = prepareText(
+    database,
+    `SELECT principal, idempotency_key AS idempotencyKey, at_ms AS atMs, request_hash AS requestHash, object,
+       secret_sealed AS secretSealed FROM creations WHERE principal = $1 AND idempotency_key = $2`,
+  );
+  return {
+    async findCreation(principal, idempotencyKey) {
+      return creation.get(principal, idempotencyKey) as RememberedCreation | null;
+    },
+  };
+}
+
+/** In the order of creation; the last one seen is found by its id ($1), and $2 is the most. */
+function listInOrder(database: Database, table: 'accounts' | 'keys' | 'tokens', where: string): Statement {
+  return prepareText(
+    database,
+    `SELECT document FROM ${table}
+     WHERE ${where} (created_at_ms, id) > (COALESCE((SELECT created_at_ms FROM ${table} WHERE id = $1), -1), $1)
+     ORDER BY created_at_ms, id LIMIT $2`,
+  );
+}
+
+function readDocument<Value>(row: ReturnType<Statement['get']>): Value | null {
+  return row === null ? null : (JSON.parse((row as { document: string }).document) as Value);
+}
+
+function readDocuments<Value>(rows: unknown[]): Value[] {
+  return (rows as { document: string }[]).map((row) => JSON.parse(row.document) as Value);
+}
