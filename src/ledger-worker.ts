@@ -3,7 +3,7 @@
 
 import { systemClock } from './base/clock.ts';
 import { TurnpikeError } from './errors.ts';
-import { type Answer, type Bundle, GroupCommit } from './ledger/ledger.ts';
+import { type Answer, type BatchFacts, type Bundle, GroupCommit } from './ledger/ledger.ts';
 import {
   type FromThread,
   openForWriting,
@@ -15,6 +15,8 @@ import {
 declare const self: Worker;
 
 let commit: GroupCommit | null = null;
+/** Told with the next answers. */
+let committed: BatchFacts[] = [];
 let close: () => void = () => {};
 
 self.onmessage = ({ data }: MessageEvent<string>) => {
@@ -33,15 +35,20 @@ function decide(gate: GroupCommit, bundles: readonly Bundle[]): void {
   for (const [index, bundle] of bundles.entries()) {
     gate.enqueue(bundle, (given, failure) => {
       answers[index] = given ?? describeFailure(failure);
-      if (index === bundles.length - 1) post({ answers, batches: gate.batches() }); // the last is answered last
+      if (index === bundles.length - 1) postAnswers(answers, gate.batches()); // the last is answered last
     });
   }
+}
+
+function postAnswers(answers: (Answer[] | ThreadFailure)[], batches: number): void {
+  post({ answers, batches, committed });
+  committed = [];
 }
 
 function open(path: string): void {
   try {
     const database = openForWriting(path);
-    commit = new GroupCommit(new SqliteLedgerStore(database, systemClock()));
+    commit = new GroupCommit(new SqliteLedgerStore(database, systemClock()), (facts) => committed.push(facts));
     close = () => database.close();
     post({ opened: true });
   } catch (failure) {

@@ -10,6 +10,12 @@ import type { LedgerGate, LedgerStore } from './store.ts';
 
 type Done = (answers: Answer[] | null, failure: unknown) => void;
 
+/** How many bundles one batch had, and how long it took to be decided and made durable. */
+export interface BatchFacts {
+  bundles: number;
+  ms: number;
+}
+
 interface Waiting {
   bundle: Bundle;
   done: Done;
@@ -17,12 +23,15 @@ interface Waiting {
 
 export class GroupCommit implements LedgerGate {
   readonly #store: LedgerStore;
+  readonly #onCommitted: (facts: BatchFacts) => void;
   #queue: Waiting[] = [];
   #isScheduled = false;
   #batches = 0;
 
-  constructor(store: LedgerStore) {
+  /** `onCommitted` is told of each batch that the store took, before its answers are given. */
+  constructor(store: LedgerStore, onCommitted: (facts: BatchFacts) => void = () => {}) {
     this.#store = store;
+    this.#onCommitted = onCommitted;
   }
 
   batches(): number {
@@ -53,6 +62,7 @@ export class GroupCommit implements LedgerGate {
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
     let answers: Answer[][] = [];
+    const startedMs = performance.now();
     try {
       this.#batches++;
       const bundles = batch.map((waiting) => waiting.bundle);
@@ -66,6 +76,7 @@ export class GroupCommit implements LedgerGate {
       await this.#fail(batch, failure);
       return;
     }
+    this.#onCommitted({ bundles: batch.length, ms: performance.now() - startedMs });
     for (let index = 0; index < batch.length; index++) (batch[index] as Waiting).done(answers[index] as Answer[], null);
   }
 

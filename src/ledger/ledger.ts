@@ -2,7 +2,7 @@
 
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
-export { GroupCommit } from './group-commit.ts';
+export { type BatchFacts, GroupCommit } from './group-commit.ts';
 export { groupRates, readLimits, rolled, walletAvailable } from './meters.ts';
 export { type Admission, NodeLedger, type Settlement } from './node-ledger.ts';
 export type {

@@ -58,6 +58,16 @@ export class NodeLedger implements LedgerGate {
     return this.#isAvailable;
   }
 
+  /** How many admissions wait for their answer. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** How many endings the store does not have yet. */
+  get unfinished(): number {
+    return this.#unfinished.size;
+  }
+
   get owner(): Owner {
     if (this.#owner === null)
       throw new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.');

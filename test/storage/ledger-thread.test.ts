@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { bounds } from '../../src/config.ts';
-import type { Answer } from '../../src/ledger/ledger.ts';
+import type { Answer, BatchFacts } from '../../src/ledger/ledger.ts';
 import { databasePath, LedgerThread, openForReading, sqliteStores } from '../../src/storage/sqlite/sqlite.ts';
 import { ask, failureOf } from '../ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -22,6 +22,8 @@ test('thousands of bundles at once are answered in their order, each with its ow
   const thread = await LedgerThread.start(script, databasePath(directory.path), fail);
   const count = 3 * bounds.batchOperationsMax;
   const epochs: number[] = [];
+  const committed: BatchFacts[] = [];
+  thread.onCommitted = (facts) => committed.push(facts);
   const keep = (answer: Answer) => {
     if (answer.ok && answer.kind === 'lease') epochs.push(answer.epoch);
   };
@@ -29,6 +31,9 @@ test('thousands of bundles at once are answered in their order, each with its ow
   expect(epochs).toEqual(Array.from({ length: count }, (_, index) => index + 1));
   expect(thread.batches()).toBeGreaterThanOrEqual(3);
   expect(thread.batches()).toBeLessThan(100);
+  expect(committed).toHaveLength(thread.batches());
+  expect(committed.reduce((sum, { bundles }) => sum + bundles, 0)).toBe(count);
+  expect(committed.every(({ ms }) => ms > 0 && ms < 10_000)).toBe(true);
   await thread.close();
 });
 

@@ -3,7 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../../errors.ts';
-import type { Answer, Bundle, LedgerGate } from '../../ledger/ledger.ts';
+import type { Answer, BatchFacts, Bundle, LedgerGate } from '../../ledger/ledger.ts';
 
 /** What the main thread sends: what to open, then bundles; the next ones only when these are answered. */
 export type ToThread = { open: { path: string } } | { bundles: Bundle[] } | { close: true };
@@ -11,7 +11,8 @@ export type ToThread = { open: { path: string } } | { bundles: Bundle[] } | { cl
 export type FromThread =
   | { opened: true }
   | { failed: string }
-  | { answers: (Answer[] | ThreadFailure)[]; batches: number }
+  /** `committed`: the batches in which it was done. */
+  | { answers: (Answer[] | ThreadFailure)[]; batches: number; committed: BatchFacts[] }
   | { closed: true };
 
 export interface ThreadFailure {
@@ -27,6 +28,8 @@ interface Asked {
 }
 
 export class LedgerThread implements LedgerGate {
+  /** Told of each batch, when its answers are here. */
+  onCommitted: (facts: BatchFacts) => void = () => {};
   readonly #worker: Worker;
   /** Asked and not yet sent; sent and not yet answered. Answers come in the order of the bundles. */
   #waiting: Asked[] = [];
@@ -109,6 +112,7 @@ export class LedgerThread implements LedgerGate {
     if ('closed' in message) this.#closed?.();
     if (!('answers' in message)) return;
     this.#batches = message.batches;
+    for (const facts of message.committed) this.onCommitted(facts);
     const asked = this.#sent;
     this.#sent = [];
     this.#setFlush();
