@@ -12,7 +12,7 @@ export async function prepareCatalogue(config: Config, { vault, stores }: OpenSt
   const present = await stores.catalog.loadCatalog();
   const apiKey = config.providerKeys.anthropic;
   const sealed = apiKey === null ? null : vault.seal(apiKey, credentialContext('anthropic'));
-  const documents = firstDocuments(sandboxModelNames, sealed);
+  const documents = firstDocuments(sandboxModelNames, sealed, nowMs);
   const missing = present.length === 0 ? documents : missingDocuments(documents, present);
   if (missing.length > 0) await stores.catalog.saveCatalog(missing, [], firstTrail(missing, nowMs));
 }
