@@ -63,9 +63,17 @@ export const bounds = {
   adminAnswerWaitMs: 60_000,
   idempotencyKeyCharactersMax: 255,
   creationRememberedMs: 24 * 60 * 60 * 1000,
+  keyGraceMs: 24 * 60 * 60 * 1000,
   keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
 
   logLineCharactersMax: 8_192,
+  // Metrics and traces
+  metricSeriesMax: 500, // of one metric, before new names of models, providers and groups count as "other"
+  upstreamHealthAttempts: 5, // the last attempts of a provider by which it counts as up or down
+  eventLoopSampleMs: 50,
+  tracedSpansQueuedMax: 4_096,
+  tracedSpansPerExportMax: 512,
+  telemetryFlushMsMax: 5_000,
 } as const;
 
 export type LogFormat = 'json' | 'pretty' | 'off';

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import type { RememberedCreation } from '../audit/audit.ts';
+import { creationContext, type RememberedCreation } from '../audit/audit.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { Secret } from '../secrets/secrets.ts';
@@ -14,6 +14,8 @@ import type { AdminDependencies } from './dependencies.ts';
 export interface Created {
   object: string;
   secret: Secret | null;
+  /** When it was made: by the first of equal requests. */
+  atMs: number;
   /** It was made by an earlier request with the same idempotency key. */
   isRepeated: boolean;
 }
@@ -29,25 +31,26 @@ export async function createOnce(
   dependencies: AdminDependencies,
   context: Context<AdminEnvironment>,
   body: unknown,
-  make: (remember: Remember) => Promise<{ object: string; secret: Secret | null }>,
+  make: (remember: Remember, atMs: number) => Promise<{ object: string; secret: Secret | null }>,
 ): Promise<Created> {
-  const idempotencyKey = readKey(context.req.header('idempotency-key'));
-  if (idempotencyKey === null) return { ...(await make(() => null)), isRepeated: false };
   const { audit, clock, vault } = dependencies;
+  const atMs = clock.nowMs();
+  const idempotencyKey = readKey(context.req.header('idempotency-key'));
+  if (idempotencyKey === null) return { ...(await make(() => null, atMs)), atMs, isRepeated: false };
   const principal = context.get('principal').id;
   const requestHash = hashRequest(context, body);
   const before = await audit.findCreation(principal, idempotencyKey);
-  if (before !== null && before.atMs > clock.nowMs() - bounds.creationRememberedMs)
-    return { ...repeat(dependencies, before, requestHash), isRepeated: true };
+  if (before !== null && before.atMs > atMs - bounds.creationRememberedMs)
+    return { ...repeat(dependencies, before, requestHash), atMs: before.atMs, isRepeated: true };
   const remember: Remember = (object, secret) => ({
     principal,
     idempotencyKey,
-    atMs: clock.nowMs(),
+    atMs,
     requestHash,
     object,
-    secretSealed: secret === null ? null : vault.seal(secret.reveal(), sealContext(principal, idempotencyKey)),
+    secretSealed: secret === null ? null : vault.seal(secret.reveal(), creationContext({ principal, idempotencyKey })),
   });
-  return { ...(await make(remember)), isRepeated: false };
+  return { ...(await make(remember, atMs)), atMs, isRepeated: false };
 }
 
 function repeat(
@@ -62,7 +65,7 @@ function repeat(
     );
   const { principal, idempotencyKey, object, secretSealed } = creation;
   if (secretSealed === null) return { object, secret: null };
-  return { object, secret: new Secret(vault.open(secretSealed, sealContext(principal, idempotencyKey))) };
+  return { object, secret: new Secret(vault.open(secretSealed, creationContext({ principal, idempotencyKey }))) };
 }
 
 function readKey(header: string | undefined): string | null {
@@ -78,8 +81,4 @@ function readKey(header: string | undefined): string | null {
 function hashRequest(context: Context<AdminEnvironment>, body: unknown): string {
   const request = [context.req.method, context.req.path, JSON.stringify(body)].join('\n');
   return createHash('sha256').update(request).digest('base64url');
-}
-
-function sealContext(principal: string, idempotencyKey: string): string {
-  return `creation:${principal}:${idempotencyKey}`;
 }

@@ -5,6 +5,7 @@ import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { type Account, makeKeySecret } from '../accounts/accounts.ts';
 import { formatId, parseId } from '../base/ids.ts';
+import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { accountNumber } from './account-json.ts';
@@ -31,10 +32,15 @@ const changeBody = changeableKey.extend({
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
 });
 const rotateBody = z.strictObject({
-  grace: durationField.default(0).openapi({ description: 'How long the secret of before still opens the key.' }),
+  grace: durationField
+    .default(bounds.keyGraceMs)
+    .openapi({ type: 'string', default: '24h', description: 'How long the secret of before still opens the key.' }),
 });
 const params = z.object({ id: z.string() });
 const withSecret = keySchema.extend({ key: z.string() });
+const rotatedSchema = withSecret.extend({
+  grace_ends_at: z.string().openapi({ description: 'When the secrets of before stop to open the key.' }),
+});
 
 const createKey = defineRoute({
   roles: everyoneWhoChanges,
@@ -78,7 +84,7 @@ const rotateKey = defineRoute({
   method: 'post',
   path: `${PATH}/{id}/rotate`,
   request: { params, body: jsonBody(rotateBody) },
-  responses: { 201: jsonAnswer(withSecret, 'The key with its new secret, shown this once') },
+  responses: { 201: jsonAnswer(rotatedSchema, 'The key with its new secret, shown this once') },
 });
 
 export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
@@ -125,12 +131,13 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
     const { id } = context.req.valid('param');
     const body = context.req.valid('json');
     const rotated = await takeTurn(() =>
-      createOnce(dependencies, context, body, (remember) =>
-        storeRotation(dependencies, context, id, body.grace, remember),
+      createOnce(dependencies, context, body, (remember, atMs) =>
+        storeRotation(dependencies, context, id, atMs + body.grace, remember),
       ),
     );
     const key = await findKey(dependencies, context.get('principal'), rotated.object);
-    return context.json({ ...json(key), key: shownSecret(rotated) }, 201);
+    const grace_ends_at = new Date(rotated.atMs + body.grace).toISOString();
+    return context.json({ ...json(key), key: shownSecret(rotated), grace_ends_at }, 201);
   });
 }
 
@@ -198,14 +205,13 @@ async function storeRotation(
   dependencies: AdminDependencies,
   context: Context<AdminEnvironment>,
   id: string,
-  graceMs: number,
+  graceEndsAtMs: number,
   remember: Remember,
 ): Promise<{ object: string; secret: Secret }> {
   const before = await findKey(dependencies, context.get('principal'), id);
   refuseRevoked(before, id);
   const { secret, prefix } = makeKeySecret();
   const key = { ...before.key, prefix };
-  const graceEndsAtMs = dependencies.clock.nowMs() + graceMs;
   const note = {
     action: 'key.rotate',
     object: id,

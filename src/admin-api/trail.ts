@@ -29,7 +29,13 @@ export function leaveTrail(
   notes: readonly ChangeNote[],
   creation: RememberedCreation | null = null,
 ): Trail {
-  return { audit: notes.map((note) => auditRecord(dependencies, context, note)), creation };
+  const records = notes.map((note) => auditRecord(dependencies, context, note));
+  return { audit: records.filter(saysSomething), creation };
+}
+
+/** A change that leaves everything as it was is none. */
+function saysSomething({ before, after }: AuditRecord): boolean {
+  return before === null || after === null || Object.keys({ ...before, ...after }).length > 0;
 }
 
 function auditRecord(

@@ -30,8 +30,13 @@ const topics: readonly Topic[] = [
   { name: 'credit', summary: 'adds credit to an account', load: async () => [(await import('./credit.ts')).credit] },
   {
     name: 'key',
-    summary: 'creates, lists, shows, disables, enables and revokes keys',
+    summary: 'creates, lists, shows, disables, enables, rotates and revokes keys',
     load: async () => (await import('./key.ts')).keyCommands,
+  },
+  {
+    name: 'token',
+    summary: 'creates, lists and revokes tokens for the admin API',
+    load: async () => (await import('./token.ts')).tokenCommands,
   },
   {
     name: 'model',
@@ -50,6 +55,7 @@ const topics: readonly Topic[] = [
     summary: "lists an account's journal entries",
     load: async () => [(await import('./ledger.ts')).ledger],
   },
+  { name: 'audit', summary: 'lists who changed what', load: async () => [(await import('./audit.ts')).audit] },
   {
     name: 'check',
     summary: 'verifies the ledger from its stored rows',

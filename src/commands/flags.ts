@@ -92,6 +92,14 @@ export function timeFlag(flags: Flags, name: string): string | undefined {
   return new Date(atMs).toISOString();
 }
 
+/** A length of time such as 24h: kept as the text that was given. */
+export function durationFlag(flags: Flags, name: string): string | undefined {
+  const text = textFlag(flags, name);
+  if (text !== undefined && !/^\d{1,9}[smhd]$/.test(text))
+    throw new WrongUsage(`--${name} must be a number with its unit (s, m, h, d), such as 24h, not "${text}"`);
+  return text;
+}
+
 export function choiceFlag(flags: Flags, name: string, choices: readonly string[]): string | undefined {
   const text = textFlag(flags, name);
   if (text !== undefined && !choices.includes(text))

@@ -1,4 +1,4 @@
-// `turnpike key …`: keys, their scopes and limits. A secret is printed by `create` alone.
+// `turnpike key …`: keys, their scopes and limits. A secret is printed by `create` and `rotate` alone.
 
 import { type AdminClient, openClient } from './admin-client.ts';
 import { type Command, clientFlags, type Flag, type Invocation, WrongUsage } from './command.ts';
@@ -6,6 +6,7 @@ import {
   addressesFlag,
   amountFlag,
   choiceFlag,
+  durationFlag,
   limitFlag,
   listFlag,
   originsFlag,
@@ -14,6 +15,7 @@ import {
 } from './flags.ts';
 import { type Column, printObject, printRows } from './output.ts';
 
+const KEEP_IT = 'Keep the key now: it is not shown again.\n';
 const COLUMNS: readonly Column[] = [
   ['ID', 'id'],
   ['ACCOUNT', 'account'],
@@ -87,7 +89,27 @@ export const keyCommands: readonly Command[] = [
     { now: { help: 'ends its running messages too' } },
     (client, path, { flags }) => client.post(`${path}/revoke`, { now: flags['now'] === true }),
   ),
+  {
+    name: 'key rotate',
+    summary: 'gives a key another secret; it is shown this once',
+    positionals: ['ID'],
+    flags: {
+      grace: { value: 'TIME', help: 'how long the secret of before still opens it, such as 1h or 0s (default: 24h)' },
+      ...clientFlags,
+    },
+    run: rotateKey,
+  },
 ];
+
+async function rotateKey(invocation: Invocation): Promise<number> {
+  const grace = durationFlag(invocation.flags, 'grace');
+  const client = await openClient(invocation);
+  const path = `/keys/${encodeURIComponent(invocation.positionals[0] as string)}/rotate`;
+  const key = await client.post(path, { grace });
+  await printObject(invocation, key, [['KEY', 'key'], ['OTHERS END', 'grace_ends_at'], ...DETAILS]);
+  if (!invocation.json) await invocation.world.writeError(KEEP_IT);
+  return 0;
+}
 
 async function createKey(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
@@ -114,7 +136,7 @@ async function createKey(invocation: Invocation): Promise<number> {
   const client = await openClient(invocation);
   const key = await client.post('/keys', body);
   await printObject(invocation, key, [['KEY', 'key'], ...DETAILS]);
-  if (!invocation.json) await invocation.world.writeError('Keep the key now: it is not shown again.\n');
+  if (!invocation.json) await invocation.world.writeError(KEEP_IT);
   return 0;
 }
 

@@ -90,7 +90,7 @@ export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog
 export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'writeInstallation'> {
   return {
     async writeInstallation(name, value) {
-      await submit(gate, [], [{ table: 'installation', name, value }]);
+      await submit(gate, [], [{ table: 'installation', name, value, replaces: null }]);
     },
   };
 }
@@ -99,8 +99,8 @@ export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'w
 export function trailRows({ audit, creation }: Trail): AlongsideRow[] {
   const rows: AlongsideRow[] = audit.map((record) => ({ table: 'audit_records', record }));
   if (creation !== null) {
-    const forgetBeforeMs = creation.atMs - bounds.creationRememberedMs;
-    rows.push({ table: 'creations', creation, forgetBeforeMs });
+    const forgetUntilMs = creation.atMs - bounds.creationRememberedMs;
+    rows.push({ table: 'creations', creation, forgetUntilMs });
   }
   return rows;
 }

@@ -11,9 +11,14 @@ export type AlongsideRow =
   /** A new secret of a key; those that it has end at `othersEndAtMs`, or sooner where that is so already. */
   | { table: 'key_secrets'; keyId: number; secretHash: string; othersEndAtMs: number | null }
   | { table: 'tokens'; token: AccessToken; secretHash: string | null }
+  /** What is kept under one hash of a secret is kept under another; nothing where it is no more. */
+  | { table: 'key_secrets' | 'tokens'; rehash: { from: string; to: string } }
   | { table: 'audit_records'; record: AuditRecord }
-  /** Those of before `forgetBeforeMs` go at the same time. */
-  | { table: 'creations'; creation: RememberedCreation; forgetBeforeMs: number }
-  | { table: 'installation'; name: string; value: string }
+  /** Those up to `forgetUntilMs` go at the same time. */
+  | { table: 'creations'; creation: RememberedCreation; forgetUntilMs: number }
+  /** The same creation, its secret sealed anew. */
+  | { table: 'creations'; resealed: RememberedCreation }
+  /** Refused where another value stands than `replaces`: null for none. */
+  | { table: 'installation'; name: string; value: string; replaces: string | null }
   | { table: 'catalog'; put: CatalogDocument }
   | { table: 'catalog'; remove: { kind: DocumentKind; name: string } };

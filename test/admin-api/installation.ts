@@ -52,7 +52,7 @@ export async function makeInstallation(): Promise<Installation> {
     version: '0.0.0',
     async verifyToken(token) {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
-      const found = await verifyToken(token, stores.tokens, vault.hash, clock.nowMs());
+      const found = await verifyToken(token, stores.tokens, { hash: vault.hash, former: null }, clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     trailRows,

@@ -36,6 +36,7 @@ describe('a new key', () => {
       status: 'enabled',
       expires_at: null,
       last_used_at: null,
+      made_by: 'local',
       created_at: '2026-11-20T10:00:00.000Z',
       key: expect.any(String),
     });

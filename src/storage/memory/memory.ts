@@ -23,6 +23,9 @@ export { trailRows } from '../account-writes.ts';
 export type { MemoryTables } from './tables.ts';
 export { sumMemory };
 
+type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
+type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash>;
+
 export class MemoryLedgerStore implements LedgerStore {
   readonly tables: MemoryTables = {
     accountMeters: new Map(),
@@ -103,6 +106,10 @@ export function memoryStores(
 }
 
 function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
+  if ('rehash' in row) {
+    writeHash(tables, row);
+    return;
+  }
   switch (row.table) {
     case 'accounts':
       tables.accounts.set(row.account.id, row.account);
@@ -129,13 +136,31 @@ function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
       tables.audit.push(row.record);
       break;
     case 'creations':
-      for (const [name, { atMs }] of tables.creations) if (atMs < row.forgetBeforeMs) tables.creations.delete(name);
-      tables.creations.set(`${row.creation.principal} ${row.creation.idempotencyKey}`, row.creation);
+      writeCreation(tables, row);
       break;
   }
 }
 
-function writeKeySecret(tables: MemoryTables, row: Extract<AlongsideRow, { table: 'key_secrets' }>): void {
+function writeHash({ keySecrets, tokens }: MemoryTables, { table, rehash }: Rehash): void {
+  const { from, to } = rehash;
+  const secret = keySecrets.get(from);
+  if (table === 'key_secrets' && secret !== undefined) {
+    keySecrets.delete(from);
+    keySecrets.set(to, secret);
+  }
+  if (table === 'tokens')
+    for (const [id, { token, secretHash }] of tokens)
+      if (secretHash === from) tokens.set(id, { token, secretHash: to });
+}
+
+function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {
+  const creation = 'resealed' in row ? row.resealed : row.creation;
+  if ('forgetUntilMs' in row)
+    for (const [name, { atMs }] of creations) if (atMs <= row.forgetUntilMs) creations.delete(name);
+  creations.set(`${creation.principal} ${creation.idempotencyKey}`, creation);
+}
+
+function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {
   const { keyId, secretHash, othersEndAtMs } = row;
   if (othersEndAtMs !== null)
     for (const [hash, secret] of tables.keySecrets)
@@ -174,5 +199,7 @@ function sum(total: DailyTotal | undefined, more: DailyTotal): DailyTotal {
     cost: total.cost + more.cost,
     writtenOff: total.writtenOff + more.writtenOff,
     providerCost: total.providerCost + more.providerCost,
+    costedMessages: total.costedMessages + more.costedMessages,
+    costedRevenue: total.costedRevenue + more.costedRevenue,
   };
 }

@@ -4,11 +4,16 @@ import type { Database } from 'bun:sqlite';
 import type { AlongsideRow } from '../alongside.ts';
 import { prepareText } from './statements.ts';
 
-type RowOf<Table extends AlongsideRow['table']> = Extract<AlongsideRow, { table: Table }>;
+type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
+type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash>;
 
 /** Writes one row in the transaction that is open. Throws what SQLite throws. */
 export function writeAlongside(database: Database, untyped: unknown): void {
   const row = untyped as AlongsideRow;
+  if ('rehash' in row) {
+    writeHash(database, row);
+    return;
+  }
   switch (row.table) {
     case 'accounts':
       writeAccount(database, row);
@@ -80,6 +85,14 @@ function writeToken(database: Database, { token, secretHash }: RowOf<'tokens'>):
   ).run(token.id, token.accountId, secretHash, token.createdAtMs, document);
 }
 
+function writeHash(database: Database, { table, rehash }: Rehash): void {
+  prepareText(
+    database,
+    `UPDATE ${table} SET secret_hash = $2
+     WHERE secret_hash = $1 AND NOT EXISTS (SELECT 1 FROM ${table} WHERE secret_hash = $2)`,
+  ).run(rehash.from, rehash.to);
+}
+
 function writeCatalog(database: Database, row: RowOf<'catalog'>): void {
   if ('remove' in row) {
     prepareText(database, 'DELETE FROM catalog WHERE kind = $1 AND name = $2').run(row.remove.kind, row.remove.name);
@@ -93,8 +106,17 @@ function writeCatalog(database: Database, row: RowOf<'catalog'>): void {
   ).run(kind, name, origin, JSON.stringify(document));
 }
 
-function writeInstallation(database: Database, { name, value }: RowOf<'installation'>): void {
-  prepareText(database, 'INSERT INTO installation (name, value) VALUES ($1, $2)').run(name, value);
+function writeInstallation(database: Database, { name, value, replaces }: RowOf<'installation'>): void {
+  if (replaces === null) {
+    prepareText(database, 'INSERT INTO installation (name, value) VALUES ($1, $2)').run(name, value);
+    return;
+  }
+  const { changes } = prepareText(database, 'UPDATE installation SET value = $2 WHERE name = $1 AND value = $3').run(
+    name,
+    value,
+    replaces,
+  );
+  if (changes !== 1) throw new Error(`the value of "${name}" is not the one that was to be replaced`);
 }
 
 function writeAudit(database: Database, { record }: RowOf<'audit_records'>): void {
@@ -117,8 +139,18 @@ function writeAudit(database: Database, { record }: RowOf<'audit_records'>): voi
   );
 }
 
-function writeCreation(database: Database, { creation, forgetBeforeMs }: RowOf<'creations'>): void {
-  prepareText(database, 'DELETE FROM creations WHERE at_ms < $1').run(forgetBeforeMs);
+function writeCreation(database: Database, row: RowOf<'creations'>): void {
+  if ('resealed' in row) {
+    const { principal, idempotencyKey, secretSealed } = row.resealed;
+    prepareText(database, 'UPDATE creations SET secret_sealed = $3 WHERE principal = $1 AND idempotency_key = $2').run(
+      principal,
+      idempotencyKey,
+      secretSealed,
+    );
+    return;
+  }
+  const { creation, forgetUntilMs } = row;
+  prepareText(database, 'DELETE FROM creations WHERE at_ms <= $1').run(forgetUntilMs);
   prepareText(
     database,
     `INSERT INTO creations (principal, idempotency_key, at_ms, request_hash, object, secret_sealed)
