@@ -30,6 +30,7 @@ export interface HandMade extends AsyncDisposable {
   reports: MessageReport[];
   makeKey(terms?: Partial<KeyTerms>): Promise<string>;
   post(secret: string, members?: Json, signal?: AbortSignal): Promise<Response>;
+  get(path: string, secret: string): Promise<Response>;
   /** Newest first. */
   records(): Promise<UsageRecord[]>;
   check(): CheckReport;
@@ -92,6 +93,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
         headers: { 'content-type': 'application/json', 'x-api-key': secret },
         body: JSON.stringify({ model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members }),
       }),
+    get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
     records: () =>
       stores.usage.listUsage({ account: null, key: null, sinceMs: null, untilMs: null, before: null, limit: 100 }),
     check: () => checkLedger(sumMemory(stores.tables)),

@@ -75,6 +75,10 @@ test.each([
   ['GET', '/v1/models/meta%2Fllama%203:8b', 'getModel meta/llama 3:8b'],
   ['GET', '/v1/models/meta/llama', 'getModel meta/llama'],
   ['GET', '/v1/models/a%ZZ', 'getModel a%ZZ'],
+  ['GET', '/v1/key', 'getKey'],
+  ['GET', '/v1/v1/key/', 'getKey'],
+  ['GET', '/v1/usage/req_1', 'getUsage req_1'],
+  ['GET', '/v1/usage/req%5F1/?a=b', 'getUsage req_1'],
 ])('%s %s asks the gateway for %s', async (method, path, what) => {
   open(echoWhat);
   const response = await fetch(`${front.url}${path}`, { method, headers: JSON_TYPE });

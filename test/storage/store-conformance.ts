@@ -5,6 +5,7 @@ import { describe } from 'bun:test';
 import type { OpenStores } from '../ledger/workbench.ts';
 import { admissionConformance } from './conformance/admission.ts';
 import { bundleConformance } from './conformance/bundles.ts';
+import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { leaseConformance } from './conformance/leases.ts';
@@ -26,5 +27,6 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('bounds periods', () => periodConformance(open));
     describe('keeps leases', () => leaseConformance(open));
     describe('reads', () => readConformance(open));
+    describe('shows a caller', () => callerMetersConformance(open));
   });
 }

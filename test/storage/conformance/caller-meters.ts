@@ -1,0 +1,171 @@
+// What a caller is shown of its own meters: the figures that an admission at the same moment would decide by.
+
+import { expect, test } from 'bun:test';
+import type { CallerMeters, RateLimits } from '../../../src/ledger/ledger.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+
+export function callerMetersConformance(open: OpenStores): void {
+  moneyTests(open);
+  limitTests(open);
+  retryTests(open);
+  openMessageTests(open);
+}
+
+const DEFAULT = { name: 'default', limits: NO_LIMITS };
+
+async function metersOf(
+  bench: Workbench,
+  groups: { name: string; limits: RateLimits }[] = [DEFAULT],
+): Promise<CallerMeters> {
+  const question = { account: bench.account, key: bench.key, groups };
+  const meters = await bench.stores.ledger.callerMeters(question, bench.clock.nowMs());
+  if (meters === null) throw new Error('the caller has no meters');
+  return meters;
+}
+
+function moneyTests(open: OpenStores): void {
+  test('used and held, of the wallet, the allowance and the quota, before and after a message', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    await bench.setAccount({ creditLine: 50, allowance: 300, allowancePeriod: 'month' });
+    await bench.settle(await bench.begin(20), 15);
+    const requestId = await bench.begin(40);
+    expect(await metersOf(bench)).toEqual({
+      account: {
+        balance: 985,
+        held: 40,
+        available: 995,
+        creditLine: 50,
+        allowance: 300,
+        allowancePeriod: 'month',
+        allowanceUsed: 15,
+        allowanceHeld: 40,
+      },
+      key: {
+        quota: 100,
+        quotaPeriod: 'day',
+        quotaUsed: 15,
+        quotaHeld: 40,
+        lastUsedAtMs: START_MS,
+        ...NO_LIMITS,
+      },
+      levels: [],
+    });
+    await bench.settle(requestId, 40);
+    expect(await metersOf(bench)).toMatchObject({
+      account: { balance: 945, held: 0, allowanceUsed: 55, allowanceHeld: 0 },
+      key: { quotaUsed: 55, quotaHeld: 0 },
+    });
+  });
+
+  test('what is held stays held when a period begins, and what was used is forgotten', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    await bench.settle(await bench.begin(30), 30);
+    await bench.begin(40);
+    bench.clock.advance(12 * 3_600_000 - 1);
+    expect((await metersOf(bench)).key).toMatchObject({ quotaUsed: 30, quotaHeld: 40 });
+    bench.clock.advance(1);
+    expect((await metersOf(bench)).key).toMatchObject({ quotaUsed: 0, quotaHeld: 40 });
+  });
+
+  test('nothing of a key that is not there, or is another account’s', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const other = await bench.addAccount(1);
+    const ask = (account: number, key: number) =>
+      bench.stores.ledger.callerMeters({ account, key, groups: [] }, START_MS);
+    expect(await ask(bench.account, bench.key)).not.toBeNull();
+    expect(await ask(bench.account, 7)).toBeNull();
+    expect(await ask(7, bench.key)).toBeNull();
+    expect(await ask(other, bench.key)).toBeNull();
+  });
+}
+
+function limitTests(open: OpenStores): void {
+  test('each limit that is set, of the key and of the account in each group, right after an admission', async () => {
+    const ofKey = { requestsPerMinute: 10, inputTokensPerMinute: 600, outputTokensPerMinute: 60, concurrency: 3 };
+    await using bench = await openWorkbench(open, 1000, ofKey);
+    const vip = { name: 'vip', limits: { ...NO_LIMITS, requestsPerMinute: 5, concurrency: 2 } };
+    const late = { name: 'constructor', limits: { ...NO_LIMITS, requestsPerMinute: 7 } };
+    const of = { group: vip.name, limits: vip.limits };
+    const ended = await bench.begin(10, of);
+    await bench.settle(ended, 1, { group: 'vip', inputTokens: 100, outputTokens: 30 });
+    await bench.begin(10, of);
+    const { levels } = await metersOf(bench, [DEFAULT, vip, late]);
+    const after = (ms: number) => ({ resetAtMs: START_MS + ms, retryAtMs: null });
+    expect(levels).toEqual([
+      { group: null, meter: 'requests', limit: 10, remaining: 8, ...after(12_000) },
+      { group: null, meter: 'input_tokens', limit: 600, remaining: 500, ...after(10_000) },
+      { group: null, meter: 'output_tokens', limit: 60, remaining: 30, ...after(30_000) },
+      { group: null, meter: 'concurrency', limit: 3, remaining: 2, resetAtMs: null, retryAtMs: null },
+      { group: 'vip', meter: 'requests', limit: 5, remaining: 3, ...after(24_000) },
+      { group: 'vip', meter: 'concurrency', limit: 2, remaining: 1, resetAtMs: null, retryAtMs: null },
+      { group: 'constructor', meter: 'requests', limit: 7, remaining: 7, ...after(0) },
+    ]);
+  });
+
+  test('what comes back meanwhile, by the limit that holds now', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const limits = { ...NO_LIMITS, requestsPerMinute: 4 };
+    for (let turn = 0; turn < 4; turn++) await bench.begin(1, { limits });
+    bench.clock.advance(15_000);
+    const levelsWith = async (requestsPerMinute: number) =>
+      (await metersOf(bench, [{ name: 'default', limits: { ...limits, requestsPerMinute } }])).levels;
+    expect(await levelsWith(4)).toMatchObject([{ remaining: 1, resetAtMs: START_MS + 60_000 }]);
+    expect(await levelsWith(8)).toMatchObject([{ remaining: 6, resetAtMs: START_MS + 30_000 }]);
+    expect((await metersOf(bench)).levels).toEqual([]);
+  });
+}
+
+function retryTests(open: OpenStores): void {
+  const cases: [meter: string, limits: Partial<RateLimits>, use: (bench: Workbench) => Promise<unknown>][] = [
+    ['requests', { requestsPerMinute: 7 }, (bench) => Promise.all(Array.from({ length: 7 }, () => bench.begin(0)))],
+    [
+      'input_tokens',
+      { inputTokensPerMinute: 999 },
+      async (bench) => bench.settle(await bench.begin(0), 0, { inputTokens: 2_500 }),
+    ],
+    [
+      'output_tokens',
+      { outputTokensPerMinute: 40 },
+      async (bench) => bench.settle(await bench.begin(0), 0, { outputTokens: 40 }),
+    ],
+  ];
+  for (const [meter, limits, use] of cases) {
+    test(`when ${meter} that are used up will not be any more, as a refusal says it, to the millisecond`, async () => {
+      await using bench = await openWorkbench(open, 0, limits);
+      await use(bench);
+      const [level] = (await metersOf(bench)).levels;
+      const retryAtMs = level?.retryAtMs ?? 0;
+      expect(level).toMatchObject({ meter, remaining: 0 });
+      expect(await bench.admit(0)).toMatchObject({ ok: false, meter, retryAtMs });
+      bench.clock.advance(retryAtMs - 1 - bench.clock.nowMs());
+      expect((await metersOf(bench)).levels).toMatchObject([{ retryAtMs }]);
+      bench.clock.advance(1);
+      expect((await metersOf(bench)).levels).toMatchObject([{ retryAtMs: null }]);
+      expect(await bench.admit(0)).toMatchObject({ ok: true });
+    });
+  }
+
+  test('no time for concurrency that is used up, and none below nothing', async () => {
+    await using bench = await openWorkbench(open, 0, { concurrency: 2 });
+    const requestIds = [await bench.begin(0), await bench.begin(0)];
+    await bench.setKey({ concurrency: 1 });
+    const full = { meter: 'concurrency', limit: 1, remaining: 0, resetAtMs: null, retryAtMs: null };
+    expect((await metersOf(bench)).levels).toMatchObject([full]);
+    for (const requestId of requestIds) await bench.release(requestId);
+    expect((await metersOf(bench)).levels).toMatchObject([{ ...full, remaining: 1 }]);
+  });
+}
+
+function openMessageTests(open: OpenStores): void {
+  test('whose message one is that has not ended, also when its caller has left', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const find = (requestId: string) => bench.stores.ledger.openMessage(requestId);
+    const requestId = await bench.begin(10);
+    expect(await find(requestId)).toEqual({ account: bench.account, key: bench.key });
+    await bench.ask({ kind: 'leave', requestId });
+    expect(await find(requestId)).toEqual({ account: bench.account, key: bench.key });
+    await bench.settle(requestId, 1);
+    expect(await find(requestId)).toBeNull();
+    expect(await find('req_none')).toBeNull();
+  });
+}
