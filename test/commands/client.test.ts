@@ -215,7 +215,7 @@ describe('a failure', () => {
 
   test('to be known by the token is told as that', async () => {
     const { exitCode, error } = await world.run('account', 'list', '--url', world.url, '--token', 'wrong');
-    expect([exitCode, error]).toEqual([1, 'turnpike account list: The token is not known to this installation.\n']);
+    expect([exitCode, error]).toEqual([1, 'turnpike account list: The token is not known to this installation\n']);
   });
 
   test('of a damaged file of the data directory names the file', async () => {

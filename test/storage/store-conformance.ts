@@ -3,6 +3,7 @@
 
 import { describe } from 'bun:test';
 import type { OpenStores } from '../ledger/workbench.ts';
+import { accessConformance } from './conformance/access.ts';
 import { admissionConformance } from './conformance/admission.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
@@ -22,6 +23,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('writes off', () => writeOffConformance(open));
     describe('credits', () => creditConformance(open));
     describe('takes bundles', () => bundleConformance(open));
+    describe('keeps', () => accessConformance(open));
     if (!options.followsClock) return;
     describe('bounds rates', () => rateConformance(open));
     describe('bounds periods', () => periodConformance(open));

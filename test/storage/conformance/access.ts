@@ -1,0 +1,162 @@
+// Who may do what, and what every change leaves: secrets of keys, tokens, the audit, creations that
+// were remembered.
+
+import { expect, test } from 'bun:test';
+import type { AccessToken, Account, Key } from '../../../src/accounts/accounts.ts';
+import { NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
+import type { AuditRecord, RememberedCreation, Trail } from '../../../src/audit/audit.ts';
+import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { noTrail } from '../../support/no-trail.ts';
+
+export function accessConformance(open: OpenStores): void {
+  secretTests(open);
+  tokenTests(open);
+  auditTests(open);
+  creationTests(open);
+}
+
+const terms = { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS } as const;
+
+async function keyOf(bench: Workbench): Promise<Key> {
+  return (await bench.stores.accounts.getKey(bench.key)) as Key;
+}
+
+function secretTests(open: OpenStores): void {
+  test('two secrets of a key until the first one ends, and never later than it was to end', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { accounts } = bench.stores;
+    const key = await keyOf(bench);
+    const endOf = async (hash: string) => (await accounts.findKeyBySecretHash(hash))?.secretExpiresAtMs;
+    await accounts.rotateKey({ ...key, prefix: 'sk-tp-2222' }, 'second', 5_000, noTrail);
+    await accounts.rotateKey({ ...key, prefix: 'sk-tp-3333' }, 'third', 9_000, noTrail);
+    expect([await endOf(`hash of ${key.id}`), await endOf('second'), await endOf('third')]).toEqual([
+      5_000,
+      9_000,
+      null,
+    ]);
+    expect((await accounts.findKeyBySecretHash('second'))?.key).toMatchObject({ id: key.id, prefix: 'sk-tp-3333' });
+    expect(await accounts.findKeyBySecretHash('fourth')).toBeNull();
+  });
+
+  test('that no two keys have the same secret', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const key = await keyOf(bench);
+    await failureOf(bench.stores.accounts.rotateKey(key, `hash of ${key.id}`, 5_000, noTrail));
+    expect((await bench.stores.accounts.findKeyBySecretHash(`hash of ${key.id}`))?.secretExpiresAtMs).toBeNull();
+  });
+
+  test('the keys of one maker, in order and in pages', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { accounts } = bench.stores;
+    const key = await keyOf(bench);
+    for (const id of [91, 92, 93])
+      await accounts.createKey({ ...key, id, madeBy: id === 92 ? 'tok_b' : 'tok_a' }, `of ${id}`, terms, noTrail);
+    const listed = async (after: number | null, accountId: number | null = null) =>
+      (await accounts.listKeys({ accountId, madeBy: 'tok_a', after, limit: 9 })).map((one) => one.id);
+    expect([await listed(null), await listed(91), await listed(null, key.accountId)]).toEqual([
+      [91, 93],
+      [93],
+      [91, 93],
+    ]);
+    expect(await listed(null, key.accountId + 1)).toEqual([]);
+  });
+}
+
+function tokenTests(open: OpenStores): void {
+  test('tokens by their secrets, and lists of them by account', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { tokens } = bench.stores;
+    const token = (id: number, accountId: number | null): AccessToken => ({
+      id,
+      accountId,
+      role: accountId === null ? 'viewer' : 'owner',
+      name: '',
+      prefix: 'tk-tp-abcd',
+      status: 'enabled',
+      expiresAtMs: null,
+      madeBy: 'local',
+      createdAtMs: START_MS + id,
+    });
+    await tokens.createToken(token(1, null), 'hash 1', noTrail);
+    await tokens.createToken(token(2, bench.account), 'hash 2', noTrail);
+    await tokens.updateToken({ ...token(2, bench.account), status: 'revoked' }, noTrail);
+    expect(await tokens.findTokenBySecretHash('hash 2')).toMatchObject({ id: 2, status: 'revoked' });
+    expect(await tokens.findTokenBySecretHash('hash 3')).toBeNull();
+    expect(await tokens.getToken(1)).toEqual(token(1, null));
+    expect(await tokens.getToken(3)).toBeNull();
+    const idsOf = (rows: AccessToken[]) => rows.map((row) => row.id);
+    expect(idsOf(await tokens.listTokens({ accountId: null, after: null, limit: 9 }))).toEqual([1, 2]);
+    expect(idsOf(await tokens.listTokens({ accountId: null, after: 1, limit: 9 }))).toEqual([2]);
+    expect(idsOf(await tokens.listTokens({ accountId: bench.account, after: null, limit: 9 }))).toEqual([2]);
+    await failureOf(tokens.createToken(token(4, null), 'hash 1', noTrail));
+  });
+}
+
+const record = (object: string, members: Partial<AuditRecord> = {}): AuditRecord => ({
+  atMs: START_MS,
+  actor: { id: 'tok_a', role: 'owner', address: '192.0.2.1', requestId: 'req_1' },
+  action: 'key.update',
+  object,
+  account: 7,
+  before: { name: 'a' },
+  after: { name: 'b' },
+  ...members,
+});
+const trailOf = (...audit: AuditRecord[]): Trail => ({ audit, creation: null });
+const whole = { account: null, object: null, actor: null, sinceMs: null, untilMs: null, before: null, limit: 99 };
+
+function auditTests(open: OpenStores): void {
+  test('the records of a change that was made, and none of one that was refused', async () => {
+    await using bench = await openWorkbench(open, 10);
+    const { accounts, audit } = bench.stores;
+    const key = await keyOf(bench);
+    await accounts.updateKey({ ...key, name: 'b' }, terms, trailOf(record('key_1')));
+    const account = (await accounts.getAccount(bench.account)) as Account;
+    const owing = { enabled: true, creditLine: -20, allowance: null, allowancePeriod: 'total' } as const;
+    await failureOf(accounts.updateAccount(account, owing, trailOf(record('acct_1'))));
+    const stored = await audit.listAudit(whole);
+    expect(stored).toEqual([{ ...record('key_1'), seq: expect.any(Number) as never }]);
+  });
+
+  test('records by what is asked for, newest first, in pages', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { catalog, audit } = bench.stores;
+    const other = { id: 'tok_b', role: 'operator', address: '', requestId: null } as const;
+    await catalog.saveCatalog([], [], trailOf(record('one'), record('two', { atMs: START_MS + 5, account: 8 })));
+    await catalog.saveCatalog([], [], trailOf(record('three', { atMs: START_MS + 9, actor: other, account: null })));
+    const found = async (page: Partial<typeof whole> | object) =>
+      (await audit.listAudit({ ...whole, ...page })).map((one) => one.object);
+    expect(await found({})).toEqual(['three', 'two', 'one']);
+    expect(await found({ account: 8 })).toEqual(['two']);
+    expect(await found({ actor: 'tok_a' })).toEqual(['two', 'one']);
+    expect(await found({ actor: 'tok_a', account: 7 })).toEqual(['one']);
+    expect(await found({ object: 'three', actor: 'tok_a' })).toEqual([]);
+    expect(await found({ sinceMs: START_MS + 5 })).toEqual(['three', 'two']);
+    expect(await found({ untilMs: START_MS + 5 })).toEqual(['two', 'one']);
+    const [first] = await audit.listAudit({ ...whole, limit: 1 });
+    expect(await found({ before: first?.seq })).toEqual(['two', 'one']);
+  });
+}
+
+function creationTests(open: OpenStores): void {
+  test('a creation under its key for a day, and not longer', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { catalog, audit } = bench.stores;
+    const creation = (idempotencyKey: string, atMs: number): RememberedCreation => ({
+      principal: 'tok_a',
+      idempotencyKey,
+      atMs,
+      requestHash: 'hash',
+      object: 'key_1',
+      secretSealed: null,
+    });
+    const remember = (one: RememberedCreation) => catalog.saveCatalog([], [], { audit: [], creation: one });
+    await remember(creation('first', START_MS));
+    expect(await audit.findCreation('tok_a', 'first')).toEqual(creation('first', START_MS));
+    expect(await audit.findCreation('tok_b', 'first')).toBeNull();
+    await remember(creation('second', START_MS + 86_400_000 - 1));
+    expect(await audit.findCreation('tok_a', 'first')).not.toBeNull();
+    await remember(creation('first', START_MS + 86_400_000));
+    expect((await audit.findCreation('tok_a', 'first'))?.atMs).toBe(START_MS + 86_400_000);
+  });
+}
