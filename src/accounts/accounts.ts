@@ -15,6 +15,7 @@ export {
 } from './account.ts';
 export { authenticate, type Circumstances, type Gatehouse } from './authenticate.ts';
 export { FailureCounter } from './failure-counter.ts';
+export type { FormerHashes } from './former-hash.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export { groupsOf } from './scopes.ts';

@@ -53,6 +53,14 @@ export interface RememberedCreation {
   secretSealed: string | null;
 }
 
+/** The context in which the secret of a creation is sealed. */
+export function creationContext({
+  principal,
+  idempotencyKey,
+}: Pick<RememberedCreation, 'principal' | 'idempotencyKey'>): string {
+  return `creation:${principal}:${idempotencyKey}`;
+}
+
 /** What a change leaves beside itself, in the same transaction. */
 export interface Trail {
   audit: readonly AuditRecord[];
@@ -74,4 +82,6 @@ export interface AuditStore {
   /** Newest first. */
   listAudit(page: AuditPage): Promise<StoredAuditRecord[]>;
   findCreation(principal: string, idempotencyKey: string): Promise<RememberedCreation | null>;
+  /** All whose answer had a secret: there are those of a day. */
+  listSealedCreations(): Promise<RememberedCreation[]>;
 }

@@ -32,5 +32,6 @@ export {
 } from './price.ts';
 export { type ListedModel, listedModels, type PriceList, priceLists } from './price-list/price-list.ts';
 export { findPrivateAddress, findPrivateProviders, isPrivateAddress } from './private-address.ts';
+export { resealDocument, sealedCredential } from './reseal-document.ts';
 export { type CallerScope, listOffers, type Offer, orderRoutes, resolveModel } from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

@@ -9,6 +9,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { trailRows } from '../storage/sqlite/sqlite.ts';
+import { formerHashes } from './change-secret.ts';
 import type { OpenStore } from './open-store.ts';
 
 /** Whoever can read the data directory. */
@@ -16,18 +17,20 @@ const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: nu
 
 export function makeAdmin(
   gateway: Gateway,
-  { vault, stores, ledger }: OpenStore,
+  store: OpenStore,
   holder: CatalogueHolder,
   token: string,
   log: LogWriter,
   version: string,
 ): AdminApi {
+  const { vault, stores, ledger } = store;
   const tokenHash = vault.hash(token);
+  const former = formerHashes(store, 'tokens');
   return makeAdminApi({
     version,
     async verifyToken(shown) {
       if (vault.hash(shown) === tokenHash) return LOCAL_OPERATOR;
-      const found = await verifyToken(shown, stores.tokens, vault.hash, gateway.clock.nowMs());
+      const found = await verifyToken(shown, stores.tokens, { hash: vault.hash, former }, gateway.clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     trailRows,

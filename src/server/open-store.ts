@@ -3,10 +3,10 @@
 
 import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
-import { type Config, decodeSecret } from '../config.ts';
+import type { Config } from '../config.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
-import { loadInstallationSecret, openVault, type Vault } from '../secrets/secrets.ts';
+import { loadInstallationSecrets, openVault, type Vault } from '../secrets/secrets.ts';
 import { databasePath, LedgerThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
 import type { Closing } from './server.ts';
 
@@ -21,8 +21,8 @@ export interface OpenStore {
 /** Opens the ledger's thread, ends what an earlier run left open, and gives the stores over it. */
 export async function openStore(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
   const path = databasePath(config.dataDirectory);
-  const given = config.secretBase64 === null ? null : decodeSecret(config.secretBase64);
-  const vault = openVault(loadInstallationSecret(config.dataDirectory, given, !existsSync(path)));
+  const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
+  const vault = openVault(present, previous);
   const thread = await LedgerThread.start(new URL('../ledger-worker.ts', import.meta.url), path, (cause) => {
     // What was not answered may or may not be durable: only a new start, which reads it from the disk, can tell.
     log.write({ at: new Date().toISOString(), event: 'ledger_thread_failed', cause: String(cause) });

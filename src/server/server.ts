@@ -13,9 +13,10 @@ import { clientAddress, type HttpServer, serveHttp } from '../http/http.ts';
 import { LogWriter, messageLine } from '../observability/observability.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
-import { requireSameSecret } from '../secrets/secrets.ts';
+import { isUnderPreviousSecret } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { applyAtStart } from './apply-at-start.ts';
+import { changeSecret, formerHashes } from './change-secret.ts';
 import { drain } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
 import { makeAdmin } from './make-admin.ts';
@@ -82,12 +83,15 @@ async function startOn(
   closing.push(() => log.flush());
   const store = await openStore(config, clock, log, closing);
   const { vault, stores, ledger } = store;
-  await requireSameSecret(stores.installation, vault);
+  if (await isUnderPreviousSecret(stores.installation, vault)) await changeSecret(store, clock, log);
   await prepareCatalogue(config, store, clock.nowMs());
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), vault.open);
   const gateway: Gateway = {
     catalogue: () => holder.current,
-    gatehouse: { keys: new KeyDirectory(stores.accounts, vault.hash), failures: new FailureCounter() },
+    gatehouse: {
+      keys: new KeyDirectory(stores.accounts, vault.hash, formerHashes(store, 'key_secrets')),
+      failures: new FailureCounter(),
+    },
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),

@@ -93,6 +93,9 @@ function auditReads(tables: MemoryTables): AuditStore {
     async findCreation(principal, idempotencyKey) {
       return tables.creations.get(`${principal} ${idempotencyKey}`) ?? null;
     },
+    async listSealedCreations() {
+      return [...tables.creations.values()].filter(({ secretSealed }) => secretSealed !== null);
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import { prepareText } from './statements.ts';
 
 type AccessReads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
-  Pick<AuditStore, 'findCreation'>;
+  Pick<AuditStore, 'findCreation' | 'listSealedCreations'>;
 
 export function accessReads(database: Database): AccessReads {
   return { ...accountReads(database), ...keyReads(database), ...tokenReads(database), ...creationReads(database) };
@@ -80,15 +80,21 @@ function tokenReads(database: Database): Pick<AccessReads, 'findTokenBySecretHas
   };
 }
 
-function creationReads(database: Database): Pick<AccessReads, 'findCreation'> {
-  const creation = prepareText(
-    database,
-    `SELECT principal, idempotency_key AS idempotencyKey, at_ms AS atMs, request_hash AS requestHash, object,
-       secret_sealed AS secretSealed FROM creations WHERE principal = $1 AND idempotency_key = $2`,
-  );
+function creationReads(database: Database): Pick<AccessReads, 'findCreation' | 'listSealedCreations'> {
+  const list = (where: string) =>
+    prepareText(
+      database,
+      `SELECT principal, idempotency_key AS idempotencyKey, at_ms AS atMs, request_hash AS requestHash, object,
+         secret_sealed AS secretSealed FROM creations WHERE ${where}`,
+    );
+  const creation = list('principal = $1 AND idempotency_key = $2');
+  const sealed = list('secret_sealed IS NOT NULL');
   return {
     async findCreation(principal, idempotencyKey) {
       return creation.get(principal, idempotencyKey) as RememberedCreation | null;
+    },
+    async listSealedCreations() {
+      return sealed.all() as RememberedCreation[];
     },
   };
 }

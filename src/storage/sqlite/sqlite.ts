@@ -10,6 +10,7 @@ import { openForReading } from './open-database.ts';
 import { readStore } from './read-store.ts';
 
 export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
+export { moveHash, type SecretChange, writeSecretChange } from '../secret-writes.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, lockDirectory } from './lock-directory.ts';
