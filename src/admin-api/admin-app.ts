@@ -37,9 +37,12 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
   });
   app.use(async (context, next) => {
     if (context.req.path === OPENAPI_PATH && ['GET', 'HEAD'].includes(context.req.method)) return next();
-    context.set('principal', await authenticate(dependencies, context.req.header('authorization')));
-    if (!['GET', 'HEAD'].includes(context.req.method))
+    const principal = await authenticate(dependencies, context.req.header('authorization'));
+    context.set('principal', principal);
+    if (!['GET', 'HEAD'].includes(context.req.method)) {
+      await refuseDisabled(dependencies, principal);
       context.req.raw = await readJsonBody(context.req.raw, bounds.adminBodyBytesMax);
+    }
     await next();
   });
   app.notFound((context) => answerError(noRoute(app, context), context));
@@ -69,6 +72,14 @@ async function authenticate(dependencies: AdminDependencies, authorization: stri
   const principal = await dependencies.verifyToken(token);
   if (principal !== null) return principal;
   throw new TurnpikeError('token_invalid', 'The token is not known to this installation, has expired or was revoked.');
+}
+
+/** Whoever holds a disabled account may look at it, and change nothing. */
+async function refuseDisabled({ accounts }: AdminDependencies, { accountId }: Principal): Promise<void> {
+  if (accountId === null) return;
+  const account = await accounts.getAccount(accountId);
+  if (account?.status === 'enabled') return;
+  throw new TurnpikeError('role_not_allowed', 'The account of this token is disabled: it may be read, not changed.');
 }
 
 function faultsOf(error: z.ZodError): Fault[] {

@@ -9,6 +9,7 @@ import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery } from './pages.ts';
 import { everyone } from './principal.ts';
+import { soldTo } from './sold-to.ts';
 
 const groupSchema = z
   .object({
@@ -31,8 +32,9 @@ const listGroups = defineRoute({
 });
 
 export function addGroups(app: AdminApp, dependencies: AdminDependencies): void {
-  app.openapi(listGroups, (context) => {
-    const { rows, next } = pageByName(dependencies.catalog.current().groups.values(), context.req.valid('query'));
+  app.openapi(listGroups, async (context) => {
+    const { groups } = await soldTo(dependencies, context.get('principal'));
+    const { rows, next } = pageByName(groups, context.req.valid('query'));
     return context.json({ data: rows.map(groupJson), next_cursor: next }, 200);
   });
 }

@@ -1,4 +1,5 @@
-// Models: what is sold, at which price, over which routes.
+// Models: what is sold, at which price, over which routes. An account's tokens see those that it may
+// buy, and nothing of what stands behind them.
 
 import { z } from '@hono/zod-openapi';
 import { formatRate, type Model, type ModelPrice, type Rates, type Route } from '../catalog/catalog.ts';
@@ -8,6 +9,7 @@ import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery } from './pages.ts';
 import { everyone, seesProviderCost } from './principal.ts';
+import { soldTo } from './sold-to.ts';
 
 const priceSchema = z.record(z.string(), z.union([z.string(), z.record(z.string(), z.union([z.string(), z.int()]))]));
 const routeSchema = z.object({
@@ -48,9 +50,11 @@ const listModels = defineRoute({
 });
 
 export function addModels(app: AdminApp, dependencies: AdminDependencies): void {
-  app.openapi(listModels, (context) => {
-    const { rows, next } = pageByName(dependencies.catalog.current().models.values(), context.req.valid('query'));
-    const showsRoutes = seesProviderCost(context.get('principal'));
+  app.openapi(listModels, async (context) => {
+    const principal = context.get('principal');
+    const { models } = await soldTo(dependencies, principal);
+    const { rows, next } = pageByName(models, context.req.valid('query'));
+    const showsRoutes = seesProviderCost(principal);
     return context.json({ data: rows.map((model) => modelJson(model, showsRoutes)), next_cursor: next }, 200);
   });
 }
