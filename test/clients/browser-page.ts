@@ -9,6 +9,7 @@ export interface Seen {
   refused: { name: string; status: number; code: string; requestId: string };
   vendor: { status: number; requestId: string | null; remaining: string | null };
   wrongKey: { status: number; shouldRetry: string | null; code: string };
+  own: { prefix: string; cost: string };
   admin: string;
 }
 
@@ -34,6 +35,7 @@ async function look(): Promise<Seen> {
       .then(() => never(), describe),
     vendor: await fetchAsVendor(),
     wrongKey: await fetchWithWrongKey(),
+    own: await fetchOwnView(),
     admin: await fetch(`${url}/api/v1/accounts`, { headers: { authorization: 'Bearer x' } }).then(
       () => 'readable',
       () => 'blocked',
@@ -83,4 +85,15 @@ async function fetchWithWrongKey(): Promise<Seen['wrongKey']> {
   const response = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body: '{}' });
   const { error } = (await response.json()) as { error: { code: string } };
   return { status: response.status, shouldRetry: response.headers.get('x-should-retry'), code: error.code };
+}
+
+/** What a page that shows its user the cost of an answer does. */
+async function fetchOwnView(): Promise<Seen['own']> {
+  const headers = { 'content-type': 'application/json', 'x-api-key': key };
+  const body = JSON.stringify(ask('sandbox-echo', 'x'));
+  const message = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body });
+  const look = async (path: string) => (await (await fetch(url + path, { headers })).json()) as Record<string, string>;
+  const { prefix = '' } = await look('/v1/key');
+  const { cost = '' } = await look(`/v1/usage/${message.headers.get('request-id')}`);
+  return { prefix, cost };
 }

@@ -42,7 +42,7 @@ async function openPage(settings: { url: string; key: string }): Promise<Seen> {
 }
 
 test.skipIf(chromium === null)(
-  'a page of another origin sends messages, reads streams, errors and limits, and never the admin API',
+  'a page of another origin sends messages, reads streams, errors, limits and costs, and never the admin API',
   async () => {
     await using turnpike = await startTurnpike();
     const { secret } = await turnpike.makeKey({}, { rpm: 100 });
@@ -58,6 +58,7 @@ test.skipIf(chromium === null)(
       },
       vendor: { status: 200, requestId: expect.stringMatching(/^req_/), remaining: expect.stringMatching(/^9\d$/) },
       wrongKey: { status: 401, shouldRetry: 'false', code: 'key_invalid' },
+      own: { prefix: secret.slice(0, 10), cost: '0.000006' }, // one token in, one out
       admin: 'blocked',
     });
   },
