@@ -17,8 +17,9 @@ import { addProviders } from './providers.ts';
 import { addTokens } from './tokens.ts';
 import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
+import { addUsageTotals } from './usage-totals.ts';
 
-export type { AdminCatalog, AdminDependencies } from './dependencies.ts';
+export type { AdminAnswered, AdminCatalog, AdminDependencies } from './dependencies.ts';
 export { firstCurl, makeDemoAccount } from './first-start.ts';
 export type { Principal } from './principal.ts';
 
@@ -39,6 +40,7 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addPriceDifferences(app, dependencies);
   addGroups(app, dependencies);
   addProviders(app, dependencies);
+  addUsageTotals(app, dependencies); // before the record of a message: its path could be one's id
   addUsage(app, dependencies);
   addApply(app, dependencies, takeTurn);
   addTokens(app, dependencies, takeTurn);

@@ -3,6 +3,7 @@
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { AuditRecord } from '../audit/audit.ts';
 import { newRequestId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -17,7 +18,8 @@ export const OPENAPI_PATH = '/api/v1/openapi.json';
 export interface AdminEnvironment {
   /** From where the request came, through trusted proxies. */
   Bindings: { address: string };
-  Variables: { requestId: string; principal: Principal };
+  /** `failure` is set where the answer is an error, `records` where a change leaves some. */
+  Variables: { requestId: string; principal: Principal; failure?: TurnpikeError; records?: readonly AuditRecord[] };
 }
 export type AdminApp = OpenAPIHono<AdminEnvironment>;
 
@@ -29,9 +31,11 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     },
   });
   app.use(async (context, next) => {
-    const requestId = newRequestId(dependencies.clock.nowMs());
+    const startedMs = dependencies.clock.nowMs();
+    const requestId = newRequestId(startedMs);
     context.set('requestId', requestId);
     await next();
+    tellAnswered(dependencies, context, startedMs);
     context.header('request-id', requestId);
     context.header('cache-control', 'no-store'); // balances, and a key's secret at its creation
   });
@@ -48,10 +52,26 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
   app.notFound((context) => answerError(noRoute(app, context), context));
   app.onError((thrown, context) => {
     const error = asTurnpikeError(thrown);
+    context.set('failure', error);
     if (error.status >= 500) dependencies.report(context.get('requestId'), thrown);
     return answerError(error, context);
   });
   return app;
+}
+
+function tellAnswered(dependencies: AdminDependencies, context: Context<AdminEnvironment>, startedMs: number): void {
+  const failure = context.get('failure');
+  dependencies.answered({
+    requestId: context.get('requestId'),
+    method: context.req.method,
+    path: context.req.path,
+    status: context.res.status,
+    code: failure?.code ?? null,
+    address: context.env.address,
+    actor: (context.get('principal') as Principal | undefined)?.id ?? null,
+    durationMs: dependencies.clock.nowMs() - startedMs,
+    records: failure === undefined ? (context.get('records') ?? []) : [],
+  });
 }
 
 /** A 400 that carries every fault; its message is the first. */

@@ -7,6 +7,7 @@ import { formatId } from '../base/ids.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
+import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { accountField, timeField } from './fields.ts';
@@ -54,7 +55,7 @@ export function addAudit(app: AdminApp, dependencies: AdminDependencies): void {
     const principal = context.get('principal');
     const { limit, cursor, account, object = null, actor = null, since, until } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
-    const rows = await dependencies.audit.listAudit({
+    const page = {
       account: accountOf(principal, asked),
       object,
       actor,
@@ -62,7 +63,8 @@ export function addAudit(app: AdminApp, dependencies: AdminDependencies): void {
       untilMs: until ?? null,
       before: cursorNumber(cursor),
       limit,
-    });
+    };
+    const rows = await dependencies.audit.listAudit(page, askingOf(context));
     const data = rows.map((row) => auditJson(row, principal));
     return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) }, 200);
   });

@@ -2,7 +2,7 @@
 // state of its own but the order in which changes are made.
 
 import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
-import type { AuditStore, Trail } from '../audit/audit.ts';
+import type { AuditRecord, AuditStore, Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogDocument, Catalogue, DocumentKind } from '../catalog/catalog.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
@@ -19,6 +19,20 @@ export interface AdminCatalog {
     remove: readonly { kind: DocumentKind; name: string }[],
     trail: Trail,
   ): Promise<void>;
+}
+
+/** One answered request, for the log. */
+export interface AdminAnswered {
+  requestId: string;
+  method: string;
+  path: string;
+  status: number;
+  code: string | null;
+  address: string;
+  /** Null where nobody showed a token that opens anything. */
+  actor: string | null;
+  durationMs: number;
+  records: readonly AuditRecord[];
 }
 
 export interface AdminDependencies {
@@ -45,6 +59,8 @@ export interface AdminDependencies {
   endKeyMessages(keyId: number): void | Promise<void>;
   /** Resolves a host's addresses, to tell private ones. */
   lookup(hostname: string): Promise<readonly string[]>;
+  /** Told of every request when it was answered, with the audit records that it left. */
+  answered(answered: AdminAnswered): void;
   /** The operator's log of what failed inside; callers only see the request id. */
   report(requestId: string, thrown: unknown): void;
 }

@@ -7,6 +7,7 @@ import { type Entry, systemAccounts } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
+import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { timeField } from './fields.ts';
@@ -53,7 +54,7 @@ export function addEntries(app: AdminApp, dependencies: AdminDependencies): void
     const { account } = await findAccount(dependencies, context.get('principal'), context.req.valid('param').id);
     const { limit, cursor, since } = context.req.valid('query');
     const page = { account: account.id, sinceMs: since ?? null, before: cursorNumber(cursor), limit };
-    const rows = await dependencies.ledger.listEntries(page);
+    const rows = await dependencies.ledger.listEntries(page, askingOf(context));
     const data = rows.map((row) => entryJson(row, account.id));
     return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) }, 200);
   });

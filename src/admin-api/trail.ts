@@ -29,8 +29,9 @@ export function leaveTrail(
   notes: readonly ChangeNote[],
   creation: RememberedCreation | null = null,
 ): Trail {
-  const records = notes.map((note) => auditRecord(dependencies, context, note));
-  return { audit: records.filter(saysSomething), creation };
+  const records = notes.map((note) => auditRecord(dependencies, context, note)).filter(saysSomething);
+  context.set('records', records);
+  return { audit: records, creation };
 }
 
 /** A change that leaves everything as it was is none. */

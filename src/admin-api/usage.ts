@@ -4,16 +4,25 @@ import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { StoredUsageRecord } from '../ledger/ledger.ts';
+import { marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { jsonAnswer, pageAnswer } from './answers.ts';
+import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { timeField } from './fields.ts';
 import { findKey } from './key-json.ts';
 import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
-import { accountOf, everyone, maySeeAccount, maySeeKey, type Principal, seesProviderCost } from './principal.ts';
+import {
+  accountOf,
+  everyone,
+  makerOf,
+  maySeeAccount,
+  maySeeKey,
+  type Principal,
+  seesProviderCost,
+} from './principal.ts';
 
 const usageSchema = z
   .object({
@@ -38,6 +47,10 @@ const usageSchema = z
     cost: z.string(),
     written_off: z.string(),
     provider_cost: z.string().nullable(),
+    margin: z
+      .string()
+      .nullable()
+      .openapi({ description: 'cost − written_off − provider_cost; null when provider_cost is not known.' }),
     rates: z.record(z.string(), z.string()),
     attempts: z.array(
       z.object({
@@ -53,6 +66,11 @@ const usageSchema = z
   })
   .openapi('UsageRecord');
 
+/** By how they ended, of those that were not completed: nearly all were, and a search would find nearly all. */
+const cutField = z.enum(['client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'], {
+  error: 'must be client_gone, upstream_cut, quota_cut, service_cut or failed',
+});
+
 const listUsage = defineRoute({
   roles: everyone,
   method: 'get',
@@ -62,6 +80,7 @@ const listUsage = defineRoute({
       ...pageQuery,
       account: z.string().optional(),
       key: z.string().optional(),
+      outcome: cutField.optional(),
       since: timeField.optional(),
       until: timeField.optional(),
     }),
@@ -79,16 +98,19 @@ const showUsage = defineRoute({
 export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listUsage, async (context) => {
     const principal = context.get('principal');
-    const { limit, cursor, account, key, since, until } = context.req.valid('query');
+    const { limit, cursor, account, key, outcome = null, since, until } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
-    const rows = await dependencies.usage.listUsage({
+    const page = {
       account: accountOf(principal, asked),
       key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
+      madeBy: makerOf(principal),
+      outcome,
       sinceMs: since ?? null,
       untilMs: until ?? null,
       before: cursorNumber(cursor),
       limit,
-    });
+    };
+    const rows = await dependencies.usage.listUsage(page, askingOf(context));
     return context.json(
       {
         data: rows.map((row) => usageJson(row, principal)),
@@ -117,6 +139,8 @@ async function maySeeRecord(
 }
 
 function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typeof usageSchema> {
+  const providerCost = seesProviderCost(principal) ? record.providerCost : null;
+  const margin = marginOf({ ...record, providerCost });
   return {
     request_id: record.requestId,
     at: new Date(record.atMs).toISOString(),
@@ -141,7 +165,8 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
     usage_source: record.usageSource,
     cost: formatUsd(record.cost),
     written_off: formatUsd(record.writtenOff),
-    provider_cost: record.providerCost === null || !seesProviderCost(principal) ? null : formatUsd(record.providerCost),
+    provider_cost: providerCost === null ? null : formatUsd(providerCost),
+    margin: margin === null ? null : formatUsd(margin),
     rates: record.rates,
     attempts: record.attempts,
     latency_ms: record.latencyMs,

@@ -6,7 +6,7 @@ import { type AdminApi, makeAdminApi, type Principal } from '../admin-api/admin-
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { LogWriter } from '../observability/observability.ts';
+import { adminLine, auditLine, type LogWriter } from '../observability/observability.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { trailRows } from '../storage/sqlite/sqlite.ts';
 import { formerHashes } from './change-secret.ts';
@@ -55,6 +55,11 @@ export function makeAdmin(
     forgetAccount: (id) => gateway.gatehouse.keys.forgetAccount(id),
     endKeyMessages: (id) => gateway.running.cutKey(id),
     lookup: async (hostname) => (await lookup(hostname, { all: true })).map((found) => found.address),
+    answered: (answered) => {
+      if (!log.isOn) return;
+      log.write(adminLine(answered, gateway.clock.nowMs()));
+      for (const record of answered.records) log.write(auditLine(record));
+    },
     report: (requestId, thrown) =>
       log.write({ at: new Date().toISOString(), event: 'admin_failure', request_id: requestId, cause: String(thrown) }),
   });

@@ -134,3 +134,20 @@ test('what is masked is masked at any depth, and what did not change is left out
     after: { token: '[secret]', id: 'y' },
   });
 });
+
+test('the log hears of every request with who made it, and of a change only when it was made', async () => {
+  const account = await makeAccount(installation);
+  await installation.ask('PATCH', `/api/v1/accounts/${account['id']}`, { name: 'b' });
+  await installation.ask('PATCH', `/api/v1/accounts/${account['id']}`, { name: '' });
+  await installation.ask('GET', '/api/v1/accounts', undefined, { authorization: 'Bearer nobody' });
+  const told = installation.answers.map(({ method, status, code, actor, address, records }) => [
+    `${method} ${status} ${code} ${actor} ${address}`,
+    records.map((record) => record.action),
+  ]);
+  expect(told).toEqual([
+    [`POST 201 null local ${ADDRESS}`, ['account.create']],
+    [`PATCH 200 null local ${ADDRESS}`, ['account.update']],
+    [`PATCH 400 invalid_request local ${ADDRESS}`, []],
+    [`GET 401 token_invalid null ${ADDRESS}`, []],
+  ]);
+});

@@ -2,7 +2,7 @@
 // a disk, the real catalogue, a clock that a test moves. No tests of its own.
 
 import { verifyToken } from '../../src/accounts/accounts.ts';
-import { type AdminApi, makeAdminApi } from '../../src/admin-api/admin-api.ts';
+import { type AdminAnswered, type AdminApi, makeAdminApi } from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
 import { formatId, newRequestId, parseId } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
@@ -25,6 +25,8 @@ export interface Installation {
   vault: Vault;
   /** What the API told the rest of the service, in order: "forget key 12". */
   told: string[];
+  /** What the log would be told of each request. */
+  answers: AdminAnswered[];
   /** Answers of the test's own name service. */
   addresses: Map<string, string[]>;
   /** As the operator of the machine, unless `headers` show another token. */
@@ -48,6 +50,7 @@ export async function makeInstallation(): Promise<Installation> {
   const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
   const addresses = new Map<string, string[]>();
+  const answers: AdminAnswered[] = [];
   const api = makeAdminApi({
     version: '0.0.0',
     async verifyToken(token) {
@@ -76,6 +79,7 @@ export async function makeInstallation(): Promise<Installation> {
     forgetAccount: (id) => void told.push(`forget account ${id}`),
     endKeyMessages: (id) => void told.push(`end messages of key ${id}`),
     lookup: async (hostname) => addresses.get(hostname) ?? ['203.0.113.9'],
+    answered: (answered) => void answers.push(answered),
     report: (requestId, thrown) => void told.push(`${requestId} failed: ${thrown}`),
   });
   const ask: Installation['ask'] = async (method, path, body, more = {}) => {
@@ -84,7 +88,7 @@ export async function makeInstallation(): Promise<Installation> {
     const answer = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
   };
-  return { api, clock, stores, catalogue, vault, told, addresses, ask };
+  return { api, clock, stores, catalogue, vault, told, addresses, answers, ask };
 }
 
 /** An account with credit, as the API showed it. */
