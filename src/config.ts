@@ -52,8 +52,15 @@ export const bounds = {
   // Streams toward the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
-  // Listings
+  // Listings and reports
   pageItemsMax: 1_000,
+  reportQueueMax: 512,
+  reportQueuePerAskerMax: 128,
+  reportWaitMsMax: 30_000,
+  reportRetryMs: 2_000,
+  reportKeysMax: 5_000, // of one maker, whose usage is listed together
+  totalsRunRows: 10_000, // daily totals that are added up by one statement
+  totalsRowsMax: 2_000_000, // and by one report
   // What the admin API takes
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,

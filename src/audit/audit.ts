@@ -3,6 +3,7 @@
 
 export { describeChange, withoutSecrets } from './describe-change.ts';
 
+import type { Asking } from '../base/asking.ts';
 import type { JsonMembers } from './describe-change.ts';
 
 export type { JsonMembers } from './describe-change.ts';
@@ -80,7 +81,7 @@ export interface AuditPage {
 
 export interface AuditStore {
   /** Newest first. */
-  listAudit(page: AuditPage): Promise<StoredAuditRecord[]>;
+  listAudit(page: AuditPage, asking?: Asking): Promise<StoredAuditRecord[]>;
   findCreation(principal: string, idempotencyKey: string): Promise<RememberedCreation | null>;
   /** All whose answer had a secret: there are those of a day. */
   listSealedCreations(): Promise<RememberedCreation[]>;

@@ -48,11 +48,24 @@ export type {
   CallerMeters,
   CallerQuestion,
   Entry,
+  EntryPage,
   KeyMeters,
   LedgerGate,
   LedgerReader,
   LedgerStore,
   LimitLevel,
+  OpenHolds,
 } from './store.ts';
 export { emptyRecord } from './usage-record.ts';
-export type { StoredUsageRecord, UsageStore } from './usage-store.ts';
+export type { StoredUsageRecord, UsagePage, UsageStore } from './usage-store.ts';
+export {
+  gatherTotals,
+  marginOf,
+  marginOfTotal,
+  partOfTotals,
+  type TotalsGrouping,
+  type TotalsQuestion,
+  totalsGroupings,
+  type UsageTotal,
+  type UsageTotals,
+} from './usage-totals.ts';

@@ -111,7 +111,10 @@ export interface DailyTotal {
   cacheWriteTokens: number;
   cost: Nano;
   writtenOff: Nano;
+  /** Of the messages whose provider cost is known, and what was taken for those: cost less what was written off. */
   providerCost: Nano;
+  costedMessages: number;
+  costedRevenue: Nano;
 }
 
 /** What is stored, as a batch sees it. Everything that its bundles name has been loaded. */

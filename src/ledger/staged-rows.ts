@@ -176,6 +176,8 @@ export class StagedRows implements Rows {
       cost: sign * record.cost,
       writtenOff: sign * record.writtenOff,
       providerCost: sign * (record.providerCost ?? 0),
+      costedMessages: record.providerCost === null ? 0 : sign,
+      costedRevenue: record.providerCost === null ? 0 : sign * (record.cost - record.writtenOff),
     });
   }
 
@@ -201,6 +203,8 @@ export class StagedRows implements Rows {
     total.cost += more.cost;
     total.writtenOff += more.writtenOff;
     total.providerCost += more.providerCost;
+    total.costedMessages += more.costedMessages;
+    total.costedRevenue += more.costedRevenue;
   }
 }
 

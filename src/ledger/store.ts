@@ -1,5 +1,6 @@
 // What the ledger needs of a store, declared here and implemented in storage/.
 
+import type { Asking } from '../base/asking.ts';
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Answer, Bundle, MeterName, RateLimits } from './operation.ts';
@@ -87,19 +88,32 @@ export interface Entry {
   note: string | null;
 }
 
+export interface EntryPage {
+  account: number;
+  sinceMs: number | null;
+  /** The seq of the last one seen. */
+  before: number | null;
+  limit: number;
+}
+
+/** All holds of the store together, for whoever watches it. */
+export interface OpenHolds {
+  count: number;
+  /** Their sum; beyond 2^53 to the nearest number. */
+  held: number;
+  /** When the oldest was opened; null when there is none. */
+  oldestAtMs: number | null;
+}
+
 /** Reads of what is committed. */
 export interface LedgerReader {
+  openHolds(): Promise<OpenHolds>;
   accountMeters(account: number, nowMs: number): Promise<AccountMeters | null>;
   keyMeters(key: number, nowMs: number): Promise<KeyMeters | null>;
   /** Of one committed state: null when there is no such key of this account. */
   callerMeters(question: CallerQuestion, nowMs: number): Promise<CallerMeters | null>;
   /** The account and key of a message that was admitted and has not ended; null for any other. */
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
-  /** Newest first; `before` is the seq of the last one seen. */
-  listEntries(page: {
-    account: number;
-    sinceMs: number | null;
-    before: number | null;
-    limit: number;
-  }): Promise<Entry[]>;
+  /** Newest first. */
+  listEntries(page: EntryPage, asking?: Asking): Promise<Entry[]>;
 }

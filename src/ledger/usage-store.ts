@@ -1,20 +1,33 @@
-// Reads of usage records. They are written in the transaction that ends a hold, so they stand here.
+// Reads of usage records and of their daily totals. They are written in the transaction that ends a
+// hold, so they stand here.
 
-import type { UsageRecord } from './operation.ts';
+import type { Asking } from '../base/asking.ts';
+import type { Outcome, UsageRecord } from './operation.ts';
+import type { TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
 export interface StoredUsageRecord extends UsageRecord {
   seq: number;
 }
 
+export interface UsagePage {
+  account: number | null;
+  key: number | null;
+  /** Only usage of the keys that this actor made; null: of all. */
+  madeBy: string | null;
+  /** Only messages that ended so. What was completed is nearly everything, and has no index of its own. */
+  outcome: Exclude<Outcome, 'completed'> | null;
+  /** Both inclusive. */
+  sinceMs: number | null;
+  untilMs: number | null;
+  /** The seq of the last one seen. */
+  before: number | null;
+  limit: number;
+}
+
 export interface UsageStore {
-  /** Newest first; `before` is the seq of the last one seen. */
-  listUsage(page: {
-    account: number | null;
-    key: number | null;
-    sinceMs: number | null;
-    untilMs: number | null;
-    before: number | null;
-    limit: number;
-  }): Promise<StoredUsageRecord[]>;
+  /** Newest first. Throws invalid_request where a maker has more keys than one list can take together. */
+  listUsage(page: UsagePage, asking?: Asking): Promise<StoredUsageRecord[]>;
   getUsage(requestId: string): Promise<StoredUsageRecord | null>;
+  /** Added up from the daily totals, never from the records. Throws invalid_request for what is too much to add up. */
+  totalUsage(question: TotalsQuestion, asking?: Asking): Promise<UsageTotals>;
 }

@@ -1,4 +1,4 @@
-// Opens what is kept: the secret, the ledger's thread, the stores over it. Holds of an earlier run
+// Opens what is kept: the secret, the threads of ledger and reports, the stores over them. Holds of an earlier run
 // are ended here, before anybody is answered.
 
 import { existsSync } from 'node:fs';
@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault, type Vault } from '../secrets/secrets.ts';
-import { databasePath, LedgerThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
+import { databasePath, LedgerThread, ReportThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
 import type { Closing } from './server.ts';
 
 const NODE = 'local'; // SQLite has one node
@@ -34,7 +34,11 @@ export async function openStore(config: Config, clock: Clock, log: LogWriter, cl
   closing.push(() => ledger.close());
   const expired = await ledger.open();
   if (expired > 0) log.write({ at: new Date().toISOString(), event: 'holds_of_earlier_run_ended', holds: expired });
-  const stores = sqliteStores(path, ledger);
+  const reports = new ReportThread(new URL('../report-worker.ts', import.meta.url), path, (cause) =>
+    log.write({ at: new Date().toISOString(), event: 'report_thread_failed', cause: String(cause) }),
+  );
+  closing.push(() => reports.close());
+  const stores = sqliteStores(path, ledger, reports.reads);
   closing.push(() => stores.close());
   return { vault, stores, ledger };
 }

@@ -13,6 +13,7 @@ export function guardReads<Functions extends object>(reads: Functions): Function
       try {
         return await read(...values);
       } catch (cause) {
+        if (cause instanceof TurnpikeError) throw cause; // the question was at fault
         throw new TurnpikeError('store_unavailable', 'The store cannot be read at the moment.', { cause });
       }
     },

@@ -95,7 +95,16 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
       }),
     get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
     records: () =>
-      stores.usage.listUsage({ account: null, key: null, sinceMs: null, untilMs: null, before: null, limit: 100 }),
+      stores.usage.listUsage({
+        account: null,
+        key: null,
+        madeBy: null,
+        outcome: null,
+        sinceMs: null,
+        untilMs: null,
+        before: null,
+        limit: 100,
+      }),
     check: () => checkLedger(sumMemory(stores.tables)),
     advance(ms) {
       aheadMs += ms;

@@ -2,8 +2,16 @@
 
 import type { AccessToken, Account, AccountStore, Key, KeyPage, TokenStore } from '../../accounts/accounts.ts';
 import type { AuditStore } from '../../audit/audit.ts';
+import { DAY_MS } from '../../base/clock.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
-import type { LedgerReader, StoredUsageRecord, UsageStore } from '../../ledger/ledger.ts';
+import {
+  gatherTotals,
+  type LedgerReader,
+  partOfTotals,
+  type StoredUsageRecord,
+  type UsagePage,
+  type UsageStore,
+} from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import type { MemoryTables } from './tables.ts';
@@ -101,6 +109,12 @@ function auditReads(tables: MemoryTables): AuditStore {
 
 function meterReads(tables: MemoryTables): LedgerReader {
   return {
+    async openHolds() {
+      const holds = [...tables.holds.values()];
+      const held = holds.reduce((sum, { amount }) => sum + amount, 0);
+      const oldestAtMs = holds.reduce((least, hold) => Math.min(least, hold.openedAtMs), Number.POSITIVE_INFINITY);
+      return { count: holds.length, held, oldestAtMs: holds.length === 0 ? null : oldestAtMs };
+    },
     async accountMeters(id, nowMs) {
       const row = tables.accountMeters.get(id);
       return row === undefined ? null : describeAccountMeters(row, nowMs);
@@ -130,13 +144,30 @@ function meterReads(tables: MemoryTables): LedgerReader {
 function recordReads(tables: MemoryTables): UsageStore {
   const stored = (): StoredUsageRecord[] =>
     [...tables.endings.values()].map(({ record }, index) => ({ ...record, seq: index + 1 }));
+  const isAsked = (
+    of: { account: number; key: number },
+    { account, key, madeBy }: Pick<UsagePage, 'account' | 'key' | 'madeBy'>,
+  ) =>
+    (account === null || of.account === account) &&
+    (key === null || of.key === key) &&
+    (madeBy === null || tables.keys.get(of.key)?.madeBy === madeBy);
   return {
-    async listUsage({ account, key, sinceMs, untilMs, before, limit }) {
+    async listUsage(page) {
+      const { outcome, sinceMs, untilMs, before, limit } = page;
       const records = stored()
-        .filter((record) => account === null || record.account === account)
-        .filter((record) => key === null || record.key === key)
+        .filter((record) => isAsked(record, page) && (outcome === null || record.outcome === outcome))
         .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
       return newestFirst(records, before, limit);
+    },
+    async totalUsage(question) {
+      const { groupBy, sinceMs, untilMs } = question;
+      const days = [...tables.totals.values()]
+        .filter((total) => isAsked(total, question))
+        .filter(({ dayMs }) => dayMs + DAY_MS > (sinceMs ?? 0) && dayMs <= (untilMs ?? Infinity));
+      return gatherTotals(
+        days.map((total) => partOfTotals(total, groupBy)),
+        question,
+      );
     },
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;

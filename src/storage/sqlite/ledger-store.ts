@@ -255,5 +255,7 @@ function writeTotal(statement: Statement, total: DailyTotal): void {
     total.cost,
     total.writtenOff,
     total.providerCost,
+    total.costedMessages,
+    total.costedRevenue,
   );
 }

@@ -1,17 +1,16 @@
 // Reads of what is committed, on a connection of its own that never writes: accounts, keys,
-// catalogue, balances, journal, usage records. Short reads by index, so that they may run on the
-// main thread.
+// catalogue, balances, single usage records. Short reads by index, so that they may run on the
+// main thread; lists of what grows without end are reports (report-reads.ts).
 
 import type { Database } from 'bun:sqlite';
 import type { AccountStore, TokenStore } from '../../accounts/accounts.ts';
 import type { AuditStore } from '../../audit/audit.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
-import type { Entry, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
+import type { LedgerReader, UsageStore } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import { accessReads } from './access-reads.ts';
-import { auditReads } from './audit-reads.ts';
-import { isBefore, LAST } from './page-order.ts';
+import type { ReportReads } from './report-reads.ts';
 import {
   type AccountMetersTable,
   type KeyMetersTable,
@@ -29,18 +28,17 @@ export type ReadStore = Pick<
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
-  LedgerReader &
-  UsageStore &
-  AuditStore;
+  Omit<LedgerReader, keyof ReportReads> &
+  Omit<UsageStore, keyof ReportReads> &
+  Omit<AuditStore, keyof ReportReads>;
 
-/** All reads over one connection. */
+/** All reads over one connection but for reports. */
 export function readStore(database: Database): ReadStore {
   return {
     ...accessReads(database),
     ...installationReads(database),
     ...meterReads(database),
     ...recordReads(database),
-    ...auditReads(database),
   };
 }
 
@@ -59,7 +57,7 @@ function installationReads(database: Database) {
   };
 }
 
-function meterReads(database: Database): LedgerReader {
+function meterReads(database: Database): Omit<LedgerReader, 'listEntries'> {
   const account = prepareText(database, 'SELECT * FROM account_meters WHERE id = $1');
   const key = prepareText(database, 'SELECT * FROM key_meters WHERE id = $1');
   const open = prepareText(database, 'SELECT account_id AS account, key_id AS key FROM holds WHERE request_id = $1');
@@ -67,12 +65,17 @@ function meterReads(database: Database): LedgerReader {
     (accountId: number, keyId: number) =>
       [account.get(accountId), key.get(keyId)] as [AccountMetersTable | null, KeyMetersTable | null],
   );
-  const entries = prepareText(
+  const holds = prepareText(database, 'SELECT count(*) AS count, total(amount) AS held FROM holds');
+  // The first of the ids: they begin with the time.
+  const oldestHold = prepareText(
     database,
-    `SELECT seq, at_ms, debit, credit, amount, kind, reference, note FROM entries
-     WHERE account_id = $1 AND at_ms >= $2 AND ${isBefore('entries', '$3')} ORDER BY at_ms DESC, seq DESC LIMIT $4`,
+    "SELECT json_extract(document, '$.openedAtMs') AS atMs FROM holds ORDER BY request_id LIMIT 1",
   );
   return {
+    async openHolds() {
+      const sums = holds.get() as { count: number; held: number };
+      return { ...sums, oldestAtMs: (oldestHold.get() as { atMs: number } | null)?.atMs ?? null };
+    },
     async accountMeters(id, nowMs) {
       const row = account.get(id) as AccountMetersTable | null;
       return row === null ? null : describeAccountMeters(readAccountRow(row), nowMs);
@@ -94,38 +97,12 @@ function meterReads(database: Database): LedgerReader {
     async openMessage(requestId) {
       return open.get(requestId) as { account: number; key: number } | null;
     },
-    async listEntries(page) {
-      const rows = entries.all(page.account, page.sinceMs ?? 0, page.before ?? LAST, page.limit);
-      return (rows as (Omit<Entry, 'atMs'> & { at_ms: number })[]).map(({ at_ms: atMs, ...entry }) => ({
-        atMs,
-        ...entry,
-      }));
-    },
   };
 }
 
-function recordReads(database: Database): UsageStore {
+function recordReads(database: Database): Pick<UsageStore, 'getUsage'> {
   const one = prepareText(database, 'SELECT * FROM usage_records WHERE request_id = $1');
-  const list = (where: string) =>
-    prepareText(
-      database,
-      `SELECT * FROM usage_records WHERE ${where} at_ms >= $1 AND at_ms <= $2 AND ${isBefore('usage_records', '$3')}
-       ORDER BY at_ms DESC, seq DESC LIMIT $4`,
-    );
-  const all = list('');
-  const ofAccount = list('account_id = $5 AND ');
-  const ofKey = list('key_id = $5 AND ($6 IS NULL OR account_id = $6) AND ');
   return {
-    async listUsage({ account, key, sinceMs, untilMs, before, limit }) {
-      const bound = [sinceMs ?? 0, untilMs ?? LAST, before ?? LAST, limit];
-      const rows =
-        key !== null
-          ? ofKey.all(...bound, key, account)
-          : account !== null
-            ? ofAccount.all(...bound, account)
-            : all.all(...bound);
-      return (rows as UsageTable[]).map(readUsageRecord);
-    },
     async getUsage(requestId) {
       const row = one.get(requestId) as UsageTable | null;
       return row === null ? null : readUsageRecord(row);

@@ -8,6 +8,7 @@ import { guardReads } from '../guard-reads.ts';
 import type { Stores } from '../stores.ts';
 import { openForReading } from './open-database.ts';
 import { readStore } from './read-store.ts';
+import { type ReportReads, reportReads } from './report-reads.ts';
 
 export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
 export { moveHash, type SecretChange, writeSecretChange } from '../secret-writes.ts';
@@ -15,6 +16,9 @@ export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, lockDirectory } from './lock-directory.ts';
 export { openForReading, openForWriting } from './open-database.ts';
+export { type ReportReads, reportReads } from './report-reads.ts';
+export { answerReport, type FromReports, type ToReports } from './report-text.ts';
+export { ReportThread } from './report-thread.ts';
 export { sumLedger } from './sum-ledger.ts';
 
 export function databasePath(dataDirectory: string): string {
@@ -23,19 +27,21 @@ export function databasePath(dataDirectory: string): string {
 
 /**
  * The stores over a database that a ledger's thread has open. Writes go through `gate`, which is the
- * thread, or what stands before it and must hear of every change.
+ * thread, or what stands before it and must hear of every change. `reports` are read by whoever is
+ * given; left out, over the same connection as everything else.
  */
-export function sqliteStores(path: string, gate: LedgerGate): Stores & { close(): void } {
+export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
   const reads = guardReads(readStore(database));
+  const { listAudit, listEntries, listUsage, totalUsage } = reports ?? guardReads(reportReads(database));
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
     tokens: { ...reads, ...tokenWrites(gate) },
-    audit: reads,
+    audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
-    ledger: reads,
-    usage: reads,
+    ledger: { ...reads, listEntries },
+    usage: { ...reads, listUsage, totalUsage },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     close: () => database.close(),
   };

@@ -93,13 +93,15 @@ function prepareRecordWrites(database: Database) {
     writeTotal: prepareText(
       database,
       `INSERT INTO daily_totals (day_ms, account_id, key_id, model, messages, input_tokens, output_tokens,
-         cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
        ON CONFLICT (day_ms, account_id, key_id, model) DO UPDATE SET messages = messages + excluded.messages,
          input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
          cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
          cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, cost = cost + excluded.cost,
-         written_off = written_off + excluded.written_off, provider_cost = provider_cost + excluded.provider_cost`,
+         written_off = written_off + excluded.written_off, provider_cost = provider_cost + excluded.provider_cost,
+         costed_messages = costed_messages + excluded.costed_messages,
+         costed_revenue = costed_revenue + excluded.costed_revenue`,
     ),
   };
 }

@@ -104,7 +104,7 @@ const STRANGE_ENTRIES = `
 
 const TOTALS = `
   day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-  cost, written_off, provider_cost`;
+  cost, written_off, provider_cost, costed_messages, costed_revenue`;
 
 // Each group stands once on each side: what is on one side only differs. A total of no messages is left
 // where a correction named another model.
@@ -114,7 +114,9 @@ const UNEQUAL_TOTALS = `
       SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens,
       SUM(cache_read_tokens) AS cache_read_tokens,
       SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, SUM(cost) AS cost,
-      SUM(written_off) AS written_off, SUM(COALESCE(provider_cost, 0)) AS provider_cost
+      SUM(written_off) AS written_off, SUM(COALESCE(provider_cost, 0)) AS provider_cost,
+      COUNT(provider_cost) AS costed_messages,
+      SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost - written_off END) AS costed_revenue
     FROM usage_records GROUP BY 1, account_id, key_id, model),
   totals AS (SELECT * FROM daily_totals WHERE messages <> 0 OR cost <> 0)
   SELECT DISTINCT day_ms, account_id, key_id, model FROM (

@@ -78,7 +78,8 @@ function findWrongTotals({ endings, totals }: MemoryTables): string[] {
     const written = record.cacheWrite5mTokens + record.cacheWrite1hTokens;
     const counts = [1, record.inputTokens, record.outputTokens, record.cacheReadTokens, written];
     const name = `${new Date(record.atMs).toISOString().slice(0, 10)} ${record.account} ${record.key} ${record.model}`;
-    add(name, 1, [...counts, record.cost, record.writtenOff, record.providerCost ?? 0]);
+    const costed = record.providerCost === null ? [0, 0] : [1, record.cost - record.writtenOff];
+    add(name, 1, [...counts, record.cost, record.writtenOff, record.providerCost ?? 0, ...costed]);
   }
   for (const total of totals.values()) {
     const name = `${new Date(total.dayMs).toISOString().slice(0, 10)} ${total.account} ${total.key} ${total.model}`;
@@ -90,7 +91,8 @@ function findWrongTotals({ endings, totals }: MemoryTables): string[] {
 function countsOf(total: DailyTotal): number[] {
   const { messages, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = total;
   const tokens = [messages, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
-  return [...tokens, total.cost, total.writtenOff, total.providerCost];
+  const costed = [total.providerCost, total.costedMessages, total.costedRevenue];
+  return [...tokens, total.cost, total.writtenOff, ...costed];
 }
 
 /** All that memory has, as the rows that SQLite would have. */
@@ -159,7 +161,7 @@ export function sqliteRows(database: Database): Record<string, unknown[]> {
     entries: all('SELECT account_id, at_ms, debit, credit, amount, kind, reference FROM entries ORDER BY seq'),
     usage: all('SELECT request_id, at_ms, ended_by, model, cost, written_off FROM usage_records ORDER BY seq'),
     totals: all(
-      'SELECT day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost FROM daily_totals',
+      'SELECT day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue FROM daily_totals',
     )
       .map(String)
       .sort(),

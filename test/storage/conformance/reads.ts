@@ -1,6 +1,7 @@
 // Reads: newest first, in pages, filtered; oldest first where the order is that of creation.
 
 import { expect, test } from 'bun:test';
+import type { UsagePage } from '../../../src/ledger/ledger.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
 
 export function readConformance(open: OpenStores): void {
@@ -21,10 +22,19 @@ async function useTwoKeys(bench: Workbench, count: number): Promise<number> {
   return other;
 }
 
-const everything = { account: null, key: null, sinceMs: null, untilMs: null, before: null, limit: 100 };
+const everything: UsagePage = {
+  account: null,
+  key: null,
+  madeBy: null,
+  outcome: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 100,
+};
 
 function usageTests(open: OpenStores): void {
-  const list = async (bench: Workbench, facts: Partial<typeof everything> | Record<string, number>) =>
+  const list = async (bench: Workbench, facts: Partial<UsagePage>) =>
     (await bench.stores.usage.listUsage({ ...everything, ...facts })).map(({ requestId }) => requestId);
 
   test('usage by account, key and time, newest first', async () => {

@@ -1,0 +1,119 @@
+// Usage added up by day, model, key or account, from totals that are kept by the day. What providers
+// charged is known for some messages only: margins are of those, and it is said what they leave out.
+
+import { z } from '@hono/zod-openapi';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { marginOfTotal, totalsGroupings, type UsageTotal } from '../ledger/ledger.ts';
+import { accountNumber } from './account-json.ts';
+import type { AdminApp } from './admin-app.ts';
+import { jsonAnswer } from './answers.ts';
+import { askingOf } from './asking.ts';
+import { defineRoute } from './define-route.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { accountField, timeField } from './fields.ts';
+import { findKey } from './key-json.ts';
+import { pageQuery } from './pages.ts';
+import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './principal.ts';
+
+const totalSchema = z
+  .object({
+    day: z.string().nullable().openapi({ description: 'The day, UTC; null unless grouped by day.' }),
+    account: z.string().nullable(),
+    key: z.string().nullable(),
+    model: z.string().nullable(),
+    messages: z.int(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    cache_read_input_tokens: z.int(),
+    cache_creation_input_tokens: z.int(),
+    cost: z.string(),
+    written_off: z.string(),
+    provider_cost: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Of the messages for which it is known; null when it is for none.' }),
+    margin: z
+      .string()
+      .nullable()
+      .openapi({ description: 'cost − written_off − provider_cost, of the messages whose provider_cost is known.' }),
+    revenue_without_margin: z
+      .string()
+      .nullable()
+      .openapi({ description: 'cost − written_off of the messages whose provider_cost is not known.' }),
+  })
+  .openapi('UsageTotal');
+
+const showTotals = defineRoute({
+  roles: everyone,
+  method: 'get',
+  path: '/api/v1/usage/totals',
+  request: {
+    query: z.strictObject({
+      limit: pageQuery.limit,
+      group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
+      account: accountField.optional(),
+      key: z.string().optional(),
+      since: timeField.optional().openapi({ description: 'From this day on, UTC.' }),
+      until: timeField.optional().openapi({ description: 'Up to this day, with it.' }),
+    }),
+  },
+  responses: {
+    200: jsonAnswer(
+      z.object({
+        data: z.array(totalSchema).openapi({ description: 'The latest days; of other groups those that cost most.' }),
+        groups: z.int().openapi({ description: 'How many there are; `data` has at most `limit` of them.' }),
+        total: totalSchema.openapi({ description: 'Of all groups, shown or not.' }),
+      }),
+      'Usage added up',
+    ),
+  },
+});
+
+export function addUsageTotals(app: AdminApp, dependencies: AdminDependencies): void {
+  app.openapi(showTotals, async (context) => {
+    const principal = context.get('principal');
+    const { limit, group_by: groupBy, account, key, since, until } = context.req.valid('query');
+    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const question = {
+      groupBy,
+      account: accountOf(principal, asked),
+      key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
+      madeBy: makerOf(principal),
+      sinceMs: since ?? null,
+      untilMs: until ?? null,
+      limit,
+    };
+    const { rows, groups, whole } = await dependencies.usage.totalUsage(question, askingOf(context));
+    const data = rows.map((row) => totalJson(row, principal));
+    return context.json({ data, groups, total: totalJson(whole, principal) }, 200);
+  });
+}
+
+function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
+  return {
+    day: total.dayMs === null ? null : new Date(total.dayMs).toISOString().slice(0, 10),
+    account: total.account === null ? null : formatId('acct', total.account),
+    key: total.key === null ? null : formatId('key', total.key),
+    model: total.model,
+    messages: total.messages,
+    input_tokens: total.inputTokens,
+    output_tokens: total.outputTokens,
+    cache_read_input_tokens: total.cacheReadTokens,
+    cache_creation_input_tokens: total.cacheWriteTokens,
+    cost: formatUsd(total.cost),
+    written_off: formatUsd(total.writtenOff),
+    ...(seesProviderCost(principal) ? marginJson(total) : NO_MARGIN),
+  };
+}
+
+const NO_MARGIN = { provider_cost: null, margin: null, revenue_without_margin: null };
+
+function marginJson(total: UsageTotal) {
+  const margin = marginOfTotal(total);
+  return {
+    provider_cost: margin === null ? null : formatUsd(total.providerCost),
+    margin: margin === null ? null : formatUsd(margin),
+    revenue_without_margin: formatUsd(total.cost - total.writtenOff - total.costedRevenue),
+  };
+}

@@ -1,0 +1,135 @@
+// Usage added up from the daily totals: a bounded run of them at a time, each in a short read of
+// its own, so that the write-ahead log can be copied back between any two.
+
+import type { Database } from 'bun:sqlite';
+import { DAY_MS } from '../../base/clock.ts';
+import { bounds } from '../../config.ts';
+import { TurnpikeError } from '../../errors.ts';
+import {
+  gatherTotals,
+  type TotalsGrouping,
+  type TotalsQuestion,
+  totalsGroupings,
+  type UsageStore,
+  type UsageTotal,
+} from '../../ledger/ledger.ts';
+import { prepareText } from './statements.ts';
+import { type UsageScope, usageScopes } from './usage-scope.ts';
+
+/** A row's place in the order of the table. */
+type Place = [dayMs: number, account: number, key: number, model: string];
+/** The totals of a run after `place` up to `lastDayMs`, and where the next one begins; null: there is none. */
+type ReadRun = (
+  groupBy: TotalsGrouping,
+  place: Place,
+  lastDayMs: number,
+  of: number | null,
+) => [unknown[], Place | null];
+
+const SUMS = `SUM(messages) AS messages, SUM(input_tokens) AS inputTokens, SUM(output_tokens) AS outputTokens,
+  SUM(cache_read_tokens) AS cacheReadTokens, SUM(cache_write_tokens) AS cacheWriteTokens,
+  SUM(costed_messages) AS costedMessages, CAST(SUM(cost) AS TEXT) AS cost, CAST(SUM(written_off) AS TEXT) AS writtenOff,
+  CAST(SUM(provider_cost) AS TEXT) AS providerCost, CAST(SUM(costed_revenue) AS TEXT) AS costedRevenue`;
+
+const GROUPS: Record<TotalsGrouping, { columns: string; by: string }> = {
+  day: { columns: 'day_ms AS dayMs', by: 'day_ms' },
+  model: { columns: 'model', by: 'model' },
+  key: { columns: 'account_id AS account, key_id AS key', by: 'account_id, key_id' },
+  account: { columns: 'account_id AS account', by: 'account_id' },
+};
+
+/** A way through the table: what leads to its rows ($7 is whose they are), and the order in which they come. */
+const WAYS = {
+  all: {
+    from: 'daily_totals',
+    after: '(day_ms, account_id, key_id, model) > ($1, $2, $3, $4)',
+    order: 'day_ms, account_id, key_id, model',
+  },
+  account: {
+    from: 'daily_totals INDEXED BY totals_of_account',
+    after: 'account_id = $7 AND (day_ms, key_id, model) > ($1, $3, $4)',
+    order: 'day_ms, key_id, model',
+  },
+  key: {
+    from: 'daily_totals INDEXED BY totals_of_key',
+    after: 'key_id = $7 AND (day_ms, model) > ($1, $4)',
+    order: 'day_ms, model',
+  },
+};
+
+export function totalsReads(database: Database): Pick<UsageStore, 'totalUsage'> {
+  const findScope = usageScopes(database);
+  const ofAll = runReader(database, WAYS.all);
+  const ofAccount = runReader(database, WAYS.account);
+  const ofKey = runReader(database, WAYS.key);
+  const partsOf = function* (scope: UsageScope, question: TotalsQuestion): Generator<UsageTotal> {
+    const budget = { rowsLeft: bounds.totalsRowsMax };
+    if (scope.of === 'all') yield* readAll(ofAll, question, null, budget);
+    else if (scope.of === 'account') yield* readAll(ofAccount, question, scope.account, budget);
+    else for (const key of scope.keys) yield* readAll(ofKey, question, key, budget);
+  };
+  return {
+    async totalUsage(question) {
+      return gatherTotals(partsOf(findScope(question), question), question);
+    },
+  };
+}
+
+function* readAll(
+  readRun: ReadRun,
+  { groupBy, sinceMs, untilMs }: TotalsQuestion,
+  of: number | null,
+  budget: { rowsLeft: number },
+): Generator<UsageTotal> {
+  let place: Place | null = [dayOf(sinceMs ?? 0) - 1, 0, 0, ''];
+  while (place !== null) {
+    const [rows, next]: [unknown[], Place | null] = readRun(groupBy, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
+    for (const row of rows) yield readTotal(row as TotalRow);
+    budget.rowsLeft -= next === null ? 0 : bounds.totalsRunRows;
+    if (budget.rowsLeft <= 0) throw tooMuch();
+    place = next;
+  }
+}
+
+function runReader(database: Database, { from, after, order }: (typeof WAYS)['all']): ReadRun {
+  const rows = `FROM ${from} WHERE ${after} AND day_ms <= $5 ORDER BY ${order}`;
+  const lastOf = prepareText(database, `SELECT day_ms, account_id, key_id, model ${rows} LIMIT 1 OFFSET $6 - 1`);
+  const prepareSums = ({ columns, by }: (typeof GROUPS)['day']) =>
+    prepareText(database, `SELECT ${columns}, ${SUMS} FROM (SELECT * ${rows} LIMIT $6) GROUP BY ${by}`);
+  const sums = new Map(totalsGroupings.map((groupBy) => [groupBy, prepareSums(GROUPS[groupBy])]));
+  // In one transaction: a row that comes between the two statements would be counted twice, or not at all.
+  return database.transaction((groupBy: TotalsGrouping, place: Place, lastDayMs: number, of: number | null) => {
+    const values = [...place, lastDayMs, bounds.totalsRunRows, ...(of === null ? [] : [of])];
+    const [last] = lastOf.values(...values) as unknown as Place[];
+    return [sums.get(groupBy)?.all(...values) ?? [], last ?? null];
+  }) as ReadRun;
+}
+
+type TotalRow = Omit<UsageTotal, 'cost' | 'writtenOff' | 'providerCost' | 'costedRevenue'> & {
+  [Amount in 'cost' | 'writtenOff' | 'providerCost' | 'costedRevenue']: string;
+};
+
+function readTotal(row: TotalRow): UsageTotal {
+  return {
+    ...row,
+    dayMs: row.dayMs ?? null,
+    account: row.account ?? null,
+    key: row.key ?? null,
+    model: row.model ?? null,
+    cost: BigInt(row.cost),
+    writtenOff: BigInt(row.writtenOff),
+    providerCost: BigInt(row.providerCost),
+    costedRevenue: BigInt(row.costedRevenue),
+  };
+}
+
+function dayOf(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS;
+}
+
+function tooMuch(): TurnpikeError {
+  return new TurnpikeError(
+    'invalid_request',
+    'So many days of so many keys are too much to add up at once: ask for fewer (since, until), or for one account.',
+  );
+}
