@@ -61,6 +61,14 @@ export const bounds = {
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 10_000, // daily totals that are added up by one statement
   totalsRowsMax: 2_000_000, // and by one report
+  // What the doctor looks at
+  doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
+  doctorFilesMax: 1_000,
+  doctorAnswerWaitMs: 5_000,
+  diskFreeBytesLow: 1024 * 1024 * 1024,
+  diskFreeBytesLeast: 128 * 1024 * 1024,
+  clockBehindMsMax: 2_000,
+  certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
   // What the admin API takes
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
@@ -75,7 +83,8 @@ export const bounds = {
 
   logLineCharactersMax: 8_192,
   // Metrics and traces
-  metricSeriesMax: 500, // of one metric, before new names of models, providers and groups count as "other"
+  metricSeriesMax: 2_000, // of one metric, before new names of models, providers and groups count as "other"
+  metricDistributionsMax: 250, // of one histogram: each has a series for each of its buckets
   upstreamHealthAttempts: 5, // the last attempts of a provider by which it counts as up or down
   eventLoopSampleMs: 50,
   tracedSpansQueuedMax: 4_096,
@@ -99,6 +108,36 @@ export interface Config {
   adminUrl: string | null;
   adminToken: string | null;
   providerKeys: { anthropic: string | null; openai: string | null; gemini: string | null };
+  /** Where traces and metrics are sent to; null: nowhere. */
+  telemetry: TelemetrySettings | null;
+  /** What is wrong with the variables that say so. They keep the service from starting, and no other command from its work. */
+  telemetryFaults: readonly string[];
+}
+
+/** One signal's collector. Its headers may hold a secret. */
+export interface CollectorSettings {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  compression: 'none' | 'gzip';
+}
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+const TEMPORALITIES = ['cumulative', 'delta', 'lowmemory'] as const;
+
+/** What the standard variables of OpenTelemetry ask for. */
+export interface TelemetrySettings {
+  serviceName: string;
+  resourceAttributes: Readonly<Record<string, string>>;
+  traces: (CollectorSettings & { sampler: (typeof SAMPLERS)[number]; ratio: number }) | null;
+  metrics: (CollectorSettings & { intervalMs: number; temporality: (typeof TEMPORALITIES)[number] }) | null;
 }
 
 /** Wrong settings, all faults together, each naming its variable or flag. */
@@ -170,6 +209,7 @@ export function inspectConfig(
   for (const range of trustedProxies) {
     if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
   }
+  const telemetryFaults = new Set<string>(); // what both signals share is said once
   const config = Object.freeze({
     listen,
     dataDirectory: flags.data ?? read('TURNPIKE_DATA') ?? './data',
@@ -185,6 +225,8 @@ export function inspectConfig(
       openai: read('OPENAI_API_KEY'),
       gemini: read('GEMINI_API_KEY'),
     },
+    telemetry: readTelemetry(read, telemetryFaults),
+    telemetryFaults: [...telemetryFaults],
   });
   return { config, faults };
 }
@@ -221,4 +263,97 @@ function readListen(text: string, name: string, faults: string[]): { hostname: s
 /** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */
 export function environmentVariable(name: string): string | undefined {
   return name.startsWith('TURNPIKE_') ? undefined : process.env[name];
+}
+
+type Read = (name: string) => string | null;
+
+/** Null unless an endpoint is named: without it the variables are meant for other programs, and may say what they like. */
+function readTelemetry(read: Read, faults: Set<string>): TelemetrySettings | null {
+  if (read('OTEL_SDK_DISABLED')?.trim().toLowerCase() === 'true') return null;
+  const traces = readCollector('TRACES', read, faults);
+  const metrics = readCollector('METRICS', read, faults);
+  if (traces === null && metrics === null) return null;
+  const { 'service.name': named, ...resourceAttributes } = readPairs('OTEL_RESOURCE_ATTRIBUTES', read, faults);
+  const sampler = readChoice('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on', read, faults);
+  const temporality = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
+  return {
+    serviceName: read('OTEL_SERVICE_NAME') ?? named ?? 'turnpike',
+    resourceAttributes,
+    traces: traces && { ...traces, sampler, ratio: readNumber('OTEL_TRACES_SAMPLER_ARG', 0, 1, 1, read, faults) },
+    metrics: metrics && {
+      ...metrics,
+      intervalMs: readNumber('OTEL_METRIC_EXPORT_INTERVAL', 100, 3_600_000, 60_000, read, faults),
+      temporality: readChoice(temporality, TEMPORALITIES, 'cumulative', read, faults),
+    },
+  };
+}
+
+/** The collector of one signal, by its own variables or else by those of all signals. */
+function readCollector(signal: 'TRACES' | 'METRICS', read: Read, faults: Set<string>): CollectorSettings | null {
+  const nameOf = (setting: string) => {
+    const own = `OTEL_EXPORTER_OTLP_${signal}_${setting}`;
+    return read(own) === null ? `OTEL_EXPORTER_OTLP_${setting}` : own;
+  };
+  const endpointName = nameOf('ENDPOINT');
+  const endpoint = read(endpointName)?.trim() ?? null;
+  if (endpoint === null) return null;
+  if (readChoice(`OTEL_${signal}_EXPORTER`, ['otlp', 'none'], 'otlp', read, faults) === 'none') return null;
+  readChoice(nameOf('PROTOCOL'), ['http/protobuf'], 'http/protobuf', read, faults);
+  if (!/^https?:\/\/[^\s/]/.test(endpoint) || !URL.canParse(endpoint))
+    faults.add(`${endpointName}: must be the URL of a collector, such as http://127.0.0.1:4318`);
+  const isWhole = endpointName.includes(signal);
+  return {
+    url: isWhole ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/${signal.toLowerCase()}`,
+    headers: {
+      ...readHeaders('OTEL_EXPORTER_OTLP_HEADERS', read, faults),
+      ...readHeaders(`OTEL_EXPORTER_OTLP_${signal}_HEADERS`, read, faults),
+    },
+    timeoutMs: readNumber(nameOf('TIMEOUT'), 100, 60_000, 10_000, read, faults),
+    compression: readChoice(nameOf('COMPRESSION'), ['none', 'gzip'], 'none', read, faults),
+  };
+}
+
+function readHeaders(name: string, read: Read, faults: Set<string>): Record<string, string> {
+  const headers = readPairs(name, read, faults);
+  const isSendable = ([header, value]: [string, string]) =>
+    /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e]*$/.test(value);
+  if (!Object.entries(headers).every(isSendable)) faults.add(`${name}: has a name or a value that no header can carry`);
+  return headers;
+}
+
+/** "name=value,name=value", values percent-encoded. What is wrong is not repeated in the fault: it may hold a secret. */
+function readPairs(name: string, read: Read, faults: Set<string>): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (const part of (read(name) ?? '').split(',').map((text) => text.trim())) {
+    if (part === '') continue;
+    const at = part.indexOf('=');
+    try {
+      if (at < 1) throw new Error('no pair');
+      pairs[part.slice(0, at).trim()] = decodeURIComponent(part.slice(at + 1).trim());
+    } catch {
+      faults.add(`${name}: must be a list such as name=value,name=value, with values percent-encoded`);
+    }
+  }
+  return pairs;
+}
+
+function readChoice<Choice extends string>(
+  name: string,
+  choices: readonly Choice[],
+  usual: Choice,
+  read: Read,
+  faults: Set<string>,
+): Choice {
+  const given = read(name)?.trim().toLowerCase() ?? usual;
+  const choice = choices.find((known) => known === given);
+  if (choice === undefined) faults.add(`${name}: "${given}" is not supported; it must be ${choices.join(' or ')}`);
+  return choice ?? usual;
+}
+
+function readNumber(name: string, least: number, most: number, usual: number, read: Read, faults: Set<string>): number {
+  const given = read(name);
+  const value = given === null ? usual : Number(given);
+  if (value >= least && value <= most) return value;
+  faults.add(`${name}: must be a number from ${least} to ${most}, not "${given}"`);
+  return usual;
 }

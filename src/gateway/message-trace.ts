@@ -8,6 +8,8 @@ import type { MessageReport } from './submission.ts';
 export interface TraceStart {
   requestId: string;
   receivedAtMs: number;
+  /** The same moment on the clock of `performance.now()`. */
+  startedMs: number;
   /** As its caller named it. */
   parent: TraceContext | null;
 }

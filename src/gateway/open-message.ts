@@ -72,8 +72,8 @@ export class OpenMessage implements Running {
     this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
-    const { requestId, receivedAtMs, trace: parent } = submission;
-    this.trace = gateway.trace?.({ requestId, receivedAtMs, parent }) ?? null;
+    const { requestId, receivedAtMs, times, trace: parent } = submission;
+    this.trace = gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
     // The socket is told only of an answer that takes long: telling it costs as much as a header.

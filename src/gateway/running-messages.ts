@@ -8,6 +8,7 @@ export type CutReason = 'revoked' | 'draining';
 /** A message as this list needs it. */
 export interface Running extends Placed {
   readonly keyId: number;
+  readonly isStream: boolean;
   cut(reason: CutReason): void;
 }
 
@@ -17,6 +18,11 @@ export class RunningMessages {
 
   get count(): number {
     return this.#running.size;
+  }
+
+  /** How many of them are streamed. */
+  countStreams(): number {
+    return this.#running.list().filter((message) => message.isStream).length;
   }
 
   add(message: Running): void {

@@ -20,6 +20,7 @@ export class LogWriter {
   #waiting: string[] = [];
   #waitingCharacters = 0;
   #dropped = 0;
+  #droppedInAll = 0;
   #timer: ReturnType<typeof setTimeout> | null = null;
   /** What the system has been given and not yet taken. */
   #underWay: Buffer | null = null;
@@ -36,11 +37,17 @@ export class LogWriter {
     return this.#format !== 'off';
   }
 
+  /** How many lines were dropped so far. */
+  get droppedCount(): number {
+    return this.#droppedInAll;
+  }
+
   /** Queues a line; it is dropped, and counted, while the reader of the log is too far behind. */
   write(line: LogLine): void {
     if (this.#format === 'off') return;
     if (this.#waitingCharacters > this.#bufferBytesMax) {
       this.#dropped++;
+      this.#droppedInAll++;
       return;
     }
     this.#queue(line);

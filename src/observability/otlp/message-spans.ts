@@ -1,0 +1,165 @@
+// The spans of one message: the server's own, and a client's for each attempt. Made of names,
+// numbers and codes only: there is no place where a text of a message or a secret could get in.
+
+import {
+  type Attributes,
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { NANO_PER_USD } from '../../base/money.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
+import type { Trace, TracedAnswer, TracedAttempt, TracedMessage, TracedStart } from '../telemetry.ts';
+import * as names from './conventions.ts';
+
+/** Whose fault it is that a message did not end well; what its caller did or asked for is no failure of ours. */
+const FAILURES = ['failed', 'upstream_cut', 'service_cut'];
+
+export class MessageSpans implements Trace {
+  readonly #tracer: Tracer;
+  readonly #span: Span;
+  readonly #context: Context;
+  /** Added to `performance.now()`: the time of spans. */
+  readonly #epochMs: number;
+  #attempt: Span | null = null;
+
+  constructor(tracer: Tracer, { requestId, receivedAtMs, startedMs, parent }: TracedStart) {
+    this.#tracer = tracer;
+    this.#epochMs = receivedAtMs - startedMs;
+    const attributes = { [names.OPERATION]: names.CHAT, 'turnpike.request_id': requestId };
+    const outside = contextOf(parent);
+    this.#span = tracer.startSpan(names.CHAT, { kind: SpanKind.SERVER, startTime: receivedAtMs, attributes }, outside);
+    this.#context = trace.setSpan(outside, this.#span);
+  }
+
+  beginAttempt({ provider, kind, baseUrl, model }: TracedAttempt): TraceContext {
+    this.#attempt = this.#tracer.startSpan(
+      `${names.CHAT} ${model}`,
+      {
+        kind: SpanKind.CLIENT,
+        startTime: this.#now(),
+        attributes: {
+          [names.OPERATION]: names.CHAT,
+          [names.PROVIDER]: names.providerName(kind),
+          [names.REQUEST_MODEL]: model,
+          'turnpike.provider': provider,
+          ...serverOf(baseUrl),
+        },
+      },
+      this.#context,
+    );
+    const { traceId, spanId, traceFlags, traceState } = this.#attempt.spanContext();
+    const flags = traceFlags.toString(16).padStart(2, '0');
+    return { traceparent: `00-${traceId}-${spanId}-${flags}`, tracestate: traceState?.serialize() || null };
+  }
+
+  endAttempt(result: string, status: number | null): void {
+    if (this.#attempt === null) return;
+    if (status !== null) this.#attempt.setAttribute(names.STATUS_CODE, status);
+    if (result === 'answered') return;
+    this.#attempt.setAttribute(names.ERROR_TYPE, result).setStatus({ code: SpanStatusCode.ERROR }).end(this.#now());
+    this.#attempt = null;
+  }
+
+  end(message: TracedMessage): void {
+    const { record, code, times } = message;
+    const endMs = this.#now();
+    const isFailure = FAILURES.includes(record.outcome);
+    if (this.#attempt !== null) {
+      this.#attempt.setAttributes(responseAttributes(message));
+      if (isFailure)
+        this.#attempt.setAttribute(names.ERROR_TYPE, record.outcome).setStatus({ code: SpanStatusCode.ERROR });
+      this.#attempt.end(endMs);
+    }
+    if (this.#span.isRecording()) {
+      this.#span.updateName(`${names.CHAT} ${record.model}`).setAttributes(messageAttributes(message));
+      if (isFailure) this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(code !== null && { message: code }) });
+      this.#note('turnpike.admitted', times.admittedMs);
+      this.#note('turnpike.first_token', record.stream ? times.answeredMs : null);
+      this.#note('turnpike.settled', times.settledMs);
+    }
+    this.#span.end(endMs);
+  }
+
+  #note(event: string, atMs: number | null): void {
+    if (atMs !== null) this.#span.addEvent(event, this.#epochMs + atMs);
+  }
+
+  #now(): number {
+    return this.#epochMs + performance.now();
+  }
+}
+
+/** A message that was refused: one span, whose name has no model, because the one asked for may be anything. */
+export function traceRefusal(tracer: Tracer, answer: TracedAnswer, code: string): void {
+  const { requestId, receivedAtMs, durationMs, status, submission } = answer;
+  const attributes = {
+    [names.OPERATION]: names.CHAT,
+    [names.ERROR_TYPE]: code,
+    [names.STATUS_CODE]: status,
+    'turnpike.request_id': requestId,
+    'turnpike.outcome': 'refused',
+  };
+  const started = { kind: SpanKind.SERVER, startTime: receivedAtMs, attributes };
+  const span = tracer.startSpan(names.CHAT, started, contextOf(submission?.trace ?? null));
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: code });
+  span.end(receivedAtMs + durationMs);
+}
+
+/** The caller's span as the parent, where it named one. */
+function contextOf(parent: TraceContext | null): Context {
+  if (parent === null) return ROOT_CONTEXT;
+  const [, traceId = '', spanId = '', flags = ''] = parent.traceparent.split('-');
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & 1,
+    isRemote: true,
+    ...(parent.tracestate !== null && { traceState: createTraceState(parent.tracestate) }),
+  });
+}
+
+/** Where a provider is; nothing for one inside the service. */
+function serverOf(baseUrl: string): Attributes {
+  if (!URL.canParse(baseUrl)) return {};
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) };
+}
+
+function messageAttributes(message: TracedMessage): Attributes {
+  const { record, code, providerKind } = message;
+  return {
+    [names.REQUEST_MODEL]: record.model,
+    [names.REQUEST_STREAM]: record.stream,
+    ...(providerKind !== null && { [names.PROVIDER]: names.providerName(providerKind) }),
+    ...(code !== null && { [names.ERROR_TYPE]: code }),
+    [names.STATUS_CODE]: record.status,
+    ...responseAttributes(message),
+    'turnpike.outcome': record.outcome,
+    'turnpike.group': record.group,
+    'turnpike.attempts': record.attempts.length,
+    'turnpike.usage_source': record.usageSource,
+    'turnpike.cost_usd': record.cost / NANO_PER_USD,
+    'turnpike.written_off_usd': record.writtenOff / NANO_PER_USD,
+  };
+}
+
+/** What came back, as far as it did. */
+function responseAttributes({ record, times, responseModel, stopReason }: TracedMessage): Attributes {
+  const attributes: Attributes = {};
+  if (responseModel !== null) attributes[names.RESPONSE_MODEL] = responseModel;
+  if (stopReason !== null) attributes[names.FINISH_REASONS] = [stopReason];
+  if (record.stream && times.answeredMs !== null)
+    attributes[names.TIME_TO_FIRST_CHUNK] = (times.answeredMs - times.startedMs) / 1000;
+  if (record.usageSource === 'none') return attributes;
+  attributes[names.INPUT_TOKENS] = names.inputTokens(record);
+  attributes[names.OUTPUT_TOKENS] = record.outputTokens;
+  attributes[names.CACHE_READ_TOKENS] = record.cacheReadTokens;
+  attributes[names.CACHE_CREATION_TOKENS] = record.cacheWrite5mTokens + record.cacheWrite1hTokens;
+  return attributes;
+}
