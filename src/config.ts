@@ -49,6 +49,8 @@ export const bounds = {
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
+  providerProbeMsMax: 10_000,
+  providerProbeCharactersMax: 500,
   // Streams toward the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,

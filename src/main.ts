@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { runCommand } from './commands/commands.ts';
-import { environmentVariable, readConfig } from './config.ts';
+import { environmentVariable, inspectConfig, readConfig } from './config.ts';
 
 const given = process.argv.slice(2);
 
@@ -15,10 +15,12 @@ const exitCode = await runCommand(given, {
   writeError: (text) => written(process.stderr, text),
   readVersion,
   readConfig,
+  inspectConfig,
   environmentVariable,
   startServer: async (config, options) =>
     (await import('./server/server.ts')).startServer(config, { ...options, version: readVersion() }),
-  checkStore: async (config) => (await import('./maintenance.ts')).checkStore(config),
+  checkStore: async (config) => (await import('./maintenance/maintenance.ts')).checkStore(config),
+  maintain: async () => (await import('./maintenance/maintenance.ts')).maintenance,
 });
 process.exit(exitCode);
 

@@ -51,7 +51,8 @@ const mayImport: Record<string, readonly string[]> = {
   commands: [...ground, 'wire', 'catalog', 'ledger'],
   'ledger-worker': [...ground, 'ledger', 'storage'],
   'report-worker': [...ground, 'ledger', 'storage'],
-  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'storage'],
+  'backup-worker': [...ground, 'ledger', 'storage'],
+  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands'],
   server: [...edge, 'public-api', 'admin-api', 'storage', 'commands'],
   main: [...ground, 'commands', 'maintenance', 'server'],
 };

@@ -3,6 +3,7 @@
 
 import type { Config } from '../config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
+import type { Maintenance } from './maintenance.ts';
 import type { RunningServer, ServerOptions } from './serve-options.ts';
 
 /** One `--flag`. A flag with `value` takes one, shown by that word in the help. */
@@ -41,10 +42,14 @@ export interface World {
   readVersion(): string;
   /** Throws ConfigError. */
   readConfig(flags: { listen?: string; data?: string; database?: string }): Readonly<Config>;
+  /** Reads it all the same where it has faults, which come beside it. */
+  inspectConfig(flags: { data?: string }): { config: Readonly<Config>; faults: readonly string[] };
   /** A variable for `${NAME}` in a file that `apply` reads. */
   environmentVariable(name: string): string | undefined;
   startServer(config: Readonly<Config>, options: ServerOptions): Promise<RunningServer>;
   checkStore(config: Readonly<Config>): Promise<CheckReport>;
+  /** What else works on a data directory by itself. */
+  maintain(): Promise<Maintenance>;
 }
 
 /** The command was called in a way that it cannot be. */

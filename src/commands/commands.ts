@@ -6,6 +6,7 @@ import { commandHelp, overallHelp, topicHelp } from './help.ts';
 import { parseArguments } from './parse-arguments.ts';
 
 export type { World } from './command.ts';
+export type { BackupReport, Diagnosis, Finding, Maintenance, SecretStatus, ServiceFacts } from './maintenance.ts';
 export type { ApplyFile, RunningServer, ServerOptions } from './serve-options.ts';
 
 /** A first word. What it does is loaded when it is called, so that the others cost nothing. */
@@ -46,7 +47,7 @@ const topics: readonly Topic[] = [
   { name: 'group', summary: 'lists the groups', load: async () => (await import('./group.ts')).groupCommands },
   {
     name: 'provider',
-    summary: 'lists from where models come',
+    summary: 'lists, shows and tests from where models come',
     load: async () => (await import('./provider.ts')).providerCommands,
   },
   { name: 'usage', summary: 'lists usage records', load: async () => [(await import('./usage.ts')).usage] },
@@ -60,6 +61,21 @@ const topics: readonly Topic[] = [
     name: 'check',
     summary: 'verifies the ledger from its stored rows',
     load: async () => [(await import('./check.ts')).check],
+  },
+  {
+    name: 'backup',
+    summary: 'writes a consistent copy of the store, while it serves',
+    load: async () => [(await import('./backup.ts')).backup],
+  },
+  {
+    name: 'secret',
+    summary: "replaces the installation's secret",
+    load: async () => (await import('./secret.ts')).secretCommands,
+  },
+  {
+    name: 'doctor',
+    summary: 'says what is wrong with this installation, with the remedy',
+    load: async () => [(await import('./doctor.ts')).doctor],
   },
 ];
 

@@ -6,10 +6,13 @@ import type { Config } from '../config.ts';
 
 const OPERATOR_FILE = 'operator.json';
 
+/** Beside address and token it says what the doctor cannot see from outside: where the service listens, as which process. */
 export function writeOperatorFile(config: Config, url: string, token: string): void {
   const path = join(config.dataDirectory, OPERATOR_FILE);
   rmSync(path, { force: true });
-  writeFileSync(path, `${JSON.stringify({ url: localUrl(url), token })}\n`, { mode: 0o600, flag: 'wx' });
+  const listen = url.replace(/^\w+:\/\//, '');
+  const text = JSON.stringify({ url: localUrl(url), token, listen, pid: process.pid });
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
 }
 
 export function removeOperatorFile(config: Config): void {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, type World } from '../../src/commands/commands.ts';
-import { readConfig } from '../../src/config.ts';
+import { inspectConfig, readConfig } from '../../src/config.ts';
 import { type Installation, makeInstallation, TOKEN } from '../admin-api/installation.ts';
 
 export interface Ran {
@@ -27,7 +27,7 @@ export interface CommandWorld extends Disposable {
   runJson(...given: string[]): Promise<Record<string, unknown>>;
   writeFile(name: string, text: string): string;
   /** What commands cannot do here; a test may replace it. */
-  world: Pick<World, 'startServer' | 'checkStore'>;
+  world: Pick<World, 'startServer' | 'checkStore' | 'maintain'>;
 }
 
 export async function makeCommandWorld(): Promise<CommandWorld> {
@@ -48,6 +48,7 @@ export async function makeCommandWorld(): Promise<CommandWorld> {
   const world: CommandWorld['world'] = {
     startServer: () => Promise.reject(new Error('no server here')),
     checkStore: () => Promise.reject(new Error('no store here')),
+    maintain: () => Promise.reject(new Error('no data here')),
   };
   const run = (...given: string[]) => runIn({ ...world }, environment, given);
   return {
@@ -75,7 +76,7 @@ export async function makeCommandWorld(): Promise<CommandWorld> {
 }
 
 async function runIn(
-  doors: Pick<World, 'startServer' | 'checkStore'>,
+  doors: Pick<World, 'startServer' | 'checkStore' | 'maintain'>,
   environment: Record<string, string>,
   given: readonly string[],
 ): Promise<Ran> {
@@ -90,6 +91,7 @@ async function runIn(
     },
     readVersion: () => '1.2.3',
     readConfig: (flags) => readConfig(flags, environment),
+    inspectConfig: (flags) => inspectConfig(flags, environment),
     environmentVariable: (name) => (name.startsWith('TURNPIKE_') ? undefined : environment[name]),
   });
   return { exitCode, ...ran };

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
-import { checkStore } from '../../src/maintenance.ts';
+import { checkStore } from '../../src/maintenance/maintenance.ts';
 import { startServer } from '../../src/server/server.ts';
 
 export interface Turnpike extends AsyncDisposable {

@@ -12,14 +12,23 @@ import { type ReportReads, reportReads } from './report-reads.ts';
 
 export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
 export { moveHash, type SecretChange, writeSecretChange } from '../secret-writes.ts';
+export {
+  copyDatabase,
+  type FromBackup,
+  findFileFaults,
+  readStoredVersion,
+  type StoredVersion,
+  type ToBackup,
+} from './copy-database.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
-export { DirectoryLocked, lockDirectory } from './lock-directory.ts';
+export { DirectoryLocked, isDirectoryLocked, lockDirectory } from './lock-directory.ts';
 export { openForReading, openForWriting } from './open-database.ts';
 export { type ReportReads, reportReads } from './report-reads.ts';
 export { answerReport, type FromReports, type ToReports } from './report-text.ts';
 export { ReportThread } from './report-thread.ts';
 export { sumLedger } from './sum-ledger.ts';
+export { type Dependent, type HashedUnder, listDependents, type StoreSurvey, surveyStore } from './survey-store.ts';
 
 export function databasePath(dataDirectory: string): string {
   return join(dataDirectory, 'turnpike.db');

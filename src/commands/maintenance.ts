@@ -1,0 +1,88 @@
+// What `backup`, `doctor` and `secret` ask of the root that works on a data directory by itself:
+// commands do not import it.
+
+import type { Config } from '../config.ts';
+import type { CheckReport } from '../ledger/ledger.ts';
+
+/** What came of a backup, as it is printed. */
+export interface BackupReport {
+  file: string;
+  bytes: number;
+  /** Whatever was answered before this is in it. */
+  taken_at: string;
+  /** Null where the tables are of an earlier version, which a start brings up first. */
+  check: CheckReport | null;
+  /** Where the installation's secret is, which is needed beside it: "file:…" or "TURNPIKE_SECRET"; null where it was not found. */
+  secret: string | null;
+  /** The secret before it, where that is needed too. */
+  previous_secret: string | null;
+}
+
+/** One thing that is wrong with an installation. */
+export interface Finding {
+  /** An error keeps something from working; a warning will, or may harm. */
+  severity: 'error' | 'warning';
+  /** Never changes its meaning, so that scripts may branch on it. */
+  code: string;
+  /** What it is about: "provider anthropic", "file data/secret". */
+  subject: string;
+  /** What is wrong, and what it means. */
+  message: string;
+  /** What to do. */
+  remedy: string;
+}
+
+/** What the service answers, as far as there is one. */
+export interface ServiceFacts {
+  /** Where it was asked, and how that address was found; null where there is none to ask. */
+  url: string | null;
+  foundBy: 'flag' | 'environment' | 'operator file' | null;
+  /** What it answered when asked whether it lives and whether it is ready; words where it did not answer. */
+  health: number | string | null;
+  ready: number | string | null;
+  /** What the admin API answered to the token; null where it was not asked. */
+  token: number | string | null;
+  /** When the certificate that it shows ends; null without TLS. */
+  certificateEndsAtMs: number | null;
+}
+
+export interface Diagnosis {
+  findings: Finding[];
+  /** What was not looked at, and how to do that. */
+  notes: string[];
+}
+
+/** A key or token that depends on a secret of the installation. */
+export interface SecretDependent {
+  id: string;
+  name: string;
+  last_used_at: string | null;
+}
+
+export interface SecretStatus {
+  /** Where the secret is: "file:…" or "TURNPIKE_SECRET"; null where it was not found. */
+  secret: string | null;
+  previous_secret: string | null;
+  /** `at_next_start`: the installation still is under the previous one, until the service was restarted. */
+  state: 'in_force' | 'at_next_start' | 'wrong' | 'missing' | 'not_started';
+  keys_on_previous: number;
+  tokens_on_previous: number;
+  /** Those of them, a hundred at most. */
+  keys: SecretDependent[];
+  tokens: SecretDependent[];
+  /** Hashed under a secret that is not here: they open nothing. */
+  keys_lost: number;
+  tokens_lost: number;
+}
+
+/** All of it throws errors whose message is for whoever called the command. */
+export interface Maintenance {
+  /** `signal` stops it; nothing is left behind then. */
+  backUp(config: Readonly<Config>, file: string, signal: AbortSignal): Promise<BackupReport>;
+  diagnose(config: Readonly<Config>, settingFaults: readonly string[], service: ServiceFacts): Promise<Diagnosis>;
+  secretStatus(config: Readonly<Config>): Promise<SecretStatus>;
+  /** Where the new secret and the one before it are. */
+  rotateSecret(config: Readonly<Config>, isForced: boolean): Promise<{ secret: string; previous_secret: string }>;
+  /** False where there was none. */
+  forgetPreviousSecret(config: Readonly<Config>, isForced: boolean): Promise<{ forgotten: boolean }>;
+}

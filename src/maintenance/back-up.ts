@@ -1,0 +1,79 @@
+// Takes a backup: a verified copy of the database under its final name, or nothing at all. The secret
+// beside which it is of use is named, and never copied.
+
+import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { BackupReport } from '../commands/commands.ts';
+import type { Config } from '../config.ts';
+import { databasePath, type FromBackup, surveyStore, type ToBackup } from '../storage/sqlite/sqlite.ts';
+import { isPreviousNeeded, readSecretState } from './secret-state.ts';
+
+/** Copies the store as of now to `file`, which must not be there yet. Rejects when `signal` stops it; nothing is left then. */
+export async function backUp(config: Config, file: string, signal: AbortSignal): Promise<BackupReport> {
+  const path = databasePath(config.dataDirectory);
+  if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
+  const target = resolve(file);
+  refuseTarget(target);
+  // In a directory of its own, where what is unfinished is never taken for a backup, nor its journal left behind.
+  const workplace = mkdtempSync(`${target}.partial-`);
+  try {
+    const takenAtMs = Date.now();
+    const { check } = await copyInThread({ path, target: join(workplace, 'turnpike.db') }, signal);
+    refuseTarget(target);
+    renameSync(join(workplace, 'turnpike.db'), target);
+    syncDirectory(dirname(target));
+    const { size } = statSync(target);
+    return {
+      file: target,
+      bytes: size,
+      taken_at: new Date(takenAtMs).toISOString(),
+      check,
+      ...neededSecrets(config, target),
+    };
+  } finally {
+    rmSync(workplace, { recursive: true, force: true });
+  }
+}
+
+function refuseTarget(target: string): void {
+  if (existsSync(target)) throw new Error(`${target} is there already: a backup replaces nothing`);
+  if (!existsSync(dirname(target))) throw new Error(`there is no directory ${dirname(target)}`);
+}
+
+async function copyInThread(order: ToBackup, signal: AbortSignal): Promise<{ check: BackupReport['check'] }> {
+  const worker = new Worker(new URL('../backup-worker.ts', import.meta.url).href, { smol: true });
+  try {
+    const answer = await new Promise<FromBackup>((resolveAnswer, reject) => {
+      worker.onmessage = ({ data }) => resolveAnswer(JSON.parse(data));
+      worker.onerror = ({ message }) => reject(new Error(message));
+      signal.addEventListener('abort', () => reject(new Error('stopped: no backup was made')));
+      if (signal.aborted) reject(new Error('stopped: no backup was made'));
+      worker.postMessage(JSON.stringify(order));
+    });
+    if ('failed' in answer) throw new Error(`no backup was made: ${answer.failed}`);
+    return answer.copied;
+  } finally {
+    worker.terminate();
+  }
+}
+
+/** Where the secrets are that the copy needs: judged by the copy itself, since the store may have changed since. */
+function neededSecrets(config: Config, copy: string): Pick<BackupReport, 'secret' | 'previous_secret'> {
+  try {
+    const state = readSecretState(config, surveyStore(copy, Date.now()));
+    const isHere = state.isUnder === 'present' || state.isUnder === 'previous';
+    return { secret: isHere ? state.present : null, previous_secret: isPreviousNeeded(state) ? state.previous : null };
+  } catch {
+    // The copy is made and verified. Tables of an earlier version, or a secret's file that holds none: not found.
+    return { secret: null, previous_secret: null };
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const file = openSync(directory, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

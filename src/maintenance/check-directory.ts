@@ -1,0 +1,117 @@
+// The data directory and its files: there, writable, closed to others, on a disk with room.
+
+import { basename } from 'node:path';
+import type { Finding } from '../commands/commands.ts';
+import { bounds } from '../config.ts';
+import type { Facts, FileFacts } from './facts.ts';
+
+const MIB = 1024 * 1024;
+const OWN_FILES = /^(?:turnpike\.db(?:-wal|-shm)?|secret(?:\..*)?|operator\.json|first-key\.txt|lock)$/;
+
+export function checkDirectory(facts: Facts): Finding[] {
+  const { dataDirectory, directory } = facts;
+  if (directory === null)
+    return [
+      {
+        severity: 'error',
+        code: 'directory_missing',
+        subject: `directory ${dataDirectory}`,
+        message: 'The data directory is not there, or cannot be read: there is no installation to look at.',
+        remedy: 'Name the right one with --data or TURNPIKE_DATA, or start the service, which makes it.',
+      },
+    ];
+  const own = facts.files.filter(({ path }) => OWN_FILES.test(basename(path)));
+  return [
+    ...checkAccess(directory, own),
+    ...checkModes(directory, own),
+    ...checkOwners(directory, own),
+    ...checkDisk(facts),
+    ...checkFirstKey(own),
+  ];
+}
+
+function checkAccess(directory: FileFacts, files: readonly FileFacts[]): Finding[] {
+  return [directory, ...files]
+    .filter(({ isWritable }) => !isWritable)
+    .map(({ path }) => ({
+      severity: 'error',
+      code: 'not_writable',
+      subject: `file ${path}`,
+      message:
+        'Whoever asks may not read and write it, and a service of the same user could not either: it would not start.',
+      remedy: `Run this as the user of the service; if it is that user already: chown it ("chown -R USER ${directory.path}").`,
+    }));
+}
+
+function checkModes(directory: FileFacts, files: readonly FileFacts[]): Finding[] {
+  const isOpen = ({ mode }: FileFacts) => (mode & 0o077) !== 0;
+  const openFiles = files.filter(isOpen).map(
+    ({ path, mode }): Finding => ({
+      severity: isSecret(path) ? 'error' : 'warning',
+      code: 'open_to_others',
+      subject: `file ${path}`,
+      message: `Other users of this machine may use it (mode ${octal(mode)}): it holds secrets, or what they protect.`,
+      remedy: `chmod 600 ${path}`,
+    }),
+  );
+  if (!isOpen(directory)) return openFiles;
+  return [
+    {
+      severity: 'warning',
+      code: 'open_to_others',
+      subject: `directory ${directory.path}`,
+      message: `Other users of this machine may look into it (mode ${octal(directory.mode)}).`,
+      remedy: `chmod 700 ${directory.path}`,
+    },
+    ...openFiles,
+  ];
+}
+
+/** Whoever restores or asks as another user leaves files that the service cannot write. */
+function checkOwners(directory: FileFacts, files: readonly FileFacts[]): Finding[] {
+  return files
+    .filter(({ owner }) => owner !== directory.owner)
+    .map(({ path, owner }) => ({
+      severity: 'warning',
+      code: 'other_owner',
+      subject: `file ${path}`,
+      message: `It belongs to user ${owner}, the directory to user ${directory.owner}: the service may not be able to write it.`,
+      remedy: `chown ${directory.owner} ${path}`,
+    }));
+}
+
+function checkDisk({ diskFreeBytes, dataDirectory }: Facts): Finding[] {
+  if (diskFreeBytes === null || diskFreeBytes >= bounds.diskFreeBytesLow) return [];
+  return [
+    {
+      severity: diskFreeBytes < bounds.diskFreeBytesLeast ? 'error' : 'warning',
+      code: 'disk_nearly_full',
+      subject: `directory ${dataDirectory}`,
+      message: `Its disk has ${Math.floor(diskFreeBytes / MIB)} MiB left. When it is full, nothing can be billed, and messages are refused with store_unavailable.`,
+      remedy: 'Make room, or move the directory to a larger disk while the service is stopped.',
+    },
+  ];
+}
+
+function checkFirstKey(files: readonly FileFacts[]): Finding[] {
+  const file = files.find(({ path }) => basename(path) === 'first-key.txt');
+  if (file === undefined) return [];
+  return [
+    {
+      severity: 'warning',
+      code: 'first_key_file',
+      subject: `file ${file.path}`,
+      message:
+        'The key of the first start still lies on the disk in the clear: whoever reads the file can spend its account’s balance.',
+      remedy: `Keep the key elsewhere and remove the file (rm ${file.path}), or revoke the key.`,
+    },
+  ];
+}
+
+function isSecret(path: string): boolean {
+  return /^(?:secret|operator\.json|first-key)/.test(basename(path));
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}

@@ -1,0 +1,73 @@
+// What the doctor knows of an installation before it judges: plain values, gathered in one place, so
+// that every judgement is a function of them.
+
+import type { CatalogDocument, Catalogue } from '../catalog/catalog.ts';
+import type { ServiceFacts } from '../commands/commands.ts';
+import type { Config } from '../config.ts';
+import type { CheckReport } from '../ledger/ledger.ts';
+import type { StoredVersion, StoreSurvey } from '../storage/sqlite/sqlite.ts';
+import type { SecretState } from './secret-state.ts';
+
+/** A fact, or why it could not be had. */
+export type Told<Fact> = { is: Fact } | { failure: string };
+
+/** Everything that is asked of an installation. Null is what is not there, or cannot be known. */
+export interface Facts {
+  nowMs: number;
+  settingFaults: readonly string[];
+  dataDirectory: string;
+  directory: FileFacts | null;
+  /** What is in it. */
+  files: readonly FileFacts[];
+  diskFreeBytes: number | null;
+  /** How many files and connections the service's process may have open. */
+  openFilesMax: number | null;
+  /** A server has the directory. */
+  isLocked: boolean;
+  database: DatabaseFacts | null;
+  secret: Told<SecretState> | null;
+  catalogue: CatalogueFacts | null;
+  operatorFile: Told<OperatorFile> | null;
+  /** Where a service would listen that is started with these settings. */
+  listen: Config['listen'];
+  service: ServiceFacts;
+}
+
+/** A file or directory of the installation. */
+export interface FileFacts {
+  path: string;
+  /** The permission bits. */
+  mode: number;
+  /** The number of the user it belongs to. */
+  owner: number;
+  /** By whoever asks. */
+  isWritable: boolean;
+}
+
+export interface DatabaseFacts {
+  path: string;
+  bytes: number;
+  version: Told<StoredVersion>;
+  /** Null where it was not read: it is no database, or large. */
+  fileFaults: readonly string[] | null;
+  ledger: Told<CheckReport> | null;
+  /** Null for tables of another version. */
+  survey: Told<StoreSurvey> | null;
+}
+
+export interface CatalogueFacts {
+  documents: readonly CatalogDocument[];
+  catalogue: Told<Catalogue>;
+  /** Names of providers whose credential does not open; null without the secret. */
+  unopened: readonly string[] | null;
+  /** The kinds of providers that this program knows. */
+  providerKinds: readonly string[];
+}
+
+/** What the running service wrote of itself. */
+export interface OperatorFile {
+  url: string;
+  /** Where it listens, as it was told: "0.0.0.0:8080". */
+  listen: string | null;
+  pid: number | null;
+}

@@ -1,0 +1,156 @@
+// Gathers what the doctor judges by. Whatever cannot be had is a fact too: a broken installation must
+// not keep it from looking at the rest.
+
+import { accessSync, constants, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { buildCatalogue, type Catalogue, sealedCredential } from '../catalog/catalog.ts';
+import type { ServiceFacts } from '../commands/commands.ts';
+import { bounds, type Config } from '../config.ts';
+import { checkLedger } from '../ledger/ledger.ts';
+import { providerKinds } from '../providers/providers.ts';
+import { findInstallationSecrets, openVault } from '../secrets/secrets.ts';
+import {
+  databasePath,
+  findFileFaults,
+  isDirectoryLocked,
+  readStoredVersion,
+  type StoreSurvey,
+  sumLedger,
+  surveyStore,
+} from '../storage/sqlite/sqlite.ts';
+import type { CatalogueFacts, DatabaseFacts, Facts, FileFacts, OperatorFile, Told } from './facts.ts';
+import { readSecretState } from './secret-state.ts';
+
+/** All facts of the installation in the configured data directory. Never throws for the state that it is in. */
+export function gatherFacts(
+  config: Config,
+  settingFaults: readonly string[],
+  service: ServiceFacts,
+  nowMs: number,
+): Facts {
+  const dataDirectory = resolve(config.dataDirectory);
+  const database = databaseFacts(databasePath(dataDirectory), nowMs);
+  const survey = database?.survey != null && 'is' in database.survey ? database.survey.is : null;
+  const operatorFile = readOperatorFile(dataDirectory);
+  return {
+    nowMs,
+    settingFaults,
+    dataDirectory,
+    directory: fileFacts(dataDirectory),
+    files: filesOf(dataDirectory),
+    diskFreeBytes: orNull(() => freeBytes(dataDirectory)),
+    openFilesMax: orNull(() => openFilesMax(operatorFile)),
+    isLocked: orNull(() => isDirectoryLocked(dataDirectory)) ?? false,
+    database,
+    secret: survey && tell(() => readSecretState({ ...config, dataDirectory }, survey)),
+    catalogue: survey && catalogueFacts({ ...config, dataDirectory }, survey),
+    operatorFile,
+    listen: config.listen,
+    service,
+  };
+}
+
+function databaseFacts(path: string, nowMs: number): DatabaseFacts | null {
+  const bytes = orNull(() => statSync(path).size);
+  if (bytes === null) return null;
+  const version = tell(() => readStoredVersion(path));
+  const isPresent = 'is' in version && version.is.stored === version.is.known;
+  const isSmall = bytes <= bounds.doctorCheckBytesMax;
+  const fileFaults = isSmall && 'is' in version ? findFileFaults(path) : null;
+  const isSound = isPresent && (fileFaults === null || fileFaults.length === 0);
+  return {
+    path,
+    bytes,
+    version,
+    fileFaults,
+    ledger: isSound && isSmall ? tell(() => checkLedger(sumLedger(path))) : null,
+    survey: isPresent ? tell(() => surveyStore(path, nowMs)) : null,
+  };
+}
+
+function catalogueFacts(config: Config, { documents }: StoreSurvey): CatalogueFacts {
+  const closed = () => 'not opened'; // what a credential is does not matter here
+  return {
+    documents,
+    catalogue: tell((): Catalogue => buildCatalogue(documents, closed)),
+    unopened: orNull(() => unopenedCredentials(config, documents)),
+    providerKinds: [...providerKinds.keys()],
+  };
+}
+
+function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): string[] | null {
+  const { present, previous } = findInstallationSecrets(config);
+  if (present === null) return null;
+  const vault = openVault(present.bytes, previous?.bytes ?? null);
+  return documents
+    .filter((entry) => {
+      const credential = sealedCredential(entry);
+      return credential !== null && orNull(() => vault.open(credential.sealed, credential.context)) === null;
+    })
+    .map(({ name }) => name);
+}
+
+function filesOf(dataDirectory: string): FileFacts[] {
+  const names = orNull(() => readdirSync(dataDirectory)) ?? [];
+  return names
+    .slice(0, bounds.doctorFilesMax)
+    .map((name) => fileFacts(join(dataDirectory, name)))
+    .filter((file) => file !== null);
+}
+
+function fileFacts(path: string): FileFacts | null {
+  return orNull(() => {
+    const { mode, uid } = statSync(path);
+    const isWritable = orNull(() => accessSync(path, constants.R_OK | constants.W_OK)) !== null;
+    return { path, mode: mode & 0o777, owner: uid, isWritable };
+  });
+}
+
+function readOperatorFile(dataDirectory: string): Told<OperatorFile> | null {
+  const text = orNull(() => readFileSync(join(dataDirectory, 'operator.json'), 'utf8'));
+  return text === null ? null : tell(() => parseOperatorFile(text));
+}
+
+function parseOperatorFile(text: string): OperatorFile {
+  const { url, listen, pid } = JSON.parse(text) as Partial<Record<'url' | 'listen' | 'pid', unknown>>;
+  if (typeof url !== 'string') throw new Error('it names no address');
+  return {
+    url,
+    listen: typeof listen === 'string' ? listen : null,
+    pid: typeof pid === 'number' && Number.isSafeInteger(pid) ? pid : null,
+  };
+}
+
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
+/** The limit of the service's process, else of this one, which was started by the same hands. */
+function openFilesMax(operatorFile: Told<OperatorFile> | null): number | null {
+  const pid = operatorFile !== null && 'is' in operatorFile ? operatorFile.is.pid : null;
+  const limits = (pid === null ? null : orNull(() => readLimits(String(pid)))) ?? orNull(() => readLimits('self'));
+  const match = /^Max open files +(\d+)/m.exec(limits ?? '');
+  return match === null ? null : Number(match[1]);
+}
+
+function readLimits(process: string): string {
+  return readFileSync(`/proc/${process}/limits`, 'utf8');
+}
+
+function tell<Fact>(find: () => Fact): Told<Fact> {
+  try {
+    return { is: find() };
+  } catch (failure) {
+    return { failure: failure instanceof Error ? failure.message : String(failure) };
+  }
+}
+
+/** Null is what cannot be had: its absence is judged where it matters. */
+function orNull<Fact>(find: () => Fact): Fact | null {
+  try {
+    return find();
+  } catch {
+    return null;
+  }
+}
