@@ -51,6 +51,8 @@ export const bounds = {
   attemptsMax: 8,
   providerProbeMsMax: 10_000,
   providerProbeCharactersMax: 500,
+  providerProbeMsMax: 10_000,
+  providerProbeCharactersMax: 500,
   // Streams toward the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,

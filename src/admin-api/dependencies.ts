@@ -4,8 +4,9 @@
 import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditRecord, AuditStore, Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import type { CatalogDocument, Catalogue, DocumentKind } from '../catalog/catalog.ts';
+import type { CatalogDocument, Catalogue, DocumentKind, ProviderSettings } from '../catalog/catalog.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+import type { ProbeResult } from '../providers/providers.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { Principal } from './principal.ts';
 
@@ -35,6 +36,13 @@ export interface AdminAnswered {
   records: readonly AuditRecord[];
 }
 
+/** How a provider did in the last attempts of this server; null for never. */
+export interface ProviderHealth {
+  isUp: boolean;
+  lastSuccessMs: number | null;
+  lastFailureMs: number | null;
+}
+
 export interface AdminDependencies {
   /** The version of this program, for the OpenAPI document. */
   version: string;
@@ -50,6 +58,10 @@ export interface AdminDependencies {
   catalog: AdminCatalog;
   /** The kinds of providers that the service knows. */
   providerKinds: readonly string[];
+  /** Asks a provider whether it is there, bounded in time. Never rejects. */
+  probe(provider: ProviderSettings): Promise<ProbeResult>;
+  /** Null where nobody watches. */
+  health(provider: string): ProviderHealth | null;
   vault: Vault;
   clock: Clock;
   /** Drops what this node remembers of a key or an account, after a change was stored. */

@@ -1,13 +1,17 @@
-// Providers: from where models come. A credential is never shown again, only that there is one.
+// Providers: from where models come, and whether they are there. A credential is never shown again, only
+// that there is one.
 
 import { z } from '@hono/zod-openapi';
-import type { ProviderSettings } from '../catalog/catalog.ts';
+import type { Catalogue, ProviderSettings } from '../catalog/catalog.ts';
+import { TurnpikeError } from '../errors.ts';
 import type { AdminApp } from './admin-app.ts';
-import { pageAnswer } from './answers.ts';
+import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
 import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
+import type { AdminDependencies, ProviderHealth } from './dependencies.ts';
 import { pageByName, pageQuery } from './pages.ts';
-import { installation } from './principal.ts';
+import { installation, operator } from './principal.ts';
+
+const PATH = '/api/v1/providers';
 
 const providerSchema = z
   .object({
@@ -15,29 +19,99 @@ const providerSchema = z
     kind: z.string(),
     base_url: z.string().nullable(),
     has_credential: z.boolean(),
+    models: z.array(z.string()).openapi({ description: 'The models that have a route to it, by name.' }),
+    health: z
+      .object({ up: z.boolean(), last_success_at: z.string().nullable(), last_failure_at: z.string().nullable() })
+      .nullable()
+      .openapi({ description: 'By the last attempts of this server; null where nobody watches them.' }),
   })
   .openapi('Provider');
+const testSchema = z
+  .object({
+    provider: z.string(),
+    ok: z.boolean(),
+    status: z.int().nullable().openapi({ description: "The provider's; null where it gave none." }),
+    ms: z.int(),
+    fault: z.enum(['credentials', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected']).nullable(),
+    message: z.string().openapi({ description: 'For people: what it means, and what to do.' }),
+    models: z.int().nullable().openapi({ description: 'How many models it lists; null where it does not tell.' }),
+  })
+  .openapi('ProviderTest');
+const params = z.object({ name: z.string() });
 
 const listProviders = defineRoute({
   roles: installation,
   method: 'get',
-  path: '/api/v1/providers',
+  path: PATH,
   request: { query: z.strictObject(pageQuery) },
   responses: { 200: pageAnswer(providerSchema, 'Providers by name') },
 });
+const showProvider = defineRoute({
+  roles: installation,
+  method: 'get',
+  path: `${PATH}/{name}`,
+  request: { params },
+  responses: { 200: jsonAnswer(providerSchema, 'The provider') },
+});
+/** Changes nothing, but calls out with the installation's credential: for operators alone. */
+const testProvider = defineRoute({
+  roles: operator,
+  method: 'post',
+  path: `${PATH}/{name}/test`,
+  request: { params, body: jsonBody(z.strictObject({})) },
+  responses: { 200: jsonAnswer(testSchema, 'How it went, well or not: one small request that costs nothing') },
+});
 
 export function addProviders(app: AdminApp, dependencies: AdminDependencies): void {
+  const { catalog } = dependencies;
+  const json = (provider: ProviderSettings) =>
+    providerJson(provider, modelsOf(catalog.current(), provider.name), dependencies.health(provider.name));
   app.openapi(listProviders, (context) => {
-    const { rows, next } = pageByName(dependencies.catalog.current().providers.values(), context.req.valid('query'));
-    return context.json({ data: rows.map(providerJson), next_cursor: next }, 200);
+    const { rows, next } = pageByName(catalog.current().providers.values(), context.req.valid('query'));
+    return context.json({ data: rows.map(json), next_cursor: next }, 200);
+  });
+  app.openapi(showProvider, (context) =>
+    context.json(json(findProvider(catalog.current(), context.req.valid('param').name)), 200),
+  );
+  app.openapi(testProvider, async (context) => {
+    const provider = findProvider(catalog.current(), context.req.valid('param').name);
+    const { ok, status, ms, fault, message, models } = await dependencies.probe(provider);
+    return context.json({ provider: provider.name, ok, status, ms, fault, message, models }, 200);
   });
 }
 
-function providerJson(provider: ProviderSettings): z.infer<typeof providerSchema> {
+function findProvider({ providers }: Catalogue, name: string): ProviderSettings {
+  const provider = providers.get(name);
+  if (provider === undefined) throw new TurnpikeError('object_not_found', `There is no provider "${name}".`);
+  return provider;
+}
+
+function modelsOf({ models }: Catalogue, provider: string): string[] {
+  return [...models.values()]
+    .filter(({ routes }) => routes.some((route) => route.provider === provider))
+    .map(({ name }) => name)
+    .sort();
+}
+
+function providerJson(
+  provider: ProviderSettings,
+  models: string[],
+  health: ProviderHealth | null,
+): z.infer<typeof providerSchema> {
   return {
     name: provider.name,
     kind: provider.kind,
     base_url: provider.baseUrl === '' ? null : provider.baseUrl,
     has_credential: provider.credential !== null,
+    models,
+    health: health && {
+      up: health.isUp,
+      last_success_at: isoTime(health.lastSuccessMs),
+      last_failure_at: isoTime(health.lastFailureMs),
+    },
   };
+}
+
+function isoTime(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
 }

@@ -87,6 +87,13 @@ export class ProviderFault extends Error {
   }
 }
 
+/** What a provider answered that was only asked whether it is there. */
+export interface ProbeReply {
+  status: number | null;
+  /** How many models it offers this credential; null when it does not tell. */
+  models: number | null;
+}
+
 /** A kind of provider. Stateless: everything about one installation's provider comes with the attempt. */
 export interface Provider {
   kind: string;
@@ -96,4 +103,9 @@ export interface Provider {
   countTokens(attempt: Attempt): Promise<number | null>;
   /** The provider's exact count without asking it, or null: the general estimate is used. */
   countLocally(request: MessageRequest): number | null;
+  /**
+   * Asks whether it is there and takes the credential, by requests that cost nothing; absent where that
+   * cannot be asked. Bounded by the signal alone. Throws ProviderFault.
+   */
+  probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }

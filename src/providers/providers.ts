@@ -4,10 +4,12 @@ import { anthropic } from './anthropic/anthropic.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
 
+export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,
   type EventSource,
   type FaultKind,
+  type ProbeReply,
   type Provider,
   type ProviderEndpoint,
   ProviderFault,

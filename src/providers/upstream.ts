@@ -6,7 +6,8 @@ import { ProviderFault } from './provider.ts';
 export interface UpstreamCall {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  /** Null: nothing is posted, the address is read. */
+  body: string | null;
   signal: AbortSignal;
 }
 
@@ -16,28 +17,28 @@ const STALE_CONNECTION_MS_MAX = 500;
 const STALE_CONNECTION_CODES: readonly unknown[] = ['ECONNRESET', 'EPIPE', 'ConnectionClosed'];
 
 /**
- * Posts, and resolves when the head of an answer has come, whatever its status but a redirect. The caller
+ * Sends, and resolves when the head of an answer has come, whatever its status but a redirect. The caller
  * owns the body: it reads it to its end or cancels it. Retried once, on a new connection, when a kept one
  * was found closed; never after a byte of an answer's body. Throws ProviderFault (failed, timeout, aborted).
  */
 export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
   const startedMs = performance.now();
   try {
-    return await post(call, true);
+    return await send(call, true);
   } catch (thrown) {
     if (!isStaleConnection(thrown, startedMs) || call.signal.aborted) throw upstreamFault(thrown, call.signal);
   }
   try {
-    return await post(call, false);
+    return await send(call, false);
   } catch (thrown) {
     throw upstreamFault(thrown, call.signal);
   }
 }
 
-async function post(call: UpstreamCall, keepalive: boolean): Promise<Response> {
+async function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
   const { url, headers, body, signal } = call;
   const settings: BunFetchRequestInit & { timeout: false } = {
-    method: 'POST',
+    method: body === null ? 'GET' : 'POST',
     headers: { ...headers, 'accept-encoding': 'identity' },
     body,
     signal,

@@ -7,7 +7,7 @@ import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { adminLine, auditLine, type LogWriter } from '../observability/observability.ts';
-import { providerKinds } from '../providers/providers.ts';
+import { probeProvider, providerKinds } from '../providers/providers.ts';
 import { trailRows } from '../storage/sqlite/sqlite.ts';
 import { formerHashes } from './change-secret.ts';
 import type { OpenStore } from './open-store.ts';
@@ -49,6 +49,8 @@ export function makeAdmin(
       },
     },
     providerKinds: [...providerKinds.keys()],
+    probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
+    health: () => null,
     vault,
     clock: gateway.clock,
     forgetKey: (id) => gateway.gatehouse.keys.forget(id),

@@ -160,9 +160,10 @@ describe('the lists of what is sold', () => {
     await apply({ document });
     const { body } = await installation.ask('GET', '/api/v1/providers');
     expect(body['data']).toEqual([
-      { name: 'sandbox', kind: 'sandbox', base_url: null, has_credential: false },
-      { name: 'vendor', kind: 'anthropic', base_url: 'https://api.example.com', has_credential: true },
+      expect.objectContaining({ name: 'sandbox', base_url: null, has_credential: false }),
+      expect.objectContaining({ name: 'vendor', base_url: 'https://api.example.com', has_credential: true }),
     ]);
+    expect(JSON.stringify(body)).not.toContain('sk-upstream-secret');
     expect(Bun.inspect(installation.stores.tables.catalog, { depth: 9 })).not.toContain('sk-upstream-secret');
   });
 

@@ -2,11 +2,12 @@
 // a disk, the real catalogue, a clock that a test moves. No tests of its own.
 
 import { verifyToken } from '../../src/accounts/accounts.ts';
-import { type AdminAnswered, type AdminApi, makeAdminApi } from '../../src/admin-api/admin-api.ts';
+import { type AdminAnswered, type AdminApi, makeAdminApi, type ProviderHealth } from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
 import { formatId, newRequestId, parseId } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import type { UsageRecord } from '../../src/ledger/ledger.ts';
+import { probeProvider, providerKinds } from '../../src/providers/providers.ts';
 import { openVault, type Vault } from '../../src/secrets/secrets.ts';
 import { memoryStores, trailRows } from '../../src/storage/memory/memory.ts';
 import { NO_LIMITS } from '../ledger/workbench.ts';
@@ -14,6 +15,9 @@ import { noTrail } from '../support/no-trail.ts';
 
 export const TOKEN = 'operator-token';
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
+
+/** How long a provider that is tested may take here. */
+const PROBE_MS_MAX = 300;
 
 export type Json = Record<string, unknown>;
 
@@ -29,6 +33,8 @@ export interface Installation {
   answers: AdminAnswered[];
   /** Answers of the test's own name service. */
   addresses: Map<string, string[]>;
+  /** How providers do, as the rest of the service would tell. */
+  health: Map<string, ProviderHealth>;
   /** As the operator of the machine, unless `headers` show another token. */
   ask(
     method: string,
@@ -50,6 +56,7 @@ export async function makeInstallation(): Promise<Installation> {
   const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
   const addresses = new Map<string, string[]>();
+  const health: Installation['health'] = new Map();
   const answers: AdminAnswered[] = [];
   const api = makeAdminApi({
     version: '0.0.0',
@@ -73,6 +80,8 @@ export async function makeInstallation(): Promise<Installation> {
       },
     },
     providerKinds: ['sandbox', 'anthropic'],
+    probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
+    health: (provider) => health.get(provider) ?? null,
     vault,
     clock,
     forgetKey: (id) => void told.push(`forget key ${id}`),
@@ -88,7 +97,7 @@ export async function makeInstallation(): Promise<Installation> {
     const answer = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
   };
-  return { api, clock, stores, catalogue, vault, told, addresses, answers, ask };
+  return { api, clock, stores, catalogue, vault, told, addresses, health, answers, ask };
 }
 
 /** An account with credit, as the API showed it. */

@@ -2,11 +2,13 @@
 // back, event by event or whole. Nothing is translated and nothing is counted here.
 
 import { bounds } from '../../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue, unfoldMessage } from '../../wire/wire.ts';
+import { type JsonObject, unfoldMessage } from '../../wire/wire.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
-import { cancelBody, fetchUpstream, readBounded, upstreamFault } from '../upstream.ts';
+import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
+import { probe } from './probe.ts';
+import { readErrorText, readObject } from './read-answer.ts';
 import { readStream } from './read-stream.ts';
 
 export const anthropic: Provider = {
@@ -30,6 +32,8 @@ export const anthropic: Provider = {
   countLocally() {
     return null;
   },
+
+  probe,
 };
 
 /** An answer of status 2xx. Throws ProviderFault for every other. */
@@ -38,19 +42,6 @@ async function post(attempt: Attempt, path: string, accept: string, body: string
   const response = await fetchUpstream({ url, headers: convertHeaders(attempt, accept), body, signal: attempt.signal });
   if (response.ok) return response;
   throw mapFault(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
-}
-
-const ERROR_BODY_MS_MAX = 5_000;
-
-/** The text of an error, as far as it comes in time: its status is known, and must not be lost for the rest. */
-async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
-  try {
-    return (await readBounded(response, bounds.upstreamErrorBytesMax, signal, ERROR_BODY_MS_MAX)) ?? '';
-  } catch (thrown) {
-    const fault = upstreamFault(thrown, signal);
-    if (fault.kind === 'aborted') throw fault;
-    return '';
-  }
 }
 
 async function openStream(response: Response, attempt: Attempt): Promise<ProviderReply> {
@@ -88,26 +79,4 @@ async function readMessage(response: Response, signal: AbortSignal) {
   if (value['type'] === 'error') throw mapErrorEvent(value, upstreamRequestId);
   if (value['type'] === 'message') return { message: value, text, upstreamRequestId };
   throw new ProviderFault('failed', 'the provider answered with JSON that is no message', { upstreamRequestId });
-}
-
-/** The JSON object of an answer. Throws ProviderFault (failed, aborted). */
-async function readObject(response: Response, signal: AbortSignal) {
-  const upstreamRequestId = response.headers.get('request-id');
-  if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
-    await cancelBody(response);
-    throw new ProviderFault('failed', 'the provider streamed what was not to be streamed', { upstreamRequestId });
-  }
-  const text = await readBounded(response, bounds.upstreamBodyBytesMax, signal);
-  if (text === null) throw new ProviderFault('failed', 'the answer of the provider is too long', { upstreamRequestId });
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new ProviderFault('failed', 'the provider answered with something that is not JSON', {
-      upstreamRequestId,
-      cause,
-    });
-  }
-  if (isJsonObject(value)) return { value, text, upstreamRequestId };
-  throw new ProviderFault('failed', 'the provider answered with JSON that is no object', { upstreamRequestId });
 }

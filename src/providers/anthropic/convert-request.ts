@@ -2,7 +2,7 @@
 // with as little changed as can be, because prompt caches and signatures depend on its bytes.
 
 import { type JsonValue, rewriteRequest } from '../../wire/wire.ts';
-import { type Attempt, ProviderFault } from '../provider.ts';
+import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 
 const VERSION_DEFAULT = '2023-06-01';
 
@@ -13,18 +13,28 @@ export function convertUrl(baseUrl: string, path: string): string {
 
 /** All headers that are sent. Of the caller's only version, betas and trace travel on. Throws ProviderFault (credentials). */
 export function convertHeaders(attempt: Attempt, accept: string): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    accept,
-    'user-agent': 'turnpike',
-    'anthropic-version': attempt.version ?? VERSION_DEFAULT,
-  };
+  const headers = endpointHeaders(attempt.provider, accept, attempt.version);
   if (attempt.betas !== null) headers['anthropic-beta'] = attempt.betas;
   if (attempt.trace) {
     headers['traceparent'] = attempt.trace.traceparent;
     if (attempt.trace.tracestate !== null) headers['tracestate'] = attempt.trace.tracestate;
   }
-  const credential = attempt.provider.credential?.reveal().trim();
+  return headers;
+}
+
+/** The headers of a request that is no caller's. Throws ProviderFault (credentials). */
+export function endpointHeaders(
+  endpoint: ProviderEndpoint,
+  accept: string,
+  version: string | null = null,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept,
+    'user-agent': 'turnpike',
+    'anthropic-version': version ?? VERSION_DEFAULT,
+  };
+  const credential = endpoint.credential?.reveal().trim();
   if (credential === undefined) return headers;
   if (!/^[\x21-\x7e]+$/.test(credential))
     throw new ProviderFault('credentials', "the provider's credential is empty or has characters no header can carry");

@@ -40,6 +40,10 @@ export const sandbox: Provider = {
   countLocally(request) {
     return countInputTokens(request.body);
   },
+
+  async probe() {
+    return { status: null, models: sandboxModels.size };
+  },
 };
 
 function compose(model: SandboxModel, attempt: Attempt, upstreamRequestId: string): SandboxReply {

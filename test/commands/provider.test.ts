@@ -1,0 +1,73 @@
+// `turnpike provider …`: lists, shows, and tests; a test that fails is an exit code for scripts.
+
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type CommandWorld, makeCommandWorld } from './command-world.ts';
+
+let world: CommandWorld;
+beforeEach(async () => {
+  world = await makeCommandWorld();
+});
+afterEach(() => world[Symbol.dispose]());
+
+async function configure(baseUrl: string): Promise<void> {
+  const file = {
+    providers: { vendor: { kind: 'anthropic', base_url: baseUrl, api_key: 'sk-ours', private_network: true } },
+    models: { big: { price: { input: '3', output: '15' }, routes: [{ provider: 'vendor' }] } },
+  };
+  const ran = await world.run('apply', world.writeFile('file.yaml', JSON.stringify(file)));
+  expect(ran.exitCode).toBe(0);
+}
+
+test('the list has a line for each, with how many models are routed to it', async () => {
+  await configure('http://127.0.0.1:1');
+  world.installation.health.set('vendor', { isUp: true, lastSuccessMs: 0, lastFailureMs: null });
+  const { out } = await world.run('provider', 'list');
+  expect(out.split('\n')).toEqual([
+    'NAME     KIND       BASE URL            CREDENTIAL  MODELS  UP',
+    'sandbox  sandbox    -                   no          1       -',
+    'vendor   anthropic  http://127.0.0.1:1  yes         1       yes',
+    '',
+  ]);
+});
+
+test('one is shown with the models by name, and never with its credential', async () => {
+  await configure('http://127.0.0.1:1');
+  const { out } = await world.run('provider', 'show', 'vendor');
+  expect(out).toMatch(/^BASE URL +http:\/\/127\.0\.0\.1:1$/m);
+  expect(out).toMatch(/^CREDENTIAL +yes$/m);
+  expect(out).toMatch(/^MODELS +big$/m);
+  expect(out).not.toContain('sk-ours');
+  expect(await world.runJson('provider', 'show', 'vendor')).toMatchObject({ name: 'vendor', models: ['big'] });
+});
+
+test('a provider that answers is exit code 0', async () => {
+  await using upstream = await startScriptedUpstream(scripts.json('{"data":[{"id":"a"}]}'));
+  await configure(upstream.url);
+  const { exitCode, out } = await world.run('provider', 'test', 'vendor');
+  expect(exitCode).toBe(0);
+  expect(out).toMatch(/^OK +yes$/m);
+  expect(out).toMatch(/^MODELS +1$/m);
+  expect(await world.runJson('provider', 'test', 'sandbox')).toMatchObject({ provider: 'sandbox', ok: true });
+});
+
+test('one that does not is exit code 1, with the result as --json has it on stdout all the same', async () => {
+  await using upstream = await startScriptedUpstream(scripts.rateLimited('7'));
+  await configure(upstream.url);
+  const { exitCode, out, error } = await world.run('provider', 'test', 'vendor', '--json');
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(out)).toMatchObject({ provider: 'vendor', ok: false, status: 429, fault: 'rate_limited' });
+  expect(error).toBe('');
+  const words = await world.run('provider', 'test', 'vendor');
+  expect(words.exitCode).toBe(1);
+  expect(words.out).toMatch(/^MESSAGE +It is there, and limits the rate .* It asks to wait 7 s\.$/m);
+});
+
+test('one that there is not is a failure, and one that is not named is wrong usage', async () => {
+  expect(await world.run('provider', 'test', 'none')).toEqual({
+    exitCode: 1,
+    out: '',
+    error: 'turnpike provider test: There is no provider "none".\n',
+  });
+  expect((await world.run('provider', 'test')).exitCode).toBe(2);
+});
