@@ -17,9 +17,9 @@ export const bounds = {
   forwardedHopsMax: 32,
   logBufferBytesMax: 4 * 1024 * 1024,
   adminBodyBytesMax: 8 * 1024 * 1024,
-  // Load: a message is shed before its body is read
-  bodiesInFlightBytesMax: 256 * 1024 * 1024,
-  messagesInFlightMax: 20_000,
+  // Load: a message is shed before its body is read, by the settings `shed_…`
+  unreadBodySecondsMax: 12, // what a caller may still send of a body that nobody reads
+  loopDelaysSeen: 4, // a single stall sheds nobody: only a delay that stands in all of these
   // Authentication
   cachedKeysMax: 50_000,
   keyLookupsMax: 1_024,
@@ -49,8 +49,6 @@ export const bounds = {
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
-  providerProbeMsMax: 10_000,
-  providerProbeCharactersMax: 500,
   providerProbeMsMax: 10_000,
   providerProbeCharactersMax: 500,
   // Streams toward the client

@@ -121,3 +121,13 @@ export function asTurnpikeError(thrown: unknown): TurnpikeError {
     cause: thrown,
   });
 }
+
+const OVERLOADED_RETRY_MS_LEAST = 1_000;
+const OVERLOADED_RETRY_MS_SPREAD = 4_000;
+
+/** This service sheds load. Those who are refused at the same moment are told different times to come back at. */
+export function overloaded(message: string, random: () => number = Math.random): TurnpikeError {
+  return new TurnpikeError('overloaded', message, {
+    retryAfterMs: OVERLOADED_RETRY_MS_LEAST + random() * OVERLOADED_RETRY_MS_SPREAD,
+  });
+}

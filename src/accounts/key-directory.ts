@@ -3,7 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
 import type { AccountStore, Caller } from './account.ts';
 import { type FormerHashes, findUnderEither } from './former-hash.ts';
 
@@ -69,7 +69,7 @@ export class KeyDirectory {
 
   #startLookup(secret: string, hash: string): Promise<Caller | null> {
     if (this.#lookups.size >= bounds.keyLookupsMax)
-      throw new TurnpikeError('overloaded', 'Too many keys are being looked up. Try again in a moment.');
+      throw overloaded('Too many keys are being looked up. Try again in a moment.');
     const lookup = this.#lookUp(secret, hash).finally(() => {
       if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
     });

@@ -37,6 +37,9 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   upstreamAnswerSeconds: 600,
   finishWithoutCallerSeconds: 600,
   settleWaitSeconds: 30,
+  shedLoopDelayMs: 500,
+  shedBodyBytes: 256 * 1024 * 1024,
+  shedOpenMessages: 20_000,
 });
 
 /**
@@ -148,6 +151,9 @@ function settingsFrom(stored: SettingsInput): Settings {
     upstreamAnswerSeconds: stored.upstream_answer_seconds ?? defaults.upstreamAnswerSeconds,
     finishWithoutCallerSeconds: stored.finish_without_caller_seconds ?? defaults.finishWithoutCallerSeconds,
     settleWaitSeconds: stored.settle_wait_seconds ?? defaults.settleWaitSeconds,
+    shedLoopDelayMs: stored.shed_loop_delay_ms ?? defaults.shedLoopDelayMs,
+    shedBodyBytes: stored.shed_body_bytes ?? defaults.shedBodyBytes,
+    shedOpenMessages: stored.shed_open_messages ?? defaults.shedOpenMessages,
   });
 }
 

@@ -14,6 +14,7 @@ const MULTIPLIER_MAX = 1_000n * 10n ** 6n;
 const COUNT_MAX = 1_000_000_000;
 const SECONDS_MAX = 86_400;
 const LIST_ENTRIES_MAX = 1_000;
+const SHED_BODY_BYTES_MAX = 2 ** 40;
 const CREDENTIAL_CHARACTERS_MAX = 8_192;
 
 /** A rate as whole units of 10^-12 USD; null when it is no decimal from 0 to 10,000 of at most 12 fraction digits. */
@@ -161,8 +162,22 @@ const settingsMembers = {
   upstream_answer_seconds: seconds,
   finish_without_caller_seconds: seconds,
   settle_wait_seconds: z.int().min(1).max(600),
+  shed_loop_delay_ms: z.int().min(20).max(60_000),
+  shed_body_bytes: z.int().min(1_024).max(SHED_BODY_BYTES_MAX),
+  shed_open_messages: z.int().min(1).max(1_000_000),
 };
-export const settingsInput = z.strictObject(settingsMembers).partial();
+export const settingsInput = z
+  .strictObject(settingsMembers)
+  .partial()
+  .refine((settings) => (settings.shed_body_bytes ?? SHED_BODY_BYTES_MAX) >= bodyBytesMaxOf(settings), {
+    path: ['shed_body_bytes'],
+    error: (issue) =>
+      `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as { body_bytes_max?: number })}: a body of that size would always be shed`,
+  });
+
+function bodyBytesMaxOf(settings: { body_bytes_max?: number | undefined }): number {
+  return settings.body_bytes_max ?? bounds.bodyBytesMax;
+}
 
 const credential = z
   .string()

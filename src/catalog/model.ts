@@ -89,6 +89,12 @@ export interface Settings {
   finishWithoutCallerSeconds: number;
   /** How long the end of a message waits for the ledger. */
   settleWaitSeconds: number;
+  /** Above which messages are refused before they are read: how late the event loop is, */
+  shedLoopDelayMs: number;
+  /** the bytes of all bodies that are held, */
+  shedBodyBytes: number;
+  /** and the messages whose answer is not at its end, streams among them. */
+  shedOpenMessages: number;
 }
 
 export interface Catalogue {

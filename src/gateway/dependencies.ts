@@ -9,6 +9,7 @@ import type { LastLevels } from './last-levels.ts';
 import type { MessageTrace, TraceStart } from './message-trace.ts';
 import type { OwnReads } from './own-reads.ts';
 import type { RunningMessages } from './running-messages.ts';
+import type { Seats } from './seats.ts';
 import type { SilenceWatches } from './silence-watch.ts';
 import type { MessageReport } from './submission.ts';
 
@@ -26,6 +27,8 @@ export interface Gateway {
   /** By kind. */
   providers: ReadonlyMap<string, Provider>;
   running: RunningMessages;
+  /** For messages under way, whether admitted yet or not. */
+  seats: Seats;
   silence: SilenceWatches;
   levels: LastLevels;
   /** For what callers ask about themselves. */

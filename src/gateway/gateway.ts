@@ -18,6 +18,7 @@ import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.
 import { rateHeaders } from './rate-headers.ts';
 import { refusalError } from './refusal-error.ts';
 import { leaveMessage, relay } from './relay.ts';
+import type { Seat } from './seats.ts';
 import type { Reply, Submission } from './submission.ts';
 
 export type { Gateway, StreamWaits } from './dependencies.ts';
@@ -26,6 +27,7 @@ export { type MessageTimes, startTimes } from './message-times.ts';
 export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
 export { type OwnReader, OwnReads } from './own-reads.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
+export { Seats } from './seats.ts';
 export { SilenceWatches } from './silence-watch.ts';
 export type { MessageReport, Reply, Submission } from './submission.ts';
 
@@ -37,16 +39,18 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
   const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission); // 3
   let headers: Record<string, string> | null = null;
+  let seat: Seat | null = null;
   let message: OpenMessage | null = null;
   try {
     requireBrowserHeader(catalogue, submission); // 3
-    const bytes = await submission.readBody(catalogue.settings.bodyBytesMax); // 4
+    seat = gateway.seats.take(caller.account.id); // 3
+    const bytes = await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id); // 4
     const request = parseMessageRequest(bytes); // 5
     const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
     const admission = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
     const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
     if (!admission.ok) throw refuseMessage(gateway, request, offer, plan, admission, tellLevels());
-    message = new OpenMessage(gateway, submission, caller, request, offer, plan); // from here on it owns the hold
+    message = new OpenMessage(gateway, submission, caller, request, offer, plan, seat); // it owns hold and seat now
     gateway.running.add(message);
     submission.isAdmitted = true;
     headers = tellLevels();
@@ -57,6 +61,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
     await message?.fail(error);
+    seat?.giveBack();
     throw withHeaders(error, headers ?? headersLastKnown(gateway, catalogue, caller, submission));
   }
 }
@@ -76,7 +81,8 @@ function rememberLevels(
 /** Counts the tokens of a prompt. Takes one of the requests a minute; costs nothing. */
 export function countTokens(gateway: Gateway, submission: Submission): Promise<Reply> {
   return answerCaller(gateway, submission, async (caller, catalogue) => {
-    const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax));
+    using _seat = gateway.seats.take(caller.account.id);
+    const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id));
     const offer = resolveModel(catalogue, scopeOf(caller), request.model);
     refuseStoredObjects(offer, readFeatures(request, submission.betas));
     const { name: group, limits } = offer.group;

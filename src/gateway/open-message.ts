@@ -21,6 +21,7 @@ import type { Gateway } from './dependencies.ts';
 import type { MessageTrace } from './message-trace.ts';
 import type { MessagePlan } from './plan-message.ts';
 import type { CutReason, Running } from './running-messages.ts';
+import type { Seat } from './seats.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import type { MessageReport, Submission } from './submission.ts';
 
@@ -53,6 +54,7 @@ export class OpenMessage implements Running {
   /** The caller will not read what comes. */
   callerHasLeft = false;
   readonly #gateway: Gateway;
+  readonly #seat: Seat;
   #attempt: AbortController | null = null;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
@@ -64,8 +66,10 @@ export class OpenMessage implements Running {
     request: MessageRequest,
     offer: Offer,
     plan: MessagePlan,
+    seat: Seat,
   ) {
     this.#gateway = gateway;
+    this.#seat = seat;
     this.submission = submission;
     this.caller = caller;
     this.request = request;
@@ -173,6 +177,7 @@ export class OpenMessage implements Running {
     } finally {
       this.watch.close();
       this.#gateway.running.remove(this);
+      this.#seat.giveBack();
     }
   }
 

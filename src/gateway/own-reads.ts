@@ -2,7 +2,7 @@
 // compares a balance with a bill must find both of one truth. So it is the asking that is bounded.
 
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
+import { overloaded } from '../errors.ts';
 import type { LedgerReader, UsageStore } from '../ledger/ledger.ts';
 
 export type OwnReader = Pick<LedgerReader, 'callerMeters' | 'openMessage'> & Pick<UsageStore, 'getUsage'>;
@@ -28,7 +28,7 @@ export class OwnReads {
   async read<Value>(keyId: number, read: (reader: OwnReader) => Promise<Value>): Promise<Value> {
     const line = this.#lines.get(keyId) ?? { last: Promise.resolve(), length: 0 };
     if (line.length >= bounds.ownReadsPerKeyMax || this.#waiting >= bounds.ownReadsMax)
-      throw new TurnpikeError('overloaded', 'Too many questions of this kind are waiting. Ask again in a moment.');
+      throw overloaded('Too many questions of this kind are waiting. Ask again in a moment.');
     this.#lines.set(keyId, line);
     line.length++;
     this.#waiting++;

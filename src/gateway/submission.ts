@@ -25,8 +25,11 @@ export interface Submission {
   version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null when absent. */
   betas: string | null;
-  /** Reads the body, bounded; throws body_too_large, content_type_unsupported. Called once, and only for a known caller. */
-  readBody(bytesMax: number): Promise<Uint8Array>;
+  /**
+   * Reads the body, bounded, for whom it is held: throws body_too_large, content_type_unsupported, overloaded, request_timeout.
+   * Called once, and only for a known caller.
+   */
+  readBody(bytesMax: number, accountId: number): Promise<Uint8Array>;
   /** Aborted when the caller leaves. */
   signal: AbortSignal;
   /** The trace that its caller says it is part of; null when there is none. */

@@ -4,6 +4,7 @@
 export { readBearer } from './bearer.ts';
 export { clientAddress } from './client-address.ts';
 export { corsHeaders, preflightResponse } from './cors.ts';
+export { LoopDelay } from './loop-delay.ts';
 export { BodiesInFlight, RequestBody } from './read-body.ts';
 export { type Answer, errorResponse, toResponse } from './reply.ts';
 export { type Connection, type HttpServer, type ServeOptions, serveHttp } from './serve-http.ts';

@@ -1,8 +1,9 @@
 // Reads a request's body: bounded by bytes that we count ourselves, in time, and within what all
 // bodies together may take. What was counted is given back when the request's scope ends.
 
+import { FairRoom } from '../base/fair-room.ts';
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Connection } from './serve-http.ts';
 
 /** Up to here a body is read in one go; beyond it is watched while it comes. */
@@ -10,28 +11,34 @@ const SMALL_BODY_BYTES = 128 * 1024;
 const WATCH_INTERVAL_MS = 1_000;
 const STALL_MS = bounds.requestHeadSecondsMax * 1_000;
 
-/** The bytes of all bodies that are held at the moment. */
+/** The bytes of all bodies that are held at the moment, by whom they are held for. */
 export class BodiesInFlight {
-  readonly #bytesMax: number;
-  #bytes = 0;
+  readonly #room: FairRoom;
 
-  constructor(bytesMax: number = bounds.bodiesInFlightBytesMax) {
-    this.#bytesMax = bytesMax;
+  /** `bytesMax` is asked each time: a setting may change. */
+  constructor(bytesMax: () => number) {
+    this.#room = new FairRoom(bytesMax);
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#room.taken;
   }
 
-  /** Throws overloaded when there is no room; then nothing was taken. */
-  take(bytes: number): void {
-    if (this.#bytes + bytes > this.#bytesMax)
-      throw new TurnpikeError('overloaded', 'The service is receiving more than it can hold. Try again in a moment.');
-    this.#bytes += bytes;
+  /** Throws overloaded when so many bytes would not fit beside those that are held. Takes nothing. */
+  requireRoom(bytes: number): void {
+    if (!this.#room.hasRoomFor(bytes)) throw noRoom();
   }
 
-  giveBack(bytes: number): void {
-    this.#bytes -= bytes;
+  /** Throws overloaded when there is no room, or the owner has its share of it; then nothing was taken. */
+  take(owner: number, bytes: number): void {
+    const shortage = this.#room.take(owner, bytes);
+    if (shortage === 'full') throw noRoom();
+    if (shortage === 'share')
+      throw overloaded('This account is sending more at once than its share of a busy service. Try again in a moment.');
+  }
+
+  giveBack(owner: number, bytes: number): void {
+    this.#room.giveBack(owner, bytes);
   }
 }
 
@@ -41,26 +48,38 @@ export class RequestBody {
   readonly #connection: Connection;
   readonly #inFlight: BodiesInFlight;
   readonly #stallMs: number;
+  /** What the caller says it will send; null when it does not say. */
+  readonly bytesDeclared: number | null;
+  #owner = 0;
   #bytesTaken = 0;
+  #isRead = false;
 
   constructor(request: Request, connection: Connection, inFlight: BodiesInFlight, stallMs: number = STALL_MS) {
     this.#request = request;
     this.#connection = connection;
     this.#inFlight = inFlight;
     this.#stallMs = stallMs;
+    const declared = request.headers.get('content-length');
+    this.bytesDeclared = declared === null ? null : Number(declared);
   }
 
   /**
-   * The bytes, at most `bytesMax`. Rejects with body_too_large (at once where the length is declared), content_type_unsupported
-   * (compressed), overloaded, request_timeout (an upload that stalls, or a caller that left). Called once.
+   * The bytes, at most `bytesMax`, counted as the owner's. Rejects with body_too_large (at once where the length is declared),
+   * content_type_unsupported (compressed), overloaded, request_timeout (an upload that stalls, or a caller that left). Called once.
    */
-  async read(bytesMax: number): Promise<Uint8Array> {
+  async read(bytesMax: number, owner: number): Promise<Uint8Array> {
+    this.#owner = owner;
+    const bytes = await this.#read(bytesMax);
+    this.#isRead = true;
+    return bytes;
+  }
+
+  async #read(bytesMax: number): Promise<Uint8Array> {
     const { headers } = this.#request;
     const encoding = headers.get('content-encoding')?.trim().toLowerCase();
     if (encoding && encoding !== 'identity')
       throw new TurnpikeError('content_type_unsupported', 'content-encoding: send the body uncompressed.');
-    const declared = headers.get('content-length');
-    const bytesDeclared = declared === null ? null : Number(declared);
+    const { bytesDeclared } = this;
     if (bytesDeclared !== null && bytesDeclared > bytesMax) throw tooLarge(bytesMax);
     if (bytesDeclared === null && this.#request.body === null) return new Uint8Array(0);
     try {
@@ -77,12 +96,24 @@ export class RequestBody {
 
   /** Once, when nothing of the body is held any more. */
   giveBack(): void {
-    this.#inFlight.giveBack(this.#bytesTaken);
+    this.#inFlight.giveBack(this.#owner, this.#bytesTaken);
     this.#bytesTaken = 0;
   }
 
+  /**
+   * The request is answered without its body. The runtime throws away what still comes, so that a caller that is sending
+   * sees the answer, and not a connection that was reset under it; from now on it has so long for that.
+   */
+  leaveUnread(): void {
+    if (this.#isRead) return;
+    const { bytesDeclared } = this;
+    const isLong =
+      bytesDeclared === null ? this.#request.headers.has('transfer-encoding') : bytesDeclared > SMALL_BODY_BYTES;
+    if (isLong) this.#connection.setIdleSeconds(bounds.unreadBodySecondsMax);
+  }
+
   #take(bytes: number): void {
-    this.#inFlight.take(bytes);
+    this.#inFlight.take(this.#owner, bytes);
     this.#bytesTaken += bytes;
   }
 
@@ -151,6 +182,10 @@ export class RequestBody {
       reader.cancel().catch(() => {});
     }
   }
+}
+
+function noRoom(): TurnpikeError {
+  return overloaded('The service is receiving more than it can hold. Try again in a moment.');
 }
 
 function tooLarge(bytesMax: number): TurnpikeError {

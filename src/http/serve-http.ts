@@ -9,8 +9,6 @@ import { errorResponse } from './reply.ts';
 export interface Connection {
   /** The peer's address without port; empty when the peer is gone already. */
   readonly address: string;
-  /** Requests of the whole server that are not answered to their end, this one among them. */
-  readonly requestsInFlight: number;
   /** How long the socket may be still; 0 for as long as it likes. It stays so for later requests on the same socket: set it back. */
   setIdleSeconds(seconds: number): void;
 }
@@ -79,10 +77,6 @@ class SocketConnection implements Connection {
   get address(): string {
     const address = this.#server.requestIP(this.#request)?.address ?? '';
     return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
-  }
-
-  get requestsInFlight(): number {
-    return this.#server.pendingRequests;
   }
 
   setIdleSeconds(seconds: number): void {

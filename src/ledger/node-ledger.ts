@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Admit, Answer, Bundle, Leave, Operation, Owner, Refusal, Release, Settle, Take } from './operation.ts';
 import { Refusals } from './refusals.ts';
 import type { LedgerGate } from './store.ts';
@@ -237,12 +237,8 @@ export class NodeLedger implements LedgerGate {
 
   #enter(account: number): void {
     const queued = this.#queuedByAccount.get(account) ?? 0;
-    if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax) {
-      throw new TurnpikeError(
-        'overloaded',
-        'The service has more work than it can take at the moment. Try again shortly.',
-      );
-    }
+    if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax)
+      throw overloaded('The service has more work than it can take at the moment. Try again in a moment.');
     this.#queued++;
     this.#queuedByAccount.set(account, queued + 1);
   }

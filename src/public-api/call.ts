@@ -2,6 +2,7 @@
 
 import type { AddressRange } from '../base/address-range.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Settings } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { Reply, Submission } from '../gateway/gateway.ts';
 import type { BodiesInFlight, Connection } from '../http/http.ts';
@@ -35,12 +36,21 @@ export interface Answered {
   failure: TurnpikeError | null;
 }
 
+/** How much is under way. Asked for every request, so that nothing is computed then. */
+export interface Load {
+  /** How late the event loop runs, as far as that stands. */
+  loopDelayMs(): number;
+  /** Messages whose answer is not at its end, streams among them. */
+  openMessages(): number;
+}
+
 export interface PublicDependencies {
   messages: MessageGateway;
   bodies: BodiesInFlight;
+  load: Load;
   clock: Clock;
-  /** The vendor prefixes of the catalogue in force, in order. */
-  prefixes(): readonly string[];
+  /** Those in force. */
+  settings(): Pick<Settings, 'vendorPrefixes' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'>;
   trustedProxies: readonly AddressRange[];
   isDraining(): boolean;
   /** Whether the store answers; a rejection counts as no. */

@@ -15,7 +15,7 @@ import type { Call, PublicDependencies, Reply } from './call.ts';
 import { pathOf } from './path.ts';
 import { allowedMethods, findRoute, takesMethod } from './routes.ts';
 
-export type { Answered, MessageGateway, PublicDependencies } from './call.ts';
+export type { Answered, Load, MessageGateway, PublicDependencies } from './call.ts';
 
 const SHOWN_PATH_CHARACTERS_MAX = 200;
 

@@ -3,10 +3,10 @@
 
 import { readTraceContext } from '../base/trace-context.ts';
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
 import { startTimes } from '../gateway/gateway.ts';
 import { RequestBody, readBearer } from '../http/http.ts';
-import type { Call, Reply, Submission } from './call.ts';
+import type { Call, PublicDependencies, Reply, Submission } from './call.ts';
 import { queryOf } from './path.ts';
 import { readVendorHeaders } from './vendor-headers.ts';
 
@@ -16,7 +16,6 @@ import { readVendorHeaders } from './vendor-headers.ts';
  */
 export async function submitCall(call: Call, submit: (submission: Submission) => Promise<Reply>): Promise<Reply> {
   const { connection, dependencies, request } = call;
-  requireRoom(call);
   const body = new RequestBody(request, connection, dependencies.bodies);
   let isIdleChanged = false;
   const setIdle = (seconds: number) => {
@@ -25,6 +24,7 @@ export async function submitCall(call: Call, submit: (submission: Submission) =>
   };
   let reply: Reply | null = null;
   try {
+    requireRoom(call, body);
     call.submission = describeCall(call, body, setIdle);
     reply = await submit(call.submission);
     return reply;
@@ -38,18 +38,26 @@ export async function submitCall(call: Call, submit: (submission: Submission) =>
       );
     // The socket outlives this request: nobody else would set its limit back.
     if (isIdleChanged && typeof reply?.body !== 'object') setIdle(bounds.keepAliveIdleSecondsMax);
+    body.leaveUnread();
   }
 }
 
-/** Load is shed before the body is read. */
-function requireRoom(call: Call): void {
-  refuseWhileDraining(call);
-  if (call.connection.requestsInFlight > bounds.messagesInFlightMax)
-    throw new TurnpikeError('overloaded', 'Too many messages are in progress. Try again in a moment.');
+/** Load is shed before anything of the body is read, and before anything is done to find out whose it is. */
+function requireRoom({ dependencies, request }: Call, body: RequestBody): void {
+  refuseWhileDraining(dependencies);
+  const { bodies, load } = dependencies;
+  const { bodyBytesMax, shedLoopDelayMs, shedOpenMessages } = dependencies.settings();
+  if (load.loopDelayMs() > shedLoopDelayMs)
+    throw overloaded('The service has more to do than it can keep up with. Try again in a moment.');
+  if (request.method !== 'POST') return; // what is only looked up holds nothing
+  if (load.openMessages() >= shedOpenMessages)
+    throw overloaded('Too many messages are in progress. Try again in a moment.');
+  const bytes = body.bytesDeclared ?? 0;
+  if (bytes <= bodyBytesMax) bodies.requireRoom(bytes); // a longer one is never read: it is too large, whatever else is
 }
 
-function refuseWhileDraining(call: Call): void {
-  if (!call.dependencies.isDraining()) return;
+function refuseWhileDraining(dependencies: PublicDependencies): void {
+  if (!dependencies.isDraining()) return;
   throw new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
     headers: { connection: 'close' },
   });
@@ -58,7 +66,7 @@ function refuseWhileDraining(call: Call): void {
 function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) => void): Submission {
   const { dependencies, request } = call;
   const { headers } = request;
-  const vendor = readVendorHeaders(headers, dependencies.prefixes());
+  const vendor = readVendorHeaders(headers, dependencies.settings().vendorPrefixes);
   call.vendorPrefix = vendor.prefix;
   const traceparent = headers.get('traceparent');
   const times = startTimes();
@@ -73,11 +81,11 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     query: queryOf(request.url),
     version: vendor.version,
     betas: vendor.betas,
-    async readBody(bytesMax) {
+    async readBody(bytesMax, accountId) {
       const askedMs = performance.now();
-      const bytes = await body.read(bytesMax);
+      const bytes = await body.read(bytesMax, accountId);
       times.bodyMs = performance.now() - askedMs;
-      refuseWhileDraining(call); // an upload may take longer than the server has left
+      refuseWhileDraining(dependencies); // an upload may take longer than the server has left
       return bytes;
     },
     signal: request.signal,

@@ -11,16 +11,21 @@ import {
   listModels,
   submitMessage,
 } from '../gateway/gateway.ts';
-import { BodiesInFlight } from '../http/http.ts';
-import { type LogWriter, requestLine } from '../observability/observability.ts';
+import { BodiesInFlight, LoopDelay } from '../http/http.ts';
+import { type LogWriter, requestLine, watchEventLoop } from '../observability/observability.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
+import type { Closing } from './server.ts';
 
 export function makePublic(
   config: Config,
   gateway: Gateway,
   state: { isDraining: boolean },
   log: LogWriter,
+  closing: Closing,
 ): PublicDependencies {
+  const settings = () => gateway.catalogue().settings;
+  const loopDelay = new LoopDelay();
+  closing.push(watchEventLoop((seconds) => loopDelay.see(seconds * 1000)));
   return {
     messages: {
       submitMessage: (submission) => submitMessage(gateway, submission),
@@ -30,9 +35,10 @@ export function makePublic(
       getKey: (submission) => getKey(gateway, submission),
       getUsage: (submission, requestId) => getUsage(gateway, submission, requestId),
     },
-    bodies: new BodiesInFlight(),
+    bodies: new BodiesInFlight(() => settings().shedBodyBytes),
+    load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.seats.taken },
     clock: gateway.clock,
-    prefixes: () => gateway.catalogue().settings.vendorPrefixes,
+    settings,
     trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
     isDraining: () => state.isDraining,
     isStoreAvailable: () => gateway.ledger.isAvailable,

@@ -8,7 +8,7 @@ import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
-import { type Gateway, LastLevels, OwnReads, RunningMessages, SilenceWatches } from '../gateway/gateway.ts';
+import { type Gateway, LastLevels, OwnReads, RunningMessages, Seats, SilenceWatches } from '../gateway/gateway.ts';
 import { clientAddress, type HttpServer, serveHttp } from '../http/http.ts';
 import { LogWriter, messageLine } from '../observability/observability.ts';
 import { providerKinds } from '../providers/providers.ts';
@@ -95,6 +95,7 @@ async function startOn(
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),
+    seats: new Seats(() => holder.current.settings.shedOpenMessages),
     silence: new SilenceWatches(),
     levels: new LastLevels(),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
@@ -107,7 +108,7 @@ async function startOn(
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state = { isDraining: false };
-  const http = listen(config, options, makePublic(config, gateway, state, log), admin, log);
+  const http = listen(config, options, makePublic(config, gateway, state, log, closing), admin, log);
   closing.push(() => http.stop(false));
   writeOperatorFile(config, http.url, token);
   closing.push(() => removeOperatorFile(config));

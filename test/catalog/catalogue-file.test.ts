@@ -93,6 +93,9 @@ describe('the documented example', () => {
       upstreamAnswerSeconds: 600,
       finishWithoutCallerSeconds: 600,
       settleWaitSeconds: 30,
+      shedLoopDelayMs: 500,
+      shedBodyBytes: 268_435_456,
+      shedOpenMessages: 20_000,
     });
   });
 
@@ -275,6 +278,8 @@ describe('faults of a file', () => {
           drain_seconds: -1,
           settle_wait_seconds: '30',
           require_browser_header: 'no',
+          shed_loop_delay_ms: 0,
+          shed_open_messages: 0,
         },
       }),
     ).toEqual([
@@ -282,7 +287,20 @@ describe('faults of a file', () => {
       'settings.drain_seconds: must be at least 0',
       'settings.require_browser_header: must be true or false',
       'settings.settle_wait_seconds: must be a whole number without quotes',
+      'settings.shed_loop_delay_ms: must be at least 20',
+      'settings.shed_open_messages: must be at least 1',
     ]);
+  });
+
+  test('a limit of shedding that the largest body would always be above', () => {
+    const words = 'a body of that size would always be shed';
+    expect(faultsOf({ settings: { shed_body_bytes: 33_554_431 } })).toEqual([
+      `settings.shed_body_bytes: must be at least body_bytes_max, 33554432: ${words}`,
+    ]);
+    expect(faultsOf({ settings: { shed_body_bytes: 5_000, body_bytes_max: 5_001 } })).toEqual([
+      `settings.shed_body_bytes: must be at least body_bytes_max, 5001: ${words}`,
+    ]);
+    expect(faultsOf({ settings: { shed_body_bytes: 5_000, body_bytes_max: 5_000 } })).toEqual([]);
   });
 
   test('what does not fit the kind of a provider is found also beside other faults', () => {

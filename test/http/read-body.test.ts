@@ -5,6 +5,7 @@ import { BodiesInFlight, errorResponse, type HttpServer, RequestBody, serveHttp 
 import { exchange } from './raw-socket.ts';
 
 const BYTES_MAX = 1_000_000;
+const OWNER = 1;
 const POST = 'POST / HTTP/1.1\r\nHost: a\r\n';
 let server: HttpServer | null = null;
 
@@ -13,15 +14,17 @@ afterEach(async () => {
   server = null;
 });
 
+const bodiesUpTo = (bytesMax: number) => new BodiesInFlight(() => bytesMax);
+
 /** A server that answers with the number of bytes it read and of those all bodies hold meanwhile. */
-function serve(inFlight = new BodiesInFlight(), stallMs = 10_000) {
+function serve(inFlight = bodiesUpTo(256 * 1024 * 1024), stallMs = 10_000) {
   server = serveHttp({
     hostname: '127.0.0.1',
     port: 0,
     async handle(request, connection) {
       const body = new RequestBody(request, connection, inFlight, stallMs);
       try {
-        const bytes = await body.read(BYTES_MAX);
+        const bytes = await body.read(BYTES_MAX, OWNER);
         const sum = bytes.reduce((total, byte) => total + byte, 0);
         return Response.json({ read: bytes.byteLength, sum, held: inFlight.bytes });
       } catch (thrown) {
@@ -102,7 +105,7 @@ test('a compressed body is content_type_unsupported, an "identity" one and one o
 });
 
 test('when all bodies together would take too much, the next is refused as overload, unread', async () => {
-  const inFlight = new BodiesInFlight(500_000);
+  const inFlight = bodiesUpTo(500_000);
   const { url } = serve(inFlight);
   const response = await post(url, new Uint8Array(500_001));
   expect(response.status).toBe(529);
@@ -117,7 +120,7 @@ test.each([
   ['a large body', `content-length: 900000\r\n\r\n${'x'.repeat(200_000)}`],
   ['a body in chunks', 'transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n'],
 ])('%s that stands still is request_timeout, and what was held is given back', async (_, rest) => {
-  const { port, inFlight } = serve(new BodiesInFlight(), 200);
+  const { port, inFlight } = serve(bodiesUpTo(256 * 1024 * 1024), 200);
   const startMs = performance.now();
   const answer = await exchange(port, [`${POST}${rest}`]);
   expect(answer).toStartWith('HTTP/1.1 408');
@@ -127,7 +130,7 @@ test.each([
 });
 
 test('a slow body that keeps its pace is read to its end', async () => {
-  const { port } = serve(new BodiesInFlight(), 400);
+  const { port } = serve(bodiesUpTo(256 * 1024 * 1024), 400);
   const parts = Array.from({ length: 5 }, () => ['x'.repeat(40_000), 200]).flat();
   const answer = await exchange(port, [`${POST}content-length: 200000\r\n\r\n`, ...parts]);
   expect(answer).toStartWith('HTTP/1.1 200');

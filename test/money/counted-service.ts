@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
-import { type Gateway, LastLevels, OwnReads, RunningMessages, SilenceWatches } from '../../src/gateway/gateway.ts';
+import {
+  type Gateway,
+  LastLevels,
+  OwnReads,
+  RunningMessages,
+  Seats,
+  SilenceWatches,
+} from '../../src/gateway/gateway.ts';
 import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledger.ts';
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
 import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
@@ -42,6 +49,7 @@ export async function startCountedService(): Promise<CountedService> {
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),
+    seats: new Seats(() => holder.current.settings.shedOpenMessages),
     silence: new SilenceWatches(),
     levels: new LastLevels(),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),

@@ -9,8 +9,10 @@ import {
   type MessageReport,
   OwnReads,
   RunningMessages,
+  Seats,
   SilenceWatches,
 } from '../../src/gateway/gateway.ts';
+import { BodiesInFlight } from '../../src/http/http.ts';
 import {
   type CheckReport,
   checkLedger,
@@ -45,7 +47,9 @@ export interface Parts {
   gateOver?: (gate: LedgerGate) => LedgerGate;
   /** Called before each look-up of a key. */
   beforeLookup?: () => void;
+  /** In place of `shed_body_bytes`, and of the loop of this process. */
   bodiesBytesMax?: number;
+  loopDelayMs?: () => number;
 }
 
 const START_MS = Date.UTC(2026, 10, 18, 12); // no period begins near it
@@ -73,6 +77,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     ledger,
     providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
     running: new RunningMessages(),
+    seats: new Seats(() => catalogue.settings.shedOpenMessages),
     silence: new SilenceWatches(),
     levels: new LastLevels(),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
@@ -81,7 +86,9 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     random: () => 0,
     report: (report) => reports.push(report),
   };
-  const http = serveGateway(gateway, parts.bodiesBytesMax);
+  const bodies = new BodiesInFlight(() => parts.bodiesBytesMax ?? catalogue.settings.shedBodyBytes);
+  const load = { loopDelayMs: parts.loopDelayMs ?? (() => 0), openMessages: () => gateway.seats.taken };
+  const http = serveGateway(gateway, { bodies, load });
   return {
     gateway,
     reports,

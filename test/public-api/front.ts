@@ -22,12 +22,17 @@ export function openFront(
 ): Front {
   const submissions: Submission[] = [];
   const answered: Answered[] = [];
-  const bodies = new BodiesInFlight();
+  const bodies = new BodiesInFlight(() => 256 * 1024 * 1024);
   const submit = (what: string) => (submission: Submission, id?: string) => {
     submissions.push(submission);
     return answer(submission, id === undefined ? what : `${what} ${id}`);
   };
-  const prefixes = ['vendor', 'anthropic'];
+  const settings = {
+    vendorPrefixes: ['vendor', 'anthropic'],
+    bodyBytesMax: 1_000_000,
+    shedLoopDelayMs: 500,
+    shedOpenMessages: 100,
+  };
   const dependencies: PublicDependencies = {
     messages: {
       submitMessage: submit('submitMessage'),
@@ -38,8 +43,9 @@ export function openFront(
       getUsage: submit('getUsage'),
     },
     bodies,
+    load: { loopDelayMs: () => 0, openMessages: () => 0 },
     clock: manualClock(1_760_000_000_000),
-    prefixes: () => prefixes,
+    settings: () => settings,
     trustedProxies: ['127.0.0.0/8'].map((text) => parseRange(text)).filter((range) => range !== null),
     isDraining: () => false,
     isStoreAvailable: () => true,

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { manualClock } from '../../src/base/clock.ts';
+import { DEFAULT_SETTINGS } from '../../src/catalog/build-catalogue.ts';
 import { bounds } from '../../src/config.ts';
 import type { Reply, Submission } from '../../src/gateway/submission.ts';
 import { BodiesInFlight } from '../../src/http/http.ts';
@@ -11,20 +12,20 @@ import { OK } from './front.ts';
 /** Sends one message over a connection that only notes its limits. */
 async function limitsDuring(
   answer: (submission: Submission) => Promise<Reply>,
-  requestsInFlight = 1,
+  bytes = 2,
+  openMessages = 0,
 ): Promise<{ limits: number[]; status: number }> {
   const limits: number[] = [];
   const connection = {
     address: '127.0.0.1',
-    requestsInFlight,
     setIdleSeconds: (seconds: number) => limits.push(seconds),
   };
   const unused = async () => OK;
   const response = await handlePublic(
     new Request('http://a/v1/messages', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
+      headers: { 'content-type': 'application/json', 'content-length': String(bytes) },
+      body: 'x'.repeat(bytes),
     }),
     connection,
     {
@@ -36,9 +37,10 @@ async function limitsDuring(
         getKey: unused,
         getUsage: unused,
       },
-      bodies: new BodiesInFlight(),
+      bodies: new BodiesInFlight(() => 1_000_000),
+      load: { loopDelayMs: () => 0, openMessages: () => openMessages },
       clock: manualClock(0),
-      prefixes: () => ['anthropic'],
+      settings: () => ({ ...DEFAULT_SETTINGS, shedOpenMessages: 10 }),
       trustedProxies: [],
       isDraining: () => false,
       isStoreAvailable: () => true,
@@ -83,12 +85,9 @@ test('a stream keeps its limit when its reply has begun, until the gateway says 
   expect(limits).toEqual([bounds.streamIdleSecondsMax, bounds.keepAliveIdleSecondsMax]);
 });
 
-test('beyond the bound of messages in flight a message is shed unread', async () => {
-  let isAsked = false;
-  const { status } = await limitsDuring(async () => {
-    isAsked = true;
-    return OK;
-  }, bounds.messagesInFlightMax + 1);
-  expect(status).toBe(529);
-  expect(isAsked).toBe(false);
+test('a short body that is not read leaves the socket alone, a long one has little time to end', async () => {
+  const full = 10;
+  const ofBytes = (bytes: number) => limitsDuring(async () => OK, bytes, full);
+  expect(await ofBytes(1_000)).toEqual({ limits: [], status: 529 });
+  expect(await ofBytes(200_000)).toEqual({ limits: [bounds.unreadBodySecondsMax], status: 529 });
 });

@@ -158,7 +158,7 @@ test('a body of no declared type is content_type_unsupported', async () => {
 test('a submission says what the request said', async () => {
   let body = '';
   open(async (submission) => {
-    body = new TextDecoder().decode(await submission.readBody(1_000));
+    body = new TextDecoder().decode(await submission.readBody(1_000, 1));
     return OK;
   });
   const headers = {
@@ -226,7 +226,7 @@ test('a body is held until the reply is there, and given back when the gateway f
   let held = 0;
   let fails = false;
   open(async (submission) => {
-    await submission.readBody(1_000);
+    await submission.readBody(1_000, 1);
     held = front.bodies.bytes;
     if (fails) throw new Error('bug');
     return OK;
@@ -379,7 +379,7 @@ test('an admitted message is reported by the gateway alone', async () => {
 test('the body of a stream counts as held until its request is not needed any more', async () => {
   const kept = Promise.withResolvers<void>();
   const front = openFront(async (submission) => {
-    await submission.readBody(1_000_000);
+    await submission.readBody(1_000_000, 1);
     const body = (async function* () {
       yield 'event: ping\ndata: {}\n\n';
     })();

@@ -17,7 +17,8 @@ import { handlePublic, type PublicDependencies } from '../../src/public-api/publ
 import { noTrail } from './no-trail.ts';
 
 /** The public API over a gateway, on a free port. */
-export function serveGateway(gateway: Gateway, bodiesBytesMax?: number): HttpServer {
+export function serveGateway(gateway: Gateway, changes: Partial<PublicDependencies> = {}): HttpServer {
+  const settings = () => gateway.catalogue().settings;
   const dependencies: PublicDependencies = {
     messages: {
       submitMessage: submitMessage.bind(null, gateway),
@@ -27,13 +28,15 @@ export function serveGateway(gateway: Gateway, bodiesBytesMax?: number): HttpSer
       getKey: getKey.bind(null, gateway),
       getUsage: getUsage.bind(null, gateway),
     },
-    bodies: new BodiesInFlight(bodiesBytesMax),
+    bodies: new BodiesInFlight(() => settings().shedBodyBytes),
+    load: { loopDelayMs: () => 0, openMessages: () => gateway.seats.taken },
     clock: gateway.clock,
-    prefixes: () => gateway.catalogue().settings.vendorPrefixes,
+    settings,
     trustedProxies: [],
     isDraining: () => false,
     isStoreAvailable: () => gateway.ledger.isAvailable,
     report: () => {},
+    ...changes,
   };
   return serveHttp({
     hostname: '127.0.0.1',
