@@ -21,6 +21,11 @@ export class OwnReads {
     this.#reader = reader;
   }
 
+  /** How many keys have a question under way. */
+  get size(): number {
+    return this.#lines.size;
+  }
+
   /**
    * Reads when every earlier read for this key has ended: one key has the store busy with one question at a
    * time, however many it asks. Rejects with overloaded when its line, or all lines together, are full.

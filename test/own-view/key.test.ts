@@ -244,6 +244,16 @@ test('a change of the key, its account or its groups shows at once', async () =>
   });
 });
 
+test('what a message may cost is the least of balance, quota and allowance', async () => {
+  const spendable = async (credit: string, quota: string, allowance: string) => {
+    const account = { credit, allowance, allowance_period: 'day' };
+    return (await look((await world.makeKey(account, { quota })).secret)).spendable;
+  };
+  expect(await spendable('1.00', '2.00', '3.00')).toBe('1.00');
+  expect(await spendable('2.00', '1.50', '3.00')).toBe('1.50');
+  expect(await spendable('2.00', '3.00', '0.50')).toBe('0.50');
+});
+
 test('a quota that was lowered under what is used has nothing left, and not less', async () => {
   const caller = await world.makeKey({}, { quota: '1.00', quota_period: 'total' });
   await world.post(caller.secret, bodyOf());

@@ -27,12 +27,14 @@ function heldReads(reads: OwnReads) {
 }
 
 test('the store has one question of a key at a time, and those of other keys beside it', async () => {
-  const held = heldReads(new OwnReads(reader));
+  const reads = new OwnReads(reader);
+  const held = heldReads(reads);
   const answers = [1, 1, 1, 2].map((keyId) => held.ask(keyId));
   await Bun.sleep(0);
-  expect(held.started()).toBe(2);
+  expect([held.started(), reads.size]).toEqual([2, 2]);
   for (let turn = 0; turn < 4; turn++) await held.answerNext();
   expect(await Promise.all(answers)).toEqual(['of 1', 'of 1', 'of 1', 'of 2']);
+  expect(reads.size).toBe(0);
 });
 
 test('a question that fails is heard of by who asked, and the next has its turn', async () => {
