@@ -4,7 +4,7 @@
 import { type Command, dataFlag, type Flag, type Invocation } from './command.ts';
 import { inWords } from './failure-words.ts';
 import { textFlag } from './flags.ts';
-import type { Maintenance } from './maintenance.ts';
+import type { Maintenance, SecretDependent } from './maintenance.ts';
 import { printObject } from './output.ts';
 
 const STATES: Record<string, string> = {
@@ -32,7 +32,7 @@ const status: Command = {
       ['PREVIOUS SECRET', 'previous_secret'],
       ['KEYS ON PREVIOUS', 'keys_on_previous'],
       ['TOKENS ON PREVIOUS', 'tokens_on_previous'],
-      ['OF THEM', () => [...found.keys, ...found.tokens].map(({ id, name }) => (name === '' ? id : `${id} (${name})`))],
+      ['OF THEM', () => namesOf([...found.keys, ...found.tokens])],
       ['KEYS LOST', 'keys_lost'],
       ['TOKENS LOST', 'tokens_lost'],
     ]);
@@ -72,6 +72,10 @@ const forget: Command = {
     return 0;
   },
 };
+
+function namesOf(dependents: readonly SecretDependent[]): string {
+  return dependents.map(({ id, name }) => (name === '' ? id : `${id} (${name})`)).join(', ');
+}
 
 export const secretCommands: readonly Command[] = [status, rotate, forget];
 

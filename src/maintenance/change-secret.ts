@@ -2,6 +2,7 @@
 // one before it is accepted until it is forgotten. The service takes the new one at its next start.
 
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { SecretStatus } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import {
@@ -60,8 +61,8 @@ export function rotateSecret(
   if (!isForced) refuseDependents(state, 'They would stop to work now. Let them be used once, or replace them');
   rotateSecretFiles(config.dataDirectory, present.bytes);
   return {
-    secret: `file:${secretPath(config.dataDirectory)}`,
-    previous_secret: `file:${previousSecretPath(config.dataDirectory)}`,
+    secret: `file:${resolve(secretPath(config.dataDirectory))}`,
+    previous_secret: `file:${resolve(previousSecretPath(config.dataDirectory))}`,
   };
 }
 

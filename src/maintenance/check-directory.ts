@@ -31,16 +31,17 @@ export function checkDirectory(facts: Facts): Finding[] {
 }
 
 function checkAccess(directory: FileFacts, files: readonly FileFacts[]): Finding[] {
-  return [directory, ...files]
-    .filter(({ isWritable }) => !isWritable)
-    .map(({ path }) => ({
+  const closed = [directory, ...files].filter(({ isWritable }) => !isWritable).map(({ path }) => path);
+  if (closed.length === 0) return [];
+  return [
+    {
       severity: 'error',
       code: 'not_writable',
-      subject: `file ${path}`,
-      message:
-        'Whoever asks may not read and write it, and a service of the same user could not either: it would not start.',
-      remedy: `Run this as the user of the service; if it is that user already: chown it ("chown -R USER ${directory.path}").`,
-    }));
+      subject: `directory ${directory.path}`,
+      message: `Whoever asks may not read and write ${closed.join(', ')}; a service of the same user could not either, and would not start.`,
+      remedy: `Run this as the user of the service. If it is that user: chown -R USER ${directory.path}`,
+    },
+  ];
 }
 
 function checkModes(directory: FileFacts, files: readonly FileFacts[]): Finding[] {
@@ -67,17 +68,19 @@ function checkModes(directory: FileFacts, files: readonly FileFacts[]): Finding[
   ];
 }
 
-/** Whoever restores or asks as another user leaves files that the service cannot write. */
+/** Whoever restores as another user leaves files that the service cannot write. */
 function checkOwners(directory: FileFacts, files: readonly FileFacts[]): Finding[] {
-  return files
-    .filter(({ owner }) => owner !== directory.owner)
-    .map(({ path, owner }) => ({
+  const others = files.filter(({ owner }) => owner !== directory.owner).map(({ path }) => path);
+  if (others.length === 0) return [];
+  return [
+    {
       severity: 'warning',
       code: 'other_owner',
-      subject: `file ${path}`,
-      message: `It belongs to user ${owner}, the directory to user ${directory.owner}: the service may not be able to write it.`,
-      remedy: `chown ${directory.owner} ${path}`,
-    }));
+      subject: `directory ${directory.path}`,
+      message: `It belongs to user ${directory.owner}, and these in it to another: ${others.join(', ')}. The service may not be able to write them.`,
+      remedy: `chown -R ${directory.owner} ${directory.path}`,
+    },
+  ];
 }
 
 function checkDisk({ diskFreeBytes, dataDirectory }: Facts): Finding[] {

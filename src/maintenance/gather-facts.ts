@@ -101,8 +101,12 @@ function filesOf(dataDirectory: string): FileFacts[] {
 function fileFacts(path: string): FileFacts | null {
   return orNull(() => {
     const { mode, uid } = statSync(path);
-    const isWritable = orNull(() => accessSync(path, constants.R_OK | constants.W_OK)) !== null;
-    return { path, mode: mode & 0o777, owner: uid, isWritable };
+    return {
+      path,
+      mode: mode & 0o777,
+      owner: uid,
+      isWritable: 'is' in tell(() => accessSync(path, constants.R_OK | constants.W_OK)),
+    };
   });
 }
 

@@ -2,6 +2,7 @@
 // the data directory. Without it no key is recognised and no provider credential can be opened.
 // While it is being replaced, the one before it is accepted too.
 
+import { resolve } from 'node:path';
 import { type Config, decodeSecret } from '../config.ts';
 import { InstallationSecretMissing } from './installation-secret-missing.ts';
 import { makeSecretFile, previousSecretPath, readSecretFile, secretPath } from './secret-file.ts';
@@ -72,5 +73,5 @@ function findSecret(givenBase64: string | null, variable: string, path: string):
   const given = givenBase64 === null ? null : decodeSecret(givenBase64);
   if (given !== null) return { bytes: given, source: variable };
   const bytes = readSecretFile(path);
-  return bytes === null ? null : { bytes, source: `file:${path}` };
+  return bytes === null ? null : { bytes, source: `file:${resolve(path)}` };
 }

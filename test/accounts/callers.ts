@@ -33,6 +33,8 @@ export function makeCaller(
 export class HeldStore {
   readonly rows = new Map<string, Caller>();
   readonly asked: string[] = [];
+  /** Moves that were asked for: "former > present". */
+  readonly moves: string[] = [];
   #held: (() => void)[] = [];
   isHolding = false;
   isDown = false;
@@ -43,6 +45,15 @@ export class HeldStore {
     const caller = this.rows.get(hash) ?? null; // Read now, answered later: as a slow store does.
     if (this.isHolding) await new Promise<void>((resolve) => this.#held.push(resolve));
     return caller;
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    this.moves.push(`${from} > ${to}`);
+    if (this.isDown) throw new Error('the disk is gone');
+    const caller = this.rows.get(from);
+    if (caller === undefined) return;
+    this.rows.delete(from);
+    this.rows.set(to, caller);
   }
 
   release(): void {

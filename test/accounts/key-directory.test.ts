@@ -6,11 +6,19 @@ import { bounds } from '../../src/config.ts';
 import { HeldStore, makeCaller } from './callers.ts';
 
 const hash = (secret: string) => `hash of ${secret}`;
+const formerHash = (secret: string) => `former hash of ${secret}`;
 
 function setUp(cachedMax = 100) {
   const store = new HeldStore();
   const directory = new KeyDirectory(store, hash, null, cachedMax);
   return { store, directory };
+}
+
+/** While the installation's secret is being replaced. */
+function setUpChange() {
+  const store = new HeldStore();
+  const former = { hash: formerHash, move: (from: string, to: string) => store.move(from, to) };
+  return { store, directory: new KeyDirectory(store, hash, former) };
 }
 
 test('a caller found once is found again at once, without the store', async () => {
@@ -113,4 +121,50 @@ test('a flood of invented keys is refused, not queued without end', async () => 
   await Promise.all(lookups);
   store.isHolding = false;
   expect(await directory.find('one more')).toBeNull();
+});
+
+test('a key that is stored under the former secret is found, moved once, and remembered like any other', async () => {
+  const { store, directory } = setUpChange();
+  store.rows.set(formerHash('a'), makeCaller());
+  expect(await directory.find('a')).not.toBeNull();
+  expect(directory.find('a')).toMatchObject({ key: { id: 11 } }); // no promise
+  expect(store.moves).toEqual([`${formerHash('a')} > ${hash('a')}`]);
+  expect([...store.rows.keys()]).toEqual([hash('a')]);
+});
+
+test('a key that is stored under the present secret costs no second look-up, and is not moved', async () => {
+  const { store, directory } = setUpChange();
+  store.rows.set(hash('a'), makeCaller());
+  await directory.find('a');
+  expect([store.asked, store.moves]).toEqual([[hash('a')], []]);
+});
+
+test('a key that moves between the look under one hash and the look under the other is found', async () => {
+  const { store, directory } = setUpChange();
+  store.rows.set(formerHash('a'), makeCaller());
+  store.isHolding = true;
+  const found = directory.find('a');
+  await store.move(formerHash('a'), hash('a')); // the look under the present hash has been, the next has not
+  for (let looks = 0; looks < 3; looks++) {
+    store.release();
+    await Bun.sleep(0);
+  }
+  expect(await found).not.toBeNull();
+});
+
+test('a move that fails leaves the key as good as it was, and is made at a later look', async () => {
+  const { store, directory } = setUpChange();
+  store.rows.set(formerHash('a'), makeCaller());
+  store.move = async () => Promise.reject(new Error('the disk is gone'));
+  expect(await directory.find('a')).not.toBeNull();
+  await Bun.sleep(0);
+  Reflect.deleteProperty(store, 'move');
+  expect(await directory.find('a')).not.toBeNull();
+  expect([...store.rows.keys()]).toEqual([hash('a')]);
+});
+
+test('an unknown key is as unknown while the secret is being replaced', async () => {
+  const { store, directory } = setUpChange();
+  expect(await directory.find('a')).toBeNull();
+  expect(store.moves).toEqual([]);
 });

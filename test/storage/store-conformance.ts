@@ -13,6 +13,7 @@ import { leaseConformance } from './conformance/leases.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
+import { secretChangeConformance } from './conformance/secret-change.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
 /** Runs the suite; without a clock of its own a store is spared the tests in which time passes. */
@@ -24,6 +25,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('credits', () => creditConformance(open));
     describe('takes bundles', () => bundleConformance(open));
     describe('keeps', () => accessConformance(open));
+    describe('keeps', () => secretChangeConformance(open));
     if (!options.followsClock) return;
     describe('bounds rates', () => rateConformance(open));
     describe('bounds periods', () => periodConformance(open));

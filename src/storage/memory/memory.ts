@@ -15,6 +15,7 @@ import {
 import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
 import type { AlongsideRow } from '../alongside.ts';
 import type { Stores } from '../stores.ts';
+import { refuseWrongRow, writeAlongside } from './alongside.ts';
 import { memoryReads } from './read-store.ts';
 import { sumMemory } from './sum-ledger.ts';
 import type { MemoryTables } from './tables.ts';
@@ -22,9 +23,6 @@ import type { MemoryTables } from './tables.ts';
 export { trailRows } from '../account-writes.ts';
 export type { MemoryTables } from './tables.ts';
 export { sumMemory };
-
-type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
-type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash>;
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly tables: MemoryTables = {
@@ -53,6 +51,8 @@ export class MemoryLedgerStore implements LedgerStore {
   transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): void {
     const changes = decide(this.#rows());
     const { tables } = this;
+    const alongside = changes.alongside as AlongsideRow[];
+    for (const row of alongside) refuseWrongRow(tables, row); // before anything is written: all of it is, or nothing
     copy(changes.accounts, tables.accountMeters);
     copy(changes.keys, tables.keyMeters);
     copy(changes.leases, tables.leases);
@@ -64,7 +64,7 @@ export class MemoryLedgerStore implements LedgerStore {
     for (const ending of [...changes.endings, ...changes.corrections])
       tables.endings.set(ending.record.requestId, ending);
     for (const [name, total] of changes.totals) tables.totals.set(name, sum(tables.totals.get(name), total));
-    for (const row of changes.alongside) writeAlongside(tables, row as AlongsideRow);
+    for (const row of alongside) writeAlongside(tables, row);
   }
 
   #rows(): Rows {
@@ -103,70 +103,6 @@ export function memoryStores(
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     tables: store.tables,
   };
-}
-
-function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
-  if ('rehash' in row) {
-    writeHash(tables, row);
-    return;
-  }
-  switch (row.table) {
-    case 'accounts':
-      tables.accounts.set(row.account.id, row.account);
-      break;
-    case 'keys':
-      tables.keys.set(row.key.id, row.key);
-      break;
-    case 'key_secrets':
-      writeKeySecret(tables, row);
-      break;
-    case 'tokens': {
-      const secretHash = row.secretHash ?? tables.tokens.get(row.token.id)?.secretHash;
-      if (secretHash !== undefined) tables.tokens.set(row.token.id, { token: row.token, secretHash });
-      break;
-    }
-    case 'installation':
-      tables.installation.set(row.name, row.value);
-      break;
-    case 'catalog':
-      if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
-      else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
-      break;
-    case 'audit_records':
-      tables.audit.push(row.record);
-      break;
-    case 'creations':
-      writeCreation(tables, row);
-      break;
-  }
-}
-
-function writeHash({ keySecrets, tokens }: MemoryTables, { table, rehash }: Rehash): void {
-  const { from, to } = rehash;
-  const secret = keySecrets.get(from);
-  if (table === 'key_secrets' && secret !== undefined) {
-    keySecrets.delete(from);
-    keySecrets.set(to, secret);
-  }
-  if (table === 'tokens')
-    for (const [id, { token, secretHash }] of tokens)
-      if (secretHash === from) tokens.set(id, { token, secretHash: to });
-}
-
-function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {
-  const creation = 'resealed' in row ? row.resealed : row.creation;
-  if ('forgetUntilMs' in row)
-    for (const [name, { atMs }] of creations) if (atMs <= row.forgetUntilMs) creations.delete(name);
-  creations.set(`${creation.principal} ${creation.idempotencyKey}`, creation);
-}
-
-function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {
-  const { keyId, secretHash, othersEndAtMs } = row;
-  if (othersEndAtMs !== null)
-    for (const [hash, secret] of tables.keySecrets)
-      if (secret.keyId === keyId && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
-        tables.keySecrets.set(hash, { keyId, expiresAtMs: othersEndAtMs });
-  tables.keySecrets.set(secretHash, { keyId, expiresAtMs: null });
 }
 
 function copy<Id, Row>(from: ReadonlyMap<Id, Row>, to: Map<Id, Row>): void {

@@ -1,0 +1,85 @@
+// Writes rows of other modules within the ledger's transaction, and refuses what a table would.
+
+import { BrokenInvariant } from '../../base/assert.ts';
+import type { AlongsideRow } from '../alongside.ts';
+import type { MemoryTables } from './tables.ts';
+
+type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
+type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash>;
+
+/** Throws BrokenInvariant for a row that the tables cannot take, such as a secret that another key has. */
+export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow): void {
+  if ('rehash' in row) return;
+  const isTaken =
+    (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
+    (row.table === 'tokens' &&
+      row.secretHash !== null &&
+      [...tables.tokens.values()].some(({ secretHash }) => secretHash === row.secretHash)) ||
+    (row.table === 'installation' && (tables.installation.get(row.name) ?? null) !== row.replaces);
+  if (isTaken) throw new BrokenInvariant(`the table ${row.table} cannot take this row`);
+}
+
+/** Writes one row that the tables can take. */
+export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
+  if ('rehash' in row) {
+    writeHash(tables, row);
+    return;
+  }
+  switch (row.table) {
+    case 'accounts':
+      tables.accounts.set(row.account.id, row.account);
+      break;
+    case 'keys':
+      tables.keys.set(row.key.id, row.key);
+      break;
+    case 'key_secrets':
+      writeKeySecret(tables, row);
+      break;
+    case 'tokens': {
+      const secretHash = row.secretHash ?? tables.tokens.get(row.token.id)?.secretHash;
+      if (secretHash !== undefined) tables.tokens.set(row.token.id, { token: row.token, secretHash });
+      break;
+    }
+    case 'installation':
+      tables.installation.set(row.name, row.value);
+      break;
+    case 'catalog':
+      if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
+      else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
+      break;
+    case 'audit_records':
+      tables.audit.push(row.record);
+      break;
+    case 'creations':
+      writeCreation(tables, row);
+      break;
+  }
+}
+
+function writeHash({ keySecrets, tokens }: MemoryTables, { table, rehash }: Rehash): void {
+  const { from, to } = rehash;
+  const secret = keySecrets.get(from);
+  if (table === 'key_secrets' && secret !== undefined) {
+    keySecrets.delete(from);
+    keySecrets.set(to, secret);
+  }
+  if (table === 'tokens')
+    for (const [id, { token, secretHash }] of tokens)
+      if (secretHash === from) tokens.set(id, { token, secretHash: to });
+}
+
+function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {
+  const creation = 'resealed' in row ? row.resealed : row.creation;
+  if ('forgetUntilMs' in row)
+    for (const [name, { atMs }] of creations) if (atMs <= row.forgetUntilMs) creations.delete(name);
+  creations.set(`${creation.principal} ${creation.idempotencyKey}`, creation);
+}
+
+function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {
+  const { keyId, secretHash, othersEndAtMs } = row;
+  if (othersEndAtMs !== null)
+    for (const [hash, secret] of tables.keySecrets)
+      if (secret.keyId === keyId && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
+        tables.keySecrets.set(hash, { keyId, expiresAtMs: othersEndAtMs });
+  tables.keySecrets.set(secretHash, { keyId, expiresAtMs: null });
+}
