@@ -21,7 +21,7 @@ import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { amountField, groupsField, nameField, noteField, periodField } from './fields.ts';
-import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { pageQuery, pagesOf } from './pages.ts';
 import { holders, operator } from './principal.ts';
 import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
@@ -91,14 +91,16 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
   });
   app.openapi(listAccounts, async (context) => {
     const { limit, cursor } = context.req.valid('query');
+    const pages = pagesOf(dependencies, context);
+    const after = pages.after(cursor);
     const own = context.get('principal').accountId;
     if (own !== null) {
       const account = await findAccount(dependencies, context.get('principal'), formatId('acct', own));
-      return context.json({ data: cursor === undefined ? [accountJson(account)] : [], next_cursor: null }, 200);
+      return context.json({ data: after === null ? [accountJson(account)] : [], next_cursor: null }, 200);
     }
-    const rows = await accounts.listAccounts({ after: cursorNumber(cursor), limit });
+    const rows = await accounts.listAccounts({ after, limit });
     const data = (await Promise.all(rows.map((row) => withMeters(dependencies, row)))).map(accountJson);
-    return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.id) }, 200);
+    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.id) }, 200);
   });
   app.openapi(showAccount, async (context) =>
     context.json(

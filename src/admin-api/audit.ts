@@ -11,7 +11,7 @@ import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { accountField, timeField } from './fields.ts';
-import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { pageQuery, pagesOf } from './pages.ts';
 import { accountOf, holders, type Principal } from './principal.ts';
 
 const members = z.record(z.string(), z.unknown()).nullable();
@@ -55,18 +55,19 @@ export function addAudit(app: AdminApp, dependencies: AdminDependencies): void {
     const principal = context.get('principal');
     const { limit, cursor, account, object = null, actor = null, since, until } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const pages = pagesOf(dependencies, context);
     const page = {
       account: accountOf(principal, asked),
       object,
       actor,
       sinceMs: since ?? null,
       untilMs: until ?? null,
-      before: cursorNumber(cursor),
+      before: pages.after(cursor),
       limit,
     };
     const rows = await dependencies.audit.listAudit(page, askingOf(context));
     const data = rows.map((row) => auditJson(row, principal));
-    return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) }, 200);
+    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.seq) }, 200);
   });
 }
 

@@ -11,7 +11,7 @@ import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { timeField } from './fields.ts';
-import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { pageQuery, pagesOf } from './pages.ts';
 import { holders } from './principal.ts';
 
 const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
@@ -53,10 +53,11 @@ export function addEntries(app: AdminApp, dependencies: AdminDependencies): void
   app.openapi(listEntries, async (context) => {
     const { account } = await findAccount(dependencies, context.get('principal'), context.req.valid('param').id);
     const { limit, cursor, since } = context.req.valid('query');
-    const page = { account: account.id, sinceMs: since ?? null, before: cursorNumber(cursor), limit };
+    const pages = pagesOf(dependencies, context);
+    const page = { account: account.id, sinceMs: since ?? null, before: pages.after(cursor), limit };
     const rows = await dependencies.ledger.listEntries(page, askingOf(context));
     const data = rows.map((row) => entryJson(row, account.id));
-    return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq) }, 200);
+    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.seq) }, 200);
   });
 }
 

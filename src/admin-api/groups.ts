@@ -7,7 +7,7 @@ import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { pageByName, pageQuery } from './pages.ts';
+import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { everyone } from './principal.ts';
 import { soldTo } from './sold-to.ts';
 
@@ -34,7 +34,7 @@ const listGroups = defineRoute({
 export function addGroups(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listGroups, async (context) => {
     const { groups } = await soldTo(dependencies, context.get('principal'));
-    const { rows, next } = pageByName(groups, context.req.valid('query'));
+    const { rows, next } = pageByName(pagesOf(dependencies, context), groups, context.req.valid('query'));
     return context.json({ data: rows.map(groupJson), next_cursor: next }, 200);
   });
 }

@@ -17,7 +17,7 @@ import type { AdminDependencies } from './dependencies.ts';
 import { accountField, durationField } from './fields.ts';
 import { blankKey, changeableKey, changedKey, type KeyChange } from './key-changes.ts';
 import { findKey, type KeyWithMeters, keyJson, keySchema, keyTermsJson, withKeyMeters } from './key-json.ts';
-import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { pageQuery, pagesOf } from './pages.ts';
 import { accountOf, everyone, everyoneWhoChanges, makerOf, type Principal } from './principal.ts';
 import { shownSecret } from './tokens.ts';
 import { leaveTrail } from './trail.ts';
@@ -102,15 +102,16 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
     const principal = context.get('principal');
     const { limit, cursor, account } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const pages = pagesOf(dependencies, context);
     const page = {
       accountId: accountOf(principal, asked),
       madeBy: makerOf(principal),
-      after: cursorNumber(cursor),
+      after: pages.after(cursor),
       limit,
     };
     const rows = await accounts.listKeys(page);
     const data = (await Promise.all(rows.map((row) => withKeyMeters(dependencies, row)))).map(json);
-    return context.json({ data, next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.id) }, 200);
+    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.id) }, 200);
   });
   app.openapi(showKey, async (context) =>
     context.json(json(await findKey(dependencies, context.get('principal'), context.req.valid('param').id)), 200),

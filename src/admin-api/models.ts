@@ -7,7 +7,7 @@ import type { AdminApp } from './admin-app.ts';
 import { pageAnswer } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { pageByName, pageQuery } from './pages.ts';
+import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { everyone, seesProviderCost } from './principal.ts';
 import { soldTo } from './sold-to.ts';
 
@@ -53,7 +53,7 @@ export function addModels(app: AdminApp, dependencies: AdminDependencies): void 
   app.openapi(listModels, async (context) => {
     const principal = context.get('principal');
     const { models } = await soldTo(dependencies, principal);
-    const { rows, next } = pageByName(models, context.req.valid('query'));
+    const { rows, next } = pageByName(pagesOf(dependencies, context), models, context.req.valid('query'));
     const showsRoutes = seesProviderCost(principal);
     return context.json({ data: rows.map((model) => modelJson(model, showsRoutes)), next_cursor: next }, 200);
   });

@@ -2,8 +2,14 @@
 // is where the page before ended, so that rows which come meanwhile neither repeat nor hide any.
 
 import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { AdminEnvironment } from './admin-app.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { makerOf } from './principal.ts';
+
+const PROOF_CHARACTERS = 22;
 
 const LIMIT_WORDS = `must be a whole number from 1 to ${bounds.pageItemsMax}`;
 
@@ -24,39 +30,53 @@ export interface Page {
   next_cursor: string | null;
 }
 
-/** The cursor after the row at `position`; a page that was not filled is the last one. */
-export function nextCursor(rows: number, limit: number, position: number | string | undefined): string | null {
-  return rows < limit || position === undefined ? null : Buffer.from(String(position)).toString('base64url');
+/** The pages of one list, as one caller sees it. */
+export interface Pages {
+  /** The number in a cursor; null without one. Throws invalid_request for what no answer of this list gave. */
+  after(cursor: string | undefined): number | null;
+  /** The text in a cursor, likewise. */
+  afterText(cursor: string | undefined): string | null;
+  /** The cursor after the row at `position`; a page that was not filled is the last one. */
+  next(rows: number, limit: number, position: number | string | undefined): string | null;
 }
 
-/** The number in a cursor; null without one. Throws invalid_request for what no answer gave. */
-export function cursorNumber(cursor: string | undefined): number | null {
-  const text = cursorText(cursor);
-  if (text === null) return null;
-  if (!/^\d{1,16}$/.test(text)) throw wrongCursor();
-  return Number(text);
-}
-
-function cursorText(cursor: string | undefined): string | null {
-  if (cursor === undefined) return null;
-  const text = Buffer.from(cursor, 'base64url').toString();
-  if (Buffer.from(text).toString('base64url') !== cursor) throw wrongCursor();
-  return text;
+/**
+ * Of the path that is asked, for those who see what this principal sees. A cursor carries a proof of that, so
+ * that nobody can look for the places of rows which are not theirs.
+ */
+export function pagesOf({ vault }: AdminDependencies, context: Context<AdminEnvironment>): Pages {
+  const principal = context.get('principal');
+  const scope = `${principal.accountId} ${makerOf(principal)} ${context.req.path}`;
+  const make = (position: string) => {
+    const proof = vault.hash(`cursor ${scope} ${position}`).slice(-PROOF_CHARACTERS);
+    return `${Buffer.from(position).toString('base64url')}.${proof}`;
+  };
+  const afterText = (cursor: string | undefined) => {
+    if (cursor === undefined) return null;
+    const position = Buffer.from(cursor.slice(0, cursor.indexOf('.')), 'base64url').toString();
+    if (make(position) === cursor) return position;
+    throw new TurnpikeError('invalid_request', 'cursor: is not the next_cursor of an earlier page of this list');
+  };
+  return {
+    afterText,
+    after(cursor) {
+      const position = afterText(cursor);
+      return position === null ? null : Number(position);
+    },
+    next: (rows, limit, position) => (rows < limit || position === undefined ? null : make(String(position))),
+  };
 }
 
 /** A page of what stands in memory, in the order of its names. */
 export function pageByName<T extends { name: string }>(
+  pages: Pages,
   all: Iterable<T>,
   query: { limit: number; cursor?: string | undefined },
 ): { rows: T[]; next: string | null } {
-  const after = cursorText(query.cursor);
+  const after = pages.afterText(query.cursor);
   const rows = [...all]
     .filter((one) => after === null || one.name > after)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .slice(0, query.limit);
-  return { rows, next: nextCursor(rows.length, query.limit, rows.at(-1)?.name) };
-}
-
-function wrongCursor(): TurnpikeError {
-  return new TurnpikeError('invalid_request', 'cursor: is not the next_cursor of an earlier page');
+  return { rows, next: pages.next(rows.length, query.limit, rows.at(-1)?.name) };
 }

@@ -8,7 +8,7 @@ import type { AdminApp } from './admin-app.ts';
 import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies, ProviderHealth } from './dependencies.ts';
-import { pageByName, pageQuery } from './pages.ts';
+import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { installation, operator } from './principal.ts';
 
 const PATH = '/api/v1/providers';
@@ -67,7 +67,8 @@ export function addProviders(app: AdminApp, dependencies: AdminDependencies): vo
   const json = (provider: ProviderSettings) =>
     providerJson(provider, modelsOf(catalog.current(), provider.name), dependencies.health(provider.name));
   app.openapi(listProviders, (context) => {
-    const { rows, next } = pageByName(catalog.current().providers.values(), context.req.valid('query'));
+    const all = catalog.current().providers.values();
+    const { rows, next } = pageByName(pagesOf(dependencies, context), all, context.req.valid('query'));
     return context.json({ data: rows.map(json), next_cursor: next }, 200);
   });
   app.openapi(showProvider, (context) =>

@@ -11,7 +11,7 @@ import { type Created, createOnce } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { accountField, nameField, timeField } from './fields.ts';
-import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { pageQuery, pagesOf } from './pages.ts';
 import { accountOf, holders, holdersWhoChange, type Principal } from './principal.ts';
 import { findToken, roleField, tokenJson, tokenSchema } from './token-json.ts';
 import { leaveTrail } from './trail.ts';
@@ -84,8 +84,9 @@ export function addTokens(app: AdminApp, dependencies: AdminDependencies, takeTu
   app.openapi(listTokens, async (context) => {
     const { limit, cursor } = context.req.valid('query');
     const accountId = accountOf(context.get('principal'), null);
-    const rows = await tokens.listTokens({ accountId, after: cursorNumber(cursor), limit });
-    return context.json({ data: rows.map(json), next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.id) }, 200);
+    const pages = pagesOf(dependencies, context);
+    const rows = await tokens.listTokens({ accountId, after: pages.after(cursor), limit });
+    return context.json({ data: rows.map(json), next_cursor: pages.next(rows.length, limit, rows.at(-1)?.id) }, 200);
   });
   app.openapi(showToken, async (context) =>
     context.json(json(await findToken(dependencies, context.get('principal'), context.req.valid('param').id)), 200),

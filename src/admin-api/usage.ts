@@ -13,7 +13,7 @@ import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { timeField } from './fields.ts';
 import { findKey } from './key-json.ts';
-import { cursorNumber, nextCursor, pageQuery } from './pages.ts';
+import { pageQuery, pagesOf } from './pages.ts';
 import {
   accountOf,
   everyone,
@@ -100,6 +100,7 @@ export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
     const principal = context.get('principal');
     const { limit, cursor, account, key, outcome = null, since, until } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const pages = pagesOf(dependencies, context);
     const page = {
       account: accountOf(principal, asked),
       key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
@@ -107,14 +108,14 @@ export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
       outcome,
       sinceMs: since ?? null,
       untilMs: until ?? null,
-      before: cursorNumber(cursor),
+      before: pages.after(cursor),
       limit,
     };
     const rows = await dependencies.usage.listUsage(page, askingOf(context));
     return context.json(
       {
         data: rows.map((row) => usageJson(row, principal)),
-        next_cursor: nextCursor(rows.length, limit, rows.at(-1)?.seq),
+        next_cursor: pages.next(rows.length, limit, rows.at(-1)?.seq),
       },
       200,
     );

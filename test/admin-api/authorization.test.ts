@@ -1,0 +1,274 @@
+// Who may do what, tried out: every route × everybody × every object × every member that a body can
+// have. The routes are the running application's own; what is right is in matrix/policy.ts.
+
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from './installation.ts';
+import { bodyRules } from './matrix/body-values.ts';
+import {
+  type Cell,
+  type CellsRun,
+  describe as describeCell,
+  isMine,
+  objectsFor,
+  ownObject,
+  plainCell,
+  ruleOf,
+  send,
+  tryCells,
+  UNKNOWN_IDS,
+} from './matrix/cells.ts';
+import { tryCursors, tryList } from './matrix/lists.ts';
+import {
+  everyMemberName,
+  type OpenapiDocument,
+  type Operation,
+  readDocument,
+  readOperations,
+} from './matrix/operations.ts';
+import { policy } from './matrix/policy.ts';
+import { queryValues } from './matrix/query-values.ts';
+import { type AccountName, groupsOf, makeWorld, modelsOf, type Principal, rewind, type World } from './matrix/world.ts';
+
+const SHOWN_FAULTS_MAX = 25;
+
+let world: World;
+let document: OpenapiDocument;
+let operations: Operation[];
+beforeAll(async () => {
+  world = await makeWorld();
+  document = await readDocument(world.installation);
+  operations = readOperations(document);
+});
+beforeEach(() => rewind(world));
+
+describe('the matrix', () => {
+  test('has a row for every route that is documented, and for no other', () => {
+    expect(Object.keys(policy).toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
+  });
+
+  test('misses no route: none is added but by its documented definition', () => {
+    const folder = join(import.meta.dir, '../../src/admin-api');
+    const faults = readdirSync(folder)
+      .filter((file) =>
+        /\b(?:app|router)\s*\.\s*(?:get|post|put|patch|delete|all|on|route|mount)\s*\(/.test(textOf(folder, file)),
+      )
+      .filter((file) => file !== 'openapi.ts'); // the document itself, which everyone may read
+    expect(faults).toEqual([]);
+  });
+
+  test('has values for every member of a body, every parameter of a query and every id in a path', () => {
+    const missing = operations.flatMap(({ name, members, queryParameters, pathParameters }) => [
+      ...(members ?? []).filter((member) => valuesOf(name)[member] === undefined).map((member) => `${name} ${member}`),
+      ...queryParameters.filter((query) => queryValues[query] === undefined).map((query) => `${name}?${query}`),
+      ...(pathParameters.length === (ruleOf(name).object === null ? 0 : 1) ? [] : [`${name}: what its path names`]),
+    ]);
+    expect(missing).toEqual([]);
+    const superfluous = operations.flatMap(({ name, members }) =>
+      Object.keys(valuesOf(name)).filter((member) => !members?.includes(member)),
+    );
+    expect(superfluous).toEqual([]);
+  });
+});
+
+test('every route answers everybody, for every object, as the policy says, and a refusal changes nothing', async () => {
+  const cells = operations.flatMap((operation) =>
+    world.principals.flatMap((principal) =>
+      objectsFor(world, operation).map((object) => plainCell(world, operation, principal, object)),
+    ),
+  );
+  check(await tryCells(world, cells), 2_000);
+});
+
+test('every member of a body is taken from those who may give it, and nobody reaches beyond themselves with one', async () => {
+  const cells = withBody().flatMap((operation) =>
+    Object.entries(valuesOf(operation.name)).flatMap(([member, variants]) =>
+      variants.flatMap((variant) =>
+        askers().flatMap((principal) =>
+          objectsFor(world, operation).map((object) => {
+            const account = object === 'none' ? null : (object?.account ?? principal.account ?? 'alpha');
+            const more = variant.members ?? { [member]: variant.value };
+            return withMembers(
+              plainCell(world, operation, principal, object),
+              more,
+              variant.isBeyond(principal, account),
+            );
+          }),
+        ),
+      ),
+    ),
+  );
+  check(await tryCells(world, cells), 10_000);
+});
+
+test('a member that a body does not have is refused by its name, whoever sends it', async () => {
+  const names = [...everyMemberName(document), 'made_by', 'madeBy', 'accountId', 'constructor', '__proto__'];
+  const cells = withBody().flatMap((operation) =>
+    names
+      .filter((name) => !operation.members?.includes(name))
+      .flatMap((name) =>
+        askers().map((principal) => {
+          const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
+          return withMembers(cell, JSON.parse(`{"${name}":"operator"}`), true);
+        }),
+      ),
+  );
+  check(await tryCells(world, cells), 5_000);
+});
+
+test('what is not theirs is answered in the words of what does not exist', async () => {
+  const faults: string[] = [];
+  let count = 0;
+  const compare = async (cell: Cell, id: string, unknownId: string) => {
+    count++;
+    const other = JSON.parse(JSON.stringify([cell.path, cell.body ?? null]).replaceAll(id, unknownId));
+    const unknown: Cell = { ...cell, path: other[0], body: other[1] ?? undefined };
+    const [one, another] = [await send(world.installation, cell), await send(world.installation, unknown)];
+    const [first, second] = [inGeneral(one.text, id), inGeneral(another.text, unknownId)];
+    if (one.status !== another.status || first !== second)
+      faults.push(`${describeCell(cell)}: ${one.status} ${first}, and ${another.status} ${second}`);
+  };
+  for (const principal of world.principals.filter(({ isKnown, account }) => isKnown && account !== null))
+    for (const operation of operations) {
+      for (const object of objectsFor(world, operation)) {
+        if (object === null || object === 'none' || isMine(operation, principal, object)) continue;
+        await compare(plainCell(world, operation, principal, object), object.id, UNKNOWN_IDS[object.kind]);
+      }
+      for (const object of world.objects.filter((one) => one.account !== principal.account)) {
+        const unknownId = UNKNOWN_IDS[object.kind];
+        const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
+        // Who made a change of theirs is theirs to know, so \`actor\` finds something.
+        for (const query of operation.queryParameters.filter((name) => name !== 'actor'))
+          await compare({ ...cell, path: `${cell.path}?${query}=${object.id}` }, object.id, unknownId);
+        if (operation.members?.includes('account') && object.kind === 'account')
+          await compare({ ...cell, body: { ...cell.body, account: object.id } }, object.id, unknownId);
+      }
+    }
+  check({ count, faults }, 1_000);
+});
+
+describe('a list', () => {
+  test('has what the principal may see and all of it, narrowed by what is asked for', async () => {
+    const run: CellsRun = { count: 0, faults: [] };
+    for (const operation of operations.filter(({ queryParameters }) => queryParameters.length > 0))
+      for (const principal of world.principals)
+        for (const query of ['', ...operation.queryParameters])
+          for (const asked of query === '' ? [null] : (queryValues[query]?.(world) ?? []))
+            await tryList(world, operation, principal, { query, asked }, run);
+    check(run, 1_000);
+  });
+
+  test('of groups and of models has what the account is sold', async () => {
+    for (const principal of world.principals.filter(({ isKnown, account }) => isKnown && account !== null)) {
+      const account = principal.account as AccountName;
+      expect([principal.name, await namesOf('groups', principal)]).toEqual([
+        principal.name,
+        groupsOf[account].toSorted(),
+      ]);
+      expect([principal.name, await namesOf('models', principal)]).toEqual([
+        principal.name,
+        modelsOf[account].toSorted(),
+      ]);
+    }
+  });
+
+  test('of the audit has every record of the account, and none of another', async () => {
+    for (const principal of world.principals.filter(({ isKnown, role }) => isKnown && role !== 'member')) {
+      const ofAccount = world.objects.filter(({ account }) => account === principal.account).map(({ id }) => id);
+      const { audit } = world.installation.stores.tables;
+      const records = audit.filter(({ object }) => principal.account === null || ofAccount.includes(object));
+      const { body } = await ask('/api/v1/audit?limit=1000', principal);
+      expect([principal.name, (body['data'] as Json[]).length]).toEqual([principal.name, records.length]);
+    }
+  });
+
+  test('goes on at nothing of another account, whosever cursor is shown', async () => {
+    const run: CellsRun = { count: 0, faults: [] };
+    for (const operation of operations.filter(({ queryParameters }) => queryParameters.includes('cursor')))
+      await tryCursors(world, operation, run);
+    check(run, 500);
+  });
+});
+
+test('an idempotency key gives nothing to another principal, and once is once', async () => {
+  const run: CellsRun = { count: 0, faults: [] };
+  const known = world.principals.filter(({ isKnown }) => isKnown);
+  for (const operation of operations.filter(({ isCreation }) => isCreation))
+    for (const first of known) {
+      const plain = plainCell(world, operation, first, ownObject(world, operation, first));
+      if (plain.expected >= 300) continue;
+      for (const second of known) {
+        run.count++;
+        run.faults.push(...(await tryTwice({ ...plain, headers: { 'idempotency-key': 'the-same' } }, second)));
+      }
+    }
+  check(run, 50);
+});
+
+/** The same cell by its principal and then by another: they get the same only where they are one. */
+async function tryTwice(cell: Cell, second: Principal): Promise<string[]> {
+  await rewind(world);
+  const made = marksIn(await send(world.installation, cell), cell);
+  const again: Cell = { ...cell, principal: second };
+  const answer = await send(world.installation, again);
+  const shared = made.filter((mark) => answer.text.includes(mark));
+  const isRight = second === cell.principal ? shared.length === made.length : shared.length === 0;
+  return isRight
+    ? []
+    : [`${describeCell(again)} after ${cell.principal.name}: ${shared.length} of ${made.length} marks`];
+}
+
+/** The ids and secrets in an answer that the request did not name. */
+function marksIn({ text }: { text: string }, { path, body }: Cell): string[] {
+  const asked = `${path} ${JSON.stringify(body)}`;
+  const marks = text.match(/(?:acct|key|tok)_[0-9A-Za-z]{9}|(?:sk|tk)-tp-[0-9A-Za-z]{20,}/g) ?? [];
+  const own = [...world.principals.map(({ id }) => id), ...Object.values(world.accountIds)];
+  return marks.filter((mark) => !asked.includes(mark) && !own.includes(mark));
+}
+
+/** The cell with more in its body, which is refused where the body is what is wrong with it. */
+function withMembers(cell: Cell, more: Json, isBeyond: boolean): Cell {
+  const body = { ...cell.body, ...more };
+  if (!isBeyond) return { ...cell, body };
+  if (cell.expected < 300) return { ...cell, body, expected: 400 };
+  // Whether the body or its object is found to be wrong first tells nothing: both are nothing's words.
+  return { ...cell, body, ...([404, 409].includes(cell.expected) && { orElse: 400 }) };
+}
+
+/** Whoever has a token that is in force, and one who has none. */
+function askers(): Principal[] {
+  return world.principals.filter(({ isKnown, name }) => isKnown || name === 'nobody');
+}
+
+function withBody(): Operation[] {
+  return operations.filter(({ members }) => members !== null);
+}
+
+function valuesOf(name: string) {
+  return bodyRules[name]?.values(world) ?? {};
+}
+
+async function ask(path: string, { authorization }: Principal) {
+  return world.installation.ask('GET', path, undefined, { authorization: authorization ?? '' });
+}
+
+async function namesOf(what: string, principal: Principal): Promise<unknown[]> {
+  const { body } = await ask(`/api/v1/${what}`, principal);
+  return (body['data'] as Json[]).map(({ name }) => name).toSorted();
+}
+
+/** An answer without what differs between any two. */
+function inGeneral(text: string, id: string): string {
+  return text.replaceAll(id, '<id>').replace(/"request_id":"[^"]*"/, '');
+}
+
+function textOf(folder: string, file: string): string {
+  return readFileSync(join(folder, file), 'utf8');
+}
+
+function check({ count, faults }: CellsRun, countLeast: number): void {
+  const more = faults.length > SHOWN_FAULTS_MAX ? [`… and ${faults.length - SHOWN_FAULTS_MAX} more`] : [];
+  expect([...faults.slice(0, SHOWN_FAULTS_MAX), ...more]).toEqual([]);
+  expect(count).toBeGreaterThan(countLeast);
+}

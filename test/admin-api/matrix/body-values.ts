@@ -1,0 +1,185 @@
+// For every member that a body of the admin API can have: values that are taken, and values that
+// reach beyond what the caller may give. A member without values fails the test.
+
+import { DAY_MS } from '../../../src/base/clock.ts';
+import { type Json, NOW_MS } from '../installation.ts';
+import { type AccountName, groupsOf, type Principal, type World } from './world.ts';
+
+/** One value of one member, or of several that belong together. */
+export interface Variant {
+  value?: unknown;
+  /** Instead of `value`: laid over the least body; undefined takes a member away. */
+  members?: Json;
+  /** Whether it is refused to this principal, where what is made or changed is of this account. */
+  isBeyond(principal: Principal, account: AccountName | null): boolean;
+}
+
+export interface BodyRule {
+  /** The least body that is taken. */
+  least(world: World, principal: Principal): Json;
+  /** By member. */
+  values(world: World): Record<string, Variant[]>;
+}
+
+export const UNKNOWN_ACCOUNT = 'acct_000000000';
+const always = () => true;
+const never = () => false;
+const inDays = (days: number) => new Date(NOW_MS + days * DAY_MS).toISOString();
+
+const limits = () => values([1, null], [0, '5', [5]]);
+const texts = () => values(['changed'], ['', 7, { name: 'x' }, 'a\u0007']);
+const periods = () => values(['day'], ['year', null]);
+const amounts = (...more: unknown[]) => values(['5.00', ...more], ['-0.01', 5, '1e3', '9007199.254740992']);
+
+/** A group that the account is not in is refused whoever asks: it would change the price and the limits. */
+function groups(): Variant[] {
+  const variants = [
+    ['alpha-group'],
+    ['sandbox', 'alpha-group'],
+    ['bravo-group'],
+    ['alpha-group', 'bravo-group'],
+    ['default'],
+  ];
+  return [
+    ...variants.map((value) => ({
+      value,
+      isBeyond: (_: Principal, account: AccountName | null) =>
+        !value.every((group) => account !== null && groupsOf[account].includes(group)),
+    })),
+    ...values([null], [[], 'alpha-group', [['alpha-group']], [null]]),
+  ];
+}
+
+function keyMembers(): Record<string, Variant[]> {
+  return {
+    name: texts(),
+    groups: groups(),
+    models: values([['alpha-*'], ['*'], null], [[], 'alpha-*', ['a[b]'], [null]]),
+    quota: amounts(null),
+    quota_period: periods(),
+    rpm: limits(),
+    input_tpm: limits(),
+    output_tpm: limits(),
+    concurrency: limits(),
+    // A key may outlive the token that made it: it opens messages, not this API.
+    expires_at: values([inDays(1), inDays(30), null], [inDays(-1), 'tomorrow', 7]),
+    origins: values([['https://app.example.com'], null], [['*'], ['https://*.example.com'], [7]]),
+    addresses: values([['203.0.113.0/24'], null], [['example.com'], ['10.0.0.0/33'], [7]]),
+  };
+}
+
+/** An account that is not one's own is refused like one that does not exist. */
+function accounts({ accountIds }: World): Variant[] {
+  const isOthers = (account: AccountName) => (principal: Principal) =>
+    principal.account !== null && principal.account !== account;
+  return [
+    { value: accountIds.alpha, isBeyond: isOthers('alpha') },
+    { value: accountIds.bravo, isBeyond: isOthers('bravo') },
+    ...values([], [UNKNOWN_ACCOUNT, '', null, [accountIds.alpha], { id: accountIds.alpha }]),
+  ];
+}
+
+/** Nobody makes a token that may do more, or lasts longer, than the one that they show. */
+function tokenMembers(world: World): Record<string, Variant[]> {
+  const combined = (members: Json, isBeyond: Variant['isBeyond']): Variant => ({
+    members: { account: undefined, ...members },
+    isBeyond,
+  });
+  const endsBefore = (principal: Principal, at: string | null) =>
+    principal.expiresAt !== null && (at === null || at > principal.expiresAt);
+  const isOfAccount = (principal: Principal) => principal.account !== null;
+  return {
+    name: texts(),
+    role: values(['owner', 'member'], ['operator', 'viewer', 'root', ['owner'], null]),
+    account: [
+      ...accounts(world),
+      combined({ role: 'operator' }, isOfAccount),
+      combined({ role: 'viewer' }, isOfAccount),
+      combined({ role: 'operator', account: world.accountIds.alpha }, always),
+      combined({ role: 'member' }, (principal) => !isOfAccount(principal)),
+      combined({ role: 'owner' }, (principal) => !isOfAccount(principal)),
+    ],
+    expires_at: [
+      ...[inDays(1), inDays(30), null].map((value) => ({
+        value,
+        isBeyond: (principal: Principal) => endsBefore(principal, value),
+      })),
+      ...values([], [inDays(-1), 'tomorrow', 7]),
+    ],
+  };
+}
+
+const anAccount = { name: texts(), groups: values([['bravo-group']], [['no-group'], [], null]) };
+const accountTerms = () => ({
+  credit_line: amounts(),
+  allowance: amounts(null),
+  allowance_period: periods(),
+});
+const aRemark = () => values(['a remark'], ['', 7]);
+
+export const bodyRules: Record<string, BodyRule> = {
+  'POST /api/v1/accounts': {
+    least: () => ({ name: 'new-works' }),
+    values: () => ({
+      ...anAccount,
+      ...accountTerms(),
+      credit: amounts(),
+      credit_kind: values(['promotion'], ['adjustment']),
+      note: aRemark(),
+      reference: aRemark(),
+    }),
+  },
+  'PATCH /api/v1/accounts/{id}': {
+    least: () => ({ name: 'renamed-works' }),
+    values: () => ({ ...anAccount, ...accountTerms(), status: values(['enabled', 'disabled'], ['revoked', null]) }),
+  },
+  'POST /api/v1/accounts/{id}/credits': {
+    least: () => ({ amount: '1.00' }),
+    values: () => ({
+      amount: values(['0.000000001', '-1.00'], ['-99999', '0', 7, null]),
+      kind: values(['payment', 'promotion', 'adjustment'], ['gift']),
+      note: values(['a remark', null], ['', 7]),
+      reference: values(['another', null], ['', 7]),
+    }),
+  },
+  'POST /api/v1/keys': {
+    least: (world, principal) => (principal.account === null ? { account: world.accountIds.alpha } : {}),
+    values: (world) => ({ ...keyMembers(), account: accounts(world) }),
+  },
+  'PATCH /api/v1/keys/{id}': {
+    least: () => ({ name: 'renamed' }),
+    values: () => ({ ...keyMembers(), ...{ status: values(['enabled', 'disabled'], ['revoked', null]) } }),
+  },
+  'POST /api/v1/keys/{id}/revoke': {
+    least: () => ({}),
+    values: () => ({ now: values([true, false], ['yes', null]) }),
+  },
+  'POST /api/v1/keys/{id}/rotate': {
+    least: () => ({}),
+    values: () => ({ grace: values(['0s', '24h', '30d'], ['31d', '1', null]) }),
+  },
+  'POST /api/v1/tokens': {
+    least: (world, principal) => ({
+      role: 'member',
+      ...(principal.account === null && { account: world.accountIds.alpha }),
+    }),
+    values: tokenMembers,
+  },
+  'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/apply': {
+    least: () => ({ document: {} }),
+    values: () => ({
+      document: values([{ groups: { more: { models: ['*'] } } }], [{ groups: { more: 7 } }, [], 'x', null]),
+      dry_run: values([true, false], ['yes']),
+      prune: values([false], [true, 'yes']), // true would take groups away that accounts are in
+    }),
+  },
+};
+
+/** Values that everyone may give, and values that nobody may. */
+function values(taken: readonly unknown[], refused: readonly unknown[]): Variant[] {
+  return [
+    ...taken.map((value) => ({ value, isBeyond: never })),
+    ...refused.map((value) => ({ value, isBeyond: always })),
+  ];
+}

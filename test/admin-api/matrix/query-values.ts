@@ -1,0 +1,64 @@
+// For every parameter that a query of the admin API can have: values, and which objects are left in
+// the answer. A parameter without values fails the test.
+
+import type { ObjectKind, World, WorldObject } from './world.ts';
+
+export interface QueryValue {
+  value: string;
+  /** An object that the value names: one that is not the caller's is answered like one that does not exist. */
+  names: WorldObject | 'none' | null;
+  /** Which of the objects that the caller sees stay in a list. */
+  keeps(object: WorldObject): boolean;
+  isWrong: boolean;
+}
+
+type Values = (world: World) => QueryValue[];
+
+const everything = () => true;
+const nothing = () => false;
+
+/** By parameter, or by route and parameter where they differ. Cursors have their own test. */
+export const queryValues: Record<string, Values> = {
+  limit: () => [plain('1000'), wrong('0'), wrong('1001'), wrong('all')],
+  cursor: () => [wrong('!!'), wrong('%00')],
+  since: () => [plain('2020-01-01'), plain('2099-01-01T00:00:00Z', nothing), wrong('yesterday')],
+  until: () => [plain('2099-01-01'), plain('2020-01-01T00:00:00Z', nothing), wrong('tomorrow')],
+  account: (world) => [
+    ...objectsOf(world, 'account').map((named) => naming(named, ({ account }) => account === named.account)),
+    missing('acct_000000000'),
+    missing('acct_'),
+  ],
+  key: (world) => [
+    ...objectsOf(world, 'key').map((key) => naming(key, (object) => object.name.endsWith(` of ${ownerOf(key)}`))),
+    missing('key_000000000'),
+  ],
+  outcome: () => [plain('failed', nothing), wrong('completed'), wrong('all')],
+  group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
+  // Of the audit: texts, by which nothing is looked up. What is found is the caller's anyway.
+  object: (world) => world.objects.map(({ id }) => plain(id)),
+  actor: (world) => [...world.principals.filter(({ id }) => id !== '').map(({ id }) => plain(id)), plain('local')],
+};
+
+function ownerOf({ name }: WorldObject): string {
+  return name.replace(/^key of /, '');
+}
+
+function objectsOf({ objects }: World, kind: ObjectKind): WorldObject[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+function plain(value: string, keeps: QueryValue['keeps'] = everything): QueryValue {
+  return { value, names: null, keeps, isWrong: false };
+}
+
+function wrong(value: string): QueryValue {
+  return { value, names: null, keeps: nothing, isWrong: true };
+}
+
+function missing(value: string): QueryValue {
+  return { value, names: 'none', keeps: nothing, isWrong: false };
+}
+
+function naming(object: WorldObject, keeps: QueryValue['keeps']): QueryValue {
+  return { value: object.id, names: object, keeps, isWrong: false };
+}

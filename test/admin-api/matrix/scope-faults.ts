@@ -1,0 +1,100 @@
+// What a request changed in the store that its caller may not have changed, whatever was answered:
+// another account's rows, another's keys, a scope that became wider than the caller's own.
+
+import type { AccessToken, Key } from '../../../src/accounts/accounts.ts';
+import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import { formatId } from '../../../src/base/ids.ts';
+import type { RowChange } from './tables.ts';
+import { groupsOf, type Principal, type World } from './world.ts';
+
+/** The tables of which an account's tokens may change rows. */
+const open = ['keys', 'keyMeters', 'keySecrets', 'tokens', 'audit', 'creations'];
+
+export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
+  const faults = changes.flatMap((change) => trailFaults(principal, change));
+  if (changes.length > 0 && !changes.some(({ table }) => table === 'audit')) faults.push('leaves no audit record');
+  if (principal.account === null) return faults;
+  return [...faults, ...changes.flatMap((change) => accountFaults(world, principal, change))];
+}
+
+/** Every change is written under the name of who made it. */
+function trailFaults(principal: Principal, { table, before, after }: RowChange): string[] {
+  if (table === 'creations') {
+    const { principal: of } = after as RememberedCreation;
+    return before === undefined && of === principal.id ? [] : ['remembers a creation for another'];
+  }
+  if (table !== 'audit') return [];
+  if (before !== undefined) return ['alters the audit'];
+  const { actor } = after as AuditRecord;
+  return actor.id === principal.id && actor.role === principal.role ? [] : [`is in the audit as ${actor.id}`];
+}
+
+function accountFaults(world: World, principal: Principal, change: RowChange): string[] {
+  const { table } = change;
+  if (!open.includes(table)) return [`changes ${table}`];
+  const own = (account: number | null) =>
+    account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
+  if (table === 'audit') return own((change.after as AuditRecord).account) ? [] : ["writes into another's audit"];
+  if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
+  if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
+  if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
+  return [];
+}
+
+function keyFaults(
+  principal: Principal,
+  before: Key | undefined,
+  after: Key | undefined,
+  own: (account: number | null) => boolean,
+): string[] {
+  if (after === undefined) return ['deletes a key'];
+  const allowed: readonly string[] = groupsOf[principal.account ?? 'alpha'];
+  return [
+    ...(own(after.accountId) && own((before ?? after).accountId) ? [] : ["changes another account's key"]),
+    ...(before === undefined || before.madeBy === after.madeBy ? [] : ['changes who made a key']),
+    ...(before !== undefined || after.madeBy === principal.id ? [] : ['makes a key in the name of another']),
+    ...(principal.role !== 'member' || after.madeBy === principal.id ? [] : ["changes another member's key"]),
+    ...((after.groups ?? []).every((group) => allowed.includes(group)) ? [] : ['lets a key out of its groups']),
+    ...(before?.status === 'revoked' && after.status !== 'revoked' ? ['brings a revoked key back'] : []),
+  ];
+}
+
+function tokenFaults(
+  principal: Principal,
+  before: AccessToken | undefined,
+  after: AccessToken | undefined,
+  own: (account: number | null) => boolean,
+): string[] {
+  if (after === undefined) return ['deletes a token'];
+  if (!own(after.accountId) || !own((before ?? after).accountId)) return ["changes another account's token"];
+  if (principal.role !== 'owner') return ['changes a token'];
+  if (before !== undefined)
+    return isSame({ ...before, status: 'revoked' }, after) ? [] : ['changes more of a token than that it is revoked'];
+  const endsMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
+  return [
+    ...(after.role === 'owner' || after.role === 'member' ? [] : [`makes a token of the role ${after.role}`]),
+    ...(after.madeBy === principal.id ? [] : ['makes a token in the name of another']),
+    ...((after.expiresAtMs ?? Infinity) <= endsMs ? [] : ['makes a token that lasts longer than its own']),
+  ];
+}
+
+/** The secret and the meters of a key are as much its own as the key is. */
+function keyPartFaults(
+  { installation }: World,
+  principal: Principal,
+  { before, after }: RowChange,
+  own: (account: number | null) => boolean,
+): string[] {
+  const part = (after ?? before) as { keyId?: number; id?: number };
+  const key = installation.stores.tables.keys.get(part.keyId ?? part.id ?? 0);
+  if (key === undefined || !own(key.accountId)) return ["changes a secret or the meters of another account's key"];
+  return principal.role !== 'member' || key.madeBy === principal.id ? [] : ["changes another member's key"];
+}
+
+function tokenOf(row: unknown): AccessToken | undefined {
+  return (row as { token: AccessToken } | undefined)?.token;
+}
+
+function isSame(one: object, other: object): boolean {
+  return Bun.deepEquals(one, other);
+}

@@ -1,0 +1,55 @@
+// The whole in-memory store before and after a request: which rows came, changed or went, and back
+// to what was before.
+
+import type { MemoryTables } from '../../../src/storage/memory/memory.ts';
+
+type Table = Map<unknown, unknown>;
+export type Snapshot = ReadonlyMap<string, ReadonlyMap<unknown, unknown>>;
+
+export interface RowChange {
+  table: keyof MemoryTables;
+  before: unknown;
+  after: unknown;
+}
+
+/** Rows are values and never altered: they are frozen here, so that a change in place is a failure of the request. */
+export function takeSnapshot(tables: MemoryTables): Snapshot {
+  return new Map(
+    Object.entries(tables).map(([name, table]) => {
+      const rows = rowsOf(table);
+      for (const row of rows.values()) freeze(row);
+      return [name, rows];
+    }),
+  );
+}
+
+export function changesSince(tables: MemoryTables, snapshot: Snapshot): RowChange[] {
+  return Object.entries(tables).flatMap(([name, table]) => {
+    const before = snapshot.get(name) as ReadonlyMap<unknown, unknown>;
+    const after = rowsOf(table);
+    return [...new Set([...before.keys(), ...after.keys()])]
+      .filter((key) => !Bun.deepEquals(before.get(key), after.get(key)))
+      .map((key) => ({ table: name as keyof MemoryTables, before: before.get(key), after: after.get(key) }));
+  });
+}
+
+export function restore(tables: MemoryTables, snapshot: Snapshot): void {
+  for (const [name, table] of Object.entries(tables) as [string, Table | unknown[]][]) {
+    const before = snapshot.get(name) as ReadonlyMap<unknown, unknown>;
+    if (Array.isArray(table)) table.splice(0, table.length, ...before.values());
+    else {
+      table.clear();
+      for (const [key, row] of before) table.set(key, row);
+    }
+  }
+}
+
+function rowsOf(table: Table | unknown[]): Map<unknown, unknown> {
+  return new Map(Array.isArray(table) ? table.entries() : table);
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) freeze(inner);
+}
