@@ -138,7 +138,7 @@ const TEMPORALITIES = ['cumulative', 'delta', 'lowmemory'] as const;
 export interface TelemetrySettings {
   serviceName: string;
   resourceAttributes: Readonly<Record<string, string>>;
-  traces: (CollectorSettings & { sampler: (typeof SAMPLERS)[number]; ratio: number }) | null;
+  traces: (CollectorSettings & { sampler: (typeof SAMPLERS)[number]; ratio: number; delayMs: number }) | null;
   metrics: (CollectorSettings & { intervalMs: number; temporality: (typeof TEMPORALITIES)[number] }) | null;
 }
 
@@ -281,7 +281,12 @@ function readTelemetry(read: Read, faults: Set<string>): TelemetrySettings | nul
   return {
     serviceName: read('OTEL_SERVICE_NAME') ?? named ?? 'turnpike',
     resourceAttributes,
-    traces: traces && { ...traces, sampler, ratio: readNumber('OTEL_TRACES_SAMPLER_ARG', 0, 1, 1, read, faults) },
+    traces: traces && {
+      ...traces,
+      sampler,
+      ratio: readNumber('OTEL_TRACES_SAMPLER_ARG', 0, 1, 1, read, faults),
+      delayMs: readNumber('OTEL_BSP_SCHEDULE_DELAY', 1, 60_000, 1_000, read, faults),
+    },
     metrics: metrics && {
       ...metrics,
       intervalMs: readNumber('OTEL_METRIC_EXPORT_INTERVAL', 100, 3_600_000, 60_000, read, faults),

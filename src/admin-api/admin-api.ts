@@ -1,7 +1,7 @@
 // The door of the admin API: what console and commands use, under /api/v1. Not on the path of a message.
 
 import { addAccounts } from './accounts.ts';
-import { makeAdminApp } from './admin-app.ts';
+import { makeAdminApp, requireInstallation } from './admin-app.ts';
 import { addApply } from './apply.ts';
 import { addAudit } from './audit.ts';
 import { addCredits } from './credits.ts';
@@ -26,6 +26,8 @@ export type { Principal } from './principal.ts';
 export interface AdminApi {
   /** Answers every request under /api/v1 that came from `address`, also those that are for nothing there. Never throws or rejects. */
   fetch(request: Request, address: string): Response | Promise<Response>;
+  /** For what stands beside it: throws token_missing, token_invalid or role_not_allowed unless an operator or viewer asks. */
+  requireInstallation(request: Request): Promise<void>;
 }
 
 /** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
@@ -47,5 +49,8 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addAudit(app, dependencies);
   addMe(app, dependencies);
   addOpenapi(app, dependencies);
-  return { fetch: (request, address) => app.fetch(request, { address }) };
+  return {
+    fetch: (request, address) => app.fetch(request, { address }),
+    requireInstallation: (request) => requireInstallation(dependencies, request),
+  };
 }

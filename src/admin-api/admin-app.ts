@@ -9,7 +9,7 @@ import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import type { Principal } from './principal.ts';
+import { installation, type Principal, roleRefusal } from './principal.ts';
 import { readJsonBody } from './read-json-body.ts';
 
 /** Readable by anyone: it says nothing of the installation. */
@@ -83,6 +83,12 @@ export function invalidRequest(faults: readonly Fault[]): TurnpikeError {
     `${first === undefined ? 'The request is wrong' : formatFault(first)}${more}`,
     { members: { faults } },
   );
+}
+
+/** Throws token_missing, token_invalid or role_not_allowed unless the request shows a token of the installation itself. */
+export async function requireInstallation(dependencies: AdminDependencies, request: Request): Promise<void> {
+  const principal = await authenticate(dependencies, request.headers.get('authorization') ?? undefined);
+  if (principal.accountId !== null) throw roleRefusal(principal, installation);
 }
 
 async function authenticate(dependencies: AdminDependencies, authorization: string | undefined): Promise<Principal> {

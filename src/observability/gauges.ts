@@ -100,7 +100,7 @@ function addUpstreams(registry: MetricRegistry, readings: Readings, health: Upst
     readings.providers().map((provider) => [[provider], read(provider)]);
   registry.gauge(
     { name: 'turnpike_upstream_up', help: '0 when none of the last attempts of a provider was answered', labels },
-    () => each((provider) => (health.isUp(provider) ? 1 : 0)),
+    () => each((provider) => (health.of(provider).isUp ? 1 : 0)),
   );
   registry.gauge(
     {
@@ -108,7 +108,7 @@ function addUpstreams(registry: MetricRegistry, readings: Readings, health: Upst
       help: 'When a message whose attempt a provider answered last ended; 0 for never',
       labels,
     },
-    () => each((provider) => health.lastSuccessMs(provider) / 1000),
+    () => each((provider) => (health.of(provider).lastSuccessMs ?? 0) / 1000),
   );
   registry.gauge(
     {
@@ -116,7 +116,7 @@ function addUpstreams(registry: MetricRegistry, readings: Readings, health: Upst
       help: 'When a message with a failed attempt of a provider last ended; 0 for never',
       labels,
     },
-    () => each((provider) => health.lastFailureMs(provider) / 1000),
+    () => each((provider) => (health.of(provider).lastFailureMs ?? 0) / 1000),
   );
 }
 

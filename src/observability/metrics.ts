@@ -7,7 +7,7 @@ import { errorTable } from '../errors.ts';
 import type { Count, Distribution, Family } from './family.ts';
 import { addGauges, type Readings } from './gauges.ts';
 import { MetricRegistry } from './registry.ts';
-import { ATTEMPT_RESULTS, UpstreamHealth } from './upstream-health.ts';
+import { ATTEMPT_RESULTS, type Health, UpstreamHealth } from './upstream-health.ts';
 
 /** An admitted message that has ended, as the gateway reports it. Amounts in nanodollars. */
 export interface MeasuredMessage {
@@ -161,10 +161,11 @@ export class ServiceMetrics {
     help: 'How much later than asked for the event loop called a timer',
   }).of();
 
-  readonly #readings: Readings;
+  #providers: () => readonly string[] = () => [];
 
-  constructor(readings: Readings) {
-    this.#readings = readings;
+  /** Adds what is read when somebody looks; once, when all that is to be read is there. */
+  addReadings(readings: Readings): void {
+    this.#providers = readings.providers;
     addGauges(this.#registry, readings, this.#health);
   }
 
@@ -174,8 +175,13 @@ export class ServiceMetrics {
 
   /** All metrics as Prometheus reads them. */
   scrape(): Promise<string> {
-    this.#expectProviders(this.#readings.providers());
+    this.#expectProviders(this.#providers());
     return this.#registry.scrape();
+  }
+
+  /** How a provider did in the last attempts of ended messages. */
+  health(provider: string): Health {
+    return this.#health.of(provider);
   }
 
   /** A message that was admitted has ended. */

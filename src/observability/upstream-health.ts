@@ -2,11 +2,16 @@
 
 import { bounds } from '../config.ts';
 
-interface Health {
+/** In milliseconds since 1970; null for never. */
+export interface Health {
+  isUp: boolean;
+  lastSuccessMs: number | null;
+  lastFailureMs: number | null;
+}
+
+interface Noted extends Omit<Health, 'isUp'> {
   /** Of the last attempts, the newest last: whether the provider answered. */
   answered: boolean[];
-  lastSuccessMs: number;
-  lastFailureMs: number;
 }
 
 /** How an attempt can end, as the gateway names it. */
@@ -21,42 +26,36 @@ export const ATTEMPT_RESULTS = [
   'aborted',
 ] as const;
 
+const UNSEEN: Noted = { answered: [], lastSuccessMs: null, lastFailureMs: null };
+
 export class UpstreamHealth {
-  readonly #healthOf = new Map<string, Health>();
+  readonly #notedOf = new Map<string, Noted>();
 
   /** A refusal of the content is an answer; what we broke off ourselves says nothing. */
   note(provider: string, result: string, nowMs: number): void {
     if (result === 'aborted') return;
-    const health = this.#find(provider);
+    const noted = this.#find(provider);
     const isAnswered = result === 'answered' || result === 'rejected';
-    if (isAnswered) health.lastSuccessMs = nowMs;
-    else health.lastFailureMs = nowMs;
-    health.answered.push(isAnswered);
-    if (health.answered.length > bounds.upstreamHealthAttempts) health.answered.shift();
+    if (isAnswered) noted.lastSuccessMs = nowMs;
+    else noted.lastFailureMs = nowMs;
+    noted.answered.push(isAnswered);
+    if (noted.answered.length > bounds.upstreamHealthAttempts) noted.answered.shift();
   }
 
   /** Down: none of the last attempts was answered, and there were as many as that takes. */
-  isUp(provider: string): boolean {
-    const answered = this.#healthOf.get(provider)?.answered ?? [];
-    return answered.length < bounds.upstreamHealthAttempts || answered.includes(true);
+  of(provider: string): Health {
+    const { answered, lastSuccessMs, lastFailureMs } = this.#notedOf.get(provider) ?? UNSEEN;
+    const isUp = answered.length < bounds.upstreamHealthAttempts || answered.includes(true);
+    return { isUp, lastSuccessMs, lastFailureMs };
   }
 
-  /** In milliseconds since 1970; 0 for never. */
-  lastSuccessMs(provider: string): number {
-    return this.#healthOf.get(provider)?.lastSuccessMs ?? 0;
-  }
-
-  lastFailureMs(provider: string): number {
-    return this.#healthOf.get(provider)?.lastFailureMs ?? 0;
-  }
-
-  #find(provider: string): Health {
-    let health = this.#healthOf.get(provider);
-    if (health === undefined) {
-      if (this.#healthOf.size >= bounds.metricSeriesMax) this.#healthOf.clear(); // the catalogue changed very often
-      health = { answered: [], lastSuccessMs: 0, lastFailureMs: 0 };
-      this.#healthOf.set(provider, health);
+  #find(provider: string): Noted {
+    let noted = this.#notedOf.get(provider);
+    if (noted === undefined) {
+      if (this.#notedOf.size >= bounds.metricSeriesMax) this.#notedOf.clear(); // the catalogue changed very often
+      noted = { ...UNSEEN, answered: [] };
+      this.#notedOf.set(provider, noted);
     }
-    return health;
+    return noted;
   }
 }

@@ -6,10 +6,11 @@ import { type AdminApi, makeAdminApi, type Principal } from '../admin-api/admin-
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import { adminLine, auditLine, type LogWriter } from '../observability/observability.ts';
+import { adminLine, auditLine } from '../observability/observability.ts';
 import { probeProvider, providerKinds } from '../providers/providers.ts';
 import { trailRows } from '../storage/sqlite/sqlite.ts';
 import { formerHashes } from './change-secret.ts';
+import type { Observers } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 
 /** Whoever can read the data directory. */
@@ -20,7 +21,7 @@ export function makeAdmin(
   store: OpenStore,
   holder: CatalogueHolder,
   token: string,
-  log: LogWriter,
+  { log, metrics }: Observers,
   version: string,
 ): AdminApi {
   const { vault, stores, ledger } = store;
@@ -50,7 +51,7 @@ export function makeAdmin(
     },
     providerKinds: [...providerKinds.keys()],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
-    health: () => null,
+    health: (provider) => metrics.health(provider),
     vault,
     clock: gateway.clock,
     forgetKey: (id) => gateway.gatehouse.keys.forget(id),

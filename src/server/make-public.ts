@@ -12,20 +12,25 @@ import {
   submitMessage,
 } from '../gateway/gateway.ts';
 import { BodiesInFlight, LoopDelay } from '../http/http.ts';
-import { type LogWriter, requestLine, watchEventLoop } from '../observability/observability.ts';
+import { watchEventLoop } from '../observability/observability.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
+import { type Observers, tellAnswer } from './observe.ts';
 import type { Closing } from './server.ts';
 
 export function makePublic(
   config: Config,
   gateway: Gateway,
   state: { isDraining: boolean },
-  log: LogWriter,
+  observers: Observers,
   closing: Closing,
 ): PublicDependencies {
   const settings = () => gateway.catalogue().settings;
   const loopDelay = new LoopDelay();
-  closing.push(watchEventLoop((seconds) => loopDelay.see(seconds * 1000)));
+  const stopWatching = watchEventLoop((seconds) => {
+    observers.metrics.observeEventLoopDelay(seconds);
+    loopDelay.see(seconds * 1000);
+  });
+  closing.push(stopWatching);
   return {
     messages: {
       submitMessage: (submission) => submitMessage(gateway, submission),
@@ -42,6 +47,6 @@ export function makePublic(
     trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
     isDraining: () => state.isDraining,
     isStoreAvailable: () => gateway.ledger.isAvailable,
-    report: (answered) => log.isOn && log.write(requestLine(answered, gateway.clock.nowMs())),
+    report: (answered) => tellAnswer(observers, answered),
   };
 }

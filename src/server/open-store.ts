@@ -16,6 +16,8 @@ export interface OpenStore {
   vault: Vault;
   stores: ReturnType<typeof sqliteStores>;
   ledger: NodeLedger;
+  /** The ledger's, for what it tells of its batches. */
+  thread: LedgerThread;
 }
 
 /** Opens the ledger's thread, ends what an earlier run left open, and gives the stores over it. */
@@ -40,5 +42,5 @@ export async function openStore(config: Config, clock: Clock, log: LogWriter, cl
   closing.push(() => reports.close());
   const stores = sqliteStores(path, ledger, reports.reads);
   closing.push(() => stores.close());
-  return { vault, stores, ledger };
+  return { vault, stores, ledger, thread };
 }

@@ -7,10 +7,10 @@ import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import { type Gateway, LastLevels, OwnReads, RunningMessages, Seats, SilenceWatches } from '../gateway/gateway.ts';
 import { clientAddress, type HttpServer, serveHttp } from '../http/http.ts';
-import { LogWriter, messageLine } from '../observability/observability.ts';
+import { LogWriter } from '../observability/observability.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { isUnderPreviousSecret } from '../secrets/secrets.ts';
@@ -19,8 +19,10 @@ import { applyAtStart } from './apply-at-start.ts';
 import { changeSecret, formerHashes } from './change-secret.ts';
 import { drain } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
+import { handleMetrics, isForMetrics } from './handle-metrics.ts';
 import { makeAdmin } from './make-admin.ts';
 import { makePublic } from './make-public.ts';
+import { makeReadings, type Observers, openObservers, tellMessage } from './observe.ts';
 import { openStore } from './open-store.ts';
 import { removeOperatorFile, writeOperatorFile } from './operator-file.ts';
 import { prepareCatalogue } from './prepare-catalogue.ts';
@@ -47,6 +49,7 @@ export interface StartedServer {
  * whatever else keeps it from starting; nothing stays open then.
  */
 export async function startServer(config: Config, options: StartOptions): Promise<StartedServer> {
+  if (config.telemetryFaults.length > 0) throw new ConfigError(config.telemetryFaults);
   process.umask(0o077); // whatever is written from here on is the owner's alone
   mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
   const closing: (() => void | Promise<void>)[] = [];
@@ -81,7 +84,9 @@ async function startOn(
   const clock = systemClock();
   const log = new LogWriter(config.log, process.stderr.fd);
   closing.push(() => log.flush());
+  const observers = await openObservers(config, options.version, log, clock, closing);
   const store = await openStore(config, clock, log, closing);
+  store.thread.onCommitted = (facts) => observers.metrics.countBatch(facts);
   const { vault, stores, ledger } = store;
   if (await isUnderPreviousSecret(stores.installation, vault)) await changeSecret(store, clock, log);
   await prepareCatalogue(config, store, clock.nowMs());
@@ -101,14 +106,17 @@ async function startOn(
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,
     random: Math.random,
-    report: (message) => log.isOn && log.write(messageLine(message, clock.nowMs())),
+    ...(observers.telemetry?.trace && { trace: observers.telemetry.trace }),
+    report: (message) => tellMessage(observers, message),
   };
   const token = randomBytes(32).toString('base64url');
-  const admin = makeAdmin(gateway, store, holder, token, log, options.version);
+  const admin = makeAdmin(gateway, store, holder, token, observers, options.version);
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state = { isDraining: false };
-  const http = listen(config, options, makePublic(config, gateway, state, log, closing), admin, log);
+  const publicApi = makePublic(config, gateway, state, observers, closing);
+  const http = listen(config, options, publicApi, admin, observers);
+  observers.metrics.addReadings(makeReadings(observers, gateway, store, publicApi.bodies, http, options.version));
   closing.push(() => http.stop(false));
   writeOperatorFile(config, http.url, token);
   closing.push(() => removeOperatorFile(config));
@@ -130,17 +138,24 @@ function listen(
   options: StartOptions,
   dependencies: PublicDependencies,
   admin: AdminApi,
-  log: LogWriter,
+  observers: Observers,
 ): HttpServer {
   return serveHttp({
     ...config.listen,
     ...(options.tls === undefined ? {} : { tls: options.tls }),
-    handle: (request, connection) =>
-      isForAdmin(request.url)
-        ? admin.fetch(request, clientAddress(connection.address, request.headers, dependencies.trustedProxies))
-        : handlePublic(request, connection, dependencies),
+    handle(request, connection) {
+      const address = () => clientAddress(connection.address, request.headers, dependencies.trustedProxies);
+      if (isForAdmin(request.url)) return admin.fetch(request, address());
+      if (isForMetrics(request.url)) return handleMetrics(request, address(), admin, observers);
+      return handlePublic(request, connection, dependencies);
+    },
     report: (requestId, thrown) =>
-      log.write({ at: new Date().toISOString(), event: 'failure', request_id: requestId, cause: String(thrown) }),
+      observers.log.write({
+        at: new Date().toISOString(),
+        event: 'failure',
+        request_id: requestId,
+        cause: String(thrown),
+      }),
   });
 }
 

@@ -14,18 +14,20 @@ const failures = (count: number) => new Array<string>(count).fill('failed');
 const enough = bounds.upstreamHealthAttempts;
 
 test('a provider that nobody has asked is up, and was never seen', () => {
-  const health = healthAfter();
-  expect([health.isUp('p'), health.lastSuccessMs('p'), health.lastFailureMs('p')]).toEqual([true, 0, 0]);
+  expect(healthAfter().of('p')).toEqual({ isUp: true, lastSuccessMs: null, lastFailureMs: null });
 });
 
 test('one is down once the last attempts have all failed, and up with the first answer', () => {
-  expect(healthAfter(...failures(enough - 1)).isUp('p')).toBe(true);
-  expect(healthAfter('answered', ...failures(enough)).isUp('p')).toBe(false);
-  expect(healthAfter(...failures(enough), 'answered').isUp('p')).toBe(true);
+  expect(healthAfter(...failures(enough - 1)).of('p').isUp).toBe(true);
+  expect(healthAfter('answered', ...failures(enough)).of('p').isUp).toBe(false);
+  expect(healthAfter(...failures(enough), 'answered').of('p').isUp).toBe(true);
 });
 
 test('a refusal of the content is an answer; what was broken off here says nothing', () => {
-  expect(healthAfter(...failures(enough), 'rejected').isUp('p')).toBe(true);
-  const health = healthAfter(...failures(enough), 'aborted');
-  expect([health.isUp('p'), health.lastSuccessMs('p'), health.lastFailureMs('p')]).toEqual([false, 0, 999 + enough]);
+  expect(healthAfter(...failures(enough), 'rejected').of('p').isUp).toBe(true);
+  expect(healthAfter(...failures(enough), 'aborted').of('p')).toEqual({
+    isUp: false,
+    lastSuccessMs: null,
+    lastFailureMs: 999 + enough,
+  });
 });

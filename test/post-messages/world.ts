@@ -48,11 +48,11 @@ function catalogOf(first: string, second: string, more: Json): Json {
   };
 }
 
-/** Starts the service with two providers that answer well; `more` is what its file says besides. */
-export async function startWorld(more: Json = {}): Promise<World> {
+/** Starts the service with two providers that answer well; `more` is what its file says besides, and the variables. */
+export async function startWorld(more: Json = {}, environment: Record<string, string> = {}): Promise<World> {
   const upstream = await startScriptedUpstream(scripts.good());
   const second = await startScriptedUpstream(scripts.good({ model: 'second-model' }));
-  const turnpike = await startTurnpike(catalogOf(upstream.url, second.url, more));
+  const turnpike = await startTurnpike(catalogOf(upstream.url, second.url, more), environment);
   const stop = async () => {
     await turnpike.stop();
     await upstream.close();

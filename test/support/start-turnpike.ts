@@ -20,18 +20,23 @@ export interface Turnpike extends AsyncDisposable {
   makeKey(account?: object, key?: object): Promise<{ account: string; key: string; secret: string }>;
   /** Posts a message with a key. */
   post(secret: string, body: unknown, more?: RequestInit): Promise<Response>;
+  /** GET /metrics, with the operator's token unless the headers say otherwise. */
+  scrape(headers?: Record<string, string>): Promise<Response>;
   check(): Promise<CheckReport>;
   stop(): Promise<void>;
 }
 
 const ROOT = join(import.meta.dir, '..', '..');
 
-/** Starts the service in this process. `document` is applied before it listens, beside what a first start makes. */
-export async function startTurnpike(document?: object): Promise<Turnpike> {
+/**
+ * Starts the service in this process, with these variables as well. `document` is applied before it listens, beside
+ * what a first start makes.
+ */
+export async function startTurnpike(document?: object, environment: Record<string, string> = {}): Promise<Turnpike> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const config = readConfig(
     { data: dataDirectory, listen: '127.0.0.1:0' },
-    { TURNPIKE_LOG: 'off', TURNPIKE_TRUSTED_PROXIES: '127.0.0.1' },
+    { TURNPIKE_LOG: 'off', TURNPIKE_TRUSTED_PROXIES: '127.0.0.1', ...environment },
   );
   const applyFile =
     document === undefined ? {} : { applyFile: { document, describeFault: (fault: object) => JSON.stringify(fault) } };
@@ -103,6 +108,7 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
           ...(more.headers as Record<string, string>),
         },
       }),
+    scrape: (headers = { authorization: `Bearer ${operator.token}` }) => fetch(`${url}/metrics`, { headers }),
     check: () => checkStore(readConfig({ data: dataDirectory }, {})),
     stop,
     [Symbol.asyncDispose]: stop,

@@ -69,7 +69,7 @@ function startTraces(
   closers: Closer[],
 ) {
   const exporter = counts.ofSpans(new OTLPTraceExporter(exporterOptions(settings)));
-  const queue = new SpanQueue(exporter, settings.timeoutMs);
+  const queue = new SpanQueue(exporter, settings);
   const provider = new TracerProvider({ resource, sampler: makeSampler(settings), spanProcessors: [queue] });
   closers.push(() => provider.shutdown());
   return { tracer: provider.getTracer(SCOPE, version), queue };

@@ -5,7 +5,6 @@ import { TraceFlags } from '@opentelemetry/api';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 import { bounds } from '../../config.ts';
 
-const DELAY_MS = 1_000; // how long the first span of a batch waits for others
 const GRACE_MS = 1_000; // the exporter gives up first, and says why
 
 type ExportDone = Parameters<SpanExporter['export']>[1];
@@ -17,8 +16,12 @@ export class SpanQueue implements SpanProcessor {
   #queued = 0;
   #dropped = 0;
 
-  /** `timeoutMs`: how long the exporter tries. */
-  constructor(exporter: SpanExporter, timeoutMs: number, queuedMax: number = bounds.tracedSpansQueuedMax) {
+  /** `timeoutMs`: how long the exporter tries; `delayMs`: how long the first span of a batch waits for others. */
+  constructor(
+    exporter: SpanExporter,
+    { timeoutMs, delayMs }: { timeoutMs: number; delayMs: number },
+    queuedMax: number = bounds.tracedSpansQueuedMax,
+  ) {
     this.#queuedMax = queuedMax;
     this.#inner = new BatchSpanProcessor({
       exporter: {
@@ -27,7 +30,7 @@ export class SpanQueue implements SpanProcessor {
       },
       maxQueueSize: queuedMax,
       maxExportBatchSize: Math.min(queuedMax, bounds.tracedSpansPerExportMax),
-      scheduledDelayMillis: DELAY_MS,
+      scheduledDelayMillis: delayMs,
       exportTimeoutMillis: timeoutMs + GRACE_MS,
     });
   }
