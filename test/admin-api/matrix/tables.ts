@@ -24,13 +24,21 @@ export function takeSnapshot(tables: MemoryTables): Snapshot {
 }
 
 export function changesSince(tables: MemoryTables, snapshot: Snapshot): RowChange[] {
-  return Object.entries(tables).flatMap(([name, table]) => {
+  const changes: RowChange[] = [];
+  for (const [name, table] of Object.entries(tables) as [keyof MemoryTables, Table | unknown[]][]) {
     const before = snapshot.get(name) as ReadonlyMap<unknown, unknown>;
-    const after = rowsOf(table);
-    return [...new Set([...before.keys(), ...after.keys()])]
-      .filter((key) => !Bun.deepEquals(before.get(key), after.get(key)))
-      .map((key) => ({ table: name as keyof MemoryTables, before: before.get(key), after: after.get(key) }));
-  });
+    for (const [key, row] of table.entries()) {
+      const rowBefore = before.get(key);
+      if (rowBefore !== row && !Bun.deepEquals(rowBefore, row))
+        changes.push({ table: name, before: rowBefore, after: row });
+    }
+    for (const [key, row] of before) if (!has(table, key)) changes.push({ table: name, before: row, after: undefined });
+  }
+  return changes;
+}
+
+function has(table: Table | unknown[], key: unknown): boolean {
+  return Array.isArray(table) ? (key as number) < table.length : table.has(key);
 }
 
 export function restore(tables: MemoryTables, snapshot: Snapshot): void {

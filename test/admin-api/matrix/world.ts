@@ -2,8 +2,8 @@
 // can show a token or fails to, and objects of each of them with names that stand nowhere else.
 
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { type Installation, makeInstallation, useKey } from '../installation.ts';
-import { restore, type Snapshot, takeSnapshot } from './tables.ts';
+import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
+import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
 export type AccountName = 'alpha' | 'bravo' | 'delta';
@@ -105,6 +105,7 @@ export async function makeWorld(): Promise<World> {
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
+  addSecrets(world);
   world.snapshot = takeSnapshot(installation.stores.tables);
   return world;
 }
@@ -112,8 +113,9 @@ export async function makeWorld(): Promise<World> {
 /** As it was made, whatever was asked of it since. */
 export async function rewind({ installation, snapshot }: World): Promise<void> {
   const { stores, catalogue: holder, told } = installation;
+  const isRepriced = changesSince(stores.tables, snapshot).some(({ table }) => table === 'catalog');
   restore(stores.tables, snapshot);
-  holder.swap(await stores.catalog.loadCatalog());
+  if (isRepriced) holder.swap(await stores.catalog.loadCatalog());
   told.length = 0;
 }
 
@@ -243,6 +245,11 @@ function addWords(world: World): void {
     world.words.push({ text: `${account}-upstream`, mayRead: ofInstallation });
   }
   addObjectWords(world);
+}
+
+function addSecrets(world: World): void {
+  const shown = [TOKEN, ...world.principals.flatMap(({ authorization }) => authorization?.split(' ')[1] ?? [])];
+  for (const text of shown) if (text !== 'garbage') world.words.push({ text, mayRead: () => false });
 }
 
 /** The ids and names of keys, tokens and usage records. That an operator's token made a change is no secret, but its name is. */
