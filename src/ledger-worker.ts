@@ -5,6 +5,7 @@ import { systemClock } from './base/clock.ts';
 import { TurnpikeError } from './errors.ts';
 import { type Answer, type BatchFacts, type Bundle, GroupCommit } from './ledger/ledger.ts';
 import {
+  closeForWriting,
   type FromThread,
   openForWriting,
   SqliteLedgerStore,
@@ -49,7 +50,7 @@ function open(path: string): void {
   try {
     const database = openForWriting(path);
     commit = new GroupCommit(new SqliteLedgerStore(database, systemClock()), (facts) => committed.push(facts));
-    close = () => database.close();
+    close = () => closeForWriting(database);
     post({ opened: true });
   } catch (failure) {
     post({

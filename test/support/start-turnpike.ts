@@ -1,7 +1,7 @@
 // The whole service for a test, on a free port and a data directory of its own: in this process,
 // or as a process of its own that can be killed.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
@@ -12,7 +12,7 @@ import { startServer } from '../../src/server/server.ts';
 export interface Turnpike extends AsyncDisposable {
   url: string;
   dataDirectory: string;
-  /** The first key, of the account `demo`. */
+  /** The first key, of the account `demo`; empty on a directory that has it no more. */
   key: string;
   /** Calls the admin API (paths below /api/v1) as the operator; throws when it refuses. */
   admin(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<Record<string, unknown>>;
@@ -90,7 +90,7 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
   return {
     url,
     dataDirectory,
-    key: /x-api-key: (sk-tp-\w+)/.exec(readFileSync(join(dataDirectory, 'first-key.txt'), 'utf8'))?.[1] ?? '',
+    key: readFirstKey(join(dataDirectory, 'first-key.txt')),
     admin,
     async makeKey(account = {}, key = {}) {
       const made = await admin('POST', '/accounts', { name: 'test', credit: '10.00', ...account });
@@ -113,6 +113,10 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function readFirstKey(path: string): string {
+  return existsSync(path) ? (/x-api-key: (sk-tp-\w+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? '') : '';
 }
 
 /** The address that the service prints when it answers. Throws when it ends before. */

@@ -5,6 +5,7 @@ import { Database } from 'bun:sqlite';
 import { migrations } from '../migrations/migrations.ts';
 
 const BUSY_MS = 10_000;
+const CLOSING_BUSY_MS = 1_000;
 const CACHE_KIB = 8 * 1024;
 const CHECKPOINT_PAGES = 4_000; // 16 MB of log: pages that change with every commit are copied once for hundreds
 
@@ -25,6 +26,17 @@ export function openForWriting(path: string): Database {
     throw failure;
   }
   return database;
+}
+
+/** Closes what was opened for writing, its log copied into the file first, which is whole then without it. */
+export function closeForWriting(database: Database): void {
+  try {
+    database.run(`PRAGMA busy_timeout = ${CLOSING_BUSY_MS}`);
+    database.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // A log that stays beside the file is read with it: nothing is lost.
+  }
+  database.close();
 }
 
 /** Opens for reading only, beside a writer. `exact` gives whole numbers as bigint. */

@@ -23,7 +23,7 @@ export {
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, isDirectoryLocked, lockDirectory } from './lock-directory.ts';
-export { openForReading, openForWriting } from './open-database.ts';
+export { closeForWriting, openForReading, openForWriting } from './open-database.ts';
 export { type ReportReads, reportReads } from './report-reads.ts';
 export { answerReport, type FromReports, type ToReports } from './report-text.ts';
 export { ReportThread } from './report-thread.ts';

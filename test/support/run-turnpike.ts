@@ -1,0 +1,27 @@
+// Commands as processes of their own, for tests in which it matters that they are.
+
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts');
+
+export interface RanProcess {
+  exitCode: number;
+  out: string;
+  error: string;
+}
+
+/** Starts a command whose environment has nothing of this process's but what is given. */
+export function spawnCommand(given: readonly string[], environment: Record<string, string> = {}) {
+  const env = { PATH: '/usr/bin:/bin', TURNPIKE_LOG: 'off', ...environment };
+  return Bun.spawn([process.execPath, MAIN, ...given], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+}
+
+/** Runs a command to its end. */
+export async function runTurnpike(
+  given: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<RanProcess> {
+  const child = spawnCommand(given, environment);
+  const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { exitCode: await child.exited, out, error };
+}
