@@ -2,6 +2,7 @@
 // SIGINT drain it; a second SIGINT ends it at once, which the ledger survives like a crash.
 
 import { readFile } from 'node:fs/promises';
+import { ConfigError } from '../config.ts';
 import { type Command, CommandFailed, dataFlag, type Invocation, WrongUsage } from './command.ts';
 import { inWords } from './failure-words.ts';
 import { textFlag } from './flags.ts';
@@ -29,6 +30,7 @@ export const serve: Command = {
       ...(data && { data }),
       ...(database && { database }),
     });
+    if (config.telemetryFaults.length > 0) throw new ConfigError(config.telemetryFaults);
     const server = await world.startServer(config, await readOptions(invocation)).catch(inWords);
     await world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`);
     return untilStopped(server, (line) => void world.writeError(`${line}\n`));

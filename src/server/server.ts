@@ -7,7 +7,7 @@ import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import { type Gateway, LastLevels, OwnReads, RunningMessages, Seats, SilenceWatches } from '../gateway/gateway.ts';
 import { clientAddress, type HttpServer, serveHttp } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
@@ -49,7 +49,6 @@ export interface StartedServer {
  * whatever else keeps it from starting; nothing stays open then.
  */
 export async function startServer(config: Config, options: StartOptions): Promise<StartedServer> {
-  if (config.telemetryFaults.length > 0) throw new ConfigError(config.telemetryFaults);
   process.umask(0o077); // whatever is written from here on is the owner's alone
   mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
   const closing: (() => void | Promise<void>)[] = [];

@@ -90,6 +90,19 @@ describe('serve', () => {
     expect(error).toContain(`${file}:2: groups: is given twice, first on line 1`);
   });
 
+  test('with variables of OpenTelemetry that it cannot follow names each and never starts; other commands go on', async () => {
+    const started = standIn();
+    world.environment['OTEL_EXPORTER_OTLP_ENDPOINT'] = 'http://127.0.0.1:4318';
+    world.environment['OTEL_EXPORTER_OTLP_PROTOCOL'] = 'grpc';
+    world.environment['OTEL_TRACES_SAMPLER_ARG'] = 'half';
+    const { exitCode, error } = await world.run('serve');
+    expect([exitCode, started.options]).toEqual([2, undefined as never]);
+    expect(error).toContain('turnpike serve: OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not supported');
+    expect(error).toContain('turnpike serve: OTEL_TRACES_SAMPLER_ARG: ');
+    world.world.checkStore = async () => ({ ok: true, accounts: 0, entries: 0, open_holds: 0, faults: [] });
+    expect((await world.run('check')).exitCode).toBe(0);
+  });
+
   test('exits 1 with the reason when it cannot start, or breaks later', async () => {
     world.world.startServer = () => Promise.reject(new Error('the port is taken'));
     const unstarted = await world.run('serve');

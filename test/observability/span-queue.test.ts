@@ -1,0 +1,50 @@
+// What waits for a collector has a bound, and what is beyond it is counted.
+
+import { expect, test } from 'bun:test';
+import { type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import { SpanQueue } from '../../src/observability/otlp/span-queue.ts';
+
+const TIMES = { timeoutMs: 10_000, delayMs: 1 };
+
+/** An exporter that answers when it is told to. */
+function slowExporter() {
+  const taken: number[] = [];
+  const answers: ((code: number) => void)[] = [];
+  const exporter: SpanExporter = {
+    export(spans, done) {
+      taken.push(spans.length);
+      answers.push((code) => done({ code }));
+    },
+    shutdown: async () => {},
+  };
+  return { exporter, taken, answers };
+}
+
+function endSpans(queue: SpanQueue, count: number): void {
+  const tracer = new TracerProvider({ spanProcessors: [queue] }).getTracer('test');
+  for (let span = 0; span < count; span++) tracer.startSpan('s').end();
+}
+
+test('while one batch is under way no more wait than may, and the rest is dropped and counted', async () => {
+  const { exporter, taken, answers } = slowExporter();
+  const queue = new SpanQueue(exporter, TIMES, 100);
+  endSpans(queue, 1);
+  await Bun.sleep(20);
+  endSpans(queue, 1_000);
+  expect(queue.dropped).toBe(900);
+  answers[0]?.(0);
+  for (let tries = 0; tries < 100 && taken.length < 2; tries++) await Bun.sleep(5);
+  answers[1]?.(0);
+  expect(taken).toEqual([1, 100]);
+  endSpans(queue, 100);
+  expect(queue.dropped).toBe(900);
+});
+
+test('a batch that was not taken is dropped and counted, and not kept', async () => {
+  const { exporter, answers } = slowExporter();
+  const queue = new SpanQueue(exporter, TIMES, 100);
+  endSpans(queue, 3);
+  await Bun.sleep(20);
+  answers[0]?.(1);
+  expect(queue.dropped).toBe(3);
+});

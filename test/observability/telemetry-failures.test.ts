@@ -1,0 +1,100 @@
+// A collector that is down, slow or unwilling: no message waits for it, what it did not take is counted, and
+// the service still stops in time.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { bodyOf, startWorld, type World } from '../post-messages/world.ts';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { readSamples } from '../support/read-samples.ts';
+
+let collector: OtlpReceiver;
+beforeAll(async () => {
+  collector = await startOtlpReceiver();
+});
+afterAll(() => collector[Symbol.asyncDispose]());
+
+const QUICK = { OTEL_BSP_SCHEDULE_DELAY: '5', OTEL_EXPORTER_OTLP_TIMEOUT: '300', OTEL_METRICS_EXPORTER: 'none' };
+
+async function tracing(url: string, more: Record<string, string> = {}): Promise<World> {
+  return startWorld({}, { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...QUICK, ...more });
+}
+
+async function send(world: World, count: number): Promise<number> {
+  const { secret } = await world.makeKey();
+  const startedMs = performance.now();
+  for (let message = 0; message < count; message++) {
+    const response = await world.post(secret, bodyOf());
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+  return performance.now() - startedMs;
+}
+
+async function awaitSample(world: World, name: string, value: number): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const samples = readSamples(await (await world.scrape()).text());
+    if (samples[name] === value || tries === 500) return expect(samples[name]).toBe(value);
+    await Bun.sleep(10);
+  }
+}
+
+test('nobody listens: messages are answered at once, and their spans are counted as dropped', async () => {
+  const world = await tracing('http://127.0.0.1:9');
+  expect(await send(world, 5)).toBeLessThan(2_000);
+  await awaitSample(world, 'turnpike_telemetry_spans_dropped_total', 10);
+  await world.stop();
+});
+
+test('a collector that never answers delays neither messages nor, beyond the bound, the end of the service', async () => {
+  collector.answer('never');
+  const world = await tracing(collector.url, { OTEL_EXPORTER_OTLP_TIMEOUT: '60000' });
+  expect(await send(world, 5)).toBeLessThan(2_000);
+  const startedMs = performance.now();
+  await world.stop();
+  expect(performance.now() - startedMs).toBeLessThan(8_000);
+});
+
+test('one that refuses costs what was sent to it meanwhile, and is sent to again', async () => {
+  collector.answer(401);
+  const world = await tracing(collector.url);
+  await send(world, 1);
+  await awaitSample(world, 'turnpike_telemetry_exports_total{result="failed"}', 1);
+  await send(world, 1);
+  await awaitSample(world, 'turnpike_telemetry_exports_total{result="failed"}', 2);
+  await awaitSample(world, 'turnpike_telemetry_spans_dropped_total', 4);
+  collector.answer(200);
+  await send(world, 1);
+  await awaitSample(world, 'turnpike_telemetry_exports_total{result="sent"}', 1);
+  await world.stop();
+});
+
+test('what waits when the service stops is sent before it ends', async () => {
+  collector.answer(200);
+  collector.spans.length = 0;
+  const world = await tracing(collector.url, { OTEL_BSP_SCHEDULE_DELAY: '60000' });
+  await send(world, 3);
+  expect(collector.spans).toHaveLength(0);
+  await world.stop();
+  expect(collector.spans).toHaveLength(6);
+});
+
+test('it is compressed where that is asked for', async () => {
+  collector.answer(200);
+  collector.spans.length = 0;
+  const world = await tracing(collector.url, { OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip' });
+  await send(world, 1);
+  await collector.awaitSpans(2);
+  expect(collector.requests.at(-1)?.headers['content-encoding']).toBe('gzip');
+  await world.stop();
+});
+
+test('a share of the traces is taken where that is asked for, and none is sent where nothing is', async () => {
+  collector.answer(200);
+  collector.spans.length = 0;
+  const none = await tracing(collector.url, { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' });
+  await send(none, 5);
+  await none.stop();
+  const off = await tracing(collector.url, { OTEL_SDK_DISABLED: 'true' });
+  await send(off, 1);
+  await off.stop();
+  expect(collector.spans).toHaveLength(0);
+});
