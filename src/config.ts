@@ -60,6 +60,8 @@ export const bounds = {
   reportQueuePerAskerMax: 128,
   reportWaitMsMax: 30_000,
   reportRetryMs: 2_000,
+  reportCharactersPerMs: 25_000, // how fast answers come: the main thread still has to write them out
+  rowsAtOnce: 100, // that are read or written without a pause
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 10_000, // daily totals that are added up by one statement
   totalsRowsMax: 2_000_000, // and by one report

@@ -4,7 +4,7 @@
 import { setPriority } from 'node:os';
 import {
   answerReport,
-  type FromReports,
+  heading,
   openForReading,
   type ReportReads,
   reportReads,
@@ -22,15 +22,15 @@ giveWay();
 self.onmessage = async ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToReports;
   if ('open' in message) open(message.open.path);
-  else post(await answerReport(reads as ReportReads, message));
+  else self.postMessage(await answerReport(reads as ReportReads, message));
 };
 
 function open(path: string): void {
   try {
     reads = reportReads(openForReading(path));
-    post({ opened: true });
+    self.postMessage(heading({ opened: true }));
   } catch (failure) {
-    post({ failed: `the database ${path} cannot be opened for reports: ${String(failure)}` });
+    self.postMessage(heading({ failed: `the database ${path} cannot be opened for reports: ${String(failure)}` }));
   }
 }
 
@@ -42,8 +42,4 @@ function giveWay(): void {
   } catch {
     // Not allowed here: then reports compete with messages for the processor, and nothing else changes.
   }
-}
-
-function post(message: FromReports): void {
-  self.postMessage(JSON.stringify(message));
 }

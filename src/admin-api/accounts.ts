@@ -16,6 +16,7 @@ import {
   withMeters,
 } from './account-json.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
+import { answerPage } from './answer-page.ts';
 import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
@@ -99,8 +100,8 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
       return context.json({ data: after === null ? [accountJson(account)] : [], next_cursor: null }, 200);
     }
     const rows = await accounts.listAccounts({ after, limit });
-    const data = (await Promise.all(rows.map((row) => withMeters(dependencies, row)))).map(accountJson);
-    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.id) }, 200);
+    const next = pages.next(rows.length, limit, rows.at(-1)?.id);
+    return answerPage(rows, async (row) => accountJson(await withMeters(dependencies, row)), next);
   });
   app.openapi(showAccount, async (context) =>
     context.json(

@@ -6,6 +6,7 @@ import type { StoredAuditRecord } from '../audit/audit.ts';
 import { formatId } from '../base/ids.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
+import { answerPage } from './answer-page.ts';
 import { pageAnswer } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
@@ -66,8 +67,8 @@ export function addAudit(app: AdminApp, dependencies: AdminDependencies): void {
       limit,
     };
     const rows = await dependencies.audit.listAudit(page, askingOf(context));
-    const data = rows.map((row) => auditJson(row, principal));
-    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.seq) }, 200);
+    const next = pages.next(rows.length, limit, rows.at(-1)?.seq);
+    return answerPage(rows, (row) => auditJson(row, principal), next);
   });
 }
 

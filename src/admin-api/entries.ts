@@ -6,6 +6,7 @@ import { formatUsd } from '../base/money.ts';
 import { type Entry, systemAccounts } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
+import { answerPage } from './answer-page.ts';
 import { pageAnswer } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
@@ -56,8 +57,8 @@ export function addEntries(app: AdminApp, dependencies: AdminDependencies): void
     const pages = pagesOf(dependencies, context);
     const page = { account: account.id, sinceMs: since ?? null, before: pages.after(cursor), limit };
     const rows = await dependencies.ledger.listEntries(page, askingOf(context));
-    const data = rows.map((row) => entryJson(row, account.id));
-    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.seq) }, 200);
+    const next = pages.next(rows.length, limit, rows.at(-1)?.seq);
+    return answerPage(rows, (row) => entryJson(row, account.id), next);
   });
 }
 

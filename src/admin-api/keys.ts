@@ -10,6 +10,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { accountNumber } from './account-json.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
+import { answerPage } from './answer-page.ts';
 import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
@@ -110,8 +111,8 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
       limit,
     };
     const rows = await accounts.listKeys(page);
-    const data = (await Promise.all(rows.map((row) => withKeyMeters(dependencies, row)))).map(json);
-    return context.json({ data, next_cursor: pages.next(rows.length, limit, rows.at(-1)?.id) }, 200);
+    const next = pages.next(rows.length, limit, rows.at(-1)?.id);
+    return answerPage(rows, async (row) => json(await withKeyMeters(dependencies, row)), next);
   });
   app.openapi(showKey, async (context) =>
     context.json(json(await findKey(dependencies, context.get('principal'), context.req.valid('param').id)), 200),

@@ -7,6 +7,7 @@ import { TurnpikeError } from '../errors.ts';
 import { marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
+import { answerPage } from './answer-page.ts';
 import { jsonAnswer, pageAnswer } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
@@ -112,13 +113,8 @@ export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
       limit,
     };
     const rows = await dependencies.usage.listUsage(page, askingOf(context));
-    return context.json(
-      {
-        data: rows.map((row) => usageJson(row, principal)),
-        next_cursor: pages.next(rows.length, limit, rows.at(-1)?.seq),
-      },
-      200,
-    );
+    const next = pages.next(rows.length, limit, rows.at(-1)?.seq);
+    return answerPage(rows, (row) => usageJson(row, principal), next);
   });
   app.openapi(showUsage, async (context) => {
     const { request_id: requestId } = context.req.valid('param');

@@ -1,6 +1,8 @@
-// Questions and answers as they travel between the main thread and the reports' thread: as text,
-// which costs both less than clones of objects do.
+// Questions and answers as they travel between the main thread and the reports' thread: as text. The
+// rows of an answer are lines of a few each, so that they can be read with pauses between.
 
+import { nextTurn } from '../../base/next-turn.ts';
+import { bounds } from '../../config.ts';
 import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
 import type { UsageTotal, UsageTotals } from '../../ledger/ledger.ts';
 import type { ReportReads } from './report-reads.ts';
@@ -9,34 +11,61 @@ export type ReportName = keyof ReportReads;
 
 /** What the main thread sends: what to open, then a question; the next one only when that is answered. */
 export type ToReports = { open: { path: string } } | { report: ReportName; page: unknown };
-/** What comes back. `refused`: the question itself is at fault. */
-export type FromReports =
+
+/** The first line of what comes back; the rows of a list follow it. `refused`: the question itself is at fault. */
+type Heading =
   | { opened: true }
   | { failed: string }
-  | { answer: unknown }
-  | { refused: { code: ErrorCode; message: string } };
+  | { refused: { code: ErrorCode; message: string } }
+  | { totals: PackedTotals }
+  | { rows: number };
 
-/** Asks one question of the reads, and gives what is to be sent back. Never throws. */
+/** Asks one question of the reads, and gives the text to send back. Never throws. */
 export async function answerReport(
   reads: ReportReads,
   { report, page }: { report: ReportName; page: unknown },
-): Promise<FromReports> {
+): Promise<string> {
   try {
     const answer = await reads[report](page as never);
-    return { answer: report === 'totalUsage' ? packTotals(answer as UsageTotals) : answer };
+    return Array.isArray(answer) ? writeRows(answer) : heading({ totals: packTotals(answer) });
   } catch (failure) {
-    if (failure instanceof TurnpikeError) return { refused: { code: failure.code, message: failure.message } };
-    return { failed: String(failure) };
+    if (!(failure instanceof TurnpikeError)) return heading({ failed: String(failure) });
+    return heading({ refused: { code: failure.code, message: failure.message } });
   }
 }
 
-/** The value of an answer. Throws the error that came instead of it. */
-export function readAnswer(report: ReportName, message: FromReports): unknown {
-  if ('answer' in message)
-    return report === 'totalUsage' ? unpackTotals(message.answer as PackedTotals) : message.answer;
-  if ('refused' in message && message.refused.code in errorTable)
-    throw new TurnpikeError(message.refused.code, message.refused.message);
-  throw reportsGone('failed' in message ? message.failed : 'no answer came');
+/** That the database is open, or why it is not. */
+export function heading(heading: Heading): string {
+  return JSON.stringify(heading);
+}
+
+function writeRows(rows: readonly unknown[]): string {
+  const lines = [heading({ rows: rows.length })];
+  for (let at = 0; at < rows.length; at += bounds.rowsAtOnce)
+    lines.push(JSON.stringify(rows.slice(at, at + bounds.rowsAtOnce)));
+  return lines.join('\n');
+}
+
+/** What an answer says. Throws the error that came instead of one. */
+export async function readAnswer(text: string): Promise<unknown> {
+  const [first = '', ...lines] = text.split('\n');
+  const said = JSON.parse(first) as Heading;
+  if ('totals' in said) return unpackTotals(said.totals);
+  if ('refused' in said && said.refused.code in errorTable)
+    throw new TurnpikeError(said.refused.code, said.refused.message);
+  if (!('rows' in said)) throw reportsGone('failed' in said ? said.failed : 'no answer came');
+  const rows: unknown[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (at > 0) await nextTurn();
+    rows.push(...(JSON.parse(line) as unknown[]));
+  }
+  return rows;
+}
+
+/** Whether the thread says that it has opened its database; else why it has not. */
+export function readOpening(text: string): { opened: boolean; cause: string } {
+  const said = JSON.parse(text) as Heading;
+  return { opened: 'opened' in said, cause: 'failed' in said ? said.failed : 'no answer came' };
 }
 
 export function reportsGone(cause: unknown): TurnpikeError {

@@ -7,18 +7,18 @@ import { bounds } from '../../config.ts';
 import { TurnpikeError } from '../../errors.ts';
 import { ReportQueue, tooManyReports } from './report-queue.ts';
 import type { ReportReads } from './report-reads.ts';
-import { type FromReports, type ReportName, readAnswer, reportsGone, type ToReports } from './report-text.ts';
+import { type ReportName, readAnswer, readOpening, reportsGone, type ToReports } from './report-text.ts';
 
 interface Question {
   asker: string;
   report: ReportName;
   page: unknown;
-  /** Ends the waiting, once: with what came from the thread, or without it. */
-  finish(answer: FromReports | Error): void;
+  resolve(answer: unknown): void;
+  reject(failure: unknown): void;
 }
 
 export class ReportThread {
-  /** The same reads as those of one connection, over there. Throw overloaded when too many wait, or one for too long. */
+  /** The same reads as over one connection, over there. Throw overloaded when too many wait, or one for too long. */
   readonly reads: ReportReads = {
     listUsage: (page, asking) => this.#ask('listUsage', page, asking),
     totalUsage: (question, asking) => this.#ask('totalUsage', question, asking),
@@ -41,46 +41,41 @@ export class ReportThread {
     this.#onDeath = onDeath;
   }
 
-  /** Ends the thread. What waits fails as a store that is gone does. */
+  /** Ends the thread. What waits fails as it does when the store is gone. */
   close(): void {
     this.#isClosed = true;
     this.#end('the service stops');
     this.#failWaiting('the service stops');
   }
 
+  /** Gives up the waiting when nobody wants the answer any more, and when it takes too long. */
   #ask<Value>(report: ReportName, page: unknown, asking?: Asking): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      const giveUp = (why: TurnpikeError) => {
-        this.#queue.remove(question);
-        question.finish(why);
-      };
-      const leave = () => giveUp(new TurnpikeError('request_timeout', 'The caller did not wait for the answer.'));
-      const timer = setTimeout(() => giveUp(tooManyReports()), bounds.reportWaitMsMax);
-      const question: Question = {
-        asker: asking?.asker ?? 'service',
-        report,
-        page,
-        finish(answer) {
-          clearTimeout(timer);
-          asking?.signal.removeEventListener('abort', leave);
-          try {
-            if (answer instanceof Error) throw answer;
-            resolve(readAnswer(report, answer) as Value);
-          } catch (failure) {
-            reject(failure);
-          }
-        },
-      };
-      try {
-        this.#queue.add(question);
-      } catch (failure) {
-        question.finish(failure as Error);
-        return;
-      }
-      asking?.signal.addEventListener('abort', leave);
-      if (asking?.signal.aborted) leave();
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const question: Question = { asker: asking?.asker ?? 'service', report, page, resolve, reject };
+    const giveUp = (why: TurnpikeError) => {
+      this.#queue.remove(question);
+      reject(why);
+    };
+    const leave = () => giveUp(new TurnpikeError('request_timeout', 'The caller did not wait for the answer.'));
+    const timer = setTimeout(() => giveUp(tooManyReports()), bounds.reportWaitMsMax);
+    const stopWaiting = () => {
+      clearTimeout(timer);
+      asking?.signal.removeEventListener('abort', leave);
+    };
+    promise.then(stopWaiting, stopWaiting);
+    if (asking?.signal.aborted) leave();
+    else this.#enqueue(question);
+    asking?.signal.addEventListener('abort', leave);
+    return promise as Promise<Value>;
+  }
+
+  #enqueue(question: Question): void {
+    try {
+      this.#queue.add(question);
       this.#next();
-    });
+    } catch (failure) {
+      question.reject(failure);
+    }
   }
 
   #next(): void {
@@ -89,48 +84,55 @@ export class ReportThread {
     if (question === null) return;
     this.#underWay = question;
     if (this.#worker === null) this.#begin();
-    else if (this.#isOpen) this.#send(question);
+    else if (this.#isOpen) this.#send({ report: question.report, page: question.page });
   }
 
   #begin(): void {
     const worker = new Worker(this.#script.href, { smol: true });
     this.#worker = worker;
-    worker.onmessage = ({ data }) => this.#receive(JSON.parse(data) as FromReports);
+    worker.onmessage = ({ data }) => (this.#isOpen ? void this.#receive(data) : this.#open(data));
     worker.onerror = (event) => this.#die(worker, event.message);
     worker.addEventListener('close', () => this.#die(worker, 'the thread of the reports ended'));
-    worker.postMessage(JSON.stringify({ open: { path: this.#path } } satisfies ToReports));
+    this.#send({ open: { path: this.#path } });
   }
 
-  #send({ report, page }: Question): void {
-    this.#worker?.postMessage(JSON.stringify({ report, page } satisfies ToReports));
+  #send(message: ToReports): void {
+    this.#worker?.postMessage(JSON.stringify(message));
   }
 
-  #receive(message: FromReports): void {
-    if ('opened' in message) {
-      this.#isOpen = true;
-      if (this.#underWay !== null) this.#send(this.#underWay);
+  /** A database that cannot be opened is tried again by the next question, not by those that wait. */
+  #open(text: string): void {
+    const { opened, cause } = readOpening(text);
+    if (!opened) {
+      this.#end(cause);
+      this.#failWaiting(cause);
       return;
     }
-    if (!this.#isOpen) this.#failOpening(message);
+    this.#isOpen = true;
+    if (this.#underWay !== null) this.#send({ report: this.#underWay.report, page: this.#underWay.page });
+  }
+
+  async #receive(text: string): Promise<void> {
     const question = this.#underWay;
+    const worker = this.#worker;
+    try {
+      question?.resolve(await readAnswer(text));
+    } catch (failure) {
+      question?.reject(failure);
+    }
+    // What the answer still costs this thread, to write it out, is paid before the next one comes.
+    await Bun.sleep(Math.ceil(text.length / bounds.reportCharactersPerMs));
+    if (this.#worker !== worker) return; // it died meanwhile, and another has the next question
     this.#underWay = null;
-    question?.finish(message);
     this.#next();
   }
 
-  /** A database that cannot be opened now is tried again by the next question, not by those that wait. */
-  #failOpening(message: FromReports): void {
-    const cause = 'failed' in message ? message.failed : 'no answer came';
-    this.#end(cause);
-    this.#failWaiting(cause);
-  }
-
   #die(worker: Worker, cause: unknown): void {
-    if (this.#worker !== worker) return; // it was ended here, or has told of its death before
-    const hadOpened = this.#isOpen;
+    if (this.#worker !== worker) return; // it was ended here, or its death is known
+    const wasOpen = this.#isOpen;
     this.#end(cause);
     this.#onDeath(cause);
-    if (!hadOpened) this.#failWaiting(cause);
+    if (!wasOpen) this.#failWaiting(cause);
     this.#next();
   }
 
@@ -140,13 +142,12 @@ export class ReportThread {
     this.#worker = null;
     this.#isOpen = false;
     worker?.terminate();
-    const question = this.#underWay;
+    this.#underWay?.reject(reportsGone(cause));
     this.#underWay = null;
-    question?.finish(reportsGone(cause));
   }
 
   #failWaiting(cause: unknown): void {
     for (let question = this.#queue.take(); question !== null; question = this.#queue.take())
-      question.finish(reportsGone(cause));
+      question.reject(reportsGone(cause));
   }
 }

@@ -25,7 +25,7 @@ export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from
 export { DirectoryLocked, isDirectoryLocked, lockDirectory } from './lock-directory.ts';
 export { closeForWriting, openForReading, openForWriting } from './open-database.ts';
 export { type ReportReads, reportReads } from './report-reads.ts';
-export { answerReport, type FromReports, type ToReports } from './report-text.ts';
+export { answerReport, heading, type ToReports } from './report-text.ts';
 export { ReportThread } from './report-thread.ts';
 export { sumLedger } from './sum-ledger.ts';
 export { type Dependent, type HashedUnder, listDependents, type StoreSurvey, surveyStore } from './survey-store.ts';
