@@ -77,7 +77,14 @@ describe('with --json, stdout has exactly one value', () => {
     const lists = [await world.runJson('model', 'list'), await world.runJson('group', 'list')] as unknown as Json[][];
     expect(lists.map((list) => list.map((one) => one['name']))).toEqual([['sandbox-echo'], ['default', 'sandbox']]);
     expect(await world.runJson('provider', 'list')).toEqual([
-      { name: 'sandbox', kind: 'sandbox', base_url: null, has_credential: false },
+      {
+        name: 'sandbox',
+        kind: 'sandbox',
+        base_url: null,
+        has_credential: false,
+        models: ['sandbox-echo'],
+        health: null,
+      },
     ] as never);
   });
 });
@@ -215,7 +222,10 @@ describe('a failure', () => {
 
   test('to be known by the token is told as that', async () => {
     const { exitCode, error } = await world.run('account', 'list', '--url', world.url, '--token', 'wrong');
-    expect([exitCode, error]).toEqual([1, 'turnpike account list: The token is not known to this installation\n']);
+    expect([exitCode, error]).toEqual([
+      1,
+      'turnpike account list: The token is not known to this installation, has expired or was revoked.\n',
+    ]);
   });
 
   test('of a damaged file of the data directory names the file', async () => {
