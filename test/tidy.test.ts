@@ -72,6 +72,8 @@ const packageHomes: Record<string, RegExp> = {
   'bun:sqlite': /^src\/storage\//,
   hono: /^src\/admin-api\//,
   '@hono/zod-openapi': /^src\/admin-api\//,
+  'prom-client': /^src\/observability\//,
+  '@opentelemetry': /^src\/observability\/otlp\//,
 };
 
 const forbiddenFolders = ['utils', 'helpers', 'common', 'services', 'handlers', 'types'];
