@@ -7,6 +7,8 @@ import { countFlag, textFlag, timeFlag } from './flags.ts';
 import { printRows } from './output.ts';
 import { LIST_LIMIT_DEFAULT } from './usage.ts';
 
+const CHANGE_CHARACTERS_MAX = 160; // a line that can be read
+
 export const audit: Command = {
   name: 'audit',
   summary: 'lists who changed what, newest first',
@@ -49,15 +51,23 @@ export const audit: Command = {
   },
 };
 
-/** "status: enabled → disabled", for each member that changed. */
+/** "status: enabled → disabled", for each member that changed; of what was made, what it was given. JSON has all of it. */
 function changeText(row: Row): string {
   const before = (row['before'] ?? {}) as Row;
   const after = (row['after'] ?? {}) as Row;
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names.map((name) => `${name}: ${shown(before[name])} → ${shown(after[name])}`).join('; ');
+  const parts = names
+    .filter((name) => !isNothing(before[name]) || !isNothing(after[name]))
+    .map((name) => `${name}: ${row['before'] === null ? '' : `${shown(before[name])} → `}${shown(after[name])}`);
+  const text = parts.join('; ');
+  return text.length <= CHANGE_CHARACTERS_MAX ? text : `${text.slice(0, CHANGE_CHARACTERS_MAX)}…`;
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 function shown(value: unknown): string {
-  if (value === undefined || value === null) return '-';
+  if (isNothing(value)) return '-';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
