@@ -45,7 +45,7 @@ const listEntries = defineRoute({
   path: '/api/v1/accounts/{id}/entries',
   request: {
     params: z.object({ id: z.string() }),
-    query: z.strictObject({ ...pageQuery, since: timeField.optional() }),
+    query: z.strictObject({ ...pageQuery, since: timeField.optional(), until: timeField.optional() }),
   },
   responses: { 200: pageAnswer(entrySchema, 'Journal entries, newest first') },
 });
@@ -53,9 +53,15 @@ const listEntries = defineRoute({
 export function addEntries(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listEntries, async (context) => {
     const { account } = await findAccount(dependencies, context.get('principal'), context.req.valid('param').id);
-    const { limit, cursor, since } = context.req.valid('query');
+    const { limit, cursor, since, until } = context.req.valid('query');
     const pages = pagesOf(dependencies, context);
-    const page = { account: account.id, sinceMs: since ?? null, before: pages.after(cursor), limit };
+    const page = {
+      account: account.id,
+      sinceMs: since ?? null,
+      untilMs: until ?? null,
+      before: pages.after(cursor),
+      limit,
+    };
     const rows = await dependencies.ledger.listEntries(page, askingOf(context));
     const next = pages.next(rows.length, limit, rows.at(-1)?.seq);
     return answerPage(rows, (row) => entryJson(row, account.id), next);

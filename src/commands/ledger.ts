@@ -12,12 +12,13 @@ export const ledger: Command = {
   positionals: ['ACCOUNT'],
   flags: {
     since: { value: 'TIME', help: 'only those from this time on, such as 2026-12-01T00:00:00Z' },
+    until: { value: 'TIME', help: 'only those up to this time' },
     limit: { value: 'N', help: `at most so many (default: ${LIST_LIMIT_DEFAULT})` },
     ...clientFlags,
   },
   async run(invocation) {
     const { flags, positionals } = invocation;
-    const query = { since: timeFlag(flags, 'since') };
+    const query = { since: timeFlag(flags, 'since'), until: timeFlag(flags, 'until') };
     const limit = countFlag(flags, 'limit') ?? LIST_LIMIT_DEFAULT;
     const client = await openClient(invocation);
     await printRows(

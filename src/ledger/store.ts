@@ -90,7 +90,9 @@ export interface Entry {
 
 export interface EntryPage {
   account: number;
+  /** Both inclusive. */
   sinceMs: number | null;
+  untilMs: number | null;
   /** The seq of the last one seen. */
   before: number | null;
   limit: number;

@@ -227,6 +227,7 @@ export class Workbench {
     const entries = await this.stores.ledger.listEntries({
       account: this.account,
       sinceMs: null,
+      untilMs: null,
       before: null,
       limit: 100,
     });

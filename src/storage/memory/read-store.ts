@@ -132,10 +132,10 @@ function meterReads(tables: MemoryTables): LedgerReader {
       const hold = tables.holds.get(requestId);
       return hold === undefined ? null : { account: hold.account, key: hold.key };
     },
-    async listEntries({ account, sinceMs, before, limit }) {
+    async listEntries({ account, sinceMs, untilMs, before, limit }) {
       const entries = tables.entries
         .map(({ account: of, ...entry }, index) => ({ of, seq: index + 1, ...entry }))
-        .filter((entry) => entry.of === account && entry.atMs >= (sinceMs ?? 0));
+        .filter((entry) => entry.of === account && entry.atMs >= (sinceMs ?? 0) && entry.atMs <= (untilMs ?? Infinity));
       return newestFirst(entries, before, limit).map(({ of: _, ...entry }) => entry);
     },
   };

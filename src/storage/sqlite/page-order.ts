@@ -20,6 +20,6 @@ export function pageBounds(database: Database, table: 'usage_records' | 'entries
     const row = before === null ? null : (timeOf.get(before) as { at_ms: number } | null);
     return before === null || row === null || row.at_ms > untilMs ? [untilMs, LAST] : [row.at_ms, before];
   };
-  return (page: { sinceMs: number | null; untilMs?: number | null; before: number | null; limit: number }) =>
+  return (page: { sinceMs: number | null; untilMs: number | null; before: number | null; limit: number }) =>
     [page.sinceMs ?? 0, ...findPlace(page.before, page.untilMs ?? LAST), page.limit] as const;
 }

@@ -81,7 +81,7 @@ function entryTests(open: OpenStores): void {
       await bench.credit(turn, { note: `note ${turn}`, reference: `reference ${turn}` });
     }
     await bench.credit(9, { account: await bench.addAccount(0) });
-    const page = { account: bench.account, sinceMs: null, before: null, limit: 2 };
+    const page = { account: bench.account, sinceMs: null, untilMs: null, before: null, limit: 2 };
     const newest = await bench.stores.ledger.listEntries(page);
     expect(newest).toMatchObject([
       { amount: 5, note: 'note 5', reference: 'reference 5', atMs: START_MS + 4000 },
@@ -91,6 +91,8 @@ function entryTests(open: OpenStores): void {
     expect(next.map(({ amount }) => amount)).toEqual([3, 2]);
     const since = await bench.stores.ledger.listEntries({ ...page, sinceMs: START_MS + 2000, limit: 100 });
     expect(since.map(({ amount }) => amount)).toEqual([5, 4, 3]);
+    const until = await bench.stores.ledger.listEntries({ ...page, untilMs: START_MS + 2000 });
+    expect(until.map(({ amount }) => amount)).toEqual([3, 2]);
     bench.clock.advance(-1500);
     await bench.credit(6);
     const all = await bench.stores.ledger.listEntries({ ...page, limit: 3 });

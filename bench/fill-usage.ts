@@ -1,0 +1,99 @@
+// Fills a database with usage by direct SQL, as if its keys had been used for ninety days: records,
+// journal entries and daily totals that agree, so that `turnpike check` finds nothing wrong with them.
+
+import { Database } from 'bun:sqlite';
+
+const DAYS = 90;
+const DAY_MS = 86_400_000;
+const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars: what the busiest account may use
+const filledTables = ['usage_records', 'entries', 'daily_totals'];
+
+/**
+ * Adds `records` usage records to a database that has none and that no server has open, spread over the
+ * keys of its rich accounts: a few of them have most. What they cost is taken from the balances.
+ */
+export function fillUsage(path: string, records: number, nowMs: number): void {
+  const database = new Database(path, { readwrite: true });
+  // Nothing here needs to outlive a crash: a database that was filled by half is made anew.
+  for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -500000', 'temp_store = MEMORY'])
+    database.run(`PRAGMA ${setting}`);
+  const indexes = dropIndexes(database);
+  database.transaction(() => {
+    insertRecords(database, records, nowMs);
+    insertEntries(database);
+    insertTotals(database);
+    payForThem(database);
+  })();
+  for (const index of indexes) database.run(index);
+  database.run('PRAGMA journal_mode = WAL');
+  database.close();
+}
+
+/** An index is made faster at the end than row by row. Returns what makes them again. */
+function dropIndexes(database: Database): string[] {
+  const places = filledTables.map(() => '?').join(', ');
+  const indexes = database
+    .query(`SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN (${places})`)
+    .all(...filledTables) as { name: string; sql: string }[];
+  for (const { name } of indexes) database.run(`DROP INDEX ${name}`);
+  return indexes.map(({ sql }) => sql);
+}
+
+function insertRecords(database: Database, records: number, nowMs: number): void {
+  database.run(`CREATE TEMP TABLE numbered_keys AS
+    SELECT ROW_NUMBER() OVER (ORDER BY k.id) - 1 AS number, k.id, k.account_id
+    FROM keys k JOIN account_meters m ON m.id = k.account_id WHERE m.balance >= ${BALANCE_LEAST}`);
+  database.run('CREATE UNIQUE INDEX temp.keys_by_number ON numbered_keys (number)');
+  const { keys } = database.query('SELECT COUNT(*) AS keys FROM numbered_keys').get() as { keys: number };
+  const firstMs = nowMs - DAYS * DAY_MS;
+  const details = JSON.stringify({
+    provider: 'sandbox',
+    upstreamModel: 'sandbox-echo',
+    stream: true,
+    usageSource: 'reported',
+    rates: { tier: 'standard', multiplier: '1', input: '1', output: '5' },
+    attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 812 }],
+    latencyMs: 2310,
+    firstTokenMs: 640,
+  });
+  // `chance` is the same in every run; its square makes the first keys the busiest.
+  database.run(
+    `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${records - 1}),
+      drawn AS (SELECT n, (n * 2654435761) % 1000003 AS chance,
+        ${firstMs} + n * ${DAYS * DAY_MS} / ${records} AS at_ms FROM numbers),
+      shaped AS (SELECT n, chance, at_ms, chance * chance / 1000003 * ${keys} / 1000003 AS number,
+        100 + chance % 4000 AS input, 20 + chance % 900 AS output FROM drawn)
+    INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status,
+      input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches,
+      cost, written_off, provider_cost, details)
+    SELECT printf('req_%013d%012d', at_ms, n), at_ms, k.account_id, k.id, 'settled', 'default',
+      CASE chance % 5 WHEN 0 THEN 'claude-haiku' WHEN 1 THEN 'claude-opus' WHEN 2 THEN 'llama' ELSE 'claude-sonnet' END,
+      CASE WHEN chance % 100 > 1 THEN 'completed' WHEN chance % 3 = 0 THEN 'upstream_cut' WHEN chance % 3 = 1 THEN 'failed'
+        ELSE 'client_gone' END,
+      200, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
+      CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, ?1
+    FROM shaped JOIN numbered_keys k ON k.number = shaped.number`,
+    [details],
+  );
+}
+
+function insertEntries(database: Database): void {
+  database.run(`INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference, note)
+    SELECT account_id, at_ms, account_id, 3, cost, 'usage', request_id, NULL FROM usage_records ORDER BY seq`);
+}
+
+function insertTotals(database: Database): void {
+  database.run(`INSERT INTO daily_totals (day_ms, account_id, key_id, model, messages, input_tokens, output_tokens,
+      cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue)
+    SELECT at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, model, COUNT(*), SUM(input_tokens), SUM(output_tokens), 0, 0,
+      SUM(cost), 0, SUM(COALESCE(provider_cost, 0)), COUNT(provider_cost),
+      SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost END)
+    FROM usage_records GROUP BY 1, 2, 3, 4`);
+}
+
+function payForThem(database: Database): void {
+  database.run(`UPDATE account_meters SET balance = balance
+    - (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.account_id = account_meters.id)`);
+  database.run(`UPDATE key_meters SET quota_used =
+    (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.key_id = key_meters.id)`);
+}

@@ -1,0 +1,135 @@
+// Measures whether reports disturb messages: a closed loop of messages, in turns alone and beside a
+// hundred reports at once, on ten million usage records that it makes first. Linux only.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fillUsage } from './fill-usage.ts';
+import { type MeasuredProcess, startMeasured } from './measured-process.ts';
+import type { AskedReports } from './report-asker.ts';
+
+const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
+const roundMs = Number(process.env['BENCH_ROUND_MS'] ?? 10_000);
+const connections = Number(process.env['BENCH_CONNECTIONS'] ?? 16);
+const accounts = 40;
+const keysOfAccount = 25;
+const here = import.meta.dir;
+
+const data = process.env['BENCH_DATA'] ?? mkdtempSync(join(tmpdir(), 'turnpike-reports-'));
+let turnpike = await serve();
+try {
+  const paying = await makeAccounts();
+  await turnpike.stop();
+  const startedMs = performance.now();
+  fillUsage(join(data, 'turnpike.db'), records, Date.now());
+  console.log(`${records} usage records made in ${Math.round((performance.now() - startedMs) / 1000)} s`);
+  turnpike = await serve();
+  await measure(paying);
+} finally {
+  await turnpike.stop();
+  rmSync(data, { recursive: true, force: true });
+}
+
+function serve(): Promise<MeasuredProcess> {
+  const command = ['sh', join(here, '..', 'bin', 'turnpike'), 'serve', '--listen', '127.0.0.1:0', '--data', data];
+  return startMeasured(command, { TURNPIKE_LOG: 'off' });
+}
+
+function operatorToken(): string {
+  return (JSON.parse(readFileSync(join(data, 'operator.json'), 'utf8')) as { token: string }).token;
+}
+
+/** Accounts with keys and credit. Returns the secret of the one that will send the messages. */
+async function makeAccounts(): Promise<string> {
+  const headers = { authorization: `Bearer ${operatorToken()}`, 'content-type': 'application/json' };
+  const post = async (path: string, more: object) => {
+    const response = await fetch(`${turnpike.url}/api/v1${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(more),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()) as { id: string; key: string };
+  };
+  let secret = '';
+  for (let at = 0; at < accounts; at++) {
+    const account = await post('/accounts', { name: `account ${at}`, credit: '1000000.00' });
+    for (let key = 0; key < keysOfAccount; key++) secret = (await post('/keys', { account: account.id })).key;
+  }
+  return secret;
+}
+
+async function measure(secret: string): Promise<void> {
+  await sendMessages(secret, roundMs / 2);
+  const alone: number[][] = [];
+  const beside: number[][] = [];
+  const asked: AskedReports[] = [];
+  for (let round = 0; round < rounds; round++) {
+    alone.push(await sendMessages(secret, roundMs));
+    const asker = askReports();
+    beside.push(await sendMessages(secret, roundMs));
+    asked.push(await asker);
+  }
+  console.log(`${connections} connections, ${rounds} rounds of ${roundMs / 1000} s each, medians`);
+  describe('messages alone', alone);
+  describe('messages beside reports', beside);
+  const ratios = beside.map((latencies, round) => quantile(latencies, 0.99) / quantile(alone[round] as number[], 0.99));
+  console.log(`ratio of p99 ${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(', ')})`);
+  for (const name of Object.keys(asked[0]?.latenciesMs ?? {})) {
+    const latencies = asked.flatMap((one) => one.latenciesMs[name] ?? []);
+    console.log(`${name.padEnd(28)} p50 ${words(quantile(latencies, 0.5))} p99 ${words(quantile(latencies, 0.99))}`);
+  }
+  const bursts = asked.flatMap((one) => one.burstsMs);
+  console.log(
+    `a hundred at once are answered in ${words(median(bursts))} (${bursts.length} times, ${asked.reduce((sum, one) => sum + one.refused, 0)} refused)`,
+  );
+  console.log(`memory ${turnpike.residentMegabytes().toFixed(0)} MB`);
+}
+
+/** Sends messages one after another over each connection. Resolves to how long each took, in milliseconds. */
+async function sendMessages(secret: string, forMs: number): Promise<number[]> {
+  const headers = { 'content-type': 'application/json', 'x-api-key': secret };
+  const messages = [{ role: 'user', content: 'y'.repeat(920) }];
+  const body = JSON.stringify({ model: 'sandbox-echo', max_tokens: 1000, messages });
+  const latencies: number[] = [];
+  const endsAt = performance.now() + forMs;
+  const sendAll = async () => {
+    while (performance.now() < endsAt) {
+      const startedMs = performance.now();
+      const response = await fetch(`${turnpike.url}/v1/messages`, { method: 'POST', headers, body });
+      const text = await response.text();
+      if (response.status !== 200) throw new Error(`${response.status}: ${text}`);
+      latencies.push(performance.now() - startedMs);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, sendAll));
+  return latencies;
+}
+
+/** In a process of its own, so that its work is not taken for the time of messages. */
+async function askReports(): Promise<AskedReports> {
+  const child = Bun.spawn([process.execPath, join(here, 'report-asker.ts')], {
+    env: { ...process.env, ASK_URL: turnpike.url, ASK_TOKEN: operatorToken(), ASK_MS: String(roundMs) },
+    stdout: 'pipe',
+  });
+  return JSON.parse(await new Response(child.stdout).text()) as AskedReports;
+}
+
+function describe(name: string, rounds: number[][]): void {
+  const of = (share: number) => words(median(rounds.map((latencies) => quantile(latencies, share))));
+  const perSecond = Math.round(median(rounds.map((latencies) => latencies.length)) / (roundMs / 1000));
+  console.log(`${name.padEnd(28)} p50 ${of(0.5)} p99 ${of(0.99)} p99.9 ${of(0.999)} ${perSecond} messages/s`);
+}
+
+function quantile(values: number[], share: number): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? Number.NaN;
+}
+
+function median(values: number[]): number {
+  return quantile(values, 0.5);
+}
+
+function words(ms: number): string {
+  return `${ms.toFixed(2)} ms`;
+}
