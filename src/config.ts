@@ -18,7 +18,8 @@ export const bounds = {
   logBufferBytesMax: 4 * 1024 * 1024,
   adminBodyBytesMax: 8 * 1024 * 1024,
   // Load: a message is shed before its body is read, by the settings `shed_…`
-  unreadBodySecondsMax: 12, // what a caller may still send of a body that nobody reads
+  unreadBodySecondsMax: 12, // how long a caller may go on sending a body that nobody reads
+  unreadBytesPerSecondMax: 128 * 1024 * 1024,
   loopDelaysSeen: 4, // a single stall sheds nobody: only a delay that stands in all of these
   // Authentication
   cachedKeysMax: 50_000,
@@ -73,6 +74,7 @@ export const bounds = {
   diskFreeBytesLeast: 128 * 1024 * 1024,
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
+  retirementWarningMs: 30 * 24 * 60 * 60 * 1000,
   // What the admin API takes
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,

@@ -19,7 +19,15 @@ export async function askService(
 ): Promise<ServiceFacts> {
   const place = await findPlace(config, flags);
   if (place === null)
-    return { url: null, foundBy: null, health: null, ready: null, token: null, certificateEndsAtMs: null };
+    return {
+      url: null,
+      foundBy: null,
+      health: null,
+      ready: null,
+      token: null,
+      providersDown: [],
+      certificateEndsAtMs: null,
+    };
   const { url, token, foundBy } = place;
   const isLocal = foundBy === 'operator file';
   const [health, ready, tokenAnswer, certificateEndsAtMs] = await Promise.all([
@@ -28,7 +36,8 @@ export async function askService(
     token === null ? null : statusOf(`${url}/api/v1/me`, isLocal, token),
     url.startsWith('https:') ? readCertificateEnd(new URL(url)) : null,
   ]);
-  return { url, foundBy, health, ready, token: tokenAnswer, certificateEndsAtMs };
+  const providersDown = token !== null && tokenAnswer === 200 ? await readProvidersDown(url, isLocal, token) : [];
+  return { url, foundBy, health, ready, token: tokenAnswer, providersDown, certificateEndsAtMs };
 }
 
 async function findPlace(
@@ -53,21 +62,41 @@ async function findPlace(
   }
 }
 
-/** The status of an answer, or why there was none. A certificate of this machine may have any name. */
+/** The status of an answer, or why there was none. */
 async function statusOf(url: string, isLocal: boolean, token?: string): Promise<number | string> {
   try {
-    const answer = await fetch(url, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(bounds.doctorAnswerWaitMs),
-      ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
-      ...(isLocal && { tls: { rejectUnauthorized: false } }),
-    });
+    const answer = await get(url, isLocal, token);
     await answer.body?.cancel();
     return answer.status;
   } catch (thrown) {
     const { name, message } = thrown as Error;
     return name === 'TimeoutError' ? `no answer within ${bounds.doctorAnswerWaitMs / 1000} seconds` : message;
   }
+}
+
+/** None where it does not tell, or not to this token: what a role may see is no fault of an installation. */
+async function readProvidersDown(url: string, isLocal: boolean, token: string): Promise<ServiceFacts['providersDown']> {
+  try {
+    const answer = await get(`${url}/api/v1/providers?limit=${bounds.pageItemsMax}`, isLocal, token);
+    const { data } = (await answer.json()) as {
+      data?: { name: string; health: { up: boolean; last_success_at: string | null } | null }[];
+    };
+    return (data ?? [])
+      .filter(({ health }) => health?.up === false)
+      .map(({ name, health }) => ({ name, last_success_at: health?.last_success_at ?? null }));
+  } catch {
+    return [];
+  }
+}
+
+/** A certificate of this machine may have any name. */
+function get(url: string, isLocal: boolean, token?: string): Promise<Response> {
+  return fetch(url, {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(bounds.doctorAnswerWaitMs),
+    ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+    ...(isLocal && { tls: { rejectUnauthorized: false } }),
+  });
 }
 
 /** When the certificate that is shown there ends; null where none can be had. */

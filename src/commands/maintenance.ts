@@ -42,6 +42,8 @@ export interface ServiceFacts {
   ready: number | string | null;
   /** What the admin API answered to the token; null where it was not asked. */
   token: number | string | null;
+  /** Providers that by its last attempts do not work, with their last success as it tells it. */
+  providersDown: readonly { name: string; last_success_at: string | null }[];
   /** When the certificate that it shows ends; null without TLS. */
   certificateEndsAtMs: number | null;
 }

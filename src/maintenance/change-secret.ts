@@ -86,7 +86,7 @@ export function forgetPreviousSecret(config: Config, isForced: boolean, nowMs: n
 function refuseDependents({ onPrevious }: SecretState, consequence: string): void {
   if (onPrevious.keys + onPrevious.tokens === 0) return;
   throw new Error(
-    `${countsInWords(onPrevious)} still depend on the previous secret ("turnpike secret status" names them). ${consequence}; --force gives them up`,
+    `the previous secret is still needed by ${countsInWords(onPrevious)} ("turnpike secret status" names them). ${consequence}; --force gives them up`,
   );
 }
 

@@ -3,17 +3,19 @@
 
 import {
   type Catalogue,
+  comparePrices,
   type Group,
   type Model,
   matchesAnyPattern,
   type ProviderSettings,
 } from '../catalog/catalog.ts';
 import type { Finding } from '../commands/commands.ts';
+import { bounds } from '../config.ts';
 import type { CatalogueFacts, Facts } from './facts.ts';
 
 const APPLY = 'in the file that "turnpike apply" takes';
 
-export function checkCatalogue({ catalogue: facts }: Facts): Finding[] {
+export function checkCatalogue({ catalogue: facts, nowMs }: Facts): Finding[] {
   if (facts === null) return [];
   if ('failure' in facts.catalogue)
     return [
@@ -32,6 +34,7 @@ export function checkCatalogue({ catalogue: facts }: Facts): Finding[] {
     ...[...catalogue.models.values()].flatMap((model) => checkModel(model, catalogue)),
     ...[...catalogue.groups.values()].flatMap((group) => checkGroup(group, catalogue)),
     ...checkOffer(catalogue),
+    ...checkRetirements(catalogue, nowMs),
   ];
 }
 
@@ -117,4 +120,17 @@ function checkOffer({ models, groups }: Catalogue): Finding[] {
       remedy: 'turnpike apply FILE',
     },
   ];
+}
+
+function checkRetirements(catalogue: Catalogue, nowMs: number): Finding[] {
+  const { retiring } = comparePrices(catalogue);
+  return retiring
+    .filter(({ retiresOn }) => Date.parse(retiresOn) - nowMs <= bounds.retirementWarningMs)
+    .map(({ model, route, retiresOn }) => ({
+      severity: 'warning',
+      code: 'model_retires',
+      subject: `model ${model}`,
+      message: `By its price list the provider ends ${route} on ${retiresOn}: this route fails from then on.`,
+      remedy: `Give the model another route ${APPLY}, or take it out.`,
+    }));
 }

@@ -76,7 +76,7 @@ function checkChange(state: SecretState): Finding[] {
         severity: 'warning',
         code: 'previous_secret_needed',
         subject,
-        message: `${countsInWords(state.onPrevious)} have not been used since the secret was replaced and still depend on the one before it. A backup needs both.`,
+        message: `Not used since the secret was replaced, and so still dependent on the one before it: ${countsInWords(state.onPrevious)}. A backup needs both.`,
         remedy:
           '"turnpike secret status" names them. Each moves when it is used; or replace it. Then "turnpike secret forget-previous".',
       },
@@ -101,7 +101,7 @@ function checkLost({ lost }: SecretState): Finding[] {
       severity: 'warning',
       code: 'hashed_under_lost_secret',
       subject: 'keys and tokens',
-      message: `${countsInWords(lost)} are hashed under a secret that is not here any more: whoever shows them is refused.`,
+      message: `Hashed under a secret that is not here any more, and so refused to whoever shows them: ${countsInWords(lost)}.`,
       remedy: `Give the secret that they were made under as TURNPIKE_PREVIOUS_SECRET, or replace them ("turnpike key rotate", "turnpike token create").`,
     },
   ];

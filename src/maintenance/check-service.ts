@@ -7,7 +7,7 @@ import type { Facts } from './facts.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export function checkService(facts: Facts): Finding[] {
-  return [...checkRunning(facts), ...checkAnswers(facts), ...checkCertificate(facts)];
+  return [...checkRunning(facts), ...checkAnswers(facts), ...checkProviders(facts), ...checkCertificate(facts)];
 }
 
 function checkRunning({ isLocked, operatorFile, service, database, dataDirectory }: Facts): Finding[] {
@@ -81,6 +81,16 @@ function checkAnswers({ service, isLocked }: Facts): Finding[] {
       remedy: 'Give a token that is valid (--token, TURNPIKE_TOKEN), or leave it out on the machine of the service.',
     });
   return findings;
+}
+
+function checkProviders({ service }: Facts): Finding[] {
+  return service.providersDown.map(({ name, last_success_at: lastSuccessAt }) => ({
+    severity: 'warning',
+    code: 'provider_down',
+    subject: `provider ${name}`,
+    message: `Its last attempts failed; it last worked ${lastSuccessAt === null ? 'before this run of the service, if ever' : `at ${lastSuccessAt}`}. Messages go to other routes, or fail.`,
+    remedy: `"turnpike provider test ${name}" says why.`,
+  }));
 }
 
 function checkCertificate({ service, nowMs }: Facts): Finding[] {

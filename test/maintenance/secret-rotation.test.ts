@@ -124,8 +124,8 @@ describe('a secret that is kept in a file', () => {
     await turnpike.makeKey(); // under the new one
     await waitForStatus({ keys_on_previous: 3, tokens_on_previous: 0 });
     const refused = await secretCommand('forget-previous');
-    expect([refused.exitCode, refused.error]).toEqual([1, expect.stringContaining('3 keys still depend')]);
-    expect((await secretCommand('rotate')).error).toContain('3 keys still depend');
+    expect([refused.exitCode, refused.error]).toEqual([1, expect.stringContaining('still needed by 3 keys')]);
+    expect((await secretCommand('rotate')).error).toContain('still needed by 3 keys');
 
     for (const secret of [unused, created, turnpike.key]) expect(await statusOf(turnpike, secret)).toBe(200);
     await waitForStatus({ keys_on_previous: 0 });
