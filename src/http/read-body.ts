@@ -52,7 +52,6 @@ export class RequestBody {
   readonly bytesDeclared: number | null;
   #owner = 0;
   #bytesTaken = 0;
-  #isRead = false;
 
   constructor(request: Request, connection: Connection, inFlight: BodiesInFlight, stallMs: number = STALL_MS) {
     this.#request = request;
@@ -69,12 +68,6 @@ export class RequestBody {
    */
   async read(bytesMax: number, owner: number): Promise<Uint8Array> {
     this.#owner = owner;
-    const bytes = await this.#read(bytesMax);
-    this.#isRead = true;
-    return bytes;
-  }
-
-  async #read(bytesMax: number): Promise<Uint8Array> {
     const { headers } = this.#request;
     const encoding = headers.get('content-encoding')?.trim().toLowerCase();
     if (encoding && encoding !== 'identity')
@@ -98,18 +91,6 @@ export class RequestBody {
   giveBack(): void {
     this.#inFlight.giveBack(this.#owner, this.#bytesTaken);
     this.#bytesTaken = 0;
-  }
-
-  /**
-   * The request is answered without its body. The runtime throws away what still comes, so that a caller that is sending
-   * sees the answer, and not a connection that was reset under it; from now on it has so long for that.
-   */
-  leaveUnread(): void {
-    if (this.#isRead) return;
-    const { bytesDeclared } = this;
-    const isLong =
-      bytesDeclared === null ? this.#request.headers.has('transfer-encoding') : bytesDeclared > SMALL_BODY_BYTES;
-    if (isLong) this.#connection.setIdleSeconds(bounds.unreadBodySecondsMax);
   }
 
   #take(bytes: number): void {
@@ -154,6 +135,7 @@ export class RequestBody {
     let latestMs = startMs;
     let received = 0;
     let hasStalled = false;
+    let isWhole = false;
     const watch = setInterval(
       () => {
         const nowMs = performance.now();
@@ -170,6 +152,7 @@ export class RequestBody {
       for (;;) {
         const { done, value } = await reader.read();
         if (hasStalled) throw stalled();
+        isWhole = done;
         if (done) return;
         latestMs = performance.now();
         received += value.byteLength;
@@ -177,7 +160,7 @@ export class RequestBody {
       }
     } finally {
       clearInterval(watch);
-      this.#connection.setIdleSeconds(bounds.keepAliveIdleSecondsMax);
+      this.#connection.setIdleSeconds(isWhole ? bounds.keepAliveIdleSecondsMax : bounds.unreadBodySecondsMax);
       // Not awaited: of a body that was refused, the runtime throws away the rest.
       reader.cancel().catch(() => {});
     }

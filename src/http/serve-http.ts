@@ -4,6 +4,7 @@
 import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { errorResponse } from './reply.ts';
+import { UnreadBodies } from './unread-bodies.ts';
 
 /** The socket behind one request. */
 export interface Connection {
@@ -37,6 +38,7 @@ type BunServer = Bun.Server<undefined>;
 
 /** Starts to listen. Throws what the system says when it cannot. */
 export function serveHttp(options: ServeOptions): HttpServer {
+  const unread = new UnreadBodies();
   const server = Bun.serve({
     hostname: options.hostname,
     port: options.port,
@@ -47,7 +49,10 @@ export function serveHttp(options: ServeOptions): HttpServer {
     // The runtime's own refusal is empty and comes before the handler: bodies are counted where they are read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...(options.tls === undefined ? {} : { tls: { cert: options.tls.certificate, key: options.tls.key } }),
-    fetch: (request, bunServer) => options.handle(request, new SocketConnection(request, bunServer)),
+    fetch(request, bunServer) {
+      const connection = new SocketConnection(request, bunServer);
+      return unread.watch(request, connection, options.handle(request, connection));
+    },
     error(thrown) {
       const requestId = newRequestId(Date.now());
       options.report?.(requestId, thrown);

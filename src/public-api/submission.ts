@@ -38,7 +38,6 @@ export async function submitCall(call: Call, submit: (submission: Submission) =>
       );
     // The socket outlives this request: nobody else would set its limit back.
     if (isIdleChanged && typeof reply?.body !== 'object') setIdle(bounds.keepAliveIdleSecondsMax);
-    body.leaveUnread();
   }
 }
 

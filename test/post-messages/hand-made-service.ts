@@ -29,6 +29,7 @@ import type { Json } from './world.ts';
 
 export interface HandMade extends AsyncDisposable {
   gateway: Gateway;
+  bodies: BodiesInFlight;
   reports: MessageReport[];
   makeKey(terms?: Partial<KeyTerms>): Promise<string>;
   post(secret: string, members?: Json, signal?: AbortSignal): Promise<Response>;
@@ -91,6 +92,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
   const http = serveGateway(gateway, { bodies, load });
   return {
     gateway,
+    bodies,
     reports,
     makeKey: async (terms = {}) => (await storeKey(stores.accounts, clock.nowMs(), CREDIT_NANO, terms)).secret,
     post: (secret, members = {}, signal = new AbortController().signal) =>
