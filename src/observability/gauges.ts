@@ -21,6 +21,8 @@ export interface Readings {
   cachedKeys(): number;
   logLinesDropped(): number;
   telemetry(): TelemetryReadings;
+  /** When the certificate in use ends; null without TLS. */
+  certificateExpiresAtMs(): number | null;
   nowMs(): number;
 }
 
@@ -154,6 +156,13 @@ function addProcess(registry: MetricRegistry, readings: Readings): void {
         [['failed'], exportsFailed],
       ];
     },
+  );
+  registry.gauge(
+    {
+      name: 'turnpike_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate in use ends; 0 without TLS',
+    },
+    () => one((readings.certificateExpiresAtMs() ?? 0) / 1000),
   );
   registry.gauge(
     {

@@ -1,6 +1,7 @@
 // What this process tells of itself: log lines, metrics, traces. Whatever the parts of the service
 // report goes to all of them from here.
 
+import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { Gateway, MessageReport } from '../gateway/gateway.ts';
@@ -58,15 +59,20 @@ export function tellAnswer({ log, metrics, telemetry, clock }: Observers, answer
   if (log.isOn) log.write(requestLine(answered, clock.nowMs()));
 }
 
-/** What the parts of this process are asked when somebody reads the metrics. */
-export function makeReadings(
-  { log, telemetry, clock }: Observers,
-  gateway: Gateway,
-  { stores, ledger }: OpenStore,
-  bodies: BodiesInFlight,
-  http: HttpServer,
-  version: string,
-): Readings {
+/** What is asked when somebody reads the metrics. */
+export interface AskedParts {
+  gateway: Gateway;
+  store: OpenStore;
+  bodies: BodiesInFlight;
+  http: HttpServer;
+  version: string;
+  /** The certificate in use, in PEM; null without TLS. */
+  certificate(): string | null;
+}
+
+export function makeReadings({ log, telemetry, clock }: Observers, parts: AskedParts): Readings {
+  const { gateway, store, bodies, http, version } = parts;
+  const { stores, ledger } = store;
   const none = { spansDropped: 0, exportsSent: 0, exportsFailed: 0 };
   return {
     version,
@@ -85,6 +91,10 @@ export function makeReadings(
     cachedKeys: () => gateway.gatehouse.keys.size,
     logLinesDropped: () => log.droppedCount,
     telemetry: () => telemetry?.readings() ?? none,
+    certificateExpiresAtMs() {
+      const certificate = parts.certificate();
+      return certificate === null ? null : Date.parse(new X509Certificate(certificate).validTo);
+    },
     nowMs: () => clock.nowMs(),
   };
 }

@@ -115,7 +115,16 @@ async function startOn(
   const state = { isDraining: false };
   const publicApi = makePublic(config, gateway, state, observers, closing);
   const http = listen(config, options, publicApi, admin, observers);
-  observers.metrics.addReadings(makeReadings(observers, gateway, store, publicApi.bodies, http, options.version));
+  const { version, tls } = options;
+  const parts = {
+    gateway,
+    store,
+    bodies: publicApi.bodies,
+    http,
+    version,
+    certificate: () => tls?.certificate ?? null,
+  };
+  observers.metrics.addReadings(makeReadings(observers, parts));
   closing.push(() => http.stop(false));
   writeOperatorFile(config, http.url, token);
   closing.push(() => removeOperatorFile(config));
