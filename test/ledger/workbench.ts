@@ -131,7 +131,7 @@ export class Workbench {
     return id;
   }
 
-  async addKey(terms: Partial<KeyTerms> = {}, account = this.account): Promise<number> {
+  async addKey(terms: Partial<KeyTerms> = {}, account = this.account, madeBy: string | null = null): Promise<number> {
     const id = newNumber();
     await this.stores.accounts.createKey(
       {
@@ -145,7 +145,7 @@ export class Workbench {
         expiresAtMs: null,
         origins: null,
         addresses: null,
-        madeBy: null,
+        madeBy,
         createdAtMs: this.clock.nowMs(),
       },
       `hash of ${id}`,

@@ -8,6 +8,7 @@ import {
   databasePath,
   LedgerThread,
   openForWriting,
+  ReportThread,
   SqliteLedgerStore,
   sqliteStores,
   sumLedger,
@@ -23,19 +24,31 @@ export interface OpenedSqlite extends OpenedStores {
 }
 
 /** The store in this process. Its answers are as durable as the thread's. */
-export function openSqlite(clock: Clock, gateOver?: (gate: LedgerGate) => LedgerGate): OpenedSqlite {
+export function openSqlite(
+  clock: Clock,
+  gateOver?: (gate: LedgerGate) => LedgerGate,
+  openReports?: (path: string) => ReportThread,
+): OpenedSqlite {
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
   const database = openForWriting(path);
   const store = new SqliteLedgerStore(database, clock);
   const commit = new GroupCommit(store);
-  const stores = sqliteStores(path, gateOver === undefined ? commit : gateOver(commit));
+  const reports = openReports?.(path);
+  const stores = sqliteStores(path, gateOver === undefined ? commit : gateOver(commit), reports?.reads);
   const close = () => {
+    reports?.close();
     stores.close();
     database.close();
     directory[Symbol.dispose]();
   };
   return { stores, sums: () => sumLedger(path), close, path, database, store };
+}
+
+/** The store in this process, its reports in their own thread. */
+export function openSqliteReports(clock: Clock): OpenedSqlite {
+  const script = new URL('../../src/report-worker.ts', import.meta.url);
+  return openSqlite(clock, undefined, (path) => new ReportThread(script, path, (cause) => console.error(cause)));
 }
 
 /** The store behind the real thread, which has a clock of its own. */

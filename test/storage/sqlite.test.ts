@@ -18,12 +18,18 @@ import {
 } from '../../src/storage/sqlite/sqlite.ts';
 import { failureOf, openWorkbench, START_MS } from '../ledger/workbench.ts';
 import { noTrail } from '../support/no-trail.ts';
-import { type OpenedSqlite, openSqlite, openSqliteThread } from './open-sqlite.ts';
+import { readConformance } from './conformance/reads.ts';
+import { reportConformance } from './conformance/reports.ts';
+import { type OpenedSqlite, openSqlite, openSqliteReports, openSqliteThread } from './open-sqlite.ts';
 import { describeStore } from './store-conformance.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 describeStore('SQLite', (clock) => openSqlite(clock), { followsClock: true });
 describeStore('SQLite behind its thread', openSqliteThread, { followsClock: false });
+describe('the thread of reports', () => {
+  readConformance(openSqliteReports);
+  reportConformance(openSqliteReports);
+});
 
 /** A workbench, with the SQLite that it stands on. */
 async function openOnSqlite(balance: number) {

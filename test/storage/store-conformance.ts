@@ -13,6 +13,7 @@ import { leaseConformance } from './conformance/leases.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
+import { reportConformance } from './conformance/reports.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
@@ -31,6 +32,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('bounds periods', () => periodConformance(open));
     describe('keeps leases', () => leaseConformance(open));
     describe('reads', () => readConformance(open));
+    describe('reports', () => reportConformance(open));
     describe('shows a caller', () => callerMetersConformance(open));
   });
 }
