@@ -28,6 +28,7 @@ export class ReportThread {
   readonly #script: URL;
   readonly #path: string;
   readonly #onDeath: (cause: unknown) => void;
+  readonly #waitMsMax: number;
   readonly #queue = new ReportQueue<Question>();
   #worker: Worker | null = null;
   #isOpen = false;
@@ -35,10 +36,16 @@ export class ReportThread {
   #underWay: Question | null = null;
 
   /** `script` is the thread's, `path` the database's. `onDeath` is told of each; the next question begins it again. */
-  constructor(script: URL, path: string, onDeath: (cause: unknown) => void) {
+  constructor(
+    script: URL,
+    path: string,
+    onDeath: (cause: unknown) => void,
+    waitMsMax: number = bounds.reportWaitMsMax,
+  ) {
     this.#script = script;
     this.#path = path;
     this.#onDeath = onDeath;
+    this.#waitMsMax = waitMsMax;
   }
 
   /** Ends the thread. What waits fails as it does when the store is gone. */
@@ -57,7 +64,7 @@ export class ReportThread {
       reject(why);
     };
     const leave = () => giveUp(new TurnpikeError('request_timeout', 'The caller did not wait for the answer.'));
-    const timer = setTimeout(() => giveUp(tooManyReports()), bounds.reportWaitMsMax);
+    const timer = setTimeout(() => giveUp(tooManyReports()), this.#waitMsMax);
     const stopWaiting = () => {
       clearTimeout(timer);
       asking?.signal.removeEventListener('abort', leave);
@@ -71,6 +78,7 @@ export class ReportThread {
 
   #enqueue(question: Question): void {
     try {
+      if (this.#isClosed) throw reportsGone('the service stops');
       this.#queue.add(question);
       this.#next();
     } catch (failure) {

@@ -1,0 +1,184 @@
+// How SQLite finds what reports read: by an index, without searching or sorting what grows without
+// end. Every statement that they prepare is looked at, so that a new one cannot escape.
+
+import type { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { AuditPage } from '../../src/audit/audit.ts';
+import type { TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import {
+  databasePath,
+  openForReading,
+  openForWriting,
+  type ReportReads,
+  reportReads,
+} from '../../src/storage/sqlite/sqlite.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A connection on an empty database, and the texts of all statements that were made on it. */
+function openRecorded() {
+  const directory = temporaryDirectory();
+  const path = databasePath(directory.path);
+  openForWriting(path).close();
+  const database = openForReading(path);
+  const texts: string[] = [];
+  const recorded = new Proxy(database, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...values: unknown[]) => {
+        if (['prepare', 'query', 'run', 'exec'].includes(String(name))) texts.push(String(values[0]));
+        return value.apply(target, values);
+      };
+    },
+  }) as Database;
+  const close = () => {
+    database.close();
+    directory[Symbol.dispose]();
+  };
+  return { database, recorded, texts, close };
+}
+
+/** The steps of the plan, in words: "SEARCH usage_records USING INDEX …". */
+function planOf(database: Database, text: string): string[] {
+  return (database.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]).map(({ detail }) => detail);
+}
+
+const everything: UsagePage = {
+  account: null,
+  key: null,
+  madeBy: null,
+  outcome: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 10,
+};
+const whole: AuditPage = {
+  account: null,
+  object: null,
+  actor: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 10,
+};
+const allTotals: TotalsQuestion = {
+  groupBy: 'day',
+  account: null,
+  key: null,
+  madeBy: null,
+  sinceMs: null,
+  untilMs: null,
+  limit: 9,
+};
+
+/** Every combination of members, each as it is or with another value. */
+function combinations<Page extends object>(page: Page, others: Partial<Page>): Page[] {
+  let pages = [page];
+  for (const [name, value] of Object.entries(others)) pages = pages.flatMap((one) => [one, { ...one, [name]: value }]);
+  return pages;
+}
+
+/** Every question of each kind that takes another way. */
+const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0][] } = {
+  listUsage: combinations(everything, {
+    account: 1,
+    key: 2,
+    madeBy: 'tok_a',
+    outcome: 'failed',
+    before: 3,
+    untilMs: 4,
+  }),
+  listEntries: combinations({ ...everything, account: 1 }, { before: 3, sinceMs: 4 }),
+  listAudit: combinations(whole, { account: 1, object: 'key_1', actor: 'tok_a', before: 3, sinceMs: 4 }),
+  totalUsage: (['day', 'model', 'key', 'account'] as const).flatMap((groupBy) =>
+    combinations({ ...allTotals, groupBy }, { account: 1, key: 2, madeBy: 'tok_a' }),
+  ),
+};
+
+describe('the plan of every statement of reports', () => {
+  const opened = openRecorded();
+  afterAll(opened.close);
+  const reads = reportReads(opened.recorded);
+  const texts = [...new Set(opened.texts)];
+  const plans = texts.map((text) => ({ text, plan: planOf(opened.database, text) }));
+
+  test('goes by an index or a row’s own number, and scans nothing but what it has found so', () => {
+    const scans = plans.filter(({ plan }) => plan.some((step) => /^SCAN (?!\(subquery)/.test(step)));
+    expect(scans).toEqual([]);
+    expect(plans.every(({ plan }) => plan.some((step) => step.startsWith('SEARCH')))).toBe(true);
+  });
+
+  test('sorts nothing, but for groups of a run of totals that has a limit', () => {
+    const sorts = plans.filter(({ plan }) => plan.some((step) => step.includes('TEMP B-TREE')));
+    const bounded = /FROM \(SELECT \* FROM daily_totals .* LIMIT \?6\) GROUP BY [a-z_, ]+$/s;
+    expect(sorts.filter(({ text }) => !bounded.test(text))).toEqual([]);
+    expect(sorts.flatMap(({ plan }) => plan.filter((step) => /TEMP B-TREE FOR (?!GROUP BY)/.test(step)))).toEqual([]);
+  });
+
+  test('is of a statement that reads a bounded number of rows', () => {
+    const isBounded = (text: string) => /\bLIMIT\b/.test(text) || /WHERE (?:seq|id) = \?\d$/.test(text.trim());
+    expect(texts.filter((text) => !isBounded(text))).toEqual([]);
+  });
+
+  test('of lists reads no row that is not in the page: the index has all that is compared', () => {
+    const lists = texts.filter((text) => /FROM (?:usage_records|entries) INDEXED BY/.test(text));
+    expect(lists.length).toBeGreaterThan(6);
+    for (const text of lists) {
+      const [step] = planOf(opened.database, text.replace(/^SELECT .*? FROM/s, 'SELECT seq FROM'));
+      expect(step).toMatch(/^SEARCH \w+ USING COVERING INDEX .*at_ms>\? AND at_ms<\?\)$/);
+      // With two upper bounds SQLite may take either, and skip all rows between the two.
+      expect(text.match(/at_ms(?:, seq\))? <=? /g)).toHaveLength(1);
+    }
+  });
+
+  test('is of all statements: none is made later, whatever is asked', async () => {
+    opened.texts.length = 0;
+    for (const [name, pages] of Object.entries(questions))
+      for (const page of pages) await reads[name as keyof ReportReads](page as never);
+    expect(Object.keys(questions).toSorted()).toEqual(Object.keys(reads).toSorted());
+    expect(opened.texts.filter((text) => !/^(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text))).toEqual([]);
+  });
+});
+
+/** As if one key had been used once a millisecond. */
+function fill(path: string, count: number): void {
+  const database = openForWriting(path);
+  database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+    INSERT INTO usage_records SELECT n, 'req_' || n, n, 7, 8, 'settled', 'default', 'm', 'failed', 200,
+      0, 0, 0, 0, 0, 0, 0, 0, NULL, '{}' FROM numbers`);
+  database.run(
+    `INSERT INTO entries SELECT seq, account_id, at_ms, 7, 3, 1, 'usage', request_id, NULL FROM usage_records`,
+  );
+  database.close();
+}
+
+test('a page in the middle of many rows, or of times long past, takes hardly longer than the first', async () => {
+  using directory = temporaryDirectory();
+  const path = databasePath(directory.path);
+  fill(path, 100_000);
+  const database = openForReading(path);
+  const reads = reportReads(database);
+  const bestOf = async (read: () => Promise<unknown>) => {
+    let bestMs = Infinity;
+    for (let turn = 0; turn < 20; turn++) {
+      const startedMs = performance.now();
+      await read();
+      bestMs = Math.min(bestMs, performance.now() - startedMs);
+    }
+    return bestMs;
+  };
+  const lists: ((facts: { before?: number; untilMs?: number }) => Promise<unknown[]>)[] = [
+    (facts) => reads.listUsage({ ...everything, ...facts }),
+    (facts) => reads.listUsage({ ...everything, account: 7, ...facts }),
+    (facts) => reads.listUsage({ ...everything, account: 7, outcome: 'failed', ...facts }),
+    (facts) => reads.listEntries({ ...everything, account: 7, ...facts }),
+  ];
+  for (const list of lists) {
+    expect(await list({ before: 1000 })).toMatchObject([{ seq: 999 }, ...Array.from({ length: 9 }, () => ({}))]);
+    const firstMs = await bestOf(() => list({}));
+    expect(await bestOf(() => list({ before: 1000 }))).toBeLessThan(20 * firstMs); // it was three hundred times
+    expect(await bestOf(() => list({ untilMs: 1000 }))).toBeLessThan(20 * firstMs);
+  }
+  database.close();
+});

@@ -1,0 +1,178 @@
+// The thread of reports, seen from the main thread: its queue, what nobody waits for, its death, and
+// that messages go on beside it.
+
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { DAY_MS } from '../../src/base/clock.ts';
+import { bounds } from '../../src/config.ts';
+import type { TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import { databasePath, openForWriting, ReportThread } from '../../src/storage/sqlite/sqlite.ts';
+import { failureOf, openWorkbench, START_MS } from '../ledger/workbench.ts';
+import { type OpenedSqlite, openSqliteReports } from './open-sqlite.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const script = new URL('../../src/report-worker.ts', import.meta.url);
+const slowly = new URL('./slow-reports.ts', import.meta.url);
+const broken = new URL('./no-such-file.ts', import.meta.url);
+const page: UsagePage = {
+  account: null,
+  key: null,
+  madeBy: null,
+  outcome: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 1,
+};
+
+/** A thread whose answers say how many it gave before, and takes a millisecond for each row. */
+function openSlow(waitMsMax?: number) {
+  const deaths: string[] = [];
+  const thread = new ReportThread(slowly, 'nowhere', (cause) => deaths.push(String(cause)), waitMsMax);
+  const ask = async (asker: string, limit = 1, signal = new AbortController().signal) => {
+    const [row] = (await thread.reads.listUsage({ ...page, limit }, { asker, signal })) as unknown as {
+      asked: number;
+    }[];
+    return row?.asked;
+  };
+  return { thread, ask, deaths, [Symbol.dispose]: () => thread.close() };
+}
+
+describe('questions', () => {
+  test('beyond an asker’s share are refused as overload, to be asked again, and the others answered', async () => {
+    using slow = openSlow();
+    const count = bounds.reportQueuePerAskerMax + 10;
+    const asked = await Promise.allSettled(Array.from({ length: count }, () => slow.ask('tok_a')));
+    const refused = asked.filter((one) => one.status === 'rejected').map(({ reason }) => reason);
+    expect(refused).toHaveLength(9); // one is under way and waits no more
+    expect(refused[0]).toMatchObject({ code: 'overloaded', status: 529, retry: true });
+    expect(refused[0].headers()['retry-after']).toBe(String(bounds.reportRetryMs / 1000));
+    expect(await slow.ask('tok_a')).toBe(count - 9);
+  });
+
+  test('beyond the whole queue are refused, whoever asks', async () => {
+    using slow = openSlow();
+    const askers = Math.ceil((bounds.reportQueueMax + 2) / bounds.reportQueuePerAskerMax);
+    const asking = Array.from({ length: bounds.reportQueueMax + 2 }, (_, at) => slow.ask(`tok_${at % askers}`));
+    const asked = await Promise.allSettled(asking);
+    expect(asked.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  });
+
+  test('of one asker wait for their turn, those of another do not wait for all of them', async () => {
+    using slow = openSlow();
+    const many = Array.from({ length: 20 }, () => slow.ask('tok_holder'));
+    expect(await slow.ask('local')).toBeLessThanOrEqual(2);
+    expect(await Promise.all(many)).toEqual(expect.arrayContaining([0, 20]));
+  });
+
+  test('that nobody waits for any more are not asked', async () => {
+    using slow = openSlow();
+    const first = slow.ask('tok_a', 30);
+    const gone = new AbortController();
+    const left = [slow.ask('tok_a', 1, gone.signal), slow.ask('tok_b', 1, gone.signal)].map(failureOf);
+    const last = slow.ask('tok_a');
+    gone.abort();
+    expect(await Promise.all(left)).toMatchObject([{ code: 'request_timeout' }, { code: 'request_timeout' }]);
+    expect(await failureOf(slow.ask('tok_a', 1, gone.signal))).toMatchObject({ code: 'request_timeout' });
+    expect([await first, await last]).toEqual([0, 1]);
+  });
+
+  test('that wait too long are refused as overload', async () => {
+    using slow = openSlow(20);
+    const asked = [slow.ask('tok_a', 100), slow.ask('tok_a')].map(failureOf);
+    expect(await Promise.all(asked)).toMatchObject([{ code: 'overloaded' }, { code: 'overloaded' }]);
+  });
+
+  test('that are themselves at fault are refused as such', async () => {
+    let opened: OpenedSqlite | undefined;
+    await using bench = await openWorkbench((clock) => (opened = openSqliteReports(clock)), 100);
+    const { database } = opened as OpenedSqlite;
+    database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n <= ${bounds.reportKeysMax})
+      INSERT INTO keys SELECT n, ${bench.account}, 'tok_a', 0, '{}' FROM numbers`);
+    const { usage } = bench.stores;
+    const tooMany = { code: 'invalid_request', status: 400 };
+    expect(await failureOf(usage.listUsage({ ...page, madeBy: 'tok_a' }))).toMatchObject(tooMany);
+    database.run('DELETE FROM keys WHERE id = 1');
+    expect(await usage.listUsage({ ...page, madeBy: 'tok_a' })).toEqual([]);
+    database.run(`DELETE FROM keys WHERE made_by = 'tok_a'`);
+  });
+});
+
+describe('the death of the thread', () => {
+  test('fails what it was asked, is told, and ends nothing else: the next question begins it again', async () => {
+    using slow = openSlow();
+    expect(await slow.ask('tok_a')).toBe(0);
+    const dying = failureOf(slow.ask('tok_a', 666));
+    const waiting = [slow.ask('tok_a'), slow.ask('tok_b')];
+    expect(await dying).toMatchObject({ code: 'store_unavailable', status: 503 });
+    expect((await Promise.all(waiting)).toSorted()).toEqual([0, 1]); // by a thread that was never asked before
+    expect(slow.deaths).toHaveLength(1);
+  });
+
+  test('before it can answer fails all that wait, and not those who ask later', async () => {
+    const deaths: unknown[] = [];
+    const thread = new ReportThread(broken, 'nowhere', (cause) => deaths.push(cause));
+    const asked = [thread.reads.listUsage(page), thread.reads.listUsage(page)].map(failureOf);
+    expect(await Promise.all(asked)).toMatchObject([{ code: 'store_unavailable' }, { code: 'store_unavailable' }]);
+    expect(deaths).toHaveLength(1);
+    expect(await failureOf(thread.reads.listUsage(page))).toMatchObject({ code: 'store_unavailable' });
+    expect(deaths).toHaveLength(2);
+    thread.close();
+  });
+
+  test('a database that is not there yet is tried again by the next question', async () => {
+    using directory = temporaryDirectory();
+    const path = databasePath(directory.path);
+    const deaths: unknown[] = [];
+    const thread = new ReportThread(script, path, (cause) => deaths.push(cause));
+    expect(await failureOf(thread.reads.listUsage(page))).toMatchObject({ code: 'store_unavailable' });
+    openForWriting(path).close();
+    expect(await thread.reads.listUsage(page)).toEqual([]);
+    expect(deaths).toEqual([]); // it ended itself
+    thread.close();
+    expect(await failureOf(thread.reads.listUsage(page))).toMatchObject({ code: 'store_unavailable' });
+  });
+});
+
+describe('messages', () => {
+  test('are admitted and settled while a long report is under way', async () => {
+    let opened: OpenedSqlite | undefined;
+    await using bench = await openWorkbench((clock) => (opened = openSqliteReports(clock)), 100);
+    fillTotals(opened as OpenedSqlite, bench, 200_000);
+    const question: TotalsQuestion = { ...page, groupBy: 'model', limit: 10 };
+    await bench.stores.usage.listUsage(page); // so that the thread stands
+    let isReported = false;
+    const report = bench.stores.usage.totalUsage(question).then((totals) => {
+      isReported = true;
+      return totals;
+    });
+    await bench.settle(await bench.begin(10), 10);
+    expect(isReported).toBe(false);
+    expect((await report).whole.messages).toBeGreaterThanOrEqual(200_000);
+    removeTotals(opened as OpenedSqlite);
+  });
+
+  test.if(process.platform === 'linux')('have a higher priority than reports', async () => {
+    await using bench = await openWorkbench(openSqliteReports, 100);
+    await bench.stores.usage.listUsage(page);
+    const niceness = readdirSync('/proc/self/task').map((task) => {
+      const [, facts = ''] = readFileSync(`/proc/self/task/${task}/stat`, 'utf8').split(') ');
+      return Number(facts.split(' ')[16]);
+    });
+    expect(niceness.filter((one) => one > getPriority(0))).toHaveLength(1);
+  });
+});
+
+const LATER_MS = START_MS + 1000 * DAY_MS;
+
+/** Totals of many keys on later days, of which there are no records. */
+function fillTotals({ database }: OpenedSqlite, { account }: { account: number }, count: number): void {
+  database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+    INSERT INTO daily_totals SELECT ${LATER_MS} + n % 30 * ${DAY_MS}, ${account}, n, 'm', 1, 1, 1, 0, 0, 1, 0, 0, 0, 0
+    FROM numbers`);
+}
+
+function removeTotals({ database }: OpenedSqlite): void {
+  database.run(`DELETE FROM daily_totals WHERE day_ms >= ${LATER_MS}`);
+}
