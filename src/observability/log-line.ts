@@ -70,7 +70,7 @@ export class LogWriter {
   }
 
   #queue(line: LogLine): void {
-    const text = this.#format === 'json' ? jsonLine(line) : prettyLine(line);
+    const text = hideKeys(this.#format === 'json' ? jsonLine(line) : prettyLine(line));
     this.#waiting.push(text);
     this.#waitingCharacters += text.length;
   }
@@ -121,6 +121,11 @@ export function describeFailure(thrown: unknown): string {
     cause = cause instanceof Error ? cause.cause : null;
   }
   return parts.join('\ncaused by ');
+}
+
+/** Whoever puts a key or a token where none belongs, such as into a path, finds its beginning in the log and no more. */
+function hideKeys(text: string): string {
+  return text.includes('k-tp-') ? text.replaceAll(/\b([st]k-tp-\w{4})\w+/g, '$1…') : text;
 }
 
 function jsonLine(line: LogLine): string {

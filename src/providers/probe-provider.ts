@@ -2,6 +2,7 @@
 // provider said stands in them, but never the credential.
 
 import { bounds } from '../config.ts';
+import { redactCredential } from './hide-credential.ts';
 import { type FaultKind, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from './provider.ts';
 
 export interface ProbeResult {
@@ -101,7 +102,7 @@ function wordsOfFailure(fault: ProviderFault, said: string): string {
 
 /** One line of bounded length, without the credential, which a provider may repeat. */
 function shown(words: string, { credential }: ProviderEndpoint): string {
-  const secret = credential?.reveal().trim() ?? '';
-  const without = secret === '' ? words : words.replaceAll(secret, '[redacted]');
-  return without.replace(/\p{Cc}+/gu, ' ').slice(0, bounds.providerProbeCharactersMax);
+  return redactCredential(words, credential)
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, bounds.providerProbeCharactersMax);
 }

@@ -1,6 +1,7 @@
 // The door of the providers: the interface the gateway uses, and one provider for each kind.
 
 import { anthropic } from './anthropic/anthropic.ts';
+import { hideCredential } from './hide-credential.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
 
@@ -19,6 +20,6 @@ export { sandboxModelNames } from './sandbox/sandbox.ts';
 
 /** The provider of each kind that a configuration may name. */
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([
-  [anthropic.kind, anthropic],
+  [anthropic.kind, hideCredential(anthropic)],
   [sandbox.kind, sandbox],
 ]);

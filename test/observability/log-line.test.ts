@@ -49,6 +49,15 @@ test('a secret prints as such in every format, also inside of something', () => 
   }
 });
 
+test('a key or a token that stands where none belongs is shown by its beginning alone', () => {
+  const [key, token] = ['sk-tp-Ab3dXXXXXXXXXXXX', 'tk-tp-Cd4eXXXXXXXXXXXX'];
+  for (const format of ['json', 'pretty'] as const) {
+    const text = logged(format, [{ path: `/v1/${key}/x`, cause: { deep: `no ${token}, no ${key}` } }]);
+    expect(text).not.toContain('XXXX');
+    expect([text.includes('/v1/sk-tp-Ab3d…/x'), text.includes('tk-tp-Cd4e…, no sk-tp-Ab3d…')]).toEqual([true, true]);
+  }
+});
+
 test('long strings and long lines are cut, and the line stays JSON', () => {
   const long = 'x'.repeat(100_000);
   const text = logged('json', [{ long }, { status: 200, nested: { long }, a: long, code: 'kept' }]);

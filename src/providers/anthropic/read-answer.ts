@@ -34,11 +34,9 @@ export async function readObject(
   let value: JsonValue;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw new ProviderFault('failed', 'the provider answered with something that is not JSON', {
-      upstreamRequestId,
-      cause,
-    });
+  } catch {
+    // Without the parser's own words: they quote what could not be parsed.
+    throw new ProviderFault('failed', 'the provider answered with something that is not JSON', { upstreamRequestId });
   }
   if (isJsonObject(value)) return { value, text, upstreamRequestId };
   throw new ProviderFault('failed', 'the provider answered with JSON that is no object', { upstreamRequestId });

@@ -105,8 +105,9 @@ function parseObject(text: string): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw new ProviderFault('failed', 'the provider sent an event that is not JSON', { cause });
+  } catch {
+    // Without the parser's own words: they quote what could not be parsed.
+    throw new ProviderFault('failed', 'the provider sent an event that is not JSON');
   }
   if (!isJsonObject(value as JsonObject))
     throw new ProviderFault('failed', 'the provider sent an event that is no JSON object');

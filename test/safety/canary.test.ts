@@ -1,0 +1,377 @@
+// Secrets go where they are meant to and nowhere else: one of each kind is used in every way that works
+// and in many that fail, and then looked for in everything that the service wrote and said.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeKeySecret } from '../../src/accounts/accounts.ts';
+import { runTurnpike } from '../support/run-turnpike.ts';
+import {
+  type RecordedRequest,
+  type Script,
+  type ScriptedUpstream,
+  scripts,
+  startScriptedUpstream,
+  upstreamEvents,
+} from '../support/scripted-upstream.ts';
+import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
+import { type Canary, disguisesOf, findCanaries } from './disguises.ts';
+
+/** Of letters and digits alone, so that a parser that quotes a word quotes it whole. */
+const canaryText = (name: string) => `canary${name.replaceAll('-', '')}${randomBytes(12).toString('hex')}`;
+const MEANT_FOR_SECRETS = ['secret', 'secret.previous', 'operator.json', 'first-key.txt'];
+
+test('a canary is found in every disguise, and what is none is not', () => {
+  const canary = { name: 'it', text: 'canary-of-the-test-0123456789abcdef' };
+  const encoded = Buffer.from(`Basic: user:${canary.text}:more`);
+  const places = {
+    plain: `x${canary.text}x`,
+    masked: `${canary.text.slice(3, -3)}…`,
+    base64: encoded.toString('base64'),
+    shifted: Buffer.concat([Buffer.from('1'), encoded]).toString('base64url'),
+    'shifted again': Buffer.concat([Buffer.from('12'), encoded]).toString('base64'),
+    hex: encoded.toString('hex'),
+    nothing: 'canary-of-another-test',
+  };
+  expect(findCanaries(places, [canary])).toEqual(
+    ['plain', 'masked', 'base64', 'shifted', 'shifted again', 'hex'].map((place) => `${place}: it`),
+  );
+  expect(disguisesOf('short').every((disguise) => disguise.length > 0)).toBe(true);
+});
+
+/** Everything that the service and its commands said, by what was asked; the one answer that shows a secret is not kept. */
+class Heard {
+  readonly places: Record<string, string> = {};
+
+  keep(place: string, text: string): string {
+    this.places[`${place} #${Object.keys(this.places).length}`] = text;
+    return text;
+  }
+
+  async keepAnswer(place: string, answer: Response): Promise<string> {
+    return this.keep(place, `${JSON.stringify([...answer.headers])}\n${await answer.text()}`);
+  }
+
+  async keepCommand(given: string[], environment: Record<string, string> = {}): Promise<void> {
+    const { out, error } = await runTurnpike(given, environment);
+    this.keep(`turnpike ${given.slice(0, 2).join(' ')}`, `${out}\n${error}`);
+  }
+}
+
+/** A collector of traces and metrics that keeps the bodies it is sent. */
+function startCollector() {
+  const received: Buffer[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      received.push(Buffer.from(await request.arrayBuffer()));
+      return new Response(new Uint8Array());
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}`, received, stop: () => server.stop(true) };
+}
+
+const credentialOf = (request: RecordedRequest) => request.headers['x-api-key'] ?? '';
+const json = { 'content-type': 'application/json' };
+
+/** Refuses with the credential in every member of the answer and in its headers. */
+const echoCredential =
+  (status: number): Script =>
+  (answer, request) => {
+    const credential = credentialOf(request);
+    const encoded = Buffer.from(`key:${credential}`).toString('base64');
+    const error = {
+      type: `error_of_${credential}`,
+      message: `messages.0: ${credential} is wrong, and so is ${encoded}`,
+    };
+    const headers = { ...json, 'request-id': `req_${credential}`, 'x-echo': credential, 'retry-after': credential };
+    answer.send(status, headers, JSON.stringify({ type: 'error', error, request_id: credential, key: credential }));
+  };
+
+/** In the middle of a stream, as the provider's own error. */
+const echoInStream: Script = async (answer, request) => {
+  const credential = credentialOf(request);
+  answer.begin(200, { 'content-type': 'text/event-stream', 'request-id': `req_${credential}` });
+  await answer.write(upstreamEvents().slice(0, 5).join(''));
+  const error = { type: 'error', error: { type: 'invalid_request_error', message: `the key ${credential} is spent` } };
+  await answer.write(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
+  answer.end();
+};
+
+const echoBroken: Script = (answer, request) =>
+  answer.send(200, json, `{"type":"message","key":"${credentialOf(request)}"`);
+const echoHtml: Script = (answer, request) =>
+  answer.send(500, { 'content-type': 'text/html' }, `<h1>${credentialOf(request)}</h1>`);
+const echoRedirect: Script = (answer, request) =>
+  answer.send(307, { location: `http://127.0.0.1:9/?key=${credentialOf(request)}` }, '');
+const echoGarbage: Script = (answer, request) =>
+  scripts.rawStream(`event: message_start\ndata: {"key": ${credentialOf(request)}\n\n`)(answer, request);
+
+const FAILURES: readonly Script[] = [
+  ...[400, 401, 403, 404, 413, 422, 429, 500, 502, 529].map(echoCredential),
+  echoBroken,
+  echoHtml,
+  echoRedirect,
+  echoInStream,
+  echoGarbage,
+  scripts.resetBeforeHead(),
+  scripts.dropMidStream(),
+];
+
+describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
+  const text = Object.fromEntries(
+    ['credential', 'other-credential', 'message', 'wrong-key', 'cookie', 'token', 'collector', 'base-url'].map(
+      (name) => [name, canaryText(name)],
+    ),
+  ) as Record<string, string>;
+  const word = (name: string) => text[name] as string;
+  const secret = randomBytes(32);
+  const formerSecret = randomBytes(32);
+  const shaped = makeKeySecret().secret.reveal(); // a key that could be one, and is none
+  const heard = new Heard();
+  const shown: Canary[] = []; // by the service itself, once each
+  let data: string;
+  let upstream: ScriptedUpstream;
+  let collector: ReturnType<typeof startCollector>;
+  let environment: Record<string, string>;
+  let operatorToken: string;
+  const logs: Record<string, string> = {};
+
+  beforeAll(async () => {
+    data = mkdtempSync(join(tmpdir(), 'turnpike-canary-'));
+    upstream = await startScriptedUpstream(scripts.good());
+    collector = startCollector();
+    environment = {
+      TURNPIKE_LOG: format,
+      TURNPIKE_SECRET: formerSecret.toString('base64'),
+      ANTHROPIC_API_KEY: word('other-credential'),
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=${word('collector')}`,
+    };
+    await serveWhile('first run', useEverything);
+    // Again under another secret: what was made under the one before it is still there.
+    const former = formerSecret.toString('base64');
+    environment = { ...environment, TURNPIKE_SECRET: secret.toString('base64'), TURNPIKE_PREVIOUS_SECRET: former };
+    await serveWhile('second run', useAgain);
+    await askCommands();
+  }, 60_000);
+  afterAll(async () => {
+    await upstream.close();
+    collector.stop();
+    rmSync(data, { recursive: true, force: true });
+  });
+
+  async function serveWhile(run: string, use: (turnpike: TurnpikeProcess) => Promise<void>): Promise<void> {
+    const turnpike = await spawnTurnpike(data, environment);
+    const log = new Response(turnpike.process.stderr).text();
+    operatorToken = JSON.parse(readFileSync(join(data, 'operator.json'), 'utf8')).token;
+    shown.push({ name: `operator token of the ${run}`, text: operatorToken });
+    try {
+      await use(turnpike);
+    } finally {
+      await turnpike.stop();
+      logs[`log of the ${run}`] = await log;
+    }
+  }
+
+  const messageTo = (model: string, more: object = {}) => ({
+    model,
+    max_tokens: 50,
+    messages: [{ role: 'user', content: `please keep ${word('message')} to yourself` }],
+    ...more,
+  });
+
+  async function useEverything(turnpike: TurnpikeProcess): Promise<void> {
+    shown.push({ name: 'first key', text: turnpike.key });
+    await apply(turnpike, word('credential'));
+    const { secret: key, account } = await turnpike.makeKey();
+    shown.push({ name: 'key', text: key });
+    const made = await turnpike.admin('POST', '/tokens', { role: 'viewer' });
+    shown.push({ name: 'token', text: made['token'] as string });
+    await sendMessages(turnpike, key);
+    await sendWrongKeys(turnpike);
+    await failAtAdmin(turnpike, account);
+    await readAdmin(turnpike, made['token'] as string);
+  }
+
+  /** The key and the token of before, and the credential that was sealed anew. */
+  async function useAgain(turnpike: TurnpikeProcess): Promise<void> {
+    const [key, token] = ['key', 'token'].map((name) => shown.find((canary) => canary.name === name)?.text ?? '');
+    upstream.play(scripts.good());
+    const answer = await turnpike.post(key as string, messageTo('remote'));
+    expect([answer.status, upstream.requests.at(-1)?.headers['x-api-key']]).toEqual([200, word('credential')]);
+    await answer.text();
+    await readAdmin(turnpike, token as string);
+    await heard.keepCommand(['backup', join(data, 'backup.db'), '--data', data], environment);
+    await heard.keepCommand(['doctor', '--data', data, '--json'], environment);
+    upstream.play(scripts.json('{"data":[],"has_more":false}'));
+    await heard.keepCommand(['provider', 'test', 'remote', '--data', data]);
+    upstream.play(echoCredential(401));
+    await heard.keepCommand(['provider', 'test', 'remote', '--data', data]);
+  }
+
+  const apply = (turnpike: TurnpikeProcess, credential: string) =>
+    turnpike.admin('POST', '/apply', {
+      document: {
+        providers: {
+          remote: { kind: 'anthropic', base_url: upstream.url, api_key: credential, private_network: true },
+        },
+        models: { remote: { price: { input: '1', output: '5' }, routes: [{ provider: 'remote' }] } },
+      },
+    });
+
+  async function sendMessages(turnpike: TurnpikeProcess, key: string): Promise<void> {
+    const headers = { cookie: `session=${word('cookie')}`, 'x-forwarded-authorization': word('cookie') };
+    const send = async (body: unknown, more: RequestInit = { headers }) =>
+      heard.keepAnswer('message', await turnpike.post(key, body, more));
+    for (const model of ['sandbox-tool', 'sandbox-error-500', 'sandbox-cut', 'no-such-model']) {
+      const answer = await turnpike.post(key, messageTo(model), { headers });
+      await answer.text(); // what a model says is the caller's
+    }
+    for (const failure of FAILURES)
+      for (const stream of [false, true]) {
+        upstream.play(failure);
+        await send(messageTo('remote', { stream }));
+      }
+    upstream.play(echoCredential(400));
+    await heard.keepAnswer(
+      'count',
+      await fetch(`${turnpike.url}/v1/messages/count_tokens`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'remote', messages: messageTo('remote').messages }),
+      }),
+    );
+    // The caller's own mistakes, with the key and the text in them.
+    await send(`{"model": "remote", "key": "${key}", "messages": [${word('message')}`);
+    await send(messageTo('remote', { max_tokens: `many, says ${word('message')}` }));
+    await send(messageTo('remote', { [key]: word('message'), messages: word('message') }));
+    await send(messageTo('remote'), { headers: { 'content-type': `text/${word('cookie')}` } });
+    // Whoever puts the key into the path is told of that path; the log is not.
+    await (await fetch(`${turnpike.url}/v1/${key}?key=${key}`, { headers: { 'x-api-key': key } })).text();
+    await heard.keepAnswer(
+      'own key',
+      await fetch(`${turnpike.url}/v1/key?k=${key}`, { headers: { 'x-api-key': key } }),
+    );
+  }
+
+  async function sendWrongKeys(turnpike: TurnpikeProcess): Promise<void> {
+    for (const wrong of [word('wrong-key'), shaped, `${shaped}, ${shaped}`, `sk-tp-${word('wrong-key')}`])
+      await heard.keepAnswer('wrong key', await turnpike.post(wrong, messageTo('remote')));
+    const headers = { authorization: `Basic ${Buffer.from(`user:${word('wrong-key')}`).toString('base64')}` };
+    const body = JSON.stringify(messageTo('remote'));
+    await heard.keepAnswer('basic', await fetch(`${turnpike.url}/v1/messages`, { method: 'POST', headers, body }));
+  }
+
+  async function failAtAdmin(turnpike: TurnpikeProcess, account: string): Promise<void> {
+    const ask = async (method: string, path: string, body?: string, token = operatorToken) =>
+      heard.keepAnswer(
+        `${method} ${path.split('?')[0]}`,
+        await fetch(`${turnpike.url}/api/v1${path}`, {
+          method,
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', cookie: word('cookie') },
+          ...(body === undefined ? {} : { body }),
+        }),
+      );
+    const wrong = { name: 'x', account, [word('token')]: 1, api_key: word('token'), quota: word('token') };
+    await ask('GET', '/accounts', undefined, word('token'));
+    await ask('GET', '/accounts', undefined, `tk-tp-${word('token')}`);
+    await ask('GET', `/keys?account=${account}`, undefined, makeKeySecret().secret.reveal());
+    await ask('POST', '/apply', `{"document": {"providers": {"p": {"api_key": "${word('token')}"`);
+    for (const provider of [
+      { kind: 'anthropic', api_key: `${word('token')} with spaces` },
+      { kind: 'anthropic', api_key: [word('token')] },
+      { kind: 'anthropic', api_key: `\${${word('token')}} ${word('token')}` },
+      { kind: 'anthropic', base_url: `https://user:${word('base-url')}@example.com`, api_key: word('token') },
+      { kind: 'sandbox', api_key: word('token') },
+    ])
+      await ask('POST', '/apply', JSON.stringify({ document: { providers: { other: provider } } }));
+    const { [word('token')]: _, ...known } = wrong; // a member's name is told: it was the caller who chose it
+    await ask('POST', '/keys', JSON.stringify(known));
+    await ask('POST', '/tokens', JSON.stringify({ role: word('token') }));
+    const changed = { providers: { remote: { kind: 'anthropic', api_key: word('token'), private_network: true } } };
+    await ask('POST', '/apply', JSON.stringify({ document: changed, dry_run: true }));
+  }
+
+  async function readAdmin(turnpike: TurnpikeProcess, token: string): Promise<void> {
+    for (const path of [
+      '/api/v1/audit?limit=1000',
+      '/api/v1/usage',
+      '/api/v1/keys',
+      '/api/v1/tokens',
+      '/api/v1/providers',
+      '/api/v1/models',
+      '/metrics',
+      '/readyz',
+    ])
+      await heard.keepAnswer(path, await fetch(turnpike.url + path, { headers: { authorization: `Bearer ${token}` } }));
+  }
+
+  /** With its service stopped, and with secrets where commands do not expect them. */
+  async function askCommands(): Promise<void> {
+    await heard.keepCommand(['check', '--data', data], environment);
+    await heard.keepCommand(['secret', 'status', '--data', data], environment);
+    await heard.keepCommand(['secret', 'rotate', '--data', data], environment);
+    await heard.keepCommand(['doctor', '--data', data, '--token', word('token')], environment);
+    await heard.keepCommand(['account', 'list', '--url', 'http://127.0.0.1:9', '--token', word('token')]);
+    for (const name of ['TURNPIKE_SECRET', 'TURNPIKE_PREVIOUS_SECRET'])
+      for (const command of ['serve', 'doctor', 'backup'])
+        await heard.keepCommand([command, ...(command === 'backup' ? [join(data, 'no.db')] : []), '--data', data], {
+          [name]: `${word('token')} is too short`,
+        });
+    const file = join(data, 'apply.yaml');
+    writeFileSync(file, `providers:\n  p: { kind: anthropic, api_key: "${word('token')} x", more: 1 }\n`);
+    await heard.keepCommand(['apply', file, '--data', data]);
+    rmSync(file);
+  }
+
+  /** What is on the disk, but for the files whose job it is to hold a secret. */
+  function filesOf(): Record<string, Buffer> {
+    const names = readdirSync(data).filter((name) => !MEANT_FOR_SECRETS.includes(name));
+    return Object.fromEntries(names.map((name) => [`file ${name}`, readFileSync(join(data, name))]));
+  }
+
+  function canaries(): Canary[] {
+    const ofSecret = (name: string, bytes: Buffer) => [
+      { name, text: bytes.toString('base64') },
+      { name: `${name} in hex`, text: bytes.toString('hex') },
+    ];
+    return [
+      ...shown,
+      ...['credential', 'other-credential', 'wrong-key', 'cookie', 'token', 'collector', 'base-url'].map((name) => ({
+        name,
+        text: word(name),
+      })),
+      { name: 'a key that is none', text: shaped },
+      ...ofSecret('secret', secret),
+      ...ofSecret('former secret', formerSecret),
+    ];
+  }
+
+  test('no secret is in the log, and no text of a message', () => {
+    for (const log of Object.values(logs)) expect(log.split('\n').length).toBeGreaterThan(5);
+    expect(findCanaries(logs, [...canaries(), { name: 'message', text: word('message') }])).toEqual([]);
+  });
+
+  test('no secret is on the disk but in the files for it, nor in a backup, and no text of a message', () => {
+    const files = filesOf();
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(['file turnpike.db', 'file backup.db']));
+    expect(findCanaries(files, [...canaries(), { name: 'message', text: word('message') }])).toEqual([]);
+    const raw = Object.entries(files).filter(([, bytes]) => bytes.includes(secret) || bytes.includes(formerSecret));
+    expect(raw.map(([name]) => name)).toEqual([]);
+  });
+
+  test('no secret is in an answer, to callers or to operators, nor in what commands print', () => {
+    expect(Object.keys(heard.places).length).toBeGreaterThan(80);
+    expect(findCanaries(heard.places, canaries())).toEqual([]);
+  });
+
+  test('no secret is in what collectors of traces and metrics get, and no text of a message', () => {
+    const sent = Object.fromEntries(collector.received.map((bytes, at) => [`export ${at}`, bytes]));
+    expect(Object.keys(sent).length).toBeGreaterThan(0);
+    expect(findCanaries(sent, [...canaries(), { name: 'message', text: word('message') }])).toEqual([]);
+  });
+});
