@@ -117,14 +117,19 @@ export function errorOf(body: Json): { type: string; code: string; message: stri
 }
 
 /** Admits and settles messages of a key, each for a thousandth of a dollar. Returns their request ids. */
-export async function useKey({ stores, clock }: Installation, key: Json, messages: number): Promise<string[]> {
+export async function useKey(
+  { stores, clock }: Installation,
+  key: Json,
+  messages: number,
+  facts: Partial<UsageRecord> = {},
+): Promise<string[]> {
   const owner = await leaseOf(stores.gate);
   const [accountId, keyId] = [parseId('acct', String(key['account'])), parseId('key', String(key['id']))];
   const requestIds: string[] = [];
   for (let at = 0; at < messages; at++) {
     clock.advance(1_000);
     const requestId = newRequestId(clock.nowMs());
-    const record = usageRecord(requestId, accountId as number, keyId as number);
+    const record = { ...usageRecord(requestId, accountId as number, keyId as number), ...facts };
     const { account, group } = record;
     const admit = {
       kind: 'admit',

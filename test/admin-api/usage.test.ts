@@ -82,6 +82,13 @@ test('records are found by account, by key and by time', async () => {
   expect((await installation.ask('GET', '/api/v1/usage?key=key_000000000')).status).toBe(404);
 });
 
+test('records are found by how they ended, but for those that were completed', async () => {
+  const [cut] = await useKey(installation, keys[1], 1, { outcome: 'client_gone' });
+  expect(await idsOf('?outcome=client_gone')).toEqual([cut]);
+  expect(await idsOf(`?outcome=client_gone&key=${keys[0]['id']}`)).toEqual([]);
+  expect((await installation.ask('GET', '/api/v1/usage?outcome=completed')).status).toBe(400);
+});
+
 test('what a key used stands on the key and its account', async () => {
   const key = (await installation.ask('GET', `/api/v1/keys/${keys[0]['id']}`)).body;
   expect(key).toMatchObject({ quota_used: '0.005', last_used_at: '2026-11-20T10:00:05.000Z' });

@@ -100,6 +100,16 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
   ['a daily total of a wrong cost', 'UPDATE daily_totals SET cost = cost + 1', 'is not the sum of its usage records'],
   ['a daily total of wrong tokens', 'UPDATE daily_totals SET output_tokens = 0', 'is not the sum of its usage records'],
   ['a daily total of wrong messages', 'UPDATE daily_totals SET messages = 2', 'is not the sum of its usage records'],
+  [
+    'a daily total of a wrong revenue',
+    'UPDATE daily_totals SET costed_revenue = costed_revenue + 1',
+    'is not the sum of its usage records',
+  ],
+  [
+    'a daily total that knows of a provider cost that no record has',
+    'UPDATE daily_totals SET costed_messages = costed_messages + 1',
+    'is not the sum of its usage records',
+  ],
   ['a daily total on another day', 'UPDATE daily_totals SET day_ms = 0', '1970-01-01 is not the sum'],
   ['a daily total of nothing', 'UPDATE daily_totals SET model = model || 2', 'sandbox-echo2: the total'],
   ['a hold that is gone', 'DELETE FROM holds', 'held against its open holds'],

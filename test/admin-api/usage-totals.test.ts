@@ -1,0 +1,106 @@
+// Usage added up: its shape, what it is grouped by, and what of it an account's own tokens see.
+
+import { beforeAll, expect, test } from 'bun:test';
+import { DAY_MS } from '../../src/base/clock.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from './installation.ts';
+
+let installation: Installation;
+let keys: [Json, Json];
+beforeAll(async () => {
+  installation = await makeInstallation();
+  const [one, other] = [await makeAccount(installation), await makeAccount(installation, { name: 'other' })];
+  keys = [await makeKey(installation, one['id']), await makeKey(installation, other['id'])];
+  await useKey(installation, keys[0], 3);
+  installation.clock.advance(DAY_MS);
+  await useKey(installation, keys[0], 2, { providerCost: null });
+  await useKey(installation, keys[1], 1, { model: 'big', providerCost: 1_500_000 });
+});
+
+async function totals(query: string, token?: string): Promise<{ data: Json[]; groups: number; total: Json }> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { body } = await installation.ask('GET', `/api/v1/usage/totals${query}`, undefined, headers);
+  return body as never;
+}
+
+async function tokenOf(role: string): Promise<string> {
+  const { body } = await installation.ask('POST', '/api/v1/tokens', { name: role, role, account: keys[0]['account'] });
+  return String(body['token']);
+}
+
+test('totals have days, latest first, and the total of all of them', async () => {
+  const { data, groups, total } = await totals('');
+  expect(data.map(({ day, messages, cost }) => [day, messages, cost])).toEqual([
+    ['2026-11-21', 3, '0.003'],
+    ['2026-11-20', 3, '0.003'],
+  ]);
+  expect(groups).toBe(2);
+  expect(total).toEqual({
+    day: null,
+    account: null,
+    key: null,
+    model: null,
+    messages: 6,
+    input_tokens: 3000,
+    output_tokens: 600,
+    cache_read_input_tokens: 42,
+    cache_creation_input_tokens: 30,
+    cost: '0.006',
+    written_off: '0',
+    provider_cost: '0.0018',
+    margin: '0.0022', // of four messages; two are in revenue_without_margin
+    revenue_without_margin: '0.002',
+  });
+});
+
+test('totals are grouped by model, key and account, those that cost most first, and no more than asked for', async () => {
+  const { data, groups, total } = await totals('?group_by=model&limit=1');
+  expect([data.map(({ model, messages }) => [model, messages]), groups, total['messages']]).toEqual([
+    [['sandbox-echo', 5]],
+    2,
+    6,
+  ]);
+  const byKey = (await totals('?group_by=key')).data.map(({ account, key, messages }) => [account, key, messages]);
+  expect(byKey).toEqual(keys.map((key, at) => [key['account'], key['id'], at === 0 ? 5 : 1]));
+  const byAccount = (await totals('?group_by=account')).data.map(({ account, key }) => [account, key]);
+  expect(byAccount).toEqual(keys.map((key) => [key['account'], null]));
+});
+
+test('totals are of an account, of a key, and of whole days', async () => {
+  expect((await totals(`?account=${keys[1]['account']}`)).total['messages']).toBe(1);
+  expect((await totals(`?key=${keys[0]['id']}&since=2026-11-21T09:00:00Z`)).total['messages']).toBe(2);
+  expect((await totals('?until=2026-11-20')).total['messages']).toBe(3);
+  const wrong = await installation.ask('GET', '/api/v1/usage/totals?group_by=hour');
+  expect([wrong.status, errorOf(wrong.body).message]).toEqual([
+    400,
+    'group_by: must be day or model or key or account',
+  ]);
+});
+
+test('a margin is never computed against a provider cost that is not known', async () => {
+  const [latest] = (await totals(`?account=${keys[0]['account']}`)).data;
+  expect(latest).toMatchObject({ provider_cost: null, margin: null, revenue_without_margin: '0.002' });
+  const [big] = (await totals('?group_by=model&limit=9')).data.toReversed();
+  expect(big).toMatchObject({ model: 'big', provider_cost: '0.0015', margin: '-0.0005', revenue_without_margin: '0' });
+});
+
+test('an account’s own tokens see what it paid, never what providers charge', async () => {
+  for (const role of ['owner', 'member']) {
+    const { data, total } = await totals('?group_by=model', await tokenOf(role));
+    for (const row of [...data, total])
+      expect(row).toMatchObject({ provider_cost: null, margin: null, revenue_without_margin: null });
+    expect(total['messages']).toBe(role === 'owner' ? 5 : 0); // the member has made no key
+  }
+  const { body } = await installation.ask('GET', '/api/v1/usage', undefined, {
+    authorization: `Bearer ${await tokenOf('owner')}`,
+  });
+  expect(body['data']).toHaveLength(5);
+  for (const record of body['data'] as Json[]) expect(record).toMatchObject({ provider_cost: null, margin: null });
+});
