@@ -5,6 +5,7 @@ import type { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { AuditPage } from '../../src/audit/audit.ts';
 import type { TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import { accessReads } from '../../src/storage/sqlite/access-reads.ts';
 import {
   databasePath,
   openForReading,
@@ -138,6 +139,22 @@ describe('the plan of every statement of reports', () => {
       for (const page of pages) await reads[name as keyof ReportReads](page as never);
     expect(Object.keys(questions).toSorted()).toEqual(Object.keys(reads).toSorted());
     expect(opened.texts.filter((text) => !/^(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text))).toEqual([]);
+  });
+});
+
+describe('the plan of every statement on the main thread’s connection', () => {
+  const opened = openRecorded();
+  afterAll(opened.close);
+  accessReads(opened.recorded);
+  const texts = [...new Set(opened.texts)];
+
+  test('goes by an index, and sorts nothing', () => {
+    expect(texts.length).toBeGreaterThan(10);
+    const isShort = (text: string) => /FROM creations WHERE secret_sealed IS NOT NULL$/.test(text); // those of a day
+    const faults = texts.filter(
+      (text) => !isShort(text) && planOf(opened.database, text).some((step) => /^SCAN|TEMP B-TREE/.test(step)),
+    );
+    expect(faults).toEqual([]);
   });
 });
 
