@@ -6,54 +6,15 @@ import { bounds } from '../config.ts';
 import { errorTable } from '../errors.ts';
 import type { Count, Distribution, Family } from './family.ts';
 import { addGauges, type Readings } from './gauges.ts';
+import type { MeasuredAnswer, MeasuredMessage, MeasuredTimes } from './measured-message.ts';
 import { MetricRegistry } from './registry.ts';
 import { ATTEMPT_RESULTS, type Health, UpstreamHealth } from './upstream-health.ts';
 
-/** An admitted message that has ended, as the gateway reports it. Amounts in nanodollars. */
-export interface MeasuredMessage {
-  record: {
-    group: string;
-    model: string;
-    provider: string | null;
-    stream: boolean;
-    outcome: string;
-    inputTokens: number;
-    outputTokens: number;
-    cacheReadTokens: number;
-    cacheWrite5mTokens: number;
-    cacheWrite1hTokens: number;
-    usageSource: string;
-    cost: number;
-    writtenOff: number;
-    providerCost: number | null;
-    attempts: readonly { provider: string; result: string; ms: number }[];
-  };
-  times: MeasuredTimes;
-  code: string | null;
-  disbelieved: readonly string[];
-  unknown: readonly string[];
-}
-
-/** In milliseconds, on the clock of `performance.now()`; null for what did not happen. */
-export interface MeasuredTimes {
-  startedMs: number;
-  bodyMs: number;
-  askedMs: number | null;
-  admittedMs: number | null;
-  upstreamMs: number;
-  answeredMs: number | null;
-  endedMs: number | null;
-  settledMs: number | null;
-}
-
-/** Any other request that was answered. */
-export interface MeasuredAnswer {
-  failure: { code: string } | null;
-  submission: { times: MeasuredTimes } | null;
-}
-
 /** The series that messages of one model, provider, group and form count in, found once. */
 interface MessageSeries {
+  provider: string;
+  group: string;
+  stream: boolean;
   outcomes: Map<string, Count>;
   tokens: Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h', Count>;
   cost: Count;
@@ -63,9 +24,16 @@ interface MessageSeries {
   added: Distribution;
 }
 
+/** Those that attempts of one provider count in. */
+interface AttemptSeries {
+  results: Map<string, Count>;
+  duration: Distribution;
+}
+
 const STREAM = ['true', 'false'] as const;
 const OUTCOMES = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 const TOKEN_KINDS = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'] as const;
+const SOURCES = ['reported', 'estimated', 'none'] as const;
 const CODES = Object.keys(errorTable);
 
 const OWN_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
@@ -76,27 +44,39 @@ const BUNDLES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 export class ServiceMetrics {
   readonly #registry = new MetricRegistry();
   readonly #health = new UpstreamHealth();
-  readonly #seriesOf = new Map<string, MessageSeries>();
+  /** By model, and few of each: names of the catalogue are compared faster than joined. */
+  readonly #seriesOf = new Map<string, MessageSeries[]>();
+  #seriesCount = 0;
+  readonly #attemptsOf = new Map<string, AttemptSeries>();
   readonly #messages = this.#registry.counter({
     name: 'turnpike_messages_total',
     help: 'Messages that were admitted and have ended, by how they ended',
     labels: { outcome: OUTCOMES, model: null, provider: null, stream: STREAM },
   });
-  readonly #errors = this.#registry.counter({
-    name: 'turnpike_message_errors_total',
-    help: 'Admitted messages whose caller got an error, before or within the answer',
-    labels: { code: CODES },
-  });
-  readonly #refusals = this.#registry.counter({
-    name: 'turnpike_refusals_total',
-    help: 'Requests that were answered with an error before anything was admitted',
-    labels: { code: CODES },
-  });
-  readonly #usageSources = this.#registry.counter({
-    name: 'turnpike_usage_source_total',
-    help: 'Ended messages by where their token counts come from',
-    labels: { source: ['reported', 'estimated', 'none'] },
-  });
+  readonly #errors = countsOf(
+    this.#registry.counter({
+      name: 'turnpike_message_errors_total',
+      help: 'Admitted messages whose caller got an error, before or within the answer',
+      labels: { code: CODES },
+    }),
+    CODES,
+  );
+  readonly #refusals = countsOf(
+    this.#registry.counter({
+      name: 'turnpike_refusals_total',
+      help: 'Requests that were answered with an error before anything was admitted',
+      labels: { code: CODES },
+    }),
+    CODES,
+  );
+  readonly #usageSources = countsOf(
+    this.#registry.counter({
+      name: 'turnpike_usage_source_total',
+      help: 'Ended messages by where their token counts come from',
+      labels: { source: SOURCES },
+    }),
+    SOURCES,
+  );
   readonly #tokens = this.#registry.counter({
     name: 'turnpike_tokens_total',
     help: 'Tokens of ended messages',
@@ -187,8 +167,7 @@ export class ServiceMetrics {
   /** A message that was admitted has ended. */
   countMessage({ record, times, code, disbelieved, unknown }: MeasuredMessage, nowMs: number): void {
     const series = this.#find(record.model, record.provider ?? 'none', record.group, record.stream);
-    const outcome = series.outcomes.get(record.outcome);
-    if (outcome !== undefined) outcome.value++;
+    add(series.outcomes, record.outcome);
     series.tokens.input.value += record.inputTokens;
     series.tokens.output.value += record.outputTokens;
     series.tokens.cacheRead.value += record.cacheReadTokens;
@@ -197,17 +176,17 @@ export class ServiceMetrics {
     series.cost.value += record.cost / NANO_PER_USD;
     if (record.providerCost !== null) series.providerCost.value += record.providerCost / NANO_PER_USD;
     this.#writtenOff.value += record.writtenOff / NANO_PER_USD;
-    this.#usageSources.of(record.usageSource).value++;
+    add(this.#usageSources, record.usageSource);
     this.#usageUnknown.value += unknown.length;
     this.#usageDisbelieved.value += disbelieved.length;
-    if (code !== null) this.#errors.of(code).value++;
+    if (code !== null) add(this.#errors, code);
     for (const attempt of record.attempts) this.#countAttempt(attempt, nowMs);
     this.#observeTimes(series, record.stream, times);
   }
 
   /** Anything else was answered. */
   countAnswer({ failure, submission }: MeasuredAnswer): void {
-    if (failure !== null) this.#refusals.of(failure.code).value++;
+    if (failure !== null) add(this.#refusals, failure.code);
     if (submission !== null) this.#observeAdmission(submission.times);
   }
 
@@ -222,8 +201,9 @@ export class ServiceMetrics {
   }
 
   #countAttempt({ provider, result, ms }: { provider: string; result: string; ms: number }, nowMs: number): void {
-    this.#attempts.of(provider, result).value++;
-    this.#attemptDuration.of(provider).observe(ms / 1000);
+    const series = this.#attemptsOf.get(provider) ?? this.#findAttempts(provider);
+    add(series.results, result);
+    series.duration.observe(ms / 1000);
     this.#health.note(provider, result, nowMs);
   }
 
@@ -245,14 +225,25 @@ export class ServiceMetrics {
     if (askedMs !== null && admittedMs !== null) this.#admission.observe((admittedMs - askedMs) / 1000);
   }
 
-  #find(model: string, provider: string, group: string, isStream: boolean): MessageSeries {
-    const stream = isStream ? 'true' : 'false';
-    const key = `${model}\n${provider}\n${group}\n${stream}`;
-    let series = this.#seriesOf.get(key);
-    if (series !== undefined) return series;
-    if (this.#seriesOf.size >= bounds.metricSeriesMax) this.#seriesOf.clear(); // found anew, at the cost of a look-up
-    series = {
-      outcomes: new Map(OUTCOMES.map((outcome) => [outcome, this.#messages.of(outcome, model, provider, stream)])),
+  #find(model: string, provider: string, group: string, stream: boolean): MessageSeries {
+    const ofModel = this.#seriesOf.get(model);
+    if (ofModel !== undefined)
+      for (const series of ofModel)
+        if (series.provider === provider && series.group === group && series.stream === stream) return series;
+    return this.#makeSeries(model, provider, group, stream);
+  }
+
+  #makeSeries(model: string, provider: string, group: string, stream: boolean): MessageSeries {
+    if (this.#seriesCount++ >= bounds.metricSeriesMax) {
+      this.#seriesOf.clear(); // found anew, at the cost of a look-up
+      this.#seriesCount = 1;
+    }
+    const form = stream ? 'true' : 'false';
+    const series: MessageSeries = {
+      provider,
+      group,
+      stream,
+      outcomes: new Map(OUTCOMES.map((outcome) => [outcome, this.#messages.of(outcome, model, provider, form)])),
       tokens: {
         input: this.#tokens.of('input', model),
         output: this.#tokens.of('output', model),
@@ -262,20 +253,40 @@ export class ServiceMetrics {
       },
       cost: this.#cost.of(model, group),
       providerCost: this.#providerCost.of(model, provider),
-      duration: this.#duration.of(model, stream),
+      duration: this.#duration.of(model, form),
       firstToken: this.#firstToken.of(model),
-      added: this.#added.of(stream),
+      added: this.#added.of(form),
     };
-    this.#seriesOf.set(key, series);
+    const ofModel = this.#seriesOf.get(model);
+    if (ofModel === undefined) this.#seriesOf.set(model, [series]);
+    else ofModel.push(series);
+    return series;
+  }
+
+  #findAttempts(provider: string): AttemptSeries {
+    if (this.#attemptsOf.size >= bounds.metricSeriesMax) this.#attemptsOf.clear();
+    const results = new Map(ATTEMPT_RESULTS.map((result) => [result, this.#attempts.of(provider, result)]));
+    const series = { results, duration: this.#attemptDuration.of(provider) };
+    this.#attemptsOf.set(provider, series);
     return series;
   }
 
   /** Providers are few and known: their series are there before their first failure. */
   #expectProviders(providers: readonly string[]): void {
-    for (const provider of providers) for (const result of ATTEMPT_RESULTS) this.#attempts.of(provider, result);
+    for (const provider of providers) if (!this.#attemptsOf.has(provider)) this.#findAttempts(provider);
   }
 
   #histogram(name: string, upperBounds: readonly number[], terms: Omit<Family<Distribution>['terms'], 'name'>) {
     return this.#registry.histogram({ name, ...terms }, upperBounds);
   }
+}
+
+/** The series of a metric with one label, by its values. */
+function countsOf(family: Family<Count>, values: readonly string[]): Map<string, Count> {
+  return new Map(values.map((value) => [value, family.of(value)]));
+}
+
+function add(counts: ReadonlyMap<string, Count>, value: string): void {
+  const count = counts.get(value);
+  if (count !== undefined) count.value++;
 }

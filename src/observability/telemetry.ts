@@ -4,7 +4,7 @@
 import type { TraceContext } from '../base/trace-context.ts';
 import type { TelemetrySettings } from '../config.ts';
 import type { TelemetryReadings } from './gauges.ts';
-import type { MeasuredMessage, MeasuredTimes } from './metrics.ts';
+import type { MeasuredMessage, MeasuredTimes } from './measured-message.ts';
 
 /** A message that was admitted, at its beginning. */
 export interface TracedStart {
