@@ -1,4 +1,4 @@
-// The client of the admin API that every command but serve and check is. It finds the service by
+// The client of the admin API that every command is but serve and those that work on a data directory. It finds the service by
 // flag, by environment, or by what `serve` left in the data directory.
 
 import { readFile } from 'node:fs/promises';
