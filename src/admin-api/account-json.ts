@@ -6,23 +6,25 @@ import { formatId, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
+import { amountShown, idField, timeShown } from './answers.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import { periodField } from './fields.ts';
 import { maySeeAccount, type Principal } from './principal.ts';
 
 export const accountSchema = z
   .object({
-    id: z.string(),
+    id: idField('acct'),
     name: z.string(),
     groups: z.array(z.string()),
     status: z.enum(['enabled', 'disabled']),
-    balance: z.string(),
-    held: z.string(),
-    available: z.string(),
-    credit_line: z.string(),
-    allowance: z.string().nullable(),
-    allowance_period: z.string(),
-    allowance_used: z.string(),
-    created_at: z.string(),
+    balance: amountShown,
+    held: amountShown,
+    available: amountShown,
+    credit_line: amountShown,
+    allowance: amountShown.nullable(),
+    allowance_period: periodField,
+    allowance_used: amountShown,
+    created_at: timeShown,
   })
   .openapi('Account');
 

@@ -17,7 +17,7 @@ import {
 } from './account-json.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { answerPage } from './answer-page.ts';
-import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
+import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -49,17 +49,26 @@ const createBody = z.strictObject({
   reference: noteField.optional(),
 });
 const changeBody = z.strictObject({ ...changeable, status: z.enum(['enabled', 'disabled']) }).partial();
-const params = z.object({ id: z.string() });
+const params = z.object({ id: idField('acct') });
 
 const createAccount = defineRoute({
+  operationId: 'account-create',
+  summary: 'Make an account, with its first credit',
   roles: operator,
   isCreation: true,
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
-  responses: { 201: jsonAnswer(accountSchema, 'The account') },
+  responses: {
+    201: {
+      ...jsonAnswer(accountSchema, 'The account'),
+      links: linksById('account-show', 'account-change', 'credit-create', 'entry-list'),
+    },
+  },
 });
 const listAccounts = defineRoute({
+  operationId: 'account-list',
+  summary: 'List accounts',
   roles: holders,
   method: 'get',
   path: PATH,
@@ -67,6 +76,8 @@ const listAccounts = defineRoute({
   responses: { 200: pageAnswer(accountSchema, 'Accounts, oldest first') },
 });
 const showAccount = defineRoute({
+  operationId: 'account-show',
+  summary: 'Show an account',
   roles: holders,
   method: 'get',
   path: `${PATH}/{id}`,
@@ -74,6 +85,8 @@ const showAccount = defineRoute({
   responses: { 200: jsonAnswer(accountSchema, 'The account') },
 });
 const changeAccount = defineRoute({
+  operationId: 'account-change',
+  summary: 'Change an account',
   roles: operator,
   method: 'patch',
   path: `${PATH}/{id}`,

@@ -135,7 +135,7 @@ function noRoute(app: AdminApp, context: Context<AdminEnvironment>): TurnpikeErr
     .filter((route) => route.method !== 'ALL' && matches(route.path, path))
     .map((route) => route.method);
   if (methods.length === 0) return new TurnpikeError('route_not_found', `There is no ${path}.`);
-  const allow = [...new Set(methods)].join(', ');
+  const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
   return new TurnpikeError('method_not_allowed', `${path} takes ${allow}.`, { headers: { allow } });
 }
 

@@ -32,6 +32,8 @@ const changeSchema = z
   .openapi('Change');
 
 const applyDocument = defineRoute({
+  operationId: 'catalogue-apply',
+  summary: 'Make the catalogue match a document',
   roles: operator,
   method: 'post',
   path: '/api/v1/apply',

@@ -7,7 +7,7 @@ import { formatId } from '../base/ids.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { answerPage } from './answer-page.ts';
-import { pageAnswer } from './answers.ts';
+import { actorShown, countShown, idField, pageAnswer, requestIdField, timeShown } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -18,23 +18,24 @@ import { accountOf, holders, type Principal } from './principal.ts';
 const members = z.record(z.string(), z.unknown()).nullable();
 const auditSchema = z
   .object({
-    seq: z.int(),
-    at: z.string(),
-    actor: z
-      .string()
-      .openapi({ description: '"tok_…"; "local", the operator of the machine itself; "start", the service.' }),
-    role: z.string(),
+    seq: countShown,
+    at: timeShown,
+    actor: actorShown,
+    role: z.enum(['operator', 'viewer', 'owner', 'member', 'service']),
     address: z.string().nullable(),
-    request_id: z.string().nullable(),
-    action: z.string().openapi({ example: 'key.create' }),
+    request_id: requestIdField.nullable(),
+    action: z.string().openapi({ examples: ['key.create'] }),
     object: z.string(),
-    account: z.string().nullable(),
+    account: idField('acct').nullable(),
     before: members.openapi({ description: 'The members that changed, as they were; credentials masked.' }),
     after: members,
   })
   .openapi('AuditRecord');
 
 const listAudit = defineRoute({
+  operationId: 'audit-list',
+  summary: 'List changes of the installation',
+  isQueued: true,
   roles: holders,
   method: 'get',
   path: '/api/v1/audit',

@@ -8,7 +8,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { Answer } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
-import { jsonAnswer, jsonBody } from './answers.ts';
+import { amountShown, idField, jsonAnswer, jsonBody } from './answers.ts';
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -25,9 +25,9 @@ const creditBody = z.strictObject({
 });
 const creditSchema = z
   .object({
-    account: z.string(),
-    amount: z.string(),
-    balance: z.string(),
+    account: idField('acct'),
+    amount: amountShown,
+    balance: amountShown,
     reference: z.string().nullable(),
     note: z.string().nullable(),
     repeated: z.boolean(),
@@ -35,11 +35,14 @@ const creditSchema = z
   .openapi('Credit');
 
 const giveCredit = defineRoute({
+  operationId: 'credit-create',
+  summary: 'Credit an account, or correct its balance',
   roles: operator,
   isCreation: true,
+  conflict: 'The reference has credited this account before, with another amount',
   method: 'post',
   path: '/api/v1/accounts/{id}/credits',
-  request: { params: z.object({ id: z.string() }), body: jsonBody(creditBody) },
+  request: { params: z.object({ id: idField('acct') }), body: jsonBody(creditBody) },
   responses: {
     201: jsonAnswer(creditSchema, 'The credit was given'),
     200: jsonAnswer(creditSchema, 'The same amount had been given before under this reference; nothing was added'),

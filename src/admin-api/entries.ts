@@ -7,7 +7,7 @@ import { type Entry, systemAccounts } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { answerPage } from './answer-page.ts';
-import { pageAnswer } from './answers.ts';
+import { amountShown, countShown, idField, pageAnswer, timeShown } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -25,26 +25,29 @@ const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
 
 const entrySchema = z
   .object({
-    seq: z.int(),
-    at: z.string(),
-    kind: z.string(),
+    seq: countShown,
+    at: timeShown,
+    kind: z.enum(['payment', 'promotion', 'adjustment', 'usage', 'write_off', 'correction']),
     debit: z
       .string()
       .openapi({ description: 'Whose balance went down: an account, or one of the system by its name.' }),
     credit: z.string().openapi({ description: 'Whose balance went up.' }),
-    amount: z.string(),
-    change: z.string().openapi({ description: "What it did to this account's balance, with its sign." }),
+    amount: amountShown,
+    change: amountShown.openapi({ description: "What it did to this account's balance, with its sign." }),
     reference: z.string().nullable(),
     note: z.string().nullable(),
   })
   .openapi('Entry');
 
 const listEntries = defineRoute({
+  operationId: 'entry-list',
+  summary: "List an account's journal entries",
+  isQueued: true,
   roles: holders,
   method: 'get',
   path: '/api/v1/accounts/{id}/entries',
   request: {
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: idField('acct') }),
     query: z.strictObject({ ...pageQuery, since: timeField.optional(), until: timeField.optional() }),
   },
   responses: { 200: pageAnswer(entrySchema, 'Journal entries, newest first') },

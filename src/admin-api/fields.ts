@@ -6,23 +6,34 @@ import { parseRange } from '../base/address-range.ts';
 import { isExactOrigin } from '../base/exact-origin.ts';
 import { formatUsd, NANO_MAX, type Nano, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
+import { idField } from './answers.ts';
 
 const AMOUNT_WORDS = 'must be an amount in USD as a decimal string with at most 9 fraction digits, such as "10.00"';
+const AMOUNT = /^-?(0|[1-9]\d*)(\.\d{1,9})?$/;
+/** What of those can be within NANO_MAX. */
+const AMOUNT_DOCUMENTED = '(0|[1-9]\\d{0,6})(\\.\\d{1,9})?$';
 const TIME_WORDS = 'must be a time in ISO 8601, such as "2027-01-31T00:00:00Z"';
 const TIME_SHAPE = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+const TIME_MS_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999); // beyond, a year has five digits
+
+// Classes of characters, written out: what `\s` and `\p{Cc}` stand for differs between languages, and the
+// document is read in many.
+const WHITE = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff';
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f';
+const CONTROL_IN_TEXT = '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f';
 
 /** An amount in whole nanodollars, at least `least`. */
 export function amountField(least: Nano) {
   return z
     .string({ error: AMOUNT_WORDS })
     .transform((text, context): Nano => {
-      const units = parseDecimal(text, 9);
+      const units = AMOUNT.test(text) ? parseDecimal(text, 9) : null;
       const fault = units === null ? AMOUNT_WORDS : faultOfUnits(units, least);
       if (fault === null) return Number(units);
       context.addIssue({ code: 'custom', message: fault });
       return z.NEVER;
     })
-    .openapi({ example: '10.00' });
+    .openapi({ pattern: `^${least < 0 ? '-?' : ''}${AMOUNT_DOCUMENTED}`, examples: ['10.00'] });
 }
 
 function faultOfUnits(units: bigint, least: Nano): string | null {
@@ -36,11 +47,13 @@ function faultOfUnits(units: bigint, least: Nano): string | null {
 export const timeField = z
   .string({ error: TIME_WORDS })
   .transform((text, context): number => {
-    if (TIME_SHAPE.safeParse(text).success) return Date.parse(text);
+    const written = text.toUpperCase();
+    const ms = TIME_SHAPE.safeParse(written).success ? Date.parse(written) : Number.NaN;
+    if (ms <= TIME_MS_MAX) return ms;
     context.addIssue({ code: 'custom', message: TIME_WORDS });
     return z.NEVER;
   })
-  .openapi({ format: 'date-time' });
+  .openapi({ anyOf: [{ format: 'date-time' }, { format: 'date' }], examples: ['2027-01-31T00:00:00Z'] });
 
 const DURATION_WORDS = 'must be a number with its unit, such as "24h": s, m, h or d, at most 30d';
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -55,23 +68,34 @@ export const durationField = z
     context.addIssue({ code: 'custom', message: DURATION_WORDS });
     return z.NEVER;
   })
-  .openapi({ example: '24h' });
+  .openapi({ pattern: '^\\d{1,9}[smhd]$', examples: ['24h'] });
 
-export const nameField = z
-  .string({ error: 'must be a text' })
-  .trim()
-  .min(1, 'must not be empty')
-  .max(bounds.nameCharactersMax, `must have at most ${bounds.nameCharactersMax} characters`)
-  .refine((text) => !/\p{Cc}/u.test(text), 'must not have control characters');
+/** A text of at most so many characters, counted as the document's readers count them, in which each fits the pattern. */
+function textField(charactersMax: number, pattern: RegExp, words: string) {
+  return z
+    .string({ error: 'must be a text' })
+    .min(1, 'must not be empty')
+    .refine((text) => [...text].length <= charactersMax, `must have at most ${charactersMax} characters`)
+    .refine((text) => text.isWellFormed(), 'must be valid Unicode')
+    .regex(pattern, words)
+    .openapi({ maxLength: charactersMax });
+}
+
+export const nameField = textField(
+  bounds.nameCharactersMax,
+  new RegExp(`^[^${CONTROL}]*[^${WHITE}${CONTROL}][^${CONTROL}]*$`),
+  'must not have control characters, nor be blank',
+).trim();
 
 /** The id of an account. Whether there is one is found out where it is used. */
-export const accountField = z.string({ error: 'must be the id of an account, "acct_…"' });
+export const accountField = idField('acct');
 
 /** A remark or a reference: kept as it is given. */
-export const noteField = z
-  .string({ error: 'must be a text' })
-  .min(1, 'must not be empty')
-  .max(bounds.noteCharactersMax, `must have at most ${bounds.noteCharactersMax} characters`);
+export const noteField = textField(
+  bounds.noteCharactersMax,
+  new RegExp(`^[^${CONTROL_IN_TEXT}]+$`),
+  'must not have control characters',
+);
 
 export const periodField = z.enum(['total', 'day', 'week', 'month'], {
   error: 'must be total, day, week or month',
@@ -84,14 +108,17 @@ export const limitField = z
   .max(bounds.rateLimitMax, `must be at most ${bounds.rateLimitMax}`)
   .nullable();
 
-export const groupsField = listField(z.string({ error: 'must be the name of a group' }));
+export const groupsField = listField(
+  z.string({ error: 'must be the name of a group' }).openapi({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }),
+);
 
 /** Patterns of model names: `*` stands for any run of characters, nothing else is special. */
 export const patternsField = listField(
-  z
-    .string({ error: 'must be a pattern of model names' })
-    .max(bounds.modelNameCharactersMax, `must have at most ${bounds.modelNameCharactersMax} characters`)
-    .regex(/^[^\s?[\]{}|^$\\,]+$/, 'must be a model name in which only * stands for other characters'),
+  textField(
+    bounds.modelNameCharactersMax,
+    new RegExp(`^[^${WHITE}${CONTROL}?\\[\\]{}|^$\\\\,]+$`),
+    'must be a model name in which only * stands for other characters',
+  ),
 );
 
 export const originsField = listField(
@@ -100,7 +127,8 @@ export const originsField = listField(
     .refine(
       isExactOrigin,
       'must be an exact origin as a browser sends it, such as "https://app.example.com" or "http://localhost:3000"',
-    ),
+    )
+    .openapi({ pattern: '^[a-z][a-z0-9+.-]*://[^\\s/?#@\\\\,*]+$', examples: ['https://app.example.com'] }),
 );
 
 export const addressesField = listField(
@@ -109,7 +137,8 @@ export const addressesField = listField(
     .refine(
       (text) => parseRange(text) !== null,
       'must be an address or a CIDR range, such as "203.0.113.0/24" or "2001:db8::/32"',
-    ),
+    )
+    .openapi({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$', examples: ['203.0.113.0/24'] }),
 );
 
 /** A list of different texts, at least one. */
@@ -118,5 +147,6 @@ function listField(member: z.ZodType<string, string>) {
     .array(member, { error: 'must be a list' })
     .min(1, 'must not be an empty list')
     .max(bounds.listMembersMax, `must have at most ${bounds.listMembersMax} members`)
-    .refine((members) => new Set(members).size === members.length, 'must not name the same twice');
+    .refine((members) => new Set(members).size === members.length, 'must not name the same twice')
+    .openapi({ uniqueItems: true });
 }

@@ -4,26 +4,29 @@ import { z } from '@hono/zod-openapi';
 import { formatDecimal } from '../base/money.ts';
 import type { Group } from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
-import { pageAnswer } from './answers.ts';
+import { countShown, pageAnswer, rateShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { everyone } from './principal.ts';
 import { soldTo } from './sold-to.ts';
 
+const limitShown = countShown.nullable();
 const groupSchema = z
   .object({
     name: z.string(),
     models: z.array(z.string()),
-    multiplier: z.string(),
-    rpm: z.number().nullable(),
-    input_tpm: z.number().nullable(),
-    output_tpm: z.number().nullable(),
-    concurrency: z.number().nullable(),
+    multiplier: rateShown.openapi({ description: 'The factor on prices.', examples: ['0.8'] }),
+    rpm: limitShown,
+    input_tpm: limitShown,
+    output_tpm: limitShown,
+    concurrency: limitShown,
   })
   .openapi('Group');
 
 const listGroups = defineRoute({
+  operationId: 'group-list',
+  summary: 'List groups',
   roles: everyone,
   method: 'get',
   path: '/api/v1/groups',

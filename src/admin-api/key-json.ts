@@ -6,31 +6,33 @@ import { formatId, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
+import { actorShown, amountShown, idField, timeShown } from './answers.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import { limitField, periodField } from './fields.ts';
 import { maySeeKey, type Principal } from './principal.ts';
 
 export const keySchema = z
   .object({
-    id: z.string(),
-    account: z.string(),
+    id: idField('key'),
+    account: idField('acct'),
     name: z.string(),
-    prefix: z.string(),
+    prefix: z.string().openapi({ description: 'The beginning of its secret, to recognise it by.' }),
     groups: z.array(z.string()),
     models: z.array(z.string()).nullable(),
-    quota: z.string().nullable(),
-    quota_period: z.string(),
-    quota_used: z.string(),
-    rpm: z.int().nullable(),
-    input_tpm: z.int().nullable(),
-    output_tpm: z.int().nullable(),
-    concurrency: z.int().nullable(),
+    quota: amountShown.nullable(),
+    quota_period: periodField,
+    quota_used: amountShown,
+    rpm: limitField,
+    input_tpm: limitField,
+    output_tpm: limitField,
+    concurrency: limitField,
     origins: z.array(z.string()).nullable(),
     addresses: z.array(z.string()).nullable(),
     status: z.enum(['enabled', 'disabled', 'expired', 'revoked']),
-    expires_at: z.string().nullable(),
-    last_used_at: z.string().nullable(),
-    made_by: z.string().nullable(),
-    created_at: z.string(),
+    expires_at: timeShown.nullable(),
+    last_used_at: timeShown.nullable(),
+    made_by: actorShown.nullable(),
+    created_at: timeShown,
   })
   .openapi('Key');
 

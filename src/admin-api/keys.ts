@@ -11,7 +11,7 @@ import type { Secret } from '../secrets/secrets.ts';
 import { accountNumber } from './account-json.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { answerPage } from './answer-page.ts';
-import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
+import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -25,6 +25,7 @@ import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
 
 const PATH = '/api/v1/keys';
+const REVOKED = 'The key was revoked, which is final';
 
 const createBody = changeableKey.extend({
   account: accountField.optional().openapi({ description: "Needed, but by an account's own token." }),
@@ -37,21 +38,30 @@ const rotateBody = z.strictObject({
     .default(bounds.keyGraceMs)
     .openapi({ type: 'string', default: '24h', description: 'How long the secret of before still opens the key.' }),
 });
-const params = z.object({ id: z.string() });
+const params = z.object({ id: idField('key') });
 const withSecret = keySchema.extend({ key: z.string() });
 const rotatedSchema = withSecret.extend({
   grace_ends_at: z.string().openapi({ description: 'When the secrets of before stop to open the key.' }),
 });
 
 const createKey = defineRoute({
+  operationId: 'key-create',
+  summary: 'Make a key',
   roles: everyoneWhoChanges,
   isCreation: true,
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
-  responses: { 201: jsonAnswer(withSecret, 'The key with its secret, shown this once') },
+  responses: {
+    201: {
+      ...jsonAnswer(withSecret, 'The key with its secret, shown this once'),
+      links: linksById('key-show', 'key-change', 'key-revoke', 'key-rotate'),
+    },
+  },
 });
 const listKeys = defineRoute({
+  operationId: 'key-list',
+  summary: 'List keys',
   roles: everyone,
   method: 'get',
   path: PATH,
@@ -59,6 +69,8 @@ const listKeys = defineRoute({
   responses: { 200: pageAnswer(keySchema, 'Keys, oldest first') },
 });
 const showKey = defineRoute({
+  operationId: 'key-show',
+  summary: 'Show a key',
   roles: everyone,
   method: 'get',
   path: `${PATH}/{id}`,
@@ -66,13 +78,18 @@ const showKey = defineRoute({
   responses: { 200: jsonAnswer(keySchema, 'The key') },
 });
 const changeKey = defineRoute({
+  operationId: 'key-change',
+  summary: 'Change a key',
   roles: everyoneWhoChanges,
+  conflict: REVOKED,
   method: 'patch',
   path: `${PATH}/{id}`,
   request: { params, body: jsonBody(changeBody) },
   responses: { 200: jsonAnswer(keySchema, 'The key as it is now') },
 });
 const revokeKey = defineRoute({
+  operationId: 'key-revoke',
+  summary: 'Revoke a key for good',
   roles: everyoneWhoChanges,
   method: 'post',
   path: `${PATH}/{id}/revoke`,
@@ -80,8 +97,11 @@ const revokeKey = defineRoute({
   responses: { 200: jsonAnswer(keySchema, 'The key, which opens nothing any more') },
 });
 const rotateKey = defineRoute({
+  operationId: 'key-rotate',
+  summary: 'Give a key another secret',
   roles: everyoneWhoChanges,
   isCreation: true,
+  conflict: REVOKED,
   method: 'post',
   path: `${PATH}/{id}/rotate`,
   request: { params, body: jsonBody(rotateBody) },

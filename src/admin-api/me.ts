@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import type { AdminApp } from './admin-app.ts';
-import { jsonAnswer } from './answers.ts';
+import { idField, jsonAnswer, timeShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { isoTime } from './key-json.ts';
@@ -15,12 +15,14 @@ const meSchema = z
   .object({
     id: z.string().openapi({ description: '"tok_…", or "local" for the operator of the machine itself.' }),
     role: roleField,
-    account: z.object({ id: z.string(), name: z.string(), groups: z.array(z.string()) }).nullable(),
-    expires_at: z.string().nullable(),
+    account: z.object({ id: idField('acct'), name: z.string(), groups: z.array(z.string()) }).nullable(),
+    expires_at: timeShown.nullable(),
   })
   .openapi('Me');
 
 const showMe = defineRoute({
+  operationId: 'me-show',
+  summary: 'Show the token that asks',
   roles: everyone,
   method: 'get',
   path: '/api/v1/me',

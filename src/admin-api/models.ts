@@ -4,22 +4,34 @@
 import { z } from '@hono/zod-openapi';
 import { formatRate, type Model, type ModelPrice, type Rates, type Route } from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
-import { pageAnswer } from './answers.ts';
+import { countShown, dayShown, pageAnswer, rateShown, timeShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { everyone, seesProviderCost } from './principal.ts';
 import { soldTo } from './sold-to.ts';
 
-const priceSchema = z.record(z.string(), z.union([z.string(), z.record(z.string(), z.union([z.string(), z.int()]))]));
+const ratesShown = {
+  input: rateShown,
+  output: rateShown,
+  cache_read: rateShown,
+  cache_write_5m: rateShown,
+  cache_write_1h: rateShown,
+};
+const priceSchema = z.object({
+  ...ratesShown,
+  long_context: z.object({ above: countShown, ...ratesShown }).optional(),
+  fast: z.object(ratesShown).optional(),
+  web_search_per_thousand: rateShown.optional(),
+});
 const routeSchema = z.object({
   provider: z.string(),
   model: z.string(),
-  priority: z.number(),
-  weight: z.number(),
+  priority: countShown,
+  weight: countShown,
   cost: priceSchema.nullable().openapi({ description: 'What the provider charges; null when it is not known.' }),
   margin: z
-    .object({ input: z.string(), output: z.string() })
+    .object({ input: rateShown, output: rateShown })
     .nullable()
     .openapi({ description: 'Price minus cost, before the factor of a group; null when the cost is not known.' }),
 });
@@ -30,18 +42,20 @@ const modelSchema = z
     aliases: z.array(z.string()),
     price: priceSchema.openapi({ description: 'USD per million tokens, by the names that apply takes.' }),
     price_source: z
-      .object({ catalogue: z.string() })
+      .object({ catalogue: dayShown })
       .nullable()
       .openapi({ description: 'The day of the price list that the price was taken from; null when it was stated.' }),
-    max_input_tokens: z.int().nullable(),
-    max_output_tokens: z.int().nullable(),
-    default_max_tokens: z.int(),
+    max_input_tokens: countShown.nullable(),
+    max_output_tokens: countShown.nullable(),
+    default_max_tokens: countShown,
     routes: z.array(routeSchema).openapi({ description: 'Empty for a token of one account.' }),
-    created_at: z.string(),
+    created_at: timeShown,
   })
   .openapi('Model');
 
 const listModels = defineRoute({
+  operationId: 'model-list',
+  summary: 'List models',
   roles: everyone,
   method: 'get',
   path: '/api/v1/models',
@@ -102,7 +116,7 @@ function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
   };
 }
 
-function ratesJson(rates: Rates): Record<string, string> {
+function ratesJson(rates: Rates): Record<keyof typeof ratesShown, string> {
   return {
     input: formatRate(rates.input),
     output: formatRate(rates.output),

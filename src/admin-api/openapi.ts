@@ -1,8 +1,20 @@
 // The OpenAPI document of this API, made of the schemas that check its input. It is the same for
 // everyone, and readable without a token.
 
+import { type RouteConfig, z } from '@hono/zod-openapi';
 import { type AdminApp, OPENAPI_PATH } from './admin-app.ts';
+import { jsonAnswer } from './answers.ts';
 import type { AdminDependencies } from './dependencies.ts';
+
+const showDocument: RouteConfig = {
+  operationId: 'openapi-show',
+  summary: 'Show this document',
+  tags: ['openapi'],
+  security: [],
+  method: 'get',
+  path: OPENAPI_PATH,
+  responses: { 200: jsonAnswer(z.looseObject({}), 'This document, to anyone') },
+};
 
 /** Called last: it tells of the routes that were added before. */
 export function addOpenapi(app: AdminApp, { version }: AdminDependencies): void {
@@ -11,6 +23,7 @@ export function addOpenapi(app: AdminApp, { version }: AdminDependencies): void 
     scheme: 'bearer',
     description: 'A token of the installation (operator, viewer) or of one account (owner, member).',
   });
+  app.openAPIRegistry.registerPath(showDocument);
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {

@@ -22,7 +22,13 @@ export const pageQuery = {
     .refine((limit) => limit <= bounds.pageItemsMax, LIMIT_WORDS)
     .default(100)
     .openapi({ type: 'integer', minimum: 1, maximum: bounds.pageItemsMax, default: 100 }),
-  cursor: z.string().optional().openapi({ description: 'The `next_cursor` of the page before.' }),
+  cursor: z
+    .string()
+    .optional()
+    .openapi({
+      description: 'The `next_cursor` of the page before.',
+      pattern: `^[0-9A-Za-z_-]+\\.[0-9A-Za-z_-]{${PROOF_CHARACTERS}}$`,
+    }),
 };
 
 export interface Page {

@@ -4,36 +4,37 @@
 import { z } from '@hono/zod-openapi';
 import { comparePrices, type PriceDifference, priceLists } from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
-import { jsonAnswer } from './answers.ts';
+import { dayShown, jsonAnswer } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { installation } from './principal.ts';
 
-const dayField = z.string().openapi({ format: 'date', example: '2026-07-24' });
 const differenceSchema = z
   .object({
     model: z.string(),
     route: z.string().nullable().openapi({ description: '"provider/model" for a cost; null for the price.' }),
-    part: z.string().openapi({ example: 'long_context.output' }),
+    part: z.string().openapi({ examples: ['long_context.output'] }),
     configured: z.string().nullable().openapi({ description: 'What is charged; null where there is no such part.' }),
     listed: z.string().nullable().openapi({ description: 'What the list has; null where it has no such part.' }),
-    as_of: dayField.openapi({ description: 'The day of the list.' }),
+    as_of: dayShown.openapi({ description: 'The day of the list.' }),
     price_source: z
-      .object({ catalogue: dayField })
+      .object({ catalogue: dayShown })
       .nullable()
       .openapi({ description: 'The list that the configured price was taken from; null when it was stated.' }),
   })
   .openapi('PriceDifference');
 const answerSchema = z.object({
-  price_lists: z.array(z.object({ family: z.string(), as_of: dayField, source: z.string() })),
+  price_lists: z.array(z.object({ family: z.string(), as_of: dayShown, source: z.string() })),
   differences: z.array(differenceSchema),
   unknown: z.array(z.string()).openapi({ description: 'Models that the list does not know.' }),
   retiring: z
-    .array(z.object({ model: z.string(), route: z.string(), retires_on: dayField }))
+    .array(z.object({ model: z.string(), route: z.string(), retires_on: dayShown }))
     .openapi({ description: 'Routes to models of which the provider has announced the end.' }),
 });
 
 const listDifferences = defineRoute({
+  operationId: 'model-compare',
+  summary: 'Compare prices with the price list',
   roles: installation,
   method: 'get',
   path: '/api/v1/models/differences',

@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import type { Catalogue, ProviderSettings } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { AdminApp } from './admin-app.ts';
-import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
+import { countShown, jsonAnswer, jsonBody, pageAnswer, timeShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies, ProviderHealth } from './dependencies.ts';
 import { pageByName, pageQuery, pagesOf } from './pages.ts';
@@ -21,7 +21,7 @@ const providerSchema = z
     has_credential: z.boolean(),
     models: z.array(z.string()).openapi({ description: 'The models that have a route to it, by name.' }),
     health: z
-      .object({ up: z.boolean(), last_success_at: z.string().nullable(), last_failure_at: z.string().nullable() })
+      .object({ up: z.boolean(), last_success_at: timeShown.nullable(), last_failure_at: timeShown.nullable() })
       .nullable()
       .openapi({ description: 'By the last attempts of this server; null where nobody watches them.' }),
   })
@@ -31,15 +31,17 @@ const testSchema = z
     provider: z.string(),
     ok: z.boolean(),
     status: z.int().nullable().openapi({ description: "The provider's; null where it gave none." }),
-    ms: z.int(),
+    ms: countShown,
     fault: z.enum(['credentials', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected']).nullable(),
     message: z.string().openapi({ description: 'For people: what it means, and what to do.' }),
-    models: z.int().nullable().openapi({ description: 'How many models it lists; null where it does not tell.' }),
+    models: countShown.nullable().openapi({ description: 'How many models it lists; null where it does not tell.' }),
   })
   .openapi('ProviderTest');
-const params = z.object({ name: z.string() });
+const params = z.object({ name: z.string().openapi({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }) });
 
 const listProviders = defineRoute({
+  operationId: 'provider-list',
+  summary: 'List providers',
   roles: installation,
   method: 'get',
   path: PATH,
@@ -47,6 +49,8 @@ const listProviders = defineRoute({
   responses: { 200: pageAnswer(providerSchema, 'Providers by name') },
 });
 const showProvider = defineRoute({
+  operationId: 'provider-show',
+  summary: 'Show a provider',
   roles: installation,
   method: 'get',
   path: `${PATH}/{name}`,
@@ -55,7 +59,10 @@ const showProvider = defineRoute({
 });
 /** Changes nothing, but calls out with the installation's credential: for operators alone. */
 const testProvider = defineRoute({
+  operationId: 'provider-test',
+  summary: 'Test a provider',
   roles: operator,
+  isQueued: false,
   method: 'post',
   path: `${PATH}/{name}/test`,
   request: { params, body: jsonBody(z.strictObject({})) },

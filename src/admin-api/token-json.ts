@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi';
 import type { AccessToken } from '../accounts/accounts.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { TurnpikeError } from '../errors.ts';
+import { actorShown, idField, timeShown } from './answers.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { isoTime } from './key-json.ts';
 import type { Principal } from './principal.ts';
@@ -14,15 +15,15 @@ export const roleField = z.enum(['operator', 'viewer', 'owner', 'member'], {
 
 export const tokenSchema = z
   .object({
-    id: z.string(),
+    id: idField('tok'),
     role: roleField,
-    account: z.string().nullable().openapi({ description: 'Null: of the installation.' }),
+    account: idField('acct').nullable().openapi({ description: 'Null: of the installation.' }),
     name: z.string(),
     prefix: z.string(),
     status: z.enum(['enabled', 'expired', 'revoked']),
-    expires_at: z.string().nullable(),
-    made_by: z.string(),
-    created_at: z.string(),
+    expires_at: timeShown.nullable(),
+    made_by: actorShown,
+    created_at: timeShown,
   })
   .openapi('Token');
 

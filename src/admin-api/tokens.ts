@@ -6,7 +6,7 @@ import { type AccessToken, makeTokenSecret } from '../accounts/accounts.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { type AdminApp, invalidRequest } from './admin-app.ts';
-import { jsonAnswer, jsonBody, pageAnswer } from './answers.ts';
+import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
 import { type Created, createOnce } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -28,19 +28,26 @@ const createBody = z.strictObject({
   expires_at: timeField.nullable().optional(),
 });
 type CreateBody = z.output<typeof createBody>;
-const params = z.object({ id: z.string() });
+const params = z.object({ id: idField('tok') });
 
 const createToken = defineRoute({
+  operationId: 'token-create',
+  summary: 'Make a token for this API',
   roles: holdersWhoChange,
   isCreation: true,
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
   responses: {
-    201: jsonAnswer(tokenSchema.extend({ token: z.string() }), 'The token with its secret, shown this once'),
+    201: {
+      ...jsonAnswer(tokenSchema.extend({ token: z.string() }), 'The token with its secret, shown this once'),
+      links: linksById('token-show', 'token-revoke'),
+    },
   },
 });
 const listTokens = defineRoute({
+  operationId: 'token-list',
+  summary: 'List tokens',
   roles: holders,
   method: 'get',
   path: PATH,
@@ -48,6 +55,8 @@ const listTokens = defineRoute({
   responses: { 200: pageAnswer(tokenSchema, 'Tokens, oldest first') },
 });
 const showToken = defineRoute({
+  operationId: 'token-show',
+  summary: 'Show a token',
   roles: holders,
   method: 'get',
   path: `${PATH}/{id}`,
@@ -55,10 +64,12 @@ const showToken = defineRoute({
   responses: { 200: jsonAnswer(tokenSchema, 'The token') },
 });
 const revokeToken = defineRoute({
+  operationId: 'token-revoke',
+  summary: 'Revoke a token for good',
   roles: holdersWhoChange,
   method: 'post',
   path: `${PATH}/{id}/revoke`,
-  request: { params },
+  request: { params, body: jsonBody(z.strictObject({})) },
   responses: { 200: jsonAnswer(tokenSchema, 'The token, which opens nothing any more') },
 });
 

@@ -7,7 +7,7 @@ import { formatUsd } from '../base/money.ts';
 import { marginOfTotal, totalsGroupings, type UsageTotal } from '../ledger/ledger.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
-import { jsonAnswer } from './answers.ts';
+import { amountShown, countShown, dayShown, idField, jsonAnswer } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -18,33 +18,33 @@ import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from '
 
 const totalSchema = z
   .object({
-    day: z.string().nullable().openapi({ description: 'The day, UTC; null unless grouped by day.' }),
-    account: z.string().nullable(),
-    key: z.string().nullable(),
+    day: dayShown.nullable().openapi({ description: 'The day, UTC; null unless grouped by day.' }),
+    account: idField('acct').nullable(),
+    key: idField('key').nullable(),
     model: z.string().nullable(),
     messages: z.int(),
     input_tokens: z.int(),
     output_tokens: z.int(),
     cache_read_input_tokens: z.int(),
     cache_creation_input_tokens: z.int(),
-    cost: z.string(),
-    written_off: z.string(),
-    provider_cost: z
-      .string()
+    cost: amountShown,
+    written_off: amountShown,
+    provider_cost: amountShown
       .nullable()
       .openapi({ description: 'Of the messages for which it is known; null when it is for none.' }),
-    margin: z
-      .string()
+    margin: amountShown
       .nullable()
       .openapi({ description: 'cost − written_off − provider_cost, of the messages whose provider_cost is known.' }),
-    revenue_without_margin: z
-      .string()
+    revenue_without_margin: amountShown
       .nullable()
       .openapi({ description: 'cost − written_off of the messages whose provider_cost is not known.' }),
   })
   .openapi('UsageTotal');
 
 const showTotals = defineRoute({
+  operationId: 'usage-total',
+  summary: 'Add usage up',
+  isQueued: true,
   roles: everyone,
   method: 'get',
   path: '/api/v1/usage/totals',
@@ -53,7 +53,7 @@ const showTotals = defineRoute({
       limit: pageQuery.limit,
       group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
       account: accountField.optional(),
-      key: z.string().optional(),
+      key: idField('key').optional(),
       since: timeField.optional().openapi({ description: 'From this day on, UTC.' }),
       until: timeField.optional().openapi({ description: 'Up to this day, with it.' }),
     }),
@@ -62,7 +62,7 @@ const showTotals = defineRoute({
     200: jsonAnswer(
       z.object({
         data: z.array(totalSchema).openapi({ description: 'The latest days; of other groups those that cost most.' }),
-        groups: z.int().openapi({ description: 'How many there are; `data` has at most `limit` of them.' }),
+        groups: countShown.openapi({ description: 'How many there are; `data` has at most `limit` of them.' }),
         total: totalSchema.openapi({ description: 'Of all groups, shown or not.' }),
       }),
       'Usage added up',

@@ -8,11 +8,11 @@ import { marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { answerPage } from './answer-page.ts';
-import { jsonAnswer, pageAnswer } from './answers.ts';
+import { amountShown, countShown, idField, jsonAnswer, pageAnswer, requestIdField, timeShown } from './answers.ts';
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { timeField } from './fields.ts';
+import { accountField, timeField } from './fields.ts';
 import { findKey } from './key-json.ts';
 import { pageQuery, pagesOf } from './pages.ts';
 import {
@@ -27,29 +27,28 @@ import {
 
 const usageSchema = z
   .object({
-    request_id: z.string(),
-    at: z.string(),
-    account: z.string(),
-    key: z.string(),
+    request_id: requestIdField,
+    at: timeShown,
+    account: idField('acct'),
+    key: idField('key'),
     group: z.string(),
     model: z.string(),
     provider: z.string().nullable(),
     upstream_model: z.string().nullable(),
     stream: z.boolean(),
-    outcome: z.string(),
+    outcome: z.enum(['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed']),
     status: z.int(),
-    input_tokens: z.int(),
-    output_tokens: z.int(),
-    cache_read_input_tokens: z.int(),
-    cache_creation_input_tokens: z.int(),
-    cache_creation: z.object({ ephemeral_5m_input_tokens: z.int(), ephemeral_1h_input_tokens: z.int() }),
-    web_searches: z.int(),
+    input_tokens: countShown,
+    output_tokens: countShown,
+    cache_read_input_tokens: countShown,
+    cache_creation_input_tokens: countShown,
+    cache_creation: z.object({ ephemeral_5m_input_tokens: countShown, ephemeral_1h_input_tokens: countShown }),
+    web_searches: countShown,
     usage_source: z.enum(['reported', 'estimated', 'none']),
-    cost: z.string(),
-    written_off: z.string(),
-    provider_cost: z.string().nullable(),
-    margin: z
-      .string()
+    cost: amountShown,
+    written_off: amountShown,
+    provider_cost: amountShown.nullable(),
+    margin: amountShown
       .nullable()
       .openapi({ description: 'cost − written_off − provider_cost; null when provider_cost is not known.' }),
     rates: z.record(z.string(), z.string()),
@@ -73,14 +72,17 @@ const cutField = z.enum(['client_gone', 'upstream_cut', 'quota_cut', 'service_cu
 });
 
 const listUsage = defineRoute({
+  operationId: 'usage-list',
+  summary: 'List usage records',
+  isQueued: true,
   roles: everyone,
   method: 'get',
   path: '/api/v1/usage',
   request: {
     query: z.strictObject({
       ...pageQuery,
-      account: z.string().optional(),
-      key: z.string().optional(),
+      account: accountField.optional(),
+      key: idField('key').optional(),
       outcome: cutField.optional(),
       since: timeField.optional(),
       until: timeField.optional(),
@@ -89,10 +91,12 @@ const listUsage = defineRoute({
   responses: { 200: pageAnswer(usageSchema, 'Usage records, newest first') },
 });
 const showUsage = defineRoute({
+  operationId: 'usage-show',
+  summary: 'Show a usage record',
   roles: everyone,
   method: 'get',
   path: '/api/v1/usage/{request_id}',
-  request: { params: z.object({ request_id: z.string() }) },
+  request: { params: z.object({ request_id: requestIdField }) },
   responses: { 200: jsonAnswer(usageSchema, 'The record of one message') },
 });
 

@@ -4,7 +4,7 @@ import type { Asking } from '../base/asking.ts';
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Answer, Bundle, MeterName, RateLimits } from './operation.ts';
-import type { Changes, Rows } from './rows.ts';
+import type { Changes, NewEntry, Rows } from './rows.ts';
 
 /** Where bundles go to be decided and made durable: a group commit, here or in another thread. */
 export interface LedgerGate {
@@ -83,7 +83,7 @@ export interface Entry {
   debit: number;
   credit: number;
   amount: Nano;
-  kind: string;
+  kind: NewEntry['kind'];
   reference: string | null;
   note: string | null;
 }

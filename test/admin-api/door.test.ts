@@ -79,7 +79,7 @@ test('an unknown path is 404, a known one under another method 405 with what it 
     'POST',
   ]);
   const remove = await send('/api/v1/accounts', { method: 'DELETE', headers: withToken });
-  expect(remove.headers.get('allow')?.split(', ').sort()).toEqual(['GET', 'POST']);
+  expect(remove.headers.get('allow')?.split(', ').sort()).toEqual(['GET', 'HEAD', 'POST']);
 });
 
 describe('a body', () => {

@@ -12,6 +12,7 @@ import { openVault, type Vault } from '../../src/secrets/secrets.ts';
 import { memoryStores, trailRows } from '../../src/storage/memory/memory.ts';
 import { NO_LIMITS } from '../ledger/workbench.ts';
 import { noTrail } from '../support/no-trail.ts';
+import { faultsOfAnswer } from './documented.ts';
 
 export const TOKEN = 'operator-token';
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
@@ -35,7 +36,7 @@ export interface Installation {
   addresses: Map<string, string[]>;
   /** How providers do, as the rest of the service would tell. */
   health: Map<string, ProviderHealth>;
-  /** As the operator of the machine, unless `headers` show another token. */
+  /** As the operator of the machine, unless `headers` show another token. Throws where an answer is not as it is documented. */
   ask(
     method: string,
     path: string,
@@ -91,11 +92,17 @@ export async function makeInstallation(): Promise<Installation> {
     answered: (answered) => void answers.push(answered),
     report: (requestId, thrown) => void told.push(`${requestId} failed: ${thrown}`),
   });
+  const documentText = await (await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS)).text();
+  answers.length = 0;
   const ask: Installation['ask'] = async (method, path, body, more = {}) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
     const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const answer = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
-    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
+    const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
+    const { status, headers: answered } = response;
+    const answer = { status, headers: answered, body: (await response.json()) as Json };
+    const faults = faultsOfAnswer(documentText, method, path, answer);
+    if (faults.length > 0) throw new Error(`${method} ${path} answers what is not documented: ${faults.join('; ')}`);
+    return answer;
   };
   return { api, clock, stores, catalogue, vault, told, addresses, health, answers, ask };
 }

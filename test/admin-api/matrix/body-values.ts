@@ -165,6 +165,7 @@ export const bodyRules: Record<string, BodyRule> = {
     }),
     values: tokenMembers,
   },
+  'POST /api/v1/tokens/{id}/revoke': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/apply': {
     least: () => ({ document: {} }),

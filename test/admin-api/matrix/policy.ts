@@ -20,6 +20,8 @@ export interface RouteRule {
   done: number;
   /** A key that was revoked stays so. */
   refusesRevoked: boolean;
+  /** Anyone may ask, also without a token. */
+  isOpen: boolean;
 }
 
 type Reaches = [viewer: Reach, owner: Reach, member: Reach];
@@ -62,6 +64,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
   'POST /api/v1/apply': rule(operatorOnly),
   'GET /api/v1/me': rule(seenByEveryone),
+  'GET /api/v1/openapi.json': rule(seenByEveryone, { isOpen: true }),
 };
 
 /** Members of answers that only the installation's own people read; null and an empty list tell nothing. */
@@ -94,6 +97,7 @@ export function statusOf(
   rule: RouteRule,
   object: WorldObject | 'none' | null,
 ): number {
+  if (rule.isOpen) return rule.done;
   if (!principal.isKnown) return 401;
   const reach = reachOf(principal, rule);
   if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta')) return 403; // delta is disabled
@@ -103,5 +107,16 @@ export function statusOf(
 }
 
 function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): RouteRule {
-  return { viewer, owner, member, object: null, lists: null, counts: null, done: 200, refusesRevoked: false, ...more };
+  return {
+    viewer,
+    owner,
+    member,
+    object: null,
+    lists: null,
+    counts: null,
+    done: 200,
+    refusesRevoked: false,
+    isOpen: false,
+    ...more,
+  };
 }

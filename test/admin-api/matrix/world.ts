@@ -62,7 +62,12 @@ export const modelsOf: Record<AccountName, string[]> = {
 
 const catalogue = {
   providers: {
-    vendor: { kind: 'anthropic', base_url: 'https://upstream-address.example', api_key: 'sk-upstream-credential' },
+    vendor: {
+      kind: 'anthropic',
+      base_url: 'http://127.0.0.1:1/upstream-address',
+      private_network: true,
+      api_key: 'sk-upstream-credential',
+    },
   },
   models: Object.fromEntries(
     ['alpha', 'bravo'].map((name) => [
@@ -75,7 +80,7 @@ const catalogue = {
   ),
   groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
 };
-const BEHIND_THE_PRICE = ['vendor', 'upstream-address.example', 'sk-upstream-credential', '2.718281828', '0.281718172'];
+const BEHIND_THE_PRICE = ['vendor', 'upstream-address', 'sk-upstream-credential', '2.718281828', '0.281718172'];
 
 /** Who shows nothing that is a token. */
 const stranger = { role: 'operator', account: null, isKnown: false, id: '', expiresAt: null } as const;

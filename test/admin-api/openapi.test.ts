@@ -1,0 +1,223 @@
+// The OpenAPI document of the admin API: it is one, it says what the routes do and no more, and what it
+// says of their input is what is checked. That every answer is as documented, `ask` checks in every test.
+
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { bounds } from '../../src/config.ts';
+import { TurnpikeError } from '../../src/errors.ts';
+import {
+  compile,
+  type Document,
+  type DocumentOperation,
+  readDocumentText,
+  resolveSchema,
+  type Schema,
+} from './documented.ts';
+import { ADDRESS, type Json, makeInstallation, TOKEN } from './installation.ts';
+import { ownObject, plainCell, send } from './matrix/cells.ts';
+import { type Operation, readDocument, readOperations } from './matrix/operations.ts';
+import { makeWorld, principalNamed, rewind, type World } from './matrix/world.ts';
+
+let text: string;
+let document: Document;
+let operations: { name: string; path: string; method: string; operation: DocumentOperation }[];
+beforeAll(async () => {
+  const { api } = await makeInstallation();
+  const answer = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+  text = await answer.text();
+  document = readDocumentText(text);
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, path, method, operation })),
+  );
+});
+
+test('the document is valid by the schema of OpenAPI 3.1, and every schema in it by JSON Schema 2020-12', async () => {
+  expect(await new Validator().validate(JSON.parse(text))).toMatchObject({ valid: true });
+  expect(document.openapi).toStartWith('3.1.');
+  for (const [name, schema] of everySchema()) expect([name, faultOf(schema)]).toEqual([name, null]);
+});
+
+test('every operation has a name as resource and verb, one tag, and words for each of its answers', () => {
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const { name, operation } of operations) {
+    expect([name, operation.operationId]).toEqual([name, expect.stringMatching(/^[a-z]+-[a-z]+$/)]);
+    expect(operation.tags).toEqual([operation.operationId.split('-')[0] ?? '']);
+    expect(operation.summary.length).toBeGreaterThan(5);
+    for (const answer of Object.values(operation.responses))
+      expect(answer).toMatchObject({ description: expect.any(String) });
+    const isOpen = name === 'get /api/v1/openapi.json';
+    expect([name, operation.security]).toEqual([name, isOpen ? [] : [{ token: [] }]]);
+  }
+});
+
+test('every body of a request names all the members that it may have', () => {
+  const bodies = operations.flatMap(
+    ({ operation }) => operation.requestBody?.content['application/json']?.schema ?? [],
+  );
+  expect(bodies.length).toBeGreaterThan(8);
+  for (const body of bodies) expect(body).toMatchObject({ type: 'object', additionalProperties: false });
+});
+
+test('every example fits its schema', () => {
+  let count = 0;
+  for (const [name, schema] of everySchema())
+    for (const example of (schema['examples'] as unknown[] | undefined) ?? []) {
+      const { examples: _, ...bare } = schema;
+      count++;
+      expect([name, example, compile(bare)(example)]).toEqual([name, example, true]);
+    }
+  expect(count).toBeGreaterThan(10);
+});
+
+test('every link leads to an operation that has the parameters it gives', () => {
+  const links = operations.flatMap(({ operation }) =>
+    Object.values(operation.responses).flatMap((answer) => Object.values(answer.links ?? {})),
+  );
+  expect(links.length).toBeGreaterThan(8);
+  for (const { operationId, parameters } of links) {
+    const target = operations.find(({ operation }) => operation.operationId === operationId)?.operation;
+    expect(target?.parameters?.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(parameters)));
+  }
+});
+
+test('every path takes the methods that are documented, and no other', async () => {
+  const { ask } = await makeInstallation();
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const named = path.replaceAll(/\{\w+\}/g, 'x');
+    const documented = Object.keys(methods).map((method) => method.toUpperCase());
+    const { status, headers } = await ask('QUERY', named, {});
+    const allowed = (headers.get('allow') ?? '').split(', ').filter((method) => method !== 'HEAD');
+    expect([path, status, allowed.toSorted()]).toEqual([path, 405, documented.toSorted()]);
+  }
+});
+
+describe('every answer that is documented is given:', () => {
+  let world: World;
+  let asked: Operation[];
+  beforeAll(async () => {
+    world = await makeWorld();
+    asked = readOperations(await readDocument(world.installation)).filter(
+      ({ path }) => path !== '/api/v1/openapi.json',
+    );
+  });
+
+  /** Those that document the status, each asked by the operator, or by `name`, with what `change` makes of the request. */
+  async function expectOfEach(
+    status: number,
+    change: (request: Asked) => Partial<Asked>,
+    name = 'operator',
+  ): Promise<void> {
+    const documented = asked.filter(({ statuses }) => statuses.includes(status));
+    expect(documented.length).toBeGreaterThan(0);
+    const given: unknown[] = [];
+    for (const operation of documented) {
+      const principal = principalNamed(world, name);
+      const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
+      const plain: Asked = {
+        ...cell,
+        path: cell.path,
+        body: cell.body,
+        headers: { authorization: `${principal.authorization}` },
+      };
+      const request = { ...plain, ...change(plain) };
+      given.push([
+        operation.name,
+        (await world.installation.ask(operation.method, request.path, request.body, request.headers)).status,
+      ]);
+      await rewind(world);
+    }
+    expect(given).toEqual(documented.map((operation) => [operation.name, status]));
+  }
+  interface Asked {
+    path: string;
+    body?: Json | undefined;
+    headers: Record<string, string>;
+  }
+
+  test('401 without a token', () => expectOfEach(401, () => ({ headers: { authorization: '' } })));
+  test('403 to a member of a disabled account', () => expectOfEach(403, () => ({}), 'member of delta, disabled'));
+  test('400 for a member that nobody knows', () =>
+    expectOfEach(400, ({ path, body }) =>
+      body === undefined ? { path: `${path}?x=1` } : { body: { ...body, x: 1 } },
+    ));
+  test('404 for an object that does not exist', () =>
+    expectOfEach(404, ({ path }) =>
+      /\/(?:key|acct|tok|req)_\w+|\/vendor/.test(path)
+        ? { path: path.replace(/\/(?:key|acct|tok|req)_\w+|\/vendor/, '/unknown') }
+        : { path: `${path}?account=acct_000000000` },
+    ));
+  test('413 for a body that is too large', () =>
+    expectOfEach(413, ({ body }) => ({ body: { ...body, x: 'x'.repeat(bounds.adminBodyBytesMax) } })));
+  test('415 for a body that is not JSON', () =>
+    expectOfEach(415, ({ headers }) => ({ headers: { ...headers, 'content-type': 'text/plain' } })));
+  test('409 for a revoked key, and for a reference that stands for another amount', async () => {
+    const { ask } = world.installation;
+    const key = world.objects.find(({ kind, isRevoked }) => kind === 'key' && isRevoked);
+    const credits = `/api/v1/accounts/${world.accountIds.alpha}/credits`;
+    const reference = { amount: '1.00', reference: 'reference-of-alpha' };
+    expect((await ask('PATCH', `/api/v1/keys/${key?.id}`, {})).status).toBe(409);
+    expect((await ask('POST', `/api/v1/keys/${key?.id}/rotate`)).status).toBe(409);
+    expect((await ask('POST', credits, reference)).status).toBe(409);
+    expect((await ask('POST', credits, { ...reference, amount: '7654.321' })).status).toBe(200);
+    expect(asked.filter(({ statuses }) => statuses.includes(409))).toHaveLength(3);
+    await rewind(world);
+  });
+  test('422 for an idempotency key that came with another request', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    await world.installation.ask('POST', '/api/v1/accounts', { name: 'the-first' }, headers);
+    const operator = { ...principalNamed(world, 'operator'), authorization: `Bearer ${TOKEN}` };
+    for (const operation of asked.filter(({ statuses }) => statuses.includes(422))) {
+      const cell = plainCell(world, operation, operator, ownObject(world, operation, operator));
+      expect((await send(world.installation, { ...cell, headers })).status).toBe(422);
+    }
+    await rewind(world);
+  });
+  test('500 when something fails, 503 when the store cannot be reached, 529 when its queue is full', async () => {
+    const { stores } = world.installation;
+    const find = stores.tokens.findTokenBySecretHash;
+    try {
+      for (const [status, thrown] of [
+        [500, new Error('broken')],
+        [503, new TurnpikeError('store_unavailable', 'The store is gone.')],
+        [529, new TurnpikeError('overloaded', 'The queue is full.')],
+      ] as const) {
+        stores.tokens.findTokenBySecretHash = async () => {
+          throw thrown;
+        };
+        await expectOfEach(status, () => ({}));
+      }
+    } finally {
+      stores.tokens.findTokenBySecretHash = find;
+    }
+  });
+});
+
+/** Every schema once, with its place, its references replaced: of components, parameters, headers, bodies, and those inside. */
+function everySchema(): [string, Schema][] {
+  const found = new Map<string, [string, Schema]>();
+  const visit = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const schema = value as Schema;
+    const written = JSON.stringify(schema);
+    if (isSchema(schema) && !found.has(written)) found.set(written, [place, resolveSchema(document, schema)]);
+    for (const [name, inner] of Object.entries(value)) if (name !== 'examples') visit(inner, `${place}/${name}`);
+  };
+  visit(document.paths, '');
+  visit(document.components.schemas, 'components');
+  return [...found.values()];
+}
+
+function isSchema(value: Schema): boolean {
+  return typeof value['type'] === 'string' || Array.isArray(value['type']) || Array.isArray(value['allOf']);
+}
+
+function faultOf(schema: Schema): string | null {
+  try {
+    compile(schema);
+    return null;
+  } catch (fault) {
+    return String(fault);
+  }
+}
