@@ -17,6 +17,9 @@ export const bounds = {
   forwardedHopsMax: 32,
   logBufferBytesMax: 4 * 1024 * 1024,
   adminBodyBytesMax: 8 * 1024 * 1024,
+  tlsLookMs: 5_000,
+  tlsFileBytesMax: 1024 * 1024,
+  listenTriesMax: 20, // a tenth of a second apart, when another certificate needs the port anew
   // Load: a message is shed before its body is read, by the settings `shed_…`
   unreadBodySecondsMax: 12, // how long a caller may go on sending a body that nobody reads
   unreadBytesPerSecondMax: 128 * 1024 * 1024,
@@ -95,7 +98,7 @@ export const bounds = {
   eventLoopSampleMs: 50,
   tracedSpansQueuedMax: 4_096,
   tracedSpansPerExportMax: 512,
-  telemetryFlushMsMax: 5_000,
+  telemetryFlushMsMax: 3_000,
 } as const;
 
 export type LogFormat = 'json' | 'pretty' | 'off';

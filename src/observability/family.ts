@@ -41,6 +41,11 @@ export class Distribution {
   }
 }
 
+interface LabelledSeries<Series> {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly series: Series;
+}
+
 /**
  * All series of one metric. Those of every value that is known beforehand are there from the start, at
  * zero, so that their first change is seen as one. Above `seriesMax`, new names of operators count as OTHER.
@@ -49,13 +54,15 @@ export class Family<Series> {
   readonly terms: FamilyTerms;
   readonly #make: () => Series;
   readonly #seriesMax: number;
-  readonly #valuesOfLabels: (readonly string[] | null)[];
-  readonly #series = new Map<string, { values: readonly string[]; series: Series }>();
+  readonly #names: readonly string[];
+  readonly #valuesOfLabels: readonly (readonly string[] | null)[];
+  readonly #series = new Map<string, LabelledSeries<Series>>();
 
   constructor(terms: FamilyTerms, make: () => Series, seriesMax: number = bounds.metricSeriesMax) {
     this.terms = terms;
     this.#make = make;
     this.#seriesMax = seriesMax;
+    this.#names = Object.keys(terms.labels ?? {});
     this.#valuesOfLabels = Object.values(terms.labels ?? {});
     for (const values of combine(this.#valuesOfLabels)) this.#add(values);
   }
@@ -70,17 +77,14 @@ export class Family<Series> {
   }
 
   /** Each series with its labels. */
-  list(): { labels: Record<string, string>; series: Series }[] {
-    const names = Object.keys(this.terms.labels ?? {});
-    return [...this.#series.values()].map(({ values, series }) => ({
-      labels: Object.fromEntries(names.map((name, place) => [name, values[place] as string])),
-      series,
-    }));
+  list(): readonly LabelledSeries<Series>[] {
+    return [...this.#series.values()];
   }
 
   #add(values: readonly string[]): Series {
     const series = this.#make();
-    this.#series.set(keyOf(values), { values, series });
+    const labels = Object.fromEntries(this.#names.map((name, place) => [name, values[place] as string]));
+    this.#series.set(keyOf(values), { labels, series });
     return series;
   }
 }

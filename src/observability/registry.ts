@@ -10,7 +10,7 @@ import { bounds } from '../config.ts';
 import { Count, Distribution, Family, type FamilyTerms } from './family.ts';
 
 interface Sample {
-  labels: Record<string, string | number>;
+  labels: Readonly<Record<string, string | number>>;
   value: number;
   metricName?: string;
 }
@@ -98,7 +98,7 @@ async function readSamples(terms: FamilyTerms, read: () => Reading[] | Promise<R
   }));
 }
 
-function samplesOf(name: string, labels: Record<string, string>, { upperBounds, counts, sum }: Distribution): Sample[] {
+function samplesOf(name: string, labels: Sample['labels'], { upperBounds, counts, sum }: Distribution): Sample[] {
   const samples: Sample[] = [];
   let count = 0;
   for (const [place, bound] of [...upperBounds, '+Inf'].entries()) {

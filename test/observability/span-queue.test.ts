@@ -48,3 +48,23 @@ test('a batch that was not taken is dropped and counted, and not kept', async ()
   answers[0]?.(1);
   expect(queue.dropped).toBe(3);
 });
+
+test('its end waits for what waits and for what is under way', async () => {
+  const { exporter, taken, answers } = slowExporter();
+  const queue = new SpanQueue(exporter, TIMES, 100);
+  endSpans(queue, 1);
+  await Bun.sleep(20);
+  endSpans(queue, 2);
+  let isOver = false;
+  const ending = queue.shutdown().then(() => {
+    isOver = true;
+  });
+  await Bun.sleep(20);
+  expect([taken, isOver]).toEqual([[1, 2], false]);
+  answers[1]?.(0);
+  await Bun.sleep(20);
+  expect(isOver).toBe(false);
+  answers[0]?.(0);
+  await ending;
+  expect(queue.dropped).toBe(0);
+});

@@ -28,6 +28,10 @@ import { SpanQueue } from './span-queue.ts';
 const SCOPE = 'turnpike';
 const MESSAGES_PATH = /\/messages\/?$/;
 
+/** One at a time, but for the end: then all that waits is sent together. */
+const EXPORTS_AT_ONCE_MAX = Math.ceil(bounds.tracedSpansQueuedMax / bounds.tracedSpansPerExportMax) + 1;
+
+type ExporterOptions = NonNullable<ConstructorParameters<typeof OTLPTraceExporter>[0]>;
 type Closer = () => Promise<void>;
 
 /** As `openTelemetry`. */
@@ -97,13 +101,13 @@ function startMetrics(
   return new GenAiMetrics(provider.getMeter(SCOPE, version));
 }
 
-function exporterOptions({ url, headers, timeoutMs, compression }: CollectorSettings) {
+function exporterOptions({ url, headers, timeoutMs, compression }: CollectorSettings): ExporterOptions {
   return {
     url,
     headers: { ...headers },
     timeoutMillis: timeoutMs,
-    compression: compression as never,
-    concurrencyLimit: 1,
+    compression: compression as string as NonNullable<ExporterOptions['compression']>,
+    concurrencyLimit: EXPORTS_AT_ONCE_MAX,
   };
 }
 

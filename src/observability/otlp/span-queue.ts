@@ -13,6 +13,7 @@ type ExportDone = Parameters<SpanExporter['export']>[1];
 export class SpanQueue implements SpanProcessor {
   readonly #inner: BatchSpanProcessor;
   readonly #queuedMax: number;
+  readonly #underWay = new Set<Promise<void>>();
   #queued = 0;
   #dropped = 0;
 
@@ -58,15 +59,22 @@ export class SpanQueue implements SpanProcessor {
     return this.#inner.forceFlush();
   }
 
-  shutdown(): Promise<void> {
-    return this.#inner.shutdown();
+  /** Sends what waits, and waits for what is under way, which the SDK's own does not. */
+  async shutdown(): Promise<void> {
+    await this.#inner.forceFlush().catch(() => {}); // what could not be sent is counted
+    await Promise.all(this.#underWay);
+    await this.#inner.shutdown();
   }
 
   #export(exporter: SpanExporter, spans: ReadableSpan[], done: ExportDone): void {
     this.#queued -= spans.length;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#underWay.add(promise);
     exporter.export(spans, (result) => {
       if (result.code !== 0) this.#dropped += spans.length;
       done(result);
+      this.#underWay.delete(promise);
+      resolve();
     });
   }
 }
