@@ -1,5 +1,5 @@
-// The client of the admin API that every command is but serve and those that work on a data directory. It finds the service by
-// flag, by environment, or by what `serve` left in the data directory.
+// The client of the admin API that every command is, but for serve and those that work on a data
+// directory. It finds the service by flag, by environment, or by what `serve` left in the directory.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -5,7 +5,14 @@ import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rm
 import { dirname, join, resolve } from 'node:path';
 import type { BackupReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
-import { databasePath, type FromBackup, surveyStore, type ToBackup } from '../storage/sqlite/sqlite.ts';
+import {
+  databasePath,
+  type FromBackup,
+  readProof,
+  readStoredVersion,
+  surveyStore,
+  type ToBackup,
+} from '../storage/sqlite/sqlite.ts';
 import { isPreviousNeeded, readSecretState } from './secret-state.ts';
 
 /** Copies the store as of now to `file`, which must not be there yet. Rejects when `signal` stops it; nothing is left then. */
@@ -60,12 +67,16 @@ async function copyInThread(order: ToBackup, signal: AbortSignal): Promise<{ che
 /** Where the secrets are that the copy needs: judged by the copy itself, since the store may have changed since. */
 function neededSecrets(config: Config, copy: string): Pick<BackupReport, 'secret' | 'previous_secret'> {
   try {
-    const state = readSecretState(config, surveyStore(copy, Date.now()));
+    const { stored, known } = readStoredVersion(copy);
+    const isOfThisVersion = stored === known;
+    const use = isOfThisVersion ? surveyStore(copy, Date.now()) : { proof: readProof(copy), hashedUnder: [] };
+    const state = readSecretState(config, use);
     const isHere = state.isUnder === 'present' || state.isUnder === 'previous';
-    return { secret: isHere ? state.present : null, previous_secret: isPreviousNeeded(state) ? state.previous : null };
+    // What tables of another version depend on is not known: then both are named.
+    const needsPrevious = isPreviousNeeded(state) || !isOfThisVersion;
+    return { secret: isHere ? state.present : null, previous_secret: needsPrevious ? state.previous : null };
   } catch {
-    // The copy is made and verified. Tables of an earlier version, or a secret's file that holds none: not found.
-    return { secret: null, previous_secret: null };
+    return { secret: null, previous_secret: null }; // the copy is made and verified; a file that holds no secret is none
   }
 }
 

@@ -21,7 +21,7 @@ export function checkSecret(facts: Facts): Finding[] {
   if (secret.is.isUnder === 'none') return [];
   if (secret.is.present === null) return [missing(facts, subject)];
   if (secret.is.isUnder === 'another') return [wrong(secret.is.present)];
-  return [...checkChange(secret.is), ...checkLost(secret.is)];
+  return [...checkUnused(facts, secret.is), ...checkChange(secret.is), ...checkLost(secret.is)];
 }
 
 /** Where it is not found here, a service that runs has it all the same: from its own environment. */
@@ -54,6 +54,21 @@ function wrong(source: string): Finding {
     remedy:
       'Put that one in its place: the file "secret" that belongs to this database, or the TURNPIKE_SECRET that it was used with. If this one is to replace it, give that one as TURNPIKE_PREVIOUS_SECRET.',
   };
+}
+
+/** Whoever keeps that file beside the backups keeps the wrong secret. */
+function checkUnused({ files, dataDirectory }: Facts, { present }: SecretState): Finding[] {
+  const path = `${dataDirectory}/secret`;
+  if (present !== 'TURNPIKE_SECRET' || !files.some((file) => file.path === path)) return [];
+  return [
+    {
+      severity: 'warning',
+      code: 'secret_file_unused',
+      subject: `file ${path}`,
+      message: 'The secret comes from TURNPIKE_SECRET; the file is not looked at, and may hold another.',
+      remedy: `Remove the file once nothing needs what is in it, or leave TURNPIKE_SECRET out.`,
+    },
+  ];
 }
 
 function checkChange(state: SecretState): Finding[] {

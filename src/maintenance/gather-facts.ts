@@ -13,6 +13,7 @@ import {
   databasePath,
   findFileFaults,
   isDirectoryLocked,
+  readProof,
   readStoredVersion,
   type StoreSurvey,
   sumLedger,
@@ -31,6 +32,8 @@ export function gatherFacts(
   const dataDirectory = resolve(config.dataDirectory);
   const database = databaseFacts(databasePath(dataDirectory), nowMs);
   const survey = database?.survey != null && 'is' in database.survey ? database.survey.is : null;
+  // Tables of another version tell under which secret they are, and no more.
+  const secretUse = survey ?? orNull(() => ({ proof: readProof(databasePath(dataDirectory)), hashedUnder: [] }));
   const operatorFile = readOperatorFile(dataDirectory);
   return {
     nowMs,
@@ -42,7 +45,7 @@ export function gatherFacts(
     openFilesMax: orNull(() => openFilesMax(operatorFile)),
     isLocked: orNull(() => isDirectoryLocked(dataDirectory)) ?? false,
     database,
-    secret: survey && tell(() => readSecretState({ ...config, dataDirectory }, survey)),
+    secret: secretUse && tell(() => readSecretState({ ...config, dataDirectory }, secretUse)),
     catalogue: survey && catalogueFacts({ ...config, dataDirectory }, survey),
     operatorFile,
     listen: config.listen,

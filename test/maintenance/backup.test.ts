@@ -170,6 +170,20 @@ describe('a backup is refused', () => {
     expect(readdirSync(directory).filter((name) => name.startsWith('of-damaged'))).toEqual([]);
   });
 
+  test('no more than noted: tables of an earlier release are copied, and not verified; those of a later one are not', async () => {
+    const earlier = join(directory, 'earlier');
+    await (await spawnTurnpike(earlier)).stop();
+    using database = new Database(join(earlier, 'turnpike.db'));
+    database.run('PRAGMA user_version = 1');
+    const { exitCode, out, error } = await refusal(join(directory, 'of-earlier.db'), earlier);
+    const secret = `file:${join(earlier, 'secret')}`;
+    expect([exitCode, JSON.parse(out)]).toMatchObject([0, { check: null, secret, previous_secret: null }]);
+    expect(error).toContain('Its tables are of an earlier version');
+    database.run('PRAGMA user_version = 1000');
+    expect(await refusal(join(directory, 'of-later.db'), earlier)).toMatchObject({ exitCode: 1, out: '' });
+    expect(existsSync(join(directory, 'of-later.db'))).toBe(false);
+  });
+
   test('no more than told: a ledger that is out of balance is copied as it is, with its faults, and exits 1', async () => {
     const unbalanced = join(directory, 'unbalanced');
     await (await spawnTurnpike(unbalanced)).stop();

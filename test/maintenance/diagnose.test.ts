@@ -211,6 +211,11 @@ const faults: [string, Partial<Facts>, string[]][] = [
     ['error secret_wrong TURNPIKE_SECRET'],
   ],
   [
+    'a secret’s file beside one from the environment',
+    withSecret({ present: 'TURNPIKE_SECRET' }),
+    [`warning secret_file_unused file ${DATA}/secret`],
+  ],
+  [
     'a secret’s file that holds none',
     { secret: { failure: 'the file holds no secret' } },
     [`error secret_unreadable file ${DATA}/secret`],

@@ -1,6 +1,7 @@
 // The doctor at real installations: sound ones, broken ones, with their service and without. Whatever is
 // wrong, it answers in words.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
@@ -125,6 +126,17 @@ describe('a broken installation', () => {
     expect(await examine(data)).toMatchObject({ exitCode: 1, codes: ['secret_unreadable', 'service_not_running'] });
   });
 
+  test('of an earlier release, also when its secret is gone', async () => {
+    const data = copyOf('earlier');
+    setVersion(data, 1);
+    const codes = ['database_of_earlier_version', 'service_not_running'];
+    expect(await examine(data)).toMatchObject({ exitCode: 0, codes });
+    rmSync(join(data, 'secret'));
+    expect(await examine(data)).toMatchObject({ exitCode: 1, codes: ['secret_missing', ...codes] });
+    setVersion(data, 1_000);
+    expect((await examine(data)).codes.slice(0, 2)).toEqual(['secret_missing', 'database_of_later_version']);
+  });
+
   test('whose settings are wrong, all of them at once', async () => {
     const environment = { TURNPIKE_LOGG: 'json', TURNPIKE_SECRET: 'short' };
     const { exitCode, codes, words } = await examine(copyOf('settings'), environment);
@@ -206,6 +218,11 @@ describe('a service that runs', () => {
     });
   });
 });
+
+function setVersion(data: string, version: number): void {
+  using database = new Database(join(data, 'turnpike.db'));
+  database.run(`PRAGMA user_version = ${version}`);
+}
 
 const hello = (model: string) => ({ model, max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] });
 

@@ -12,7 +12,7 @@ import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../suppor
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 
 const CREDENTIAL = 'sk-provider-0123456789';
-const KILLS = 6;
+const KILLS = 4;
 const hello = { model: 'sandbox-echo', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
 
 let data: string;

@@ -28,7 +28,14 @@ export { type ReportReads, reportReads } from './report-reads.ts';
 export { answerReport, heading, type ToReports } from './report-text.ts';
 export { ReportThread } from './report-thread.ts';
 export { sumLedger } from './sum-ledger.ts';
-export { type Dependent, type HashedUnder, listDependents, type StoreSurvey, surveyStore } from './survey-store.ts';
+export {
+  type Dependent,
+  type HashedUnder,
+  listDependents,
+  readProof,
+  type StoreSurvey,
+  surveyStore,
+} from './survey-store.ts';
 
 export function databasePath(dataDirectory: string): string {
   return join(dataDirectory, 'turnpike.db');

@@ -44,6 +44,11 @@ export function surveyStore(path: string, nowMs: number): StoreSurvey {
   return withReader(path, (database) => survey(database, nowMs));
 }
 
+/** The proof of the secret that a database is under, whatever version its tables have; null without one. Throws what SQLite throws. */
+export function readProof(path: string): string | null {
+  return withReader(path, (database) => proofIn(database));
+}
+
 /** Keys and tokens hashed under a secret of the installation, a hundred of each at most. */
 export function listDependents(
   path: string,
@@ -72,12 +77,17 @@ function withReader<Value>(path: string, read: (database: Database) => Value): V
   }
 }
 
+function proofIn(database: Database): string | null {
+  const row = prepareText(database, "SELECT value FROM installation WHERE name = 'secret_proof'").get();
+  return (row as { value: string } | null)?.value ?? null;
+}
+
 function survey(database: Database, nowMs: number): StoreSurvey {
   const one = <Row>(text: string, ...values: number[]) => prepareText(database, text).get(...values) as Row;
   const all = <Row>(text: string, ...values: number[]) => prepareText(database, text).all(...values) as Row[];
   const documents = all<{ document: string }>('SELECT kind, name, origin, document FROM catalog ORDER BY kind, name');
   return {
-    proof: one<{ value: string } | null>("SELECT value FROM installation WHERE name = 'secret_proof'")?.value ?? null,
+    proof: proofIn(database),
     accounts: one<{ count: number }>('SELECT COUNT(*) AS count FROM accounts').count,
     usableKeys: one<{ count: number }>(USABLE_KEYS, nowMs).count,
     newestAtMs: one<{ at_ms: number | null }>(NEWEST).at_ms,
