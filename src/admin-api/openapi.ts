@@ -24,7 +24,15 @@ export function addOpenapi(app: AdminApp, { version }: AdminDependencies): void 
     description: 'A token of the installation (operator, viewer) or of one account (owner, member).',
   });
   app.openAPIRegistry.registerPath(showDocument);
-  const document = app.getOpenAPI31Document({
+  let text: string | null = null; // made when it is first asked for: most starts never are
+  app.get(OPENAPI_PATH, (context) => {
+    text ??= JSON.stringify(describe(app, version));
+    return context.body(text, 200, { 'content-type': 'application/json' });
+  });
+}
+
+function describe(app: AdminApp, version: string): object {
+  return app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
       title: 'Turnpike admin API',
@@ -35,6 +43,4 @@ export function addOpenapi(app: AdminApp, { version }: AdminDependencies): void 
     servers: [{ url: '/' }],
     security: [{ token: [] }],
   });
-  const text = JSON.stringify(document);
-  app.get(OPENAPI_PATH, (context) => context.body(text, 200, { 'content-type': 'application/json' }));
 }
