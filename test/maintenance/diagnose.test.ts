@@ -1,12 +1,15 @@
 // What the doctor makes of facts: nothing of a sound installation, and of each fault what it is.
 
 import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { buildCatalogue } from '../../src/catalog/catalog.ts';
 import type { Finding } from '../../src/commands/commands.ts';
 import { diagnose } from '../../src/maintenance/diagnose.ts';
 import type { DatabaseFacts, Facts, FileFacts } from '../../src/maintenance/facts.ts';
 import type { SecretState } from '../../src/maintenance/secret-state.ts';
 import { apply } from '../catalog/support.ts';
+import { rootDirectory } from '../check.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20);
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -394,6 +397,17 @@ describe('is told:', () => {
       ]);
     }
   });
+});
+
+test('every code of a finding stands in docs/operating.md, and no other', () => {
+  const codesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map((match) => match[1] as string);
+  const folder = join(rootDirectory, 'src/maintenance');
+  const checks = readdirSync(folder).filter((name) => name.startsWith('check-'));
+  const made = checks.flatMap((name) => codesIn(readFileSync(join(folder, name), 'utf8'), /code: '(\w+)'/g));
+  const section = readFileSync(join(rootDirectory, 'docs/operating.md'), 'utf8').split('\n## Doctor\n')[1] ?? '';
+  const [table = ''] = section.split('\n## ');
+  const told = codesIn(table.slice(table.indexOf('| what |')), /`([a-z]+(?:_[a-z]+)+)`/g);
+  expect(told.sort()).toEqual([...new Set(made)].sort());
 });
 
 test('a database that is too large to be verified in passing is noted, with how to do it', () => {
