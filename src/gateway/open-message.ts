@@ -12,7 +12,7 @@ import {
   rateRecord,
   type Speed,
 } from '../catalog/catalog.ts';
-import type { TurnpikeError } from '../errors.ts';
+import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
@@ -186,13 +186,17 @@ export class OpenMessage implements Running {
     const waitMs = this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
     const { times } = this.submission;
     times.endedMs = performance.now();
+    let told = error;
     try {
       const settlement = await this.#gateway.ledger.end({ kind, requestId: record.requestId, record }, waitMs);
       times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
       return settlement;
+    } catch (thrown) {
+      told ??= asTurnpikeError(thrown); // what its caller is told where the answer itself went well
+      throw thrown;
     } finally {
-      this.#report(record, usage, error);
+      this.#report(record, usage, told);
     }
   }
 

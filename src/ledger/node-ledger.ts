@@ -19,6 +19,8 @@ export type Admission = Extract<Answer, { kind: 'admitted' }> | Refusal;
 export type Settlement = { ok: true; cost: number; writtenOff: number } | { ok: false; reason: 'ended' };
 
 export class NodeLedger implements LedgerGate {
+  /** Told when the store fails, with why, and with null when it takes what is written again. */
+  onStoreChange: (failure: unknown) => void = () => {};
   readonly #gate: LedgerGate;
   readonly #clock: Clock;
   readonly #node: string;
@@ -53,7 +55,7 @@ export class NodeLedger implements LedgerGate {
     if (this.#renewal !== null) clearInterval(this.#renewal);
   }
 
-  /** False while the last thing known of the store is that it failed. */
+  /** False from the moment that the store fails until it takes what is written. */
   get isAvailable(): boolean {
     return this.#isAvailable;
   }
@@ -130,7 +132,7 @@ export class NodeLedger implements LedgerGate {
 
   /** For changes of accounts, keys and credit. What it touches is asked anew afterwards. */
   async submit(bundle: Bundle): Promise<Answer[]> {
-    const answers = await this.#guard(this.#gate.submit(bundle));
+    const answers = await this.#guard(bundle);
     if (bundle.operations.some(givesBack)) this.#refusals.forgetAll();
     return answers;
   }
@@ -199,19 +201,29 @@ export class NodeLedger implements LedgerGate {
   }
 
   async #ask(operation: Operation): Promise<Answer> {
-    const answers = await this.#guard(this.#gate.submit({ operations: [operation] }));
+    const answers = await this.#guard({ operations: [operation] });
     return answers[0] as Answer;
   }
 
-  async #guard(asked: Promise<Answer[]>): Promise<Answer[]> {
+  async #guard(bundle: Bundle): Promise<Answer[]> {
+    let answers: Answer[];
     try {
-      const answers = await asked;
-      this.#isAvailable = true;
-      return answers;
+      answers = await this.#gate.submit(bundle);
     } catch (failure) {
-      if (isStoreGone(failure)) this.#isAvailable = false;
+      if (isStoreGone(failure)) this.#note(failure);
       throw failure;
     }
+    // A store on a full disk still answers what writes nothing: only what was written tells that it is back.
+    if (!this.#isAvailable && bundle.operations.some((operation, at) => isWrite(operation) && answers[at]?.ok))
+      this.#note(null);
+    return answers;
+  }
+
+  #note(failure: unknown): void {
+    const isAvailable = failure === null;
+    if (isAvailable === this.#isAvailable) return;
+    this.#isAvailable = isAvailable;
+    this.onStoreChange(failure);
   }
 
   async #takeLease(): Promise<void> {
@@ -274,6 +286,11 @@ function within<Value>(waitMs: number, promise: Promise<Value>): Promise<Value> 
 /** Lowering a hold does not: what it gives back was counted as behind holds, which is remembered for a moment only. */
 function givesBack(operation: Operation): boolean {
   return operation.kind !== 'extend';
+}
+
+/** Whether it is written where it is not refused. Many others are not: a refusal, places that were free already. */
+function isWrite({ kind }: Operation): boolean {
+  return kind === 'admit' || kind === 'settle' || kind === 'release' || kind === 'credit' || kind === 'renew';
 }
 
 function asError(answer: Answer): TurnpikeError {

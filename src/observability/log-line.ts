@@ -8,6 +8,9 @@ const FLUSH_MS = 100;
 const AGAIN_MS = 50;
 const STRING_CHARACTERS_MAX = 1_024;
 const CAUSES_MAX = 4;
+const NEWLINE = 10;
+/** Names of errors that say that a program is wrong; whatever has a name of its own says what happened. */
+const MISTAKES = new Set(['Error', 'TypeError', 'ReferenceError', 'RangeError', 'BrokenInvariant']);
 const PLAIN = /^[\w.:/+@%[\]-]+$/;
 
 /** Names and values as they shall stand in the log. A Secret among them prints "[secret]". */
@@ -107,25 +110,38 @@ export class LogWriter {
       }
       // Any other fault: nobody reads the log any more. These lines are lost and the next ones are tried.
       this.#underWay = null;
+      this.#droppedInAll += countLines(bytes);
       this.#startWrite();
     });
   }
 }
 
-/** A thrown value with its causes, for the operator: the stack where there is one. */
+/** A thrown value with its causes, for the operator. Where it was thrown is told of our own mistakes alone. */
 export function describeFailure(thrown: unknown): string {
   const parts: string[] = [];
   let cause: unknown = thrown;
+  let isPlace = true;
   for (let depth = 0; depth < CAUSES_MAX && cause !== undefined && cause !== null; depth++) {
-    parts.push(cause instanceof Error ? (cause.stack ?? `${cause.name}: ${cause.message}`) : String(cause));
+    isPlace &&= cause instanceof Error && MISTAKES.has(cause.name); // what a named failure was caused by is its explanation
+    parts.push(cause instanceof Error ? describeError(cause, isPlace) : String(cause));
     cause = cause instanceof Error ? cause.cause : null;
   }
   return parts.join('\ncaused by ');
 }
 
+function describeError({ name, message, stack }: Error, isPlace: boolean): string {
+  return isPlace && stack !== undefined ? stack : `${name}: ${message}`;
+}
+
 /** Whoever puts a key or a token where none belongs, such as into a path, finds its beginning in the log and no more. */
 function hideKeys(text: string): string {
   return text.includes('k-tp-') ? text.replaceAll(/\b([st]k-tp-\w{4})\w+/g, '$1…') : text;
+}
+
+function countLines(bytes: Buffer): number {
+  let lines = 0;
+  for (const byte of bytes) if (byte === NEWLINE) lines++;
+  return lines;
 }
 
 function jsonLine(line: LogLine): string {

@@ -10,11 +10,11 @@ export async function getReadyz(call: Call): Promise<Reply> {
   const { dependencies } = call;
   if (dependencies.isDraining())
     throw new TurnpikeError('draining', 'This server is shutting down.', { headers: { connection: 'close' } });
-  let cause: unknown = null;
+  let cause: unknown;
   try {
     if (await dependencies.isStoreAvailable()) return { status: 200, headers: {}, body: BODY };
   } catch (thrown) {
     cause = thrown;
   }
-  throw new TurnpikeError('store_unavailable', 'The store does not answer.', { cause });
+  throw new TurnpikeError('store_unavailable', 'The store does not answer.', cause === undefined ? {} : { cause });
 }

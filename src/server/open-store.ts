@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
-import type { LogWriter } from '../observability/observability.ts';
+import { describeFailure, type LogLine, type LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault, type Vault } from '../secrets/secrets.ts';
 import { databasePath, LedgerThread, ReportThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
 import type { Closing } from './server.ts';
@@ -33,6 +33,7 @@ export async function openStore(config: Config, clock: Clock, log: LogWriter, cl
   });
   closing.push(() => thread.close());
   const ledger = new NodeLedger(thread, clock, NODE);
+  ledger.onStoreChange = (failure) => log.write(storeLine(failure));
   closing.push(() => ledger.close());
   const expired = await ledger.open();
   if (expired > 0) log.write({ at: new Date().toISOString(), event: 'holds_of_earlier_run_ended', holds: expired });
@@ -43,4 +44,12 @@ export async function openStore(config: Config, clock: Clock, log: LogWriter, cl
   const stores = sqliteStores(path, ledger, reports.reads);
   closing.push(() => stores.close());
   return { vault, stores, ledger, thread };
+}
+
+/** Where nobody sends a message, this is all that tells of a disk that is full. */
+function storeLine(failure: unknown): LogLine {
+  const at = new Date().toISOString();
+  return failure === null
+    ? { at, event: 'store_resumed' }
+    : { at, event: 'store_failed', cause: describeFailure(failure) };
 }

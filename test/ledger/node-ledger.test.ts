@@ -191,6 +191,25 @@ test('a store that is gone for a while: the ending is tried again, and billed on
   expect(await bench.entries()).toHaveLength(2);
 });
 
+test('a store that failed counts as back when it has written something, not when it has answered', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  const told: unknown[] = [];
+  ledger.onStoreChange = (failure) => told.push(failure instanceof TurnpikeError ? failure.code : failure);
+  gate.state = 'gone';
+  await failureOf(ledger.admit(bench.admission(1)));
+  await failureOf(ledger.admit(bench.admission(1)));
+  expect(ledger.isAvailable).toBe(false);
+  gate.recover();
+  expect(await ledger.admit(bench.admission(101))).toMatchObject({ ok: false, meter: 'wallet' });
+  await ledger.leave({ kind: 'leave', requestId: 'req_unknown' }, bench.account, bench.key, 'default');
+  await Bun.sleep(200); // what may have been admitted is released meanwhile, and was not
+  expect(ledger.isAvailable).toBe(false);
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
+  expect(ledger.isAvailable).toBe(true);
+  expect(told).toEqual(['store_unavailable', null]);
+});
+
 for (const state of ['gone', 'hung'] as const) {
   test(`after the wait a store that is still ${state} is named, and the ending is billed later, once`, async () => {
     await using node = await openNode(100);

@@ -1,7 +1,7 @@
 // The log: whole lines in order, bounded, and nothing in them that must not be there.
 
 import { expect, test } from 'bun:test';
-import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bounds, type LogFormat } from '../../src/config.ts';
@@ -118,6 +118,40 @@ test('a reader that stands still stops neither the service nor its memory', asyn
   const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe', stderr: 'pipe' });
   expect(await new Response(child.stderr).text()).toStartWith('done true');
   child.kill();
+});
+
+test('lines whose reader has gone are counted, and those of the next reader are written', async () => {
+  const path = join(directory, 'pipe');
+  expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const descriptor = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  const log = new LogWriter('json', descriptor);
+  closeSync(reader);
+  for (let number = 0; number < 3; number++) log.write({ number });
+  await Bun.sleep(300);
+  expect(log.droppedCount).toBe(3);
+  const next = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  log.write({ number: 3 });
+  await Bun.sleep(300);
+  closeSync(descriptor);
+  expect(readFileSync(next, 'utf8')).toBe('{"number":3}\n');
+  expect(log.droppedCount).toBe(3);
+  closeSync(next);
+});
+
+test('where it was thrown is told of a mistake in the program, and not of what a provider or a disk did', () => {
+  class DiskFull extends Error {
+    override name = 'DiskFull';
+  }
+  const here = /log-line\.test\.ts/;
+  expect(describeFailure(new TypeError('no such member'))).toMatch(here);
+  expect(describeFailure(new DiskFull('no room'))).toBe('DiskFull: no room');
+  expect(describeFailure(new DiskFull('no room', { cause: new TypeError('ENOSPC') }))).toBe(
+    'DiskFull: no room\ncaused by TypeError: ENOSPC',
+  );
+  expect(describeFailure(new Error('it failed', { cause: new DiskFull('no room') }))).toMatch(
+    /log-line\.test\.ts.*\ncaused by DiskFull: no room$/s,
+  );
 });
 
 test('a failure is described with its causes', () => {

@@ -99,6 +99,7 @@ test('past the wait the text is complete, the end is an error, and the bill is w
   const names = events.map(({ name }) => name).filter((name) => name !== 'ping');
   expect(names).toEqual([...EVENTS.slice(0, -1).map(({ name }) => name), 'error']);
   expect(service.check()).toMatchObject({ ok: true, open_holds: 1 });
+  expect(service.reports).toMatchObject([{ code: 'store_unavailable', record: { outcome: 'completed' } }]);
   isGone = false;
   for (let tries = 0; tries < 60 && service.check().open_holds > 0; tries++) await Bun.sleep(50);
   expect(await service.records()).toMatchObject([BILLED]);
