@@ -109,8 +109,8 @@ export class LogWriter {
         return;
       }
       // Any other fault: nobody reads the log any more. These lines are lost and the next ones are tried.
+      if (fault !== null) this.#droppedInAll += countLines(bytes);
       this.#underWay = null;
-      this.#droppedInAll += countLines(bytes);
       this.#startWrite();
     });
   }
