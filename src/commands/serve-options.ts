@@ -12,8 +12,8 @@ export interface ApplyFile {
 
 export interface ServerOptions {
   applyFile?: ApplyFile;
-  /** Both in PEM. */
-  tls?: { certificate: string; key: string };
+  /** Both in PEM; read anew when they change. */
+  tls?: { certificatePath: string; keyPath: string };
   /** Takes one line for whoever started the service. */
   print(line: string): void;
 }
@@ -21,6 +21,8 @@ export interface ServerOptions {
 export interface RunningServer {
   /** Where it answers, such as "http://127.0.0.1:8080". */
   url: string;
+  /** Reads certificate and key again, now; null without TLS. */
+  reloadTls: (() => Promise<void>) | null;
   /** Drains: refuses new messages, lets running ones end within a bound, settles, closes the store. */
   stop(): Promise<void>;
   /** Resolves when it has stopped, rejects when it could not go on. */

@@ -1,7 +1,7 @@
-// `turnpike serve`: starts the service and stays until it is told to stop. SIGTERM, SIGHUP and the first
-// SIGINT drain it; a second SIGINT ends it at once, which the ledger survives like a crash.
+// `turnpike serve`: starts the service and stays until it is told to stop. SIGTERM and the first SIGINT
+// drain it; a second SIGINT ends it at once, which the ledger survives like a crash. SIGHUP has it read
+// its certificate again, and drains it where it has none.
 
-import { readFile } from 'node:fs/promises';
 import { ConfigError } from '../config.ts';
 import { type Command, CommandFailed, dataFlag, type Invocation, WrongUsage } from './command.ts';
 import { inWords } from './failure-words.ts';
@@ -19,7 +19,7 @@ export const serve: Command = {
     ...dataFlag,
     database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL; default: SQLite in the data directory)' },
     apply: { value: 'FILE', help: 'makes providers, models, groups and settings match this file first' },
-    'tls-certificate': { value: 'FILE', help: 'answers over TLS with this certificate (PEM)' },
+    'tls-certificate': { value: 'FILE', help: 'answers over TLS with this certificate (PEM), also when it changes' },
     'tls-key': { value: 'FILE', help: "the certificate's private key (PEM)" },
   },
   async run(invocation) {
@@ -49,17 +49,8 @@ async function readOptions({ flags, world, json }: Invocation): Promise<ServerOp
     ...(applyPath !== undefined && {
       applyFile: await (await import('./apply-file.ts')).readFaultlessFile(applyPath, world.environmentVariable),
     }),
-    ...(certificatePath !== undefined &&
-      keyPath !== undefined && { tls: { certificate: await readPem(certificatePath), key: await readPem(keyPath) } }),
+    ...(certificatePath !== undefined && keyPath !== undefined && { tls: { certificatePath, keyPath } }),
   };
-}
-
-async function readPem(path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((thrown: Error) => {
-    throw new CommandFailed(`cannot read ${path}: ${thrown.message}`);
-  });
-  if (!text.includes('-----BEGIN ')) throw new CommandFailed(`${path} is not in PEM form`);
-  return text;
 }
 
 /** Resolves to the exit code once the service has stopped; rejects when it could not go on or not stop in order. */
@@ -68,6 +59,7 @@ async function untilStopped(server: RunningServer, say: (line: string) => void):
   let isTold = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (isTold && signal === 'SIGINT') process.exit(EXIT_INTERRUPTED);
+    if (signal === 'SIGHUP' && server.reloadTls !== null) return void server.reloadTls();
     isTold = true;
     told.resolve('told');
   };

@@ -7,4 +7,5 @@ export { corsHeaders, preflightResponse } from './cors.ts';
 export { LoopDelay } from './loop-delay.ts';
 export { BodiesInFlight, RequestBody } from './read-body.ts';
 export { type Answer, errorResponse, toResponse } from './reply.ts';
-export { type Connection, type HttpServer, type ServeOptions, serveHttp } from './serve-http.ts';
+export { type Connection, type HttpServer, ListenerLost, type ServeOptions, serveHttp } from './serve-http.ts';
+export { readTlsPair, type TlsEvent, TlsFiles, type TlsPair, TlsPairBroken, type TlsPaths } from './tls-files.ts';

@@ -6,6 +6,8 @@ import { bounds } from '../config.ts';
 import { errorResponse } from './reply.ts';
 import { UnreadBodies } from './unread-bodies.ts';
 
+const LISTEN_AGAIN_MS = 100;
+
 /** The socket behind one request. */
 export interface Connection {
   /** The peer's address without port; empty when the peer is gone already. */
@@ -30,8 +32,18 @@ export interface HttpServer {
   url: string;
   port: number;
   requestsInFlight(): number;
+  /**
+   * Answers new connections with another certificate, on the same port. What is being answered goes on to its end; connections
+   * that rest between two requests are closed. The pair must be one that can be used. Rejects with ListenerLost.
+   */
+  replaceTls(tls: NonNullable<ServeOptions['tls']>): Promise<void>;
   /** Closes the listener. Graceful: resolves when the last answer has been sent; else cuts what is open. */
   stop(isGraceful: boolean): Promise<void>;
+}
+
+/** The port was taken by another while it was closed for a moment: nobody new is answered any more. */
+export class ListenerLost extends Error {
+  override name = 'ListenerLost';
 }
 
 type BunServer = Bun.Server<undefined>;
@@ -39,7 +51,40 @@ type BunServer = Bun.Server<undefined>;
 /** Starts to listen. Throws what the system says when it cannot. */
 export function serveHttp(options: ServeOptions): HttpServer {
   const unread = new UnreadBodies();
-  const server = Bun.serve({
+  const fetch = (request: Request, server: BunServer) => {
+    const connection = new SocketConnection(request, server);
+    return unread.watch(request, connection, options.handle(request, connection));
+  };
+  let server = openServer(options, fetch);
+  const port = server.port as number;
+  /** Those of earlier certificates, whose last answers are not sent yet. */
+  const retired = new Map<BunServer, Promise<void>>();
+  const hostname = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
+  return {
+    url: `${options.tls === undefined ? 'http' : 'https'}://${hostname}:${port}`,
+    port,
+    requestsInFlight: () => [server, ...retired.keys()].reduce((sum, one) => sum + one.pendingRequests, 0),
+    async replaceTls(tls) {
+      const old = server;
+      // The runtime cannot change the certificate of a listener. Opened first, the new one would have to share the port, and so could a stranger.
+      retired.set(
+        old,
+        old.stop(false).finally(() => retired.delete(old)),
+      );
+      server = await openAgain({ ...options, port, tls }, fetch);
+    },
+    async stop(isGraceful) {
+      const stopping = [server, ...retired.keys()].map((one) => one.stop(!isGraceful));
+      await Promise.all([...stopping, ...retired.values()]);
+    },
+  };
+}
+
+function openServer(
+  options: ServeOptions,
+  fetch: (request: Request, server: BunServer) => Response | Promise<Response>,
+): BunServer {
+  return Bun.serve({
     hostname: options.hostname,
     port: options.port,
     development: false,
@@ -49,24 +94,26 @@ export function serveHttp(options: ServeOptions): HttpServer {
     // The runtime's own refusal is empty and comes before the handler: bodies are counted where they are read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...(options.tls === undefined ? {} : { tls: { cert: options.tls.certificate, key: options.tls.key } }),
-    fetch(request, bunServer) {
-      const connection = new SocketConnection(request, bunServer);
-      return unread.watch(request, connection, options.handle(request, connection));
-    },
+    fetch,
     error(thrown) {
       const requestId = newRequestId(Date.now());
       options.report?.(requestId, thrown);
       return errorResponse(thrown, requestId);
     },
   });
-  const hostname = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
-  const port = server.port as number;
-  return {
-    url: `${options.tls === undefined ? 'http' : 'https'}://${hostname}:${port}`,
-    port,
-    requestsInFlight: () => server.pendingRequests,
-    stop: (isGraceful) => server.stop(!isGraceful),
-  };
+}
+
+/** At once; the port was ours a moment ago. When another has it meanwhile, it is tried again for a while. */
+async function openAgain(...[options, fetch]: Parameters<typeof openServer>): Promise<BunServer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return openServer(options, fetch);
+    } catch (cause) {
+      if (tries >= bounds.listenTriesMax)
+        throw new ListenerLost(`the port ${options.port} cannot be listened on any more`, { cause });
+      await Bun.sleep(LISTEN_AGAIN_MS);
+    }
+  }
 }
 
 /** Asks the runtime only for what is asked of it. */

@@ -8,7 +8,7 @@ import type { LogWriter } from '../observability/observability.ts';
 const STOP_MS_MAX = 5_000; // for what is still being sent once every message has ended
 
 /** Readiness is 503 by now. Messages finish, bounded; then what still runs is ended and billed as received. */
-export async function drain(gateway: Gateway, http: HttpServer, log: LogWriter): Promise<void> {
+export async function drain(gateway: Gateway, http: Pick<HttpServer, 'stop'>, log: LogWriter): Promise<void> {
   const { running, ledger } = gateway;
   await running.waitUntilEmpty(gateway.catalogue().settings.drainSeconds * 1000);
   await cutAll(running);

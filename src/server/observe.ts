@@ -64,7 +64,7 @@ export interface AskedParts {
   gateway: Gateway;
   store: OpenStore;
   bodies: BodiesInFlight;
-  http: HttpServer;
+  http: Pick<HttpServer, 'requestsInFlight'>;
   version: string;
   /** The certificate in use, in PEM; null without TLS. */
   certificate(): string | null;

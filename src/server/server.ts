@@ -4,25 +4,23 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
-import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { type Gateway, LastLevels, OwnReads, RunningMessages, Seats, SilenceWatches } from '../gateway/gateway.ts';
-import { clientAddress, type HttpServer, serveHttp } from '../http/http.ts';
+import { readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
 import { providerKinds } from '../providers/providers.ts';
-import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { isUnderPreviousSecret } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { applyAtStart } from './apply-at-start.ts';
 import { changeSecret, formerHashes } from './change-secret.ts';
 import { drain } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
-import { handleMetrics, isForMetrics } from './handle-metrics.ts';
+import { listen } from './listen.ts';
 import { makeAdmin } from './make-admin.ts';
 import { makePublic } from './make-public.ts';
-import { makeReadings, type Observers, openObservers, tellMessage } from './observe.ts';
+import { makeReadings, openObservers, tellMessage } from './observe.ts';
 import { openStore } from './open-store.ts';
 import { removeOperatorFile, writeOperatorFile } from './operator-file.ts';
 import { prepareCatalogue } from './prepare-catalogue.ts';
@@ -30,7 +28,7 @@ import { prepareCatalogue } from './prepare-catalogue.ts';
 export interface StartOptions {
   /** Applied before the service listens. */
   applyFile?: { document: object; describeFault(fault: Fault): string };
-  tls?: { certificate: string; key: string };
+  tls?: TlsPaths;
   /** Of this program, such as "0.1.0". */
   version: string;
   print(line: string): void;
@@ -38,6 +36,8 @@ export interface StartOptions {
 
 export interface StartedServer {
   url: string;
+  /** Reads certificate and key again, now; null without TLS. */
+  reloadTls: (() => Promise<void>) | null;
   /** Drains, settles, closes. */
   stop(): Promise<void>;
   /** Resolves when it has stopped. */
@@ -83,6 +83,7 @@ async function startOn(
   const clock = systemClock();
   const log = new LogWriter(config.log, process.stderr.fd);
   closing.push(() => log.flush());
+  const tls = options.tls === undefined ? null : { paths: options.tls, pair: await readTlsPair(options.tls) };
   const observers = await openObservers(config, options.version, log, clock, closing);
   const store = await openStore(config, clock, log, closing);
   store.thread.onCommitted = (facts) => observers.metrics.countBatch(facts);
@@ -114,15 +115,15 @@ async function startOn(
 
   const state = { isDraining: false };
   const publicApi = makePublic(config, gateway, state, observers, closing);
-  const http = listen(config, options, publicApi, admin, observers);
-  const { version, tls } = options;
+  const http = listen(config, tls, publicApi, admin, observers, () => void stop());
+  const { version } = options;
   const parts = {
     gateway,
     store,
     bodies: publicApi.bodies,
     http,
     version,
-    certificate: () => tls?.certificate ?? null,
+    certificate: http.certificate,
   };
   observers.metrics.addReadings(makeReadings(observers, parts));
   closing.push(() => http.stop(false));
@@ -138,36 +139,5 @@ async function startOn(
     await close();
     finish();
   };
-  return { url: http.url, stop, finished };
-}
-
-function listen(
-  config: Config,
-  options: StartOptions,
-  dependencies: PublicDependencies,
-  admin: AdminApi,
-  observers: Observers,
-): HttpServer {
-  return serveHttp({
-    ...config.listen,
-    ...(options.tls === undefined ? {} : { tls: options.tls }),
-    handle(request, connection) {
-      const address = () => clientAddress(connection.address, request.headers, dependencies.trustedProxies);
-      if (isForAdmin(request.url)) return admin.fetch(request, address());
-      if (isForMetrics(request.url)) return handleMetrics(request, address(), admin, observers);
-      return handlePublic(request, connection, dependencies);
-    },
-    report: (requestId, thrown) =>
-      observers.log.write({
-        at: new Date().toISOString(),
-        event: 'failure',
-        request_id: requestId,
-        cause: String(thrown),
-      }),
-  });
-}
-
-function isForAdmin(url: string): boolean {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  return url.startsWith('/api/v1', start);
+  return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }

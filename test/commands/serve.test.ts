@@ -15,11 +15,12 @@ interface Started {
   config: Config;
   options: ServerOptions;
   stops: number;
+  reloads: number;
 }
 
 /** Stands in for the service: stops when it is told to, breaks when `broken` does. */
 function standIn(broken?: Promise<never>): Started {
-  const started = { stops: 0 } as Started;
+  const started = { stops: 0, reloads: 0 } as Started;
   world.world.startServer = async (config, options): Promise<RunningServer> => {
     const finished = Promise.withResolvers<void>();
     broken?.catch(finished.reject);
@@ -27,6 +28,12 @@ function standIn(broken?: Promise<never>): Started {
     options.print('the first key is sk-tp-x');
     return {
       url: 'http://127.0.0.1:8080',
+      reloadTls:
+        options.tls === undefined
+          ? null
+          : async () => {
+              started.reloads++;
+            },
       finished: finished.promise,
       async stop() {
         started.stops++;
@@ -38,10 +45,10 @@ function standIn(broken?: Promise<never>): Started {
   return started;
 }
 
-async function signal(name: 'SIGTERM' | 'SIGINT'): Promise<void> {
+async function signal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP'): Promise<void> {
   const before = process.listenerCount(name);
   while (process.listenerCount(name) === before) await Bun.sleep(1);
-  process.emit(name);
+  process.emit(name, name);
 }
 
 describe('serve', () => {
@@ -65,10 +72,18 @@ describe('serve', () => {
   test('hands on its flags, the applied file with its lines, and the certificate', async () => {
     const file = world.writeFile('turnpike.yaml', `groups:\n  vip:\n    models: ["\${STAR}"]\n`);
     world.environment['STAR'] = '*';
-    const certificate = world.writeFile('certificate.pem', '-----BEGIN CERTIFICATE-----\n');
-    const key = world.writeFile('key.pem', '-----BEGIN PRIVATE KEY-----\n');
+    const [certificatePath, keyPath] = ['/elsewhere/tls.crt', '/elsewhere/tls.key'] as const;
     const started = standIn();
-    const flags = ['--listen', '127.0.0.1:9', '--apply', file, '--tls-certificate', certificate, '--tls-key', key];
+    const flags = [
+      '--listen',
+      '127.0.0.1:9',
+      '--apply',
+      file,
+      '--tls-certificate',
+      certificatePath,
+      '--tls-key',
+      keyPath,
+    ];
     await Promise.all([world.run('serve', ...flags), signal('SIGTERM')]);
     expect(started.config).toMatchObject({
       listen: { hostname: '127.0.0.1', port: 9 },
@@ -79,7 +94,25 @@ describe('serve', () => {
     expect(applyFile?.describeFault({ path: ['groups', 'vip', 'models', 0], message: 'is wrong' })).toBe(
       `${file}:3: groups.vip.models.0: is wrong`,
     );
-    expect(tls).toEqual({ certificate: '-----BEGIN CERTIFICATE-----\n', key: '-----BEGIN PRIVATE KEY-----\n' });
+    expect(tls).toEqual({ certificatePath, keyPath });
+  });
+
+  test('reads its certificate again at SIGHUP, and drains where it has none', async () => {
+    const started = standIn();
+    const ended = world.run('serve', '--tls-certificate', 'a', '--tls-key', 'b');
+    await signal('SIGHUP');
+    process.emit('SIGHUP', 'SIGHUP');
+    expect([started.reloads, started.stops]).toEqual([2, 0]);
+    process.emit('SIGTERM', 'SIGTERM');
+    expect((await ended).exitCode).toBe(0);
+    const without = standIn();
+    const [ran] = await Promise.all([world.run('serve'), signal('SIGHUP')]);
+    expect([ran.exitCode, without.stops]).toEqual([0, 1]);
+  });
+
+  test('takes a certificate and its key together only', async () => {
+    const { exitCode, error } = await world.run('serve', '--tls-certificate', 'a');
+    expect([exitCode, error]).toEqual([2, expect.stringContaining('--tls-certificate and --tls-key belong together')]);
   });
 
   test('with a wrong file names its faults and never starts', async () => {

@@ -51,14 +51,18 @@ export interface TurnpikeProcess extends Turnpike {
   process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>;
 }
 
-/** Starts the service as a process of its own on `dataDirectory`, or on a new one. `stop` leaves the directory when it was given. */
+/**
+ * Starts the service as a process of its own on `dataDirectory`, or on a new one, with these flags besides. `stop` leaves
+ * the directory when it was given. Of a service over TLS the certificate is believed, whatever it is.
+ */
 export async function spawnTurnpike(
   dataDirectory?: string,
   environment: Record<string, string> = {},
+  flags: readonly string[] = [],
 ): Promise<TurnpikeProcess> {
   const directory = dataDirectory ?? mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const child = Bun.spawn(
-    [process.execPath, join(ROOT, 'src/main.ts'), 'serve', '--listen', '127.0.0.1:0', '--data', directory],
+    [process.execPath, join(ROOT, 'src/main.ts'), 'serve', '--listen', '127.0.0.1:0', '--data', directory, ...flags],
     {
       env: { ...process.env, TURNPIKE_LOG: 'off', ...environment },
       stdin: 'ignore',
@@ -76,11 +80,13 @@ export async function spawnTurnpike(
 }
 
 function describe(url: string, dataDirectory: string, stop: () => Promise<void>): Turnpike {
+  const trust = url.startsWith('https:') ? { tls: { rejectUnauthorized: false } } : {};
   const operator = JSON.parse(readFileSync(join(dataDirectory, 'operator.json'), 'utf8')) as { token: string };
   const admin: Turnpike['admin'] = async (method, path, body) => {
     const response = await fetch(`${url}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${operator.token}`, 'content-type': 'application/json' },
+      ...trust,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const answer = (await response.json()) as Record<string, unknown>;
@@ -101,6 +107,7 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
       fetch(`${url}/v1/messages`, {
         method: 'POST',
         body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...trust,
         ...more,
         headers: {
           'content-type': 'application/json',
@@ -128,7 +135,7 @@ async function readUrl(stdout: ReadableStream<Uint8Array>): Promise<string> {
     const { done, value } = await reader.read();
     if (done) throw new Error(`the service ended before it listened: ${text}`);
     text += decoder.decode(value, { stream: true });
-    const match = /listening on (http:\/\/\S+)/.exec(text);
+    const match = /listening on (https?:\/\/\S+)/.exec(text);
     if (match !== null) {
       reader.releaseLock();
       return match[1] as string;
