@@ -7,13 +7,7 @@ import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import { errorResponse } from '../http/http.ts';
 import { type Observers, tellAnswer } from './observe.ts';
 
-const PATH = '/metrics';
-
-export function isForMetrics(url: string): boolean {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
-  const end = start + PATH.length;
-  return start >= 0 && url.startsWith(PATH, start) && (url.length === end || url[end] === '?');
-}
+export const METRICS_PATH = '/metrics';
 
 /** Never rejects: what is thrown becomes an answer. */
 export async function handleMetrics(
@@ -28,7 +22,7 @@ export async function handleMetrics(
   let failure: TurnpikeError | null = null;
   try {
     if (!['GET', 'HEAD'].includes(request.method))
-      throw new TurnpikeError('method_not_allowed', `${PATH} takes GET.`, { headers: { allow: 'GET, HEAD' } });
+      throw new TurnpikeError('method_not_allowed', `${METRICS_PATH} takes GET.`, { headers: { allow: 'GET, HEAD' } });
     await admin.requireInstallation(request);
     const headers = {
       'content-type': observers.metrics.contentType,
@@ -43,7 +37,7 @@ export async function handleMetrics(
   const durationMs = observers.clock.nowMs() - receivedAtMs;
   const { method } = request;
   const { status } = response;
-  const facts = { requestId, receivedAtMs, durationMs, method, path: PATH, address, status, submission: null };
+  const facts = { requestId, receivedAtMs, durationMs, method, path: METRICS_PATH, address, status, submission: null };
   tellAnswer(observers, { ...facts, failure });
   return response;
 }

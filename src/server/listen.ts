@@ -2,26 +2,35 @@
 // that it is for.
 
 import type { AdminApi } from '../admin-api/admin-api.ts';
+import { newRequestId } from '../base/ids.ts';
 import type { Config } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
 import {
+  type Connection,
   clientAddress,
+  errorResponse,
   type HttpServer,
+  isOverTls,
   ListenerLost,
+  pathOf,
   type ServeOptions,
   serveHttp,
   type TlsEvent,
   TlsFiles,
   type TlsPair,
   type TlsPaths,
+  withSecurityHeaders,
 } from '../http/http.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
-import { handleMetrics, isForMetrics } from './handle-metrics.ts';
+import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
 import type { Observers } from './observe.ts';
 
+const ADMIN_PATH = '/api/v1';
+
 export interface Listening extends Pick<HttpServer, 'url' | 'requestsInFlight' | 'stop'> {
-  /** The certificate in use, in PEM; null without TLS. */
-  certificate(): string | null;
+  /** When the certificate in use ends; null without TLS. */
+  certificateExpiresAtMs(): number | null;
   /** Reads certificate and key again, now; null without TLS. */
   reloadTls: (() => Promise<void>) | null;
 }
@@ -41,11 +50,21 @@ export function listen(
   observers: Observers,
   onLost: () => void,
 ): Listening {
-  const handle: ServeOptions['handle'] = (request, connection) => {
+  const answerOperator = (request: Request, connection: Connection): Promise<Response> | null => {
     const address = () => clientAddress(connection.address, request.headers, dependencies.trustedProxies);
-    if (isForAdmin(request.url)) return admin.fetch(request, address());
-    if (isForMetrics(request.url)) return handleMetrics(request, address(), admin, observers);
-    return handlePublic(request, connection, dependencies);
+    if (isForAdmin(request.url)) {
+      // Without a host that can be read there is no whole URL, which the routes of the admin API go by.
+      if (request.url.startsWith('/')) return Promise.resolve(refuseHost(observers.clock.nowMs()));
+      return Promise.resolve(admin.fetch(request, address()));
+    }
+    if (pathOf(request.url) === METRICS_PATH) return handleMetrics(request, address(), admin, observers);
+    return null;
+  };
+  const handle: ServeOptions['handle'] = (request, connection) => {
+    const answer = answerOperator(request, connection);
+    if (answer === null) return handlePublic(request, connection, dependencies);
+    const isSecure = isOverTls(connection, request.headers, dependencies.trustedProxies);
+    return answer.then((response) => withSecurityHeaders(response, isSecure));
   };
   const report = (request_id: string, thrown: unknown) =>
     observers.log.write({ at: new Date().toISOString(), event: 'failure', request_id, cause: String(thrown) });
@@ -54,7 +73,7 @@ export function listen(
   return {
     url: http.url,
     requestsInFlight: http.requestsInFlight,
-    certificate: () => files?.current.certificate ?? null,
+    certificateExpiresAtMs: () => files?.current.expiresAtMs ?? null,
     reloadTls: files === null ? null : () => files.look('asked'),
     async stop(isGraceful) {
       files?.close();
@@ -64,8 +83,12 @@ export function listen(
 }
 
 function isForAdmin(url: string): boolean {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  return url.startsWith('/api/v1', start);
+  const path = pathOf(url);
+  return path === ADMIN_PATH || path.startsWith(`${ADMIN_PATH}/`);
+}
+
+function refuseHost(nowMs: number): Response {
+  return errorResponse(new TurnpikeError('invalid_request', 'host: must name a host.'), newRequestId(nowMs));
 }
 
 function watchTls({ paths, pair }: TlsStart, http: HttpServer, log: LogWriter, onLost: () => void): TlsFiles {

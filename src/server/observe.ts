@@ -1,11 +1,10 @@
 // What this process tells of itself: log lines, metrics, traces. Whatever the parts of the service
 // report goes to all of them from here.
 
-import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { Gateway, MessageReport } from '../gateway/gateway.ts';
-import type { BodiesInFlight, HttpServer } from '../http/http.ts';
+import type { BodiesInFlight } from '../http/http.ts';
 import {
   type LogWriter,
   messageLine,
@@ -16,6 +15,7 @@ import {
   type Telemetry,
 } from '../observability/observability.ts';
 import type { Answered } from '../public-api/public-api.ts';
+import type { Listening } from './listen.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing } from './server.ts';
 
@@ -64,10 +64,8 @@ export interface AskedParts {
   gateway: Gateway;
   store: OpenStore;
   bodies: BodiesInFlight;
-  http: Pick<HttpServer, 'requestsInFlight'>;
+  http: Pick<Listening, 'requestsInFlight' | 'certificateExpiresAtMs'>;
   version: string;
-  /** The certificate in use, in PEM; null without TLS. */
-  certificate(): string | null;
 }
 
 export function makeReadings({ log, telemetry, clock }: Observers, parts: AskedParts): Readings {
@@ -91,10 +89,7 @@ export function makeReadings({ log, telemetry, clock }: Observers, parts: AskedP
     cachedKeys: () => gateway.gatehouse.keys.size,
     logLinesDropped: () => log.droppedCount,
     telemetry: () => telemetry?.readings() ?? none,
-    certificateExpiresAtMs() {
-      const certificate = parts.certificate();
-      return certificate === null ? null : Date.parse(new X509Certificate(certificate).validTo);
-    },
+    certificateExpiresAtMs: () => http.certificateExpiresAtMs(),
     nowMs: () => clock.nowMs(),
   };
 }

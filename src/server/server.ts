@@ -116,15 +116,7 @@ async function startOn(
   const state = { isDraining: false };
   const publicApi = makePublic(config, gateway, state, observers, closing);
   const http = listen(config, tls, publicApi, admin, observers, () => void stop());
-  const { version } = options;
-  const parts = {
-    gateway,
-    store,
-    bodies: publicApi.bodies,
-    http,
-    version,
-    certificate: http.certificate,
-  };
+  const parts = { gateway, store, bodies: publicApi.bodies, http, version: options.version };
   observers.metrics.addReadings(makeReadings(observers, parts));
   closing.push(() => http.stop(false));
   writeOperatorFile(config, http.url, token);

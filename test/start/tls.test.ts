@@ -2,11 +2,13 @@
 // stream runs, and files that cannot be used.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { makeCertificate } from '../support/make-certificate.ts';
+import { readSamples } from '../support/read-samples.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 
 const ROOT = join(import.meta.dir, '..', '..');
@@ -79,6 +81,12 @@ test('at SIGHUP a changed certificate is in force, and a stream that runs goes o
   expect([stop_reason, usage.output_tokens]).toEqual(['max_tokens', 400]);
   expect(await turnpike.admin('GET', '/accounts')).toBeObject(); // over a new connection, as commands do
   expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('the metrics tell when the certificate in use ends', async () => {
+  const samples = readSamples(await (await turnpike.scrape()).text());
+  const endsAtMs = new X509Certificate(second.certificate).validToDate.getTime();
+  expect(samples['turnpike_certificate_expiry_timestamp_seconds']).toBe(endsAtMs / 1000);
 });
 
 test('a wrong pair is told in the log, and the one before it stays', async () => {

@@ -115,7 +115,7 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
           ...(more.headers as Record<string, string>),
         },
       }),
-    scrape: (headers = { authorization: `Bearer ${operator.token}` }) => fetch(`${url}/metrics`, { headers }),
+    scrape: (headers = { authorization: `Bearer ${operator.token}` }) => fetch(`${url}/metrics`, { headers, ...trust }),
     check: () => checkStore(readConfig({ data: dataDirectory }, {})),
     stop,
     [Symbol.asyncDispose]: stop,
