@@ -39,7 +39,7 @@ function checkAccess(directory: FileFacts, files: readonly FileFacts[]): Finding
       code: 'not_writable',
       subject: `directory ${directory.path}`,
       message: `Whoever asks may not read and write ${closed.join(', ')}; a service of the same user could not either, and would not start.`,
-      remedy: `Run this as the user of the service. If it is that user: chown -R USER ${directory.path}`,
+      remedy: `Run this as the user of the service. If it is that user: chown -R USER ${directory.path}; or its file system is mounted for reading only: mount it for writing.`,
     },
   ];
 }

@@ -17,6 +17,7 @@ export {
   type ProviderReply,
 } from './provider.ts';
 export { sandboxModelNames } from './sandbox/sandbox.ts';
+export { prepareFetching } from './upstream.ts';
 
 /** The provider of each kind that a configuration may name. */
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([

@@ -17,6 +17,14 @@ const STALE_CONNECTION_MS_MAX = 500;
 const STALE_CONNECTION_CODES: readonly unknown[] = ['ECONNRESET', 'EPIPE', 'ConnectionClosed'];
 
 /**
+ * Has the runtime make its thread for outgoing requests, which it else makes at the first of them: where no
+ * file can be opened any more by then, that ends the process. Nothing is sent.
+ */
+export async function prepareFetching(): Promise<void> {
+  await fetch('http://localhost/', { unix: '/dev/null/leads-nowhere' }).catch(() => {}); // it fails, as it should
+}
+
+/**
  * Sends, and resolves when the head of an answer has come, whatever its status but a redirect. The caller
  * owns the body: it reads it to its end or cancels it. Retried once, on a new connection, when a kept one
  * was found closed; never after a byte of an answer's body. Throws ProviderFault (failed, timeout, aborted).

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { type Gateway, LastLevels, OwnReads, RunningMessages, Seats, SilenceWatches } from '../gateway/gateway.ts';
 import { readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
-import { providerKinds } from '../providers/providers.ts';
+import { prepareFetching, providerKinds } from '../providers/providers.ts';
 import { isUnderPreviousSecret } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { applyAtStart } from './apply-at-start.ts';
@@ -85,6 +85,7 @@ async function startOn(
   closing.push(() => log.flush());
   const tls = options.tls === undefined ? null : { paths: options.tls, pair: await readTlsPair(options.tls) };
   const observers = await openObservers(config, options.version, log, clock, closing);
+  await prepareFetching();
   const store = await openStore(config, clock, log, closing);
   store.thread.onCommitted = (facts) => observers.metrics.countBatch(facts);
   const { vault, stores, ledger } = store;

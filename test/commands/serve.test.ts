@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { RunningServer, ServerOptions } from '../../src/commands/commands.ts';
 import type { Config } from '../../src/config.ts';
+import { TurnpikeError } from '../../src/errors.ts';
 import { type CommandWorld, makeCommandWorld } from './command-world.ts';
 
 let world: CommandWorld;
@@ -134,6 +135,14 @@ describe('serve', () => {
     expect(error).toContain('turnpike serve: OTEL_TRACES_SAMPLER_ARG: ');
     world.world.checkStore = async () => ({ ok: true, accounts: 0, entries: 0, open_holds: 0, faults: [] });
     expect((await world.run('check')).exitCode).toBe(0);
+  });
+
+  test('tells whoever starts it what callers are not told: why its store cannot be written', async () => {
+    const cause = 'SQLiteError: database or disk is full';
+    const failure = new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.', { cause });
+    world.world.startServer = () => Promise.reject(failure);
+    const words = `turnpike serve: The ledger cannot be written at the moment. (${cause})\n`;
+    expect(await world.run('serve')).toEqual({ exitCode: 1, out: '', error: words });
   });
 
   test('exits 1 with the reason when it cannot start, or breaks later', async () => {

@@ -13,17 +13,25 @@ export class DirectoryLocked extends Error {
 
 /** Locks the directory until `close` or the end of the process. Throws DirectoryLocked when another holds it. */
 export function lockDirectory(directory: string): { close(): void } {
-  const database = new Database(lockPath(directory), { create: true, readwrite: true });
+  let database: Database | null = null;
   try {
-    database.run(`PRAGMA busy_timeout = ${GLANCE_MS}`); // a glance at the lock keeps no server out
-    database.run('PRAGMA journal_mode = DELETE');
-    database.run('BEGIN EXCLUSIVE');
+    database = new Database(lockPath(directory), { create: true, readwrite: true });
+    lock(database);
   } catch (cause) {
-    database.close();
-    if (!(cause instanceof SQLiteError) || cause.code !== 'SQLITE_BUSY') throw cause;
-    throw new DirectoryLocked(`another server is running on the data directory ${directory}`, { cause });
+    database?.close();
+    if (!(cause instanceof SQLiteError)) throw cause;
+    if (cause.code === 'SQLITE_BUSY')
+      throw new DirectoryLocked(`another server is running on the data directory ${directory}`, { cause });
+    throw new Error(`the data directory ${directory} cannot be written: ${cause.message}`, { cause });
   }
-  return { close: () => database.close() };
+  const locked = database;
+  return { close: () => locked.close() };
+}
+
+function lock(database: Database): void {
+  database.run(`PRAGMA busy_timeout = ${GLANCE_MS}`); // a glance at the lock keeps no server out
+  database.run('PRAGMA journal_mode = DELETE');
+  database.run('BEGIN EXCLUSIVE');
 }
 
 /** Whether a server has the directory, at a glance that takes nothing. */

@@ -1,0 +1,107 @@
+// A process that may open no more files and connections: what needs a new one fails, and the service goes on.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rootDirectory } from '../check.ts';
+import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const OPEN_FILES_MAX = 64; // a good third of them are open when nobody has asked for anything
+
+let directory: string;
+let upstream: ScriptedUpstream;
+let child: Bun.Subprocess<'ignore', 'pipe', 'ignore'>;
+let port: number;
+let secret: string;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'turnpike-open-files-'));
+  upstream = await startScriptedUpstream(scripts.good());
+  const main = join(rootDirectory, 'src', 'main.ts');
+  const serve = [process.execPath, main, 'serve', '--listen', '127.0.0.1:0', '--data', directory];
+  child = Bun.spawn(['sh', '-c', `ulimit -n ${OPEN_FILES_MAX}; exec "$@"`, 'sh', ...serve], {
+    env: { PATH: '/usr/bin:/bin', TURNPIKE_LOG: 'off' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  port = await readPort(child.stdout);
+  secret = await sellRemote();
+});
+afterAll(async () => {
+  child.kill();
+  await child.exited;
+  await upstream.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function readPort(stdout: ReadableStream<Uint8Array>): Promise<number> {
+  let text = '';
+  for await (const bytes of stdout) {
+    text += new TextDecoder().decode(bytes);
+    const match = /listening on \S+:(\d+)/.exec(text);
+    if (match !== null) return Number(match[1]);
+  }
+  throw new Error(`it ended before it listened: ${text}`);
+}
+
+/** Has a model routed to the upstream, which nobody has asked anything yet, and a key that may use it. */
+async function sellRemote(): Promise<string> {
+  const { token } = (await Bun.file(join(directory, 'operator.json')).json()) as { token: string };
+  const ask = async (path: string, body: object) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Record<string, string>;
+  };
+  const providers = { remote: { kind: 'anthropic', base_url: upstream.url, api_key: 'sk-x', private_network: true } };
+  const models = { remote: { price: { input: '1', output: '5' }, routes: [{ provider: 'remote' }] } };
+  await ask('/apply', { document: { providers, models } });
+  const { id } = await ask('/accounts', { name: 'test', credit: '10.00' });
+  return (await ask('/keys', { account: id }))['key'] as string;
+}
+
+/** What comes back on a connection that is open already; empty when nothing does. */
+function say(socket: Socket, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    const give = (answer: string) => {
+      clearTimeout(timer);
+      socket.removeAllListeners('data');
+      resolve(answer);
+    };
+    const timer = setTimeout(() => give(''), 2_000);
+    socket.once('data', (bytes) => give(String(bytes)));
+    socket.write(text);
+  });
+}
+
+function post(socket: Socket): Promise<string> {
+  const body = JSON.stringify({ model: 'remote', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] });
+  const head = [
+    'POST /v1/messages HTTP/1.1',
+    'host: localhost',
+    `x-api-key: ${secret}`,
+    'content-type: application/json',
+  ];
+  return say(socket, `${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`);
+}
+
+test('a provider that cannot be reached for want of a descriptor is upstream_failed, and the next message is answered', async () => {
+  const look = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const first = connect(port, '127.0.0.1');
+  expect(await say(first, look)).toStartWith('HTTP/1.1 200');
+  const others = Array.from({ length: OPEN_FILES_MAX }, () => connect(port, '127.0.0.1'));
+  const answers = await Promise.all(others.map((socket) => say(socket, look)));
+  expect(answers).toContain(''); // not everybody is let in
+  const refused = await post(first);
+  expect(refused).toStartWith('HTTP/1.1 502');
+  expect(refused).toContain('"upstream_failed"');
+  for (const socket of others) socket.destroy();
+  await Bun.sleep(200);
+  expect(await post(first)).toStartWith('HTTP/1.1 200');
+  expect(child.exitCode).toBeNull();
+  first.destroy();
+});
