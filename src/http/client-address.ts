@@ -1,8 +1,9 @@
-// Who is at the other end: the socket's peer, or, where that is a proxy the operator trusts, the
-// address that it names. What an untrusted peer writes into the header is not read.
+// Who is at the other end, and how: the socket's peer, or, where that is a proxy the operator trusts, the
+// address and the scheme that it names. What an untrusted peer writes into these headers is not read.
 
 import { type AddressRange, isInRanges, parseAddress } from '../base/address-range.ts';
 import { bounds } from '../config.ts';
+import type { Connection } from './serve-http.ts';
 
 /** The caller's address without port; `x-forwarded-for` is read from the right, through trusted proxies only. */
 export function clientAddress(peer: string, headers: Headers, trusted: readonly AddressRange[]): string {
@@ -22,10 +23,21 @@ export function clientAddress(peer: string, headers: Headers, trusted: readonly 
   return address;
 }
 
+/** Whether the caller came over TLS: to this service, or to the trusted proxy in front of it, as `x-forwarded-proto` says. */
+export function isOverTls(connection: Connection, headers: Headers, trusted: readonly AddressRange[]): boolean {
+  if (connection.isTls) return true;
+  if (trusted.length === 0) return false;
+  const forwarded = headers.get('x-forwarded-proto');
+  if (forwarded === null) return false;
+  const peer = parseAddress(connection.address);
+  if (peer === null || !isInRanges(peer, trusted)) return false;
+  return forwarded.split(',').pop()?.trim().toLowerCase() === 'https'; // the last is what our own peer wrote
+}
+
 /** "1.2.3.4:56" and "[2001:db8::1]:56" as some proxies write them. */
 function stripPort(text: string): string {
   const written = text.trim();
-  if (written.startsWith('[')) return written.slice(1, written.indexOf(']'));
+  if (written.startsWith('[')) return /^\[([^\]]*)\]/.exec(written)?.[1] ?? '';
   const colonAt = written.indexOf(':');
   return colonAt >= 0 && colonAt === written.lastIndexOf(':') ? written.slice(0, colonAt) : written;
 }

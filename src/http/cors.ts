@@ -20,9 +20,14 @@ export function corsHeaders(origin: string | null, vendorPrefix: string): Record
   };
 }
 
-/** The answer to OPTIONS, given before anyone has to say who they are. */
-export function preflightResponse(asked: Headers, requestId: string): Response {
+/** The answer to OPTIONS, given before anyone has to say who they are, with the headers that `more` adds. */
+export function preflightResponse(
+  asked: Headers,
+  requestId: string,
+  more: Readonly<Record<string, string>> = {},
+): Response {
   const headers: Record<string, string> = {
+    ...more,
     'access-control-allow-origin': asked.get('origin') ?? '*',
     'access-control-allow-methods': METHODS,
     'access-control-max-age': MAX_AGE_SECONDS,

@@ -2,6 +2,7 @@
 // than the client reads.
 
 import { asTurnpikeError } from '../errors.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /** Text of JSON, or text of an event stream as it comes. */
 export interface Answer {
@@ -10,16 +11,26 @@ export interface Answer {
   body: string | AsyncIterable<string>;
 }
 
-/** The answer with its request id and the headers that `more` adds (those of CORS); the answer's own win. */
-export function toResponse(answer: Answer, requestId: string, more: Record<string, string> = {}): Response {
+/** The answer with its request id and the headers that `more` adds (those for browsers); the answer's own win. */
+export function toResponse(
+  answer: Answer,
+  requestId: string,
+  more: Record<string, string> = securityHeaders('other', false),
+): Response {
   const { status, body } = answer;
   if (typeof body === 'string') {
-    const headers = { 'content-type': 'application/json', 'request-id': requestId, ...more, ...answer.headers };
+    const headers = {
+      'content-type': 'application/json',
+      'cache-control': 'no-store', // it is for one caller, and true for a moment
+      'request-id': requestId,
+      ...more,
+      ...answer.headers,
+    };
     return new Response(body, { status, headers });
   }
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
+    'cache-control': 'no-cache, no-store',
     'x-accel-buffering': 'no',
     'request-id': requestId,
     ...more,
@@ -30,7 +41,11 @@ export function toResponse(answer: Answer, requestId: string, more: Record<strin
 }
 
 /** Whatever was thrown, as the answer that a caller may see. */
-export function errorResponse(thrown: unknown, requestId: string, more: Record<string, string> = {}): Response {
+export function errorResponse(
+  thrown: unknown,
+  requestId: string,
+  more: Record<string, string> = securityHeaders('other', false),
+): Response {
   const error = asTurnpikeError(thrown);
   return toResponse({ status: error.status, headers: error.headers(), body: error.body(requestId) }, requestId, more);
 }

@@ -12,6 +12,7 @@ const LISTEN_AGAIN_MS = 100;
 export interface Connection {
   /** The peer's address without port; empty when the peer is gone already. */
   readonly address: string;
+  readonly isTls: boolean;
   /** How long the socket may be still; 0 for as long as it likes. It stays so for later requests on the same socket: set it back. */
   setIdleSeconds(seconds: number): void;
 }
@@ -52,7 +53,7 @@ type BunServer = Bun.Server<undefined>;
 export function serveHttp(options: ServeOptions): HttpServer {
   const unread = new UnreadBodies();
   const fetch = (request: Request, server: BunServer) => {
-    const connection = new SocketConnection(request, server);
+    const connection = new SocketConnection(request, server, options.tls !== undefined);
     return unread.watch(request, connection, options.handle(request, connection));
   };
   let server = openServer(options, fetch);
@@ -120,10 +121,12 @@ async function openAgain(...[options, fetch]: Parameters<typeof openServer>): Pr
 class SocketConnection implements Connection {
   readonly #request: Request;
   readonly #server: BunServer;
+  readonly isTls: boolean;
 
-  constructor(request: Request, server: BunServer) {
+  constructor(request: Request, server: BunServer, isTls: boolean) {
     this.#request = request;
     this.#server = server;
+    this.isTls = isTls;
   }
 
   get address(): string {

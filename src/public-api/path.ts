@@ -6,21 +6,6 @@ export const MODELS_PATH = '/v1/models/';
 /** What the path of one message's usage begins with. */
 export const USAGE_PATH = '/v1/usage/';
 
-/** The path without query, cut out of the text: parsing the whole URL costs more than routing it. */
-export function pathOf(url: string): string {
-  // A request with no usable host has its path alone here.
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
-  if (start < 0) return '/';
-  const end = url.indexOf('?', start);
-  return end < 0 ? url.slice(start) : url.slice(start, end);
-}
-
-/** What stands behind the question mark; empty when nothing does. */
-export function queryOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark < 0 ? '' : url.slice(mark + 1);
-}
-
 /** The path as the table has it: "//v1/v1/messages/" and "/messages" are "/v1/messages". */
 export function normalPath(path: string): string {
   const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/|$)/, '/v1');

@@ -8,11 +8,14 @@ import {
   clientAddress,
   corsHeaders,
   errorResponse,
+  isOverTls,
+  pathOf,
   preflightResponse,
+  securityHeaders,
   toResponse,
 } from '../http/http.ts';
 import type { Call, PublicDependencies, Reply } from './call.ts';
-import { pathOf } from './path.ts';
+import { normalPath } from './path.ts';
 import { allowedMethods, findRoute, takesMethod } from './routes.ts';
 
 export type { Answered, Load, MessageGateway, PublicDependencies } from './call.ts';
@@ -28,10 +31,12 @@ export async function handlePublic(
   const receivedAtMs = dependencies.clock.nowMs();
   const requestId = newRequestId(receivedAtMs);
   const { method, headers } = request;
+  const { trustedProxies } = dependencies;
   const path = pathOf(request.url);
   const mayBrowse = isForBrowsers(path);
-  if (method === 'OPTIONS' && mayBrowse) return preflightResponse(headers, requestId);
-  const address = clientAddress(connection.address, headers, dependencies.trustedProxies);
+  const secure = securityHeaders(isForClients(path) ? 'api' : 'other', isOverTls(connection, headers, trustedProxies));
+  if (method === 'OPTIONS' && mayBrowse) return preflightResponse(headers, requestId, secure);
+  const address = clientAddress(connection.address, headers, trustedProxies);
   const call: Call = {
     request,
     connection,
@@ -47,10 +52,10 @@ export async function handlePublic(
   let failure: TurnpikeError | null = null;
   try {
     const reply = await answerCall(call, method);
-    response = toResponse(reply, requestId, browserHeaders(call, mayBrowse));
+    response = toResponse(reply, requestId, browserHeaders(call, mayBrowse, secure));
   } catch (thrown) {
     failure = asTurnpikeError(thrown);
-    response = errorResponse(failure, requestId, browserHeaders(call, mayBrowse));
+    response = errorResponse(failure, requestId, browserHeaders(call, mayBrowse, secure));
   }
   if (call.submission?.isAdmitted !== true) reportAnswer(call, response.status, failure);
   return response;
@@ -86,8 +91,18 @@ function isForBrowsers(path: string): boolean {
   return !path.startsWith('/api') && !path.startsWith('/console');
 }
 
-function browserHeaders(call: Call, mayBrowse: boolean): Record<string, string> {
-  return mayBrowse ? corsHeaders(call.request.headers.get('origin'), call.vendorPrefix) : {};
+/** What clients of models ask for, by any of its spellings; all else is no page either, and says so. */
+function isForClients(path: string): boolean {
+  return path.startsWith('/v1/') || normalPath(path).startsWith('/v1/');
+}
+
+function browserHeaders(
+  call: Call,
+  mayBrowse: boolean,
+  secure: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  if (!mayBrowse) return secure;
+  return { ...secure, ...corsHeaders(call.request.headers.get('origin'), call.vendorPrefix) };
 }
 
 function shorten(path: string): string {

@@ -5,9 +5,8 @@ import { readTraceContext } from '../base/trace-context.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { startTimes } from '../gateway/gateway.ts';
-import { RequestBody, readBearer } from '../http/http.ts';
+import { queryOf, RequestBody, readBearer } from '../http/http.ts';
 import type { Call, PublicDependencies, Reply, Submission } from './call.ts';
-import { queryOf } from './path.ts';
 import { readVendorHeaders } from './vendor-headers.ts';
 
 /**

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { parseRange } from '../../src/base/address-range.ts';
-import { clientAddress, corsHeaders, preflightResponse, readBearer } from '../../src/http/http.ts';
+import { clientAddress, corsHeaders, isOverTls, preflightResponse, readBearer } from '../../src/http/http.ts';
 
 test.each<[Record<string, string>, string | null]>([
   [{}, null],
@@ -35,10 +35,36 @@ test.each<[string, string, string | null, string]>([
   ['IPv6 with a port', '::1', '[2001:db8::1]:56', '2001:db8::1'],
   ['IPv6', '::1', '2001:db8::1', '2001:db8::1'],
   ['rubbish', '10.0.0.1', '1.2.3.4, unknown', '10.0.0.1'],
+  ['a name in place of an address', '10.0.0.1', '1.2.3.4, _hidden', '10.0.0.1'],
+  ['rubbish stands left of the caller', '10.0.0.1', "'; drop table, 1.2.3.4", '1.2.3.4'],
+  ['a comma at the end', '10.0.0.1', '1.2.3.4,', '10.0.0.1'],
+  ['spaces and tabs', '10.0.0.1', ' 6.6.6.6 ,\t1.2.3.4 ', '1.2.3.4'],
+  ['a trusted proxy with a port', '10.0.0.1', '1.2.3.4, 10.0.0.2:8080', '1.2.3.4'],
+  ['a trusted IPv6 proxy with a port', '10.0.0.1', '1.2.3.4, [::1]:8080', '1.2.3.4'],
+  ['a trusted address mapped into IPv6', '::ffff:10.0.0.1', '1.2.3.4', '1.2.3.4'],
+  ['IPv6 in brackets without a port', '::1', '[2001:db8::1]', '2001:db8::1'],
+  ['a bracket that is not closed', '::1', '[2001:db8::1', '::1'],
+  ['a caller who claims to be a proxy', '203.0.113.1', '1.2.3.4, 10.0.0.2', '203.0.113.1'],
+  ['a zero before a number', '10.0.0.1', '010.0.0.2', '10.0.0.1'],
+  ['more hops than are followed', '10.0.0.1', ['1.2.3.4', ...Array(40).fill('10.0.0.2')].join(', '), '10.0.0.2'],
   ['empty', '10.0.0.1', '', '10.0.0.1'],
 ])('the caller behind proxies, when %s', (_, peer, forwarded, expected) => {
   const headers = new Headers(forwarded === null ? {} : { 'x-forwarded-for': forwarded });
   expect(clientAddress(peer, headers, trusted)).toBe(expected);
+});
+
+test.each<[string, string, boolean, string | null, boolean]>([
+  ['over TLS', '203.0.113.1', true, null, true],
+  ['over TLS, whatever is said', '203.0.113.1', true, 'http', true],
+  ['over nothing', '10.0.0.1', false, null, false],
+  ['a trusted proxy', '10.0.0.1', false, 'https', true],
+  ['a trusted proxy without TLS in front', '10.0.0.1', false, 'http', false],
+  ['what the client wrote stands left and is not read', '10.0.0.1', false, 'https, http', false],
+  ['a peer that is not trusted', '203.0.113.1', false, 'https', false],
+  ['a peer that is gone', '', false, 'https', false],
+])('TLS in front, when %s', (_, address, isTls, forwarded, expected) => {
+  const headers = new Headers(forwarded === null ? {} : { 'x-forwarded-proto': forwarded });
+  expect(isOverTls({ address, isTls, setIdleSeconds() {} }, headers, trusted)).toBe(expected);
 });
 
 test('with no trusted proxy nobody can name another address', () => {

@@ -87,7 +87,7 @@ test('an event stream is sent as it comes, unbuffered by proxies and uncached', 
   }
   expect((await reader.read()).done).toBe(true);
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-  expect(response.headers.get('cache-control')).toBe('no-cache');
+  expect(response.headers.get('cache-control')).toBe('no-cache, no-store');
   expect(response.headers.get('x-accel-buffering')).toBe('no');
 });
 

@@ -25,7 +25,7 @@ const headOf = (bytes: number) => `POST / HTTP/1.1\r\nHost: a\r\ncontent-length:
 /** What becomes of a request of so many bytes that is answered: the limits of its socket, and whether it is cut. */
 async function leave(unread: UnreadBodies, headers: Record<string, string>, read?: 'read') {
   const limits: number[] = [];
-  const connection = { address: '', setIdleSeconds: (seconds: number) => void limits.push(seconds) };
+  const connection = { address: '', isTls: false, setIdleSeconds: (seconds: number) => void limits.push(seconds) };
   const request = new Request('http://a/', { method: 'POST', headers, body: 'x' });
   if (read !== undefined) await request.text();
   const response = await unread.watch(request, connection, new Response('{}'));

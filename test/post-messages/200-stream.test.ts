@@ -18,7 +18,7 @@ test('the events arrive byte for byte as they were sent', async () => {
   const response = await world.post(caller.secret, STREAM);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-  expect(response.headers.get('cache-control')).toBe('no-cache');
+  expect(response.headers.get('cache-control')).toBe('no-cache, no-store');
   expect(response.headers.get('content-encoding')).toBeNull();
   expectHeadersOfAll(response);
   expect(await response.text()).toBe(

@@ -16,6 +16,7 @@ async function limitsDuring(
   const limits: number[] = [];
   const connection = {
     address: '127.0.0.1',
+    isTls: false,
     setIdleSeconds: (seconds: number) => limits.push(seconds),
   };
   const unused = async () => OK;

@@ -59,6 +59,8 @@ const ask = async (believed: typeof first) => await clientOf(believed).messages.
 
 test('a message and a stream go over TLS to a client that believes the certificate', async () => {
   expect(turnpike.url).toStartWith('https://');
+  const probe = await fetch(`${turnpike.url}/healthz`, { tls: { ca: first.certificate } });
+  expect(probe.headers.get('strict-transport-security')).toBe('max-age=31536000');
   const message = await ask(first);
   expect(message.content).toMatchObject([{ type: 'text', text: 'over TLS' }]);
   const stream = await clientOf(first).messages.stream(asked).finalMessage();

@@ -1,0 +1,90 @@
+// What every answer tells a browser, whichever part of the service it comes from: never to guess its type,
+// never to keep what is private, never to show it in a frame; and over TLS, to stay there.
+
+import { afterAll, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startTurnpike } from '../support/start-turnpike.ts';
+
+const turnpike = await startTurnpike();
+const { token } = JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8')) as { token: string };
+afterAll(() => turnpike.stop());
+
+const asClient = { 'x-api-key': turnpike.key, 'content-type': 'application/json' };
+const asOperator = { authorization: `Bearer ${token}` };
+const body = (members = {}) =>
+  JSON.stringify({ model: 'sandbox-echo', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...members });
+
+const ofClients: [string, string, RequestInit, number][] = [
+  ['a message', '/v1/messages', { method: 'POST', headers: asClient, body: body() }, 200],
+  ['a stream', '/v1/messages', { method: 'POST', headers: asClient, body: body({ stream: true }) }, 200],
+  ['a refusal', '/v1/messages', { method: 'POST', headers: asClient, body: '{' }, 400],
+  ['an unknown key', '/messages', { method: 'POST', headers: { ...asClient, 'x-api-key': 'x' }, body: body() }, 401],
+  ['a listing', '/v1/models', { headers: asClient }, 200],
+  ['a key’s own view', '/v1/key', { headers: asClient }, 200],
+  ['an unknown path of the API', '/v1/nothing', {}, 404],
+];
+const others: [string, string, RequestInit, number][] = [
+  ['the root', '/', {}, 200],
+  ['a probe', '/healthz', {}, 200],
+  ['readiness', '/readyz', {}, 200],
+  ['an unknown path', '/nothing', {}, 404],
+  ['the admin API', '/api/v1/accounts', { headers: asOperator }, 200],
+  ['a refusal of the admin API', '/api/v1/accounts', {}, 401],
+  ['an unknown path of the admin API', '/api/v1/nothing', { headers: asOperator }, 404],
+  ['the metrics', '/metrics', { headers: asOperator }, 200],
+  ['the metrics, refused', '/metrics', {}, 401],
+];
+
+async function ask(path: string, init: RequestInit, status: number, url = turnpike.url): Promise<Headers> {
+  const response = await fetch(url + path, init);
+  await response.text();
+  expect(response.status).toBe(status);
+  return response.headers;
+}
+
+function expectGuarded(headers: Headers): void {
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('cache-control')).toContain('no-store');
+  expect(headers.get('server')).toBeNull();
+  expect(headers.get('strict-transport-security')).toBeNull();
+}
+
+test.each(ofClients)('%s is taken for what it is, and not kept', async (_, path, init, status) => {
+  const headers = await ask(path, init, status);
+  expectGuarded(headers);
+  expect(headers.get('content-security-policy')).toBeNull();
+});
+
+test.each(others)('%s is shown in no frame either, and sends no referrer', async (_, path, init, status) => {
+  const headers = await ask(path, init, status);
+  expectGuarded(headers);
+  expect(headers.get('x-frame-options')).toBe('DENY');
+  expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+});
+
+test('a preflight is taken for what it is', async () => {
+  const headers = await ask('/v1/messages', { method: 'OPTIONS', headers: { origin: 'https://app.example' } }, 204);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+test.each([...ofClients, ...others])(
+  '%s behind a trusted proxy that ends TLS tells browsers to stay with TLS',
+  async (_, path, init, status) => {
+    const headers = { ...(init.headers as Record<string, string>), 'x-forwarded-proto': 'http, HTTPS' };
+    const answered = await ask(path, { ...init, headers }, status);
+    expect(answered.get('strict-transport-security')).toBe('max-age=31536000');
+    const plain = await ask(path, { ...init, headers: { ...headers, 'x-forwarded-proto': 'https, http' } }, status);
+    expect(plain.get('strict-transport-security')).toBeNull();
+  },
+);
+
+test('nobody but a trusted proxy can say that there was TLS', async () => {
+  await using untrusting = await startTurnpike(undefined, { TURNPIKE_TRUSTED_PROXIES: '10.0.0.0/8' });
+  const headers = { 'x-forwarded-proto': 'https' };
+  for (const path of ['/healthz', '/v1/nothing', '/api/v1/accounts']) {
+    const response = await fetch(untrusting.url + path, { headers });
+    expect(response.headers.get('strict-transport-security')).toBeNull();
+  }
+});
