@@ -38,6 +38,7 @@ export type { MessageReport, Reply, Submission } from './submission.ts';
 export async function submitMessage(gateway: Gateway, submission: Submission): Promise<Reply> {
   const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission); // 3
+  submission.caller = caller;
   let headers: Record<string, string> | null = null;
   let seat: Seat | null = null;
   let message: OpenMessage | null = null;
@@ -128,6 +129,7 @@ async function answerCaller(
 ): Promise<Reply> {
   const catalogue = gateway.catalogue();
   const caller = await identify(gateway, submission);
+  submission.caller = caller;
   try {
     const answered = await answer(caller, catalogue);
     const { status, body } = typeof answered === 'string' ? { status: 200, body: answered } : answered;

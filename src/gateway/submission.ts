@@ -36,6 +36,8 @@ export interface Submission {
   trace: TraceContext | null;
   /** Noted as it passes. */
   readonly times: MessageTimes;
+  /** Whose key it shows; set by the gateway when that is known. */
+  caller: { account: { id: number }; key: { id: number } } | null;
   /** Set by the gateway when a message was admitted: from then on its report is the gateway's. */
   isAdmitted: boolean;
   /** Tells the socket what is coming, so that its idle limits suit it. */

@@ -49,6 +49,8 @@ export interface AnsweredRequest {
   path: string;
   address: string;
   status: number;
+  /** Null where nothing was submitted; its caller is null where no key was shown that is known. */
+  submission: { caller: { account: { id: number }; key: { id: number } } | null } | null;
   failure: { code: string; status: number; details: { cause?: unknown } } | null;
 }
 
@@ -98,6 +100,11 @@ export function requestLine(answered: AnsweredRequest, nowMs: number): LogLine {
     latency_ms: answered.durationMs,
     address: answered.address,
   };
+  const caller = answered.submission?.caller ?? null;
+  if (caller !== null) {
+    line['account'] = formatId('acct', caller.account.id);
+    line['key'] = formatId('key', caller.key.id);
+  }
   // Why a request was refused is in its code; only what the service or its store did wrong has a cause to tell.
   const failure = answered.failure;
   if (failure !== null && failure.status >= 500 && failure.details.cause !== undefined)

@@ -89,6 +89,7 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     signal: request.signal,
     trace: traceparent === null ? null : readTraceContext(traceparent, headers.get('tracestate')),
     times,
+    caller: null,
     isAdmitted: false,
     expect(kind) {
       if (kind === 'stream') setIdle(bounds.streamIdleSecondsMax);

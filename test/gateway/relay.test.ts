@@ -39,6 +39,7 @@ async function submissionOf(service: HandMade, signal: AbortSignal): Promise<Sub
     signal,
     trace: null,
     times: startTimes(),
+    caller: null,
     isAdmitted: false,
     expect: () => {},
   };
