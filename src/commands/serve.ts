@@ -32,8 +32,12 @@ export const serve: Command = {
     });
     if (config.telemetryFaults.length > 0) throw new ConfigError(config.telemetryFaults);
     const server = await world.startServer(config, await readOptions(invocation)).catch(inWords);
-    await world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`);
-    return untilStopped(server, (line) => void world.writeError(`${line}\n`));
+    // Signals are heard before it says that it listens: whoever reads that may end it at once.
+    const [exitCode] = await Promise.all([
+      untilStopped(server, (line) => void world.writeError(`${line}\n`)),
+      world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`),
+    ]);
+    return exitCode;
   },
 };
 

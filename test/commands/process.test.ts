@@ -58,6 +58,20 @@ test(
   MANY_PROCESSES_MS,
 );
 
+test(
+  'a server that is told to end as soon as it says where it listens ends in order',
+  async () => {
+    const data = join(directory, 'told-at-once');
+    for (let times = 0; times < 5; times++) {
+      const { child } = await serve('--data', data);
+      child.kill('SIGTERM');
+      expect(await child.exited).toBe(0);
+      expect(existsSync(join(data, 'operator.json'))).toBe(false);
+    }
+  },
+  MANY_PROCESSES_MS,
+);
+
 test('a server with a wrong file says each fault with its line, exits 1, and leaves nothing running', async () => {
   const file = join(directory, 'turnpike.yaml');
   writeFileSync(file, 'groups:\n  vip:\n    models: []\n    rpm: many\n');
