@@ -26,8 +26,8 @@ export type { Principal } from './principal.ts';
 export interface AdminApi {
   /** Answers every request under /api/v1 that came from `address`, also those that are for nothing there. Never throws or rejects. */
   fetch(request: Request, address: string): Response | Promise<Response>;
-  /** For what stands beside it: throws token_missing, token_invalid or role_not_allowed unless an operator or viewer asks. */
-  requireInstallation(request: Request): Promise<void>;
+  /** For what stands beside it: throws as `fetch` answers unless an operator or viewer asks, from `address`. */
+  requireInstallation(request: Request, address: string): Promise<void>;
 }
 
 /** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
@@ -51,6 +51,6 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addOpenapi(app, dependencies);
   return {
     fetch: (request, address) => app.fetch(request, { address }),
-    requireInstallation: (request) => requireInstallation(dependencies, request),
+    requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
   };
 }

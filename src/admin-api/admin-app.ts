@@ -41,7 +41,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
   });
   app.use(async (context, next) => {
     if (context.req.path === OPENAPI_PATH && ['GET', 'HEAD'].includes(context.req.method)) return next();
-    const principal = await authenticate(dependencies, context.req.header('authorization'));
+    const principal = await authenticate(dependencies, context.req.header('authorization'), context.env.address);
     context.set('principal', principal);
     if (!['GET', 'HEAD'].includes(context.req.method)) {
       await refuseDisabled(dependencies, principal);
@@ -85,19 +85,31 @@ export function invalidRequest(faults: readonly Fault[]): TurnpikeError {
   );
 }
 
-/** Throws token_missing, token_invalid or role_not_allowed unless the request shows a token of the installation itself. */
-export async function requireInstallation(dependencies: AdminDependencies, request: Request): Promise<void> {
-  const principal = await authenticate(dependencies, request.headers.get('authorization') ?? undefined);
+/** Throws token_missing, token_invalid, too_many_failures or role_not_allowed unless the request shows a token of the installation itself. */
+export async function requireInstallation(
+  dependencies: AdminDependencies,
+  request: Request,
+  address: string,
+): Promise<void> {
+  const principal = await authenticate(dependencies, request.headers.get('authorization') ?? undefined, address);
   if (principal.accountId !== null) throw roleRefusal(principal, installation);
 }
 
-async function authenticate(dependencies: AdminDependencies, authorization: string | undefined): Promise<Principal> {
+/** Guessing is slowed down by what a wrong token is answered with: one that is right is never refused. */
+async function authenticate(
+  dependencies: AdminDependencies,
+  authorization: string | undefined,
+  address: string,
+): Promise<Principal> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (token === undefined)
     throw new TurnpikeError('token_missing', 'This needs the header "authorization: Bearer <token>".');
   const principal = await dependencies.verifyToken(token);
   if (principal !== null) return principal;
-  throw new TurnpikeError('token_invalid', 'The token is not known to this installation, has expired or was revoked.');
+  throw (
+    dependencies.countFailure(address) ??
+    new TurnpikeError('token_invalid', 'The token is not known to this installation, has expired or was revoked.')
+  );
 }
 
 /** Whoever holds a disabled account may look at it, and change nothing. */

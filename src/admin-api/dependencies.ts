@@ -5,6 +5,7 @@ import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditRecord, AuditStore, Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogDocument, Catalogue, DocumentKind, ProviderSettings } from '../catalog/catalog.ts';
+import type { TurnpikeError } from '../errors.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type { ProbeResult } from '../providers/providers.ts';
 import type { Vault } from '../secrets/secrets.ts';
@@ -48,6 +49,8 @@ export interface AdminDependencies {
   version: string;
   /** Who shows this token, or null when it opens nothing. Rejects with store_unavailable when that cannot be told. */
   verifyToken(token: string): Principal | null | Promise<Principal | null>;
+  /** Counts a token that opens nothing. What to answer in place of token_invalid once there were too many from the address. */
+  countFailure(address: string): TurnpikeError | null;
   accounts: AccountStore;
   tokens: TokenStore;
   audit: AuditStore;

@@ -23,7 +23,7 @@ export async function handleMetrics(
   try {
     if (!['GET', 'HEAD'].includes(request.method))
       throw new TurnpikeError('method_not_allowed', `${METRICS_PATH} takes GET.`, { headers: { allow: 'GET, HEAD' } });
-    await admin.requireInstallation(request);
+    await admin.requireInstallation(request, address);
     const headers = {
       'content-type': observers.metrics.contentType,
       'cache-control': 'no-store',

@@ -6,7 +6,7 @@ import { type AdminApi, makeAdminApi, type Principal } from '../admin-api/admin-
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import { adminLine, auditLine } from '../observability/observability.ts';
+import { adminLine, auditLine, describeFailure } from '../observability/observability.ts';
 import { probeProvider, providerKinds } from '../providers/providers.ts';
 import { trailRows } from '../storage/sqlite/sqlite.ts';
 import { formerHashes } from './change-secret.ts';
@@ -30,10 +30,11 @@ export function makeAdmin(
   return makeAdminApi({
     version,
     async verifyToken(shown) {
-      if (vault.hash(shown) === tokenHash) return LOCAL_OPERATOR;
+      if (shown.length === token.length && vault.hash(shown) === tokenHash) return LOCAL_OPERATOR;
       const found = await verifyToken(shown, stores.tokens, { hash: vault.hash, former }, gateway.clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
+    countFailure: (address) => gateway.gatehouse.failures.count(address, gateway.clock.nowMs()),
     trailRows,
     accounts: stores.accounts,
     tokens: stores.tokens,
@@ -63,7 +64,9 @@ export function makeAdmin(
       log.write(adminLine(answered, gateway.clock.nowMs()));
       for (const record of answered.records) log.write(auditLine(record));
     },
-    report: (requestId, thrown) =>
-      log.write({ at: new Date().toISOString(), event: 'admin_failure', request_id: requestId, cause: String(thrown) }),
+    report(request_id, thrown) {
+      const at = new Date().toISOString();
+      log.write({ at, event: 'admin_failure', request_id, cause: describeFailure(thrown) });
+    },
   });
 }

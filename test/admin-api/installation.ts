@@ -66,6 +66,7 @@ export async function makeInstallation(): Promise<Installation> {
       const found = await verifyToken(token, stores.tokens, { hash: vault.hash, former: null }, clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
+    countFailure: () => null,
     trailRows,
     accounts: stores.accounts,
     tokens: stores.tokens,
