@@ -34,7 +34,7 @@ export const serve: Command = {
     const server = await world.startServer(config, await readOptions(invocation)).catch(inWords);
     // Signals are heard before it says that it listens: whoever reads that may end it at once.
     const [exitCode] = await Promise.all([
-      untilStopped(server, (line) => void world.writeError(`${line}\n`)),
+      untilStopped(server, (line) => void world.writeError(`${line}\n`)).catch(inWords),
       world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`),
     ]);
     return exitCode;

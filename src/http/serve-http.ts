@@ -7,6 +7,12 @@ import { errorResponse } from './reply.ts';
 import { UnreadBodies } from './unread-bodies.ts';
 
 const LISTEN_AGAIN_MS = 100;
+const LISTEN_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program has this port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EINVAL: 'this machine has no such address',
+  EACCES: 'its user may not (ports below 1024 are for root, unless the system says otherwise)',
+};
 
 /** The socket behind one request. */
 export interface Connection {
@@ -49,14 +55,14 @@ export class ListenerLost extends Error {
 
 type BunServer = Bun.Server<undefined>;
 
-/** Starts to listen. Throws what the system says when it cannot. */
+/** Starts to listen. Throws an error that says where it cannot, and why. */
 export function serveHttp(options: ServeOptions): HttpServer {
   const unread = new UnreadBodies();
   const fetch = (request: Request, server: BunServer) => {
     const connection = new SocketConnection(request, server, options.tls !== undefined);
     return unread.watch(request, connection, options.handle(request, connection));
   };
-  let server = openServer(options, fetch);
+  let server = openFirst(options, fetch);
   const port = server.port as number;
   /** Those of earlier certificates, whose last answers are not sent yet. */
   const retired = new Map<BunServer, Promise<void>>();
@@ -79,6 +85,16 @@ export function serveHttp(options: ServeOptions): HttpServer {
       await Promise.all([...stopping, ...retired.values()]);
     },
   };
+}
+
+function openFirst(...[options, fetch]: Parameters<typeof openServer>): BunServer {
+  const { hostname, port } = options;
+  try {
+    return openServer(options, fetch);
+  } catch (cause) {
+    const { code = '', message } = cause as NodeJS.ErrnoException;
+    throw new Error(`cannot listen on ${hostname}:${port}: ${LISTEN_FAULTS[code] ?? message}`, { cause });
+  }
 }
 
 function openServer(

@@ -21,7 +21,7 @@ import {
   type TlsPaths,
   withSecurityHeaders,
 } from '../http/http.ts';
-import type { LogWriter } from '../observability/observability.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
 import type { Observers } from './observe.ts';
@@ -67,7 +67,7 @@ export function listen(
     return answer.then((response) => withSecurityHeaders(response, isSecure));
   };
   const report = (request_id: string, thrown: unknown) =>
-    observers.log.write({ at: new Date().toISOString(), event: 'failure', request_id, cause: String(thrown) });
+    observers.log.write({ at: new Date().toISOString(), event: 'failure', request_id, cause: describeFailure(thrown) });
   const http = serveHttp({ ...config.listen, ...(tls !== null && { tls: tls.pair }), handle, report });
   const files = tls === null ? null : watchTls(tls, http, observers.log, onLost);
   return {

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogLine, type LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault, type Vault } from '../secrets/secrets.ts';
@@ -49,7 +50,7 @@ export async function openStore(config: Config, clock: Clock, log: LogWriter, cl
 /** Where nobody sends a message, this is all that tells of a disk that is full. */
 function storeLine(failure: unknown): LogLine {
   const at = new Date().toISOString();
-  return failure === null
-    ? { at, event: 'store_resumed' }
-    : { at, event: 'store_failed', cause: describeFailure(failure) };
+  if (failure === null) return { at, event: 'store_resumed' };
+  const cause = failure instanceof TurnpikeError ? failure.cause : failure; // its own words are for callers
+  return { at, event: 'store_failed', cause: describeFailure(cause) };
 }

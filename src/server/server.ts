@@ -40,7 +40,7 @@ export interface StartedServer {
   reloadTls: (() => Promise<void>) | null;
   /** Drains, settles, closes. */
   stop(): Promise<void>;
-  /** Resolves when it has stopped. */
+  /** Resolves when it has stopped; rejects when messages were left that could not be billed. */
   finished: Promise<void>;
 }
 
@@ -124,13 +124,15 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
 
-  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
+  finished.catch(() => {}); // whoever waits for it hears of it
   const stop = async () => {
     if (state.isDraining) return finished;
     state.isDraining = true;
-    await drain(gateway, http, log);
+    const notBilled = await drain(gateway, http, log);
     await close();
-    finish();
+    if (notBilled === 0) finish();
+    else fail(new Error(`bills that the store did not take: ${notBilled}; their messages are charged nothing`));
   };
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }

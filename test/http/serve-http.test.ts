@@ -42,6 +42,13 @@ test('what nobody caught is our own JSON with a request id, says nothing of its 
   expect(reported).toEqual([response.headers.get('request-id'), expect.any(Error)]);
 });
 
+test('where it cannot listen, the error says where that was and why', () => {
+  const { port } = serve(() => new Response());
+  const listenOn = (hostname: string) => () => serveHttp({ hostname, port, handle: () => new Response() });
+  expect(listenOn('127.0.0.1')).toThrow(`cannot listen on 127.0.0.1:${port}: another program has this port`);
+  expect(listenOn('192.0.2.1')).toThrow(`cannot listen on 192.0.2.1:${port}: this machine has no such address`);
+});
+
 test('a JSON answer carries its type, its request id and its own headers', async () => {
   const { url } = serve(() =>
     toResponse({ status: 201, headers: { 'x-own': 'a' }, body: '{"é":1}' }, 'req_1', { 'x-more': 'b' }),

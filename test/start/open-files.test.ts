@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory } from '../check.ts';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { attachTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
 const OPEN_FILES_MAX = 64; // a good third of them are open when nobody has asked for anything
 
@@ -26,8 +27,9 @@ beforeAll(async () => {
     stdout: 'pipe',
     stderr: 'ignore',
   });
-  port = await readPort(child.stdout);
-  secret = await sellRemote();
+  const turnpike = await attachTurnpike(child.stdout, directory);
+  port = Number(new URL(turnpike.url).port);
+  secret = await sellRemote(turnpike);
 });
 afterAll(async () => {
   child.kill();
@@ -36,32 +38,12 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function readPort(stdout: ReadableStream<Uint8Array>): Promise<number> {
-  let text = '';
-  for await (const bytes of stdout) {
-    text += new TextDecoder().decode(bytes);
-    const match = /listening on \S+:(\d+)/.exec(text);
-    if (match !== null) return Number(match[1]);
-  }
-  throw new Error(`it ended before it listened: ${text}`);
-}
-
-/** Has a model routed to the upstream, which nobody has asked anything yet, and a key that may use it. */
-async function sellRemote(): Promise<string> {
-  const { token } = (await Bun.file(join(directory, 'operator.json')).json()) as { token: string };
-  const ask = async (path: string, body: object) => {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' },
-      body: JSON.stringify(body),
-    });
-    return (await response.json()) as Record<string, string>;
-  };
+/** Has a model routed to the upstream, which nobody has asked anything yet, and makes a key that may use it. */
+async function sellRemote(turnpike: Turnpike): Promise<string> {
   const providers = { remote: { kind: 'anthropic', base_url: upstream.url, api_key: 'sk-x', private_network: true } };
   const models = { remote: { price: { input: '1', output: '5' }, routes: [{ provider: 'remote' }] } };
-  await ask('/apply', { document: { providers, models } });
-  const { id } = await ask('/accounts', { name: 'test', credit: '10.00' });
-  return (await ask('/keys', { account: id }))['key'] as string;
+  await turnpike.admin('POST', '/apply', { document: { providers, models } });
+  return (await turnpike.makeKey()).secret;
 }
 
 /** What comes back on a connection that is open already; empty when nothing does. */

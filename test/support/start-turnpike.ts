@@ -79,6 +79,11 @@ export async function spawnTurnpike(
   return Object.assign(turnpike, { process: child });
 }
 
+/** A service that a test has started in a way of its own, as soon as it prints its address. It is the test's to stop. */
+export async function attachTurnpike(stdout: ReadableStream<Uint8Array>, dataDirectory: string): Promise<Turnpike> {
+  return describe(await readUrl(stdout), dataDirectory, async () => {});
+}
+
 function describe(url: string, dataDirectory: string, stop: () => Promise<void>): Turnpike {
   const trust = url.startsWith('https:') ? { tls: { rejectUnauthorized: false } } : {};
   const operator = JSON.parse(readFileSync(join(dataDirectory, 'operator.json'), 'utf8')) as { token: string };
