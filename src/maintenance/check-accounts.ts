@@ -12,7 +12,7 @@ export function checkAccounts({ database }: Facts): Finding[] {
       code: 'account_group_missing',
       subject: `account ${account}`,
       message: `The account "${name}" is in the group "${group}", which does not exist: its keys find no model there.`,
-      remedy: 'Add the group ("turnpike apply"), or change the account’s groups (PATCH /api/v1/accounts/ID).',
+      remedy: `Add the group ("turnpike apply"), or change the account's groups (PATCH /api/v1/accounts/ID).`,
     }),
   );
   return [...nobodyToServe(accounts, usableKeys), ...lost];

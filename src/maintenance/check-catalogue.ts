@@ -58,7 +58,7 @@ function checkProvider(provider: ProviderSettings, { providerKinds, unopened, do
         code: 'credential_does_not_open',
         subject,
         message:
-          'Its stored credential does not open under the installation’s secret: it was altered, or sealed under another one. The service does not start with it.',
+          "Its stored credential does not open under the installation's secret: it was altered, or sealed under another one. The service does not start with it.",
         remedy: 'Give the secret that it was sealed under as TURNPIKE_PREVIOUS_SECRET, or restore a backup.',
       },
     ];

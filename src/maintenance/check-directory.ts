@@ -105,7 +105,7 @@ function checkFirstKey(files: readonly FileFacts[]): Finding[] {
       code: 'first_key_file',
       subject: `file ${file.path}`,
       message:
-        'The key of the first start still lies on the disk in the clear: whoever reads the file can spend its account’s balance.',
+        "The key of the first start still lies on the disk in the clear: whoever reads the file can spend its account's balance.",
       remedy: `Keep the key elsewhere and remove the file (rm ${file.path}), or revoke the key.`,
     },
   ];

@@ -32,7 +32,7 @@ function missing({ isLocked, dataDirectory }: Facts, subject: string): Finding {
       code: 'secret_not_given',
       subject: 'TURNPIKE_SECRET',
       message:
-        'The service that runs has the installation’s secret from its own environment; here it is not set, so what depends on it was not looked at.',
+        "The service that runs has the installation's secret from its own environment; here it is not set, so what depends on it was not looked at.",
       remedy: 'Run doctor with the TURNPIKE_SECRET of the service.',
     };
   return {

@@ -70,7 +70,7 @@ function checkAnswers({ service, isLocked }: Facts): Finding[] {
       code: 'service_not_ready',
       subject,
       message: `It lives and is not ready (${answerInWords(ready)}): it is shutting down, or its store does not answer.`,
-      remedy: 'Wait where it was told to stop; else see its log for the store’s failure (disk full, file system gone).',
+      remedy: "Wait where it was told to stop; else see its log for the store's failure (disk full, file system gone).",
     });
   if (token !== null && token !== 200)
     findings.push({
