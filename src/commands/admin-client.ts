@@ -128,7 +128,9 @@ async function ask(place: Place, method: string, path: string, body?: Row): Prom
 }
 
 function wordsOfNoAnswer(url: string, thrown: unknown): string {
-  const { name, message } = thrown as Error;
+  const { name, message, code = '' } = thrown as NodeJS.ErrnoException;
+  if (/CERT|UNABLE_TO_/.test(code))
+    return `the certificate that ${url} shows is not accepted (${code}): it must be valid, name that host, and be signed by whom this machine trusts, or by one in the file that NODE_EXTRA_CA_CERTS names`;
   if (name === 'TimeoutError')
     return `${url} did not answer within ${bounds.adminAnswerWaitMs / 1000} seconds; whether it did what was asked is not known`;
   return `nothing answers at ${url} (${message}). Is the service running? Start it with "turnpike serve".`;

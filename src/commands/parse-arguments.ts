@@ -32,7 +32,7 @@ function parseStrictly(args: string[], options: Record<string, { type: 'string' 
   try {
     return parseArgs({ args, options, strict: true, allowPositionals: true, tokens: true });
   } catch (thrown) {
-    throw new WrongUsage((thrown as Error).message);
+    throw new WrongUsage((thrown as Error).message.replace(/\. To specify .*$/s, '')); // no argument begins with a dash
   }
 }
 
