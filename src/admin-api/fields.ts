@@ -56,19 +56,20 @@ export const timeField = z
   .openapi({ anyOf: [{ format: 'date-time' }, { format: 'date' }], examples: ['2027-01-31T00:00:00Z'] });
 
 const DURATION_WORDS = 'must be a number with its unit, such as "24h": s, m, h or d, at most 30d';
+const DURATION = /^(\d{1,7}s|\d{1,5}m|\d{1,3}h|\d{1,2}d)$/;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A length of time in milliseconds. */
 export const durationField = z
   .string({ error: DURATION_WORDS })
   .transform((text, context): number => {
-    const match = /^(\d{1,9})([smhd])$/.exec(text);
-    const ms = Number(match?.[1]) * UNIT_MS[(match?.[2] ?? 's') as keyof typeof UNIT_MS];
+    const match = DURATION.exec(text);
+    const ms = Number.parseInt(text, 10) * UNIT_MS[text.slice(-1) as keyof typeof UNIT_MS];
     if (match !== null && ms <= bounds.keyGraceMsMax) return ms;
     context.addIssue({ code: 'custom', message: DURATION_WORDS });
     return z.NEVER;
   })
-  .openapi({ pattern: '^\\d{1,9}[smhd]$', examples: ['24h'] });
+  .openapi({ pattern: DURATION.source, examples: ['24h'] });
 
 /** A text of at most so many characters, counted as the document's readers count them, in which each fits the pattern. */
 function textField(charactersMax: number, pattern: RegExp, words: string) {
@@ -121,16 +122,18 @@ export const patternsField = listField(
   ),
 );
 
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
+const ORIGIN_WORDS =
+  'must be an exact origin as a browser sends it, such as "https://app.example.com" or "http://localhost:3000"';
 export const originsField = listField(
   z
     .string({ error: 'must be an origin' })
-    .refine(
-      isExactOrigin,
-      'must be an exact origin as a browser sends it, such as "https://app.example.com" or "http://localhost:3000"',
-    )
-    .openapi({ pattern: '^[a-z][a-z0-9+.-]*://[^\\s/?#@\\\\,*]+$', examples: ['https://app.example.com'] }),
+    .refine((text) => ORIGIN.test(text) && isExactOrigin(text), ORIGIN_WORDS)
+    .openapi({ pattern: ORIGIN.source, examples: ['https://app.example.com'] }),
 );
 
+const V4 = '\\d{1,3}(\\.\\d{1,3}){3}(/\\d{1,2})?';
+const V6 = '[0-9a-fA-F:.]*:[0-9a-fA-F:.]*(/\\d{1,3})?';
 export const addressesField = listField(
   z
     .string({ error: 'must be an address range' })
@@ -138,7 +141,7 @@ export const addressesField = listField(
       (text) => parseRange(text) !== null,
       'must be an address or a CIDR range, such as "203.0.113.0/24" or "2001:db8::/32"',
     )
-    .openapi({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$', examples: ['203.0.113.0/24'] }),
+    .openapi({ pattern: `^(${V4}|${V6})$`, examples: ['203.0.113.0/24'] }),
 );
 
 /** A list of different texts, at least one. */

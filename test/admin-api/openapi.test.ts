@@ -174,11 +174,12 @@ describe('every answer that is documented is given:', () => {
     }
     await rewind(world);
   });
-  test('500 when something fails, 503 when the store cannot be reached, 529 when its queue is full', async () => {
+  test('429 after many wrong tokens, 500 when something fails, 503 when the store cannot be reached, 529 when its queue is full', async () => {
     const { stores } = world.installation;
     const find = stores.tokens.findTokenBySecretHash;
     try {
       for (const [status, thrown] of [
+        [429, new TurnpikeError('too_many_failures', 'Too many wrong tokens.')],
         [500, new Error('broken')],
         [503, new TurnpikeError('store_unavailable', 'The store is gone.')],
         [529, new TurnpikeError('overloaded', 'The queue is full.')],
