@@ -2,6 +2,7 @@
 // operator changes while the service runs are the catalogue's (`settings:` of apply), not here.
 
 import { parseRange } from './base/address-range.ts';
+import { type ListenAddress, parseListenAddress } from './base/listen-address.ts';
 
 /** Bounds. Units come last in the names. */
 export const bounds = {
@@ -105,7 +106,9 @@ export type LogFormat = 'json' | 'pretty' | 'off';
 
 /** What the process was started with, parsed once and frozen. */
 export interface Config {
-  listen: { hostname: string; port: number };
+  listen: ListenAddress;
+  /** Where the admin API answers, whatever the setting `admin_listen` says; null: as that says. */
+  adminListen: ListenAddress | null;
   dataDirectory: string;
   databaseUrl: string | null;
   secretBase64: string | null;
@@ -149,6 +152,14 @@ export interface TelemetrySettings {
   metrics: (CollectorSettings & { intervalMs: number; temporality: (typeof TEMPORALITIES)[number] }) | null;
 }
 
+/** Flags of `serve` that win over their variables. */
+export interface ConfigFlags {
+  listen?: string;
+  adminListen?: string;
+  data?: string;
+  database?: string;
+}
+
 /** Wrong settings, all faults together, each naming its variable or flag. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -161,6 +172,7 @@ export class ConfigError extends Error {
 
 const KNOWN = [
   'LISTEN',
+  'ADMIN_LISTEN',
   'DATA',
   'DATABASE_URL',
   'SECRET',
@@ -172,11 +184,11 @@ const KNOWN = [
 ].map((name) => `TURNPIKE_${name}`);
 
 /**
- * Reads the environment; the flags --listen, --data and --database win over it.
+ * Reads the environment; the flags --listen, --admin-listen, --data and --database win over it.
  * Throws ConfigError with every fault at once.
  */
 export function readConfig(
-  flags: { listen?: string; data?: string; database?: string } = {},
+  flags: ConfigFlags = {},
   environment: Record<string, string | undefined> = process.env,
 ): Readonly<Config> {
   const { config, faults } = inspectConfig(flags, environment);
@@ -186,7 +198,7 @@ export function readConfig(
 
 /** Reads it as `readConfig` does, with the faults beside what could be read in spite of them. */
 export function inspectConfig(
-  flags: { listen?: string; data?: string; database?: string } = {},
+  flags: ConfigFlags = {},
   environment: Record<string, string | undefined> = process.env,
 ): { config: Readonly<Config>; faults: string[] } {
   const faults: string[] = [];
@@ -215,12 +227,16 @@ export function inspectConfig(
     flags.listen === undefined ? 'TURNPIKE_LISTEN' : '--listen',
     faults,
   );
+  const adminListenText = flags.adminListen ?? read('TURNPIKE_ADMIN_LISTEN');
+  const adminListenName = flags.adminListen === undefined ? 'TURNPIKE_ADMIN_LISTEN' : '--admin-listen';
+  const adminListen = adminListenText === null ? null : readListen(adminListenText, adminListenName, faults);
   for (const range of trustedProxies) {
     if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
   }
   const telemetryFaults = new Set<string>(); // what both signals share is said once
   const config = Object.freeze({
     listen,
+    adminListen,
     dataDirectory: flags.data ?? read('TURNPIKE_DATA') ?? './data',
     databaseUrl,
     secretBase64,
@@ -259,14 +275,11 @@ export function decodeSecret(base64: string): Buffer | null {
   return bytes.length >= 32 ? bytes : null;
 }
 
-function readListen(text: string, name: string, faults: string[]): { hostname: string; port: number } {
-  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3] ?? Number.NaN);
-  if (match === null || port > 65_535) {
-    faults.push(`${name}: must be ADDRESS:PORT such as 127.0.0.1:8080, not "${text}"`);
-    return { hostname: '127.0.0.1', port: 8080 };
-  }
-  return { hostname: match[1] ?? (match[2] || '0.0.0.0'), port };
+function readListen(text: string, name: string, faults: string[]): ListenAddress {
+  const address = parseListenAddress(text);
+  if (address !== null) return address;
+  faults.push(`${name}: must be ADDRESS:PORT such as 127.0.0.1:8080, not "${text}"`);
+  return { hostname: '127.0.0.1', port: 8080 };
 }
 
 /** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */

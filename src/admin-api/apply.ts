@@ -7,7 +7,7 @@ import { bounds } from '../config.ts';
 import { type AdminApp, invalidRequest } from './admin-app.ts';
 import { jsonAnswer, jsonBody } from './answers.ts';
 import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
+import type { AdminDependencies, AdminMove } from './dependencies.ts';
 import { operator } from './principal.ts';
 import { type ChangeNote, leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
@@ -48,13 +48,28 @@ export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTur
     const { document, dry_run: isDry, prune } = context.req.valid('json');
     const { changes } = await takeTurn(async () => {
       const plan = await planChecked(dependencies, document, prune);
+      using move = openAdminPort(dependencies, plan);
       if (isDry || plan.changes.length === 0) return plan;
       const trail = leaveTrail(dependencies, context, await changeNotes(dependencies, plan));
       await dependencies.catalog.save(plan.put, plan.remove, trail);
+      move?.keep();
       return plan;
     });
     return context.json({ changes, dry_run: isDry }, 200);
   });
+}
+
+/** The port that the plan has the admin API move to, opened to see that it can be; null when it stays. Throws invalid_request. */
+function openAdminPort({ moveAdmin }: AdminDependencies, { put, remove }: Plan): AdminMove | null {
+  const settings = put.find(({ kind }) => kind === 'settings')?.document;
+  if (settings === undefined && !remove.some(({ kind }) => kind === 'settings')) return null;
+  const wanted = settings?.['admin_listen'];
+  try {
+    return moveAdmin(typeof wanted === 'string' ? wanted : null);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw invalidRequest([{ path: ['settings', 'admin_listen'], message }]);
+  }
 }
 
 /** One note for each object of the catalogue that the plan changes. */

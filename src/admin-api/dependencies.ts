@@ -44,6 +44,12 @@ export interface ProviderHealth {
   lastFailureMs: number | null;
 }
 
+/** A port that was opened, and is closed again unless it is kept. */
+export interface AdminMove extends Disposable {
+  /** The admin API answers there from now on, and where it was before no longer. */
+  keep(): void;
+}
+
 export interface AdminDependencies {
   /** The version of this program, for the OpenAPI document. */
   version: string;
@@ -59,6 +65,11 @@ export interface AdminDependencies {
   trailRows(trail: Trail): unknown[];
   usage: UsageStore;
   catalog: AdminCatalog;
+  /**
+   * Opens the port that the setting `admin_listen` names, null: that of messages. Null when nothing changes by it. Throws an
+   * error that says why it cannot be opened.
+   */
+  moveAdmin(listen: string | null): AdminMove | null;
   /** The kinds of providers that the service knows. */
   providerKinds: readonly string[];
   /** Asks a provider whether it is there, bounded in time. Never rejects. */

@@ -2,6 +2,7 @@
 // fault, never ignored. Decimals stay texts here, in one canonical form; model.ts has them as numbers.
 
 import { z } from 'zod';
+import { parseListenAddress } from '../base/listen-address.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
 
@@ -162,6 +163,10 @@ const settingsMembers = {
   upstream_answer_seconds: seconds,
   finish_without_caller_seconds: seconds,
   settle_wait_seconds: z.int().min(1).max(600),
+  admin_listen: z
+    .string()
+    .refine((text) => parseListenAddress(text) !== null, 'must be ADDRESS:PORT such as "127.0.0.1:8081"')
+    .nullable(),
   shed_loop_delay_ms: z.int().min(20).max(60_000),
   shed_body_bytes: z.int().min(1_024).max(SHED_BODY_BYTES_MAX),
   shed_open_messages: z.int().min(1).max(1_000_000),

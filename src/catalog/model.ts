@@ -89,6 +89,8 @@ export interface Settings {
   finishWithoutCallerSeconds: number;
   /** How long the end of a message waits for the ledger. */
   settleWaitSeconds: number;
+  /** ADDRESS:PORT of the admin API; null: where messages are answered. */
+  adminListen: string | null;
   /** Above which messages are refused before they are read: how late the event loop is, */
   shedLoopDelayMs: number;
   /** the bytes of all bodies that are held, */

@@ -1,7 +1,7 @@
 // What a command is: its words, what it takes, and what it does. The world around it (streams,
 // environment, server, store) comes in as a value, so that a test can be that world.
 
-import type { Config } from '../config.ts';
+import type { Config, ConfigFlags } from '../config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { RunningServer, ServerOptions } from './serve-options.ts';
@@ -41,7 +41,7 @@ export interface World {
   /** The version of this program, such as "0.1.0". */
   readVersion(): string;
   /** Throws ConfigError. */
-  readConfig(flags: { listen?: string; data?: string; database?: string }): Readonly<Config>;
+  readConfig(flags: ConfigFlags): Readonly<Config>;
   /** Reads it all the same where it has faults, which come beside it. */
   inspectConfig(flags: { data?: string }): { config: Readonly<Config>; faults: readonly string[] };
   /** A variable for `${NAME}` in a file that `apply` reads. */

@@ -16,6 +16,10 @@ export const serve: Command = {
   positionals: [],
   flags: {
     listen: { value: 'ADDRESS:PORT', help: 'where it answers (TURNPIKE_LISTEN, default 127.0.0.1:8080)' },
+    'admin-listen': {
+      value: 'ADDRESS:PORT',
+      help: 'where the admin API answers (TURNPIKE_ADMIN_LISTEN, default: as the setting admin_listen says)',
+    },
     ...dataFlag,
     database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL; default: SQLite in the data directory)' },
     apply: { value: 'FILE', help: 'makes providers, models, groups and settings match this file first' },
@@ -24,9 +28,12 @@ export const serve: Command = {
   },
   async run(invocation) {
     const { flags, world, json } = invocation;
-    const [listen, data, database] = ['listen', 'data', 'database'].map((name) => textFlag(flags, name));
+    const [listen, adminListen, data, database] = ['listen', 'admin-listen', 'data', 'database'].map((name) =>
+      textFlag(flags, name),
+    );
     const config = world.readConfig({
       ...(listen && { listen }),
+      ...(adminListen && { adminListen }),
       ...(data && { data }),
       ...(database && { database }),
     });

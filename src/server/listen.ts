@@ -1,34 +1,29 @@
-// Where the service answers, and by which certificate. What is asked under which path goes to the API
-// that it is for.
+// The ports of the service, and by which certificate they answer.
 
-import type { AdminApi } from '../admin-api/admin-api.ts';
-import { newRequestId } from '../base/ids.ts';
+import type { AdminApi, AdminMove } from '../admin-api/admin-api.ts';
+import type { ListenAddress } from '../base/listen-address.ts';
 import type { Config } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
 import {
-  type Connection,
-  clientAddress,
-  errorResponse,
   type HttpServer,
-  isOverTls,
   ListenerLost,
-  pathOf,
   type ServeOptions,
   serveHttp,
   type TlsEvent,
   TlsFiles,
   type TlsPair,
   type TlsPaths,
-  withSecurityHeaders,
 } from '../http/http.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
-import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
-import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
+import type { PublicDependencies } from '../public-api/public-api.ts';
+import { AdminPort } from './admin-port.ts';
 import type { Observers } from './observe.ts';
-
-const ADMIN_PATH = '/api/v1';
+import { routeRequests } from './route-request.ts';
 
 export interface Listening extends Pick<HttpServer, 'url' | 'requestsInFlight' | 'stop'> {
+  /** Where the admin API answers: the same address, or that of its own port. */
+  adminUrl(): string;
+  /** As the admin API wants it; see there. */
+  moveAdmin(setting: string | null): AdminMove | null;
   /** When the certificate in use ends; null without TLS. */
   certificateExpiresAtMs(): number | null;
   /** Reads certificate and key again, now; null without TLS. */
@@ -41,60 +36,76 @@ export interface TlsStart {
   pair: TlsPair;
 }
 
-/** Listens. Throws what the system says when it cannot. `onLost` is called when nobody new can be answered any more. */
-export function listen(
-  config: Config,
-  tls: TlsStart | null,
-  dependencies: PublicDependencies,
-  admin: AdminApi,
-  observers: Observers,
-  onLost: () => void,
-): Listening {
-  const answerOperator = (request: Request, connection: Connection): Promise<Response> | null => {
-    const address = () => clientAddress(connection.address, request.headers, dependencies.trustedProxies);
-    if (isForAdmin(request.url)) {
-      // Without a host that can be read there is no whole URL, which the routes of the admin API go by.
-      if (request.url.startsWith('/')) return Promise.resolve(refuseHost(observers.clock.nowMs()));
-      return Promise.resolve(admin.fetch(request, address()));
-    }
-    if (pathOf(request.url) === METRICS_PATH) return handleMetrics(request, address(), admin, observers);
-    return null;
-  };
-  const handle: ServeOptions['handle'] = (request, connection) => {
-    const answer = answerOperator(request, connection);
-    if (answer === null) return handlePublic(request, connection, dependencies);
-    const isSecure = isOverTls(connection, request.headers, dependencies.trustedProxies);
-    return answer.then((response) => withSecurityHeaders(response, isSecure));
-  };
+export interface ListenParts {
+  publicApi: PublicDependencies;
+  admin: AdminApi;
+  observers: Observers;
+  /** The setting `admin_listen` at the start. */
+  adminListen: string | null;
+  /** Called when the admin API has moved. */
+  onMoved(): void;
+  /** Called when nobody new can be answered any more. */
+  onLost(): void;
+}
+
+/** Listens. Throws an error that says where it cannot, and why. */
+export function listen(config: Config, tls: TlsStart | null, parts: ListenParts): Listening {
+  const { observers, onLost } = parts;
+  const hasAdminPort = () => adminPort.server !== null;
+  const routed = routeRequests(parts.publicApi, parts.admin, observers, hasAdminPort);
   const report = (request_id: string, thrown: unknown) =>
     observers.log.write({ at: new Date().toISOString(), event: 'failure', request_id, cause: describeFailure(thrown) });
-  const http = serveHttp({ ...config.listen, ...(tls !== null && { tls: tls.pair }), handle, report });
-  const files = tls === null ? null : watchTls(tls, http, observers.log, onLost);
+  let pair = tls?.pair ?? null;
+  const open = (address: ListenAddress, handle: ServeOptions['handle']) =>
+    serveHttp({ ...address, ...(pair !== null && { tls: pair }), handle, report });
+  const http = open(config.listen, routed.onMessagePort);
+  const openAdmin = (address: ListenAddress) => {
+    if (address.port !== 0 && address.port === http.port && address.hostname === config.listen.hostname)
+      throw new Error('messages are answered there: leave it out, or name another port');
+    return open(address, routed.onAdminPort);
+  };
+  const adminPort = openAdminPort(
+    () => new AdminPort(openAdmin, config.adminListen, parts.adminListen, parts.onMoved),
+    http,
+  );
+  const replace = async (changed: TlsPair) => {
+    pair = changed;
+    await Promise.all([http.replaceTls(changed), adminPort.replaceTls(changed)]);
+  };
+  const files = tls === null ? null : watchTls(tls, replace, observers.log, onLost);
   return {
     url: http.url,
-    requestsInFlight: http.requestsInFlight,
+    adminUrl: () => adminPort.server?.url ?? http.url,
+    moveAdmin: (setting) => adminPort.move(setting),
+    requestsInFlight: () => http.requestsInFlight() + adminPort.requestsInFlight,
     certificateExpiresAtMs: () => files?.current.expiresAtMs ?? null,
     reloadTls: files === null ? null : () => files.look('asked'),
     async stop(isGraceful) {
       files?.close();
-      await http.stop(isGraceful);
+      await Promise.all([http.stop(isGraceful), adminPort.stop(isGraceful)]);
     },
   };
 }
 
-function isForAdmin(url: string): boolean {
-  const path = pathOf(url);
-  return path === ADMIN_PATH || path.startsWith(`${ADMIN_PATH}/`);
+/** The service has both ports or none. */
+function openAdminPort(openPort: () => AdminPort, http: HttpServer): AdminPort {
+  try {
+    return openPort();
+  } catch (failure) {
+    void http.stop(false);
+    throw failure;
+  }
 }
 
-function refuseHost(nowMs: number): Response {
-  return errorResponse(new TurnpikeError('invalid_request', 'host: must name a host.'), newRequestId(nowMs));
-}
-
-function watchTls({ paths, pair }: TlsStart, http: HttpServer, log: LogWriter, onLost: () => void): TlsFiles {
+function watchTls(
+  { paths, pair }: TlsStart,
+  replace: (pair: TlsPair) => Promise<void>,
+  log: LogWriter,
+  onLost: () => void,
+): TlsFiles {
   const use = async (changed: TlsPair) => {
     try {
-      await http.replaceTls(changed);
+      await replace(changed);
     } catch (failure) {
       if (failure instanceof ListenerLost) onLost();
       throw failure;

@@ -2,7 +2,7 @@
 
 import { lookup } from 'node:dns/promises';
 import { verifyToken } from '../accounts/accounts.ts';
-import { type AdminApi, makeAdminApi, type Principal } from '../admin-api/admin-api.ts';
+import { type AdminApi, type AdminDependencies, makeAdminApi, type Principal } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -23,6 +23,7 @@ export function makeAdmin(
   token: string,
   { log, metrics }: Observers,
   version: string,
+  moveAdmin: AdminDependencies['moveAdmin'],
 ): AdminApi {
   const { vault, stores, ledger } = store;
   const tokenHash = vault.hash(token);
@@ -50,6 +51,7 @@ export function makeAdmin(
         ledger.forgetRefusals();
       },
     },
+    moveAdmin,
     providerKinds: [...providerKinds.keys()],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
     health: (provider) => metrics.health(provider),

@@ -3,15 +3,23 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import type { Listening } from './listen.ts';
 
 const OPERATOR_FILE = 'operator.json';
 
-/** Beside address and token it says what the doctor cannot see from outside: where the service listens, as which process. */
-export function writeOperatorFile(config: Config, url: string, token: string): void {
+/**
+ * The address is that of the admin API. Beside it and the token it says what the doctor cannot see from outside: where the
+ * service listens, as which process.
+ */
+export function writeOperatorFile(
+  config: Config,
+  { url, adminUrl }: Pick<Listening, 'url' | 'adminUrl'>,
+  token: string,
+): void {
   const path = join(config.dataDirectory, OPERATOR_FILE);
   rmSync(path, { force: true });
   const listen = url.replace(/^\w+:\/\//, '');
-  const text = JSON.stringify({ url: localUrl(url), token, listen, pid: process.pid });
+  const text = JSON.stringify({ url: localUrl(adminUrl()), token, listen, pid: process.pid });
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
 }
 

@@ -17,7 +17,7 @@ import { applyAtStart } from './apply-at-start.ts';
 import { changeSecret, formerHashes } from './change-secret.ts';
 import { drain } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
-import { listen } from './listen.ts';
+import { type Listening, listen } from './listen.ts';
 import { makeAdmin } from './make-admin.ts';
 import { makePublic } from './make-public.ts';
 import { makeReadings, openObservers, tellMessage } from './observe.ts';
@@ -111,16 +111,23 @@ async function startOn(
     report: (message) => tellMessage(observers, message),
   };
   const token = randomBytes(32).toString('base64url');
-  const admin = makeAdmin(gateway, store, holder, token, observers, options.version);
+  const ports: { open: Listening | null } = { open: null };
+  const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
+  const admin = makeAdmin(gateway, store, holder, token, observers, options.version, moveAdmin);
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state = { isDraining: false };
   const publicApi = makePublic(config, gateway, state, observers, closing);
-  const http = listen(config, tls, publicApi, admin, observers, () => void stop());
+  const tellCommands = () => writeOperatorFile(config, http, token);
+  const { adminListen } = holder.current.settings;
+  const onLost = () => void stop();
+  const http = listen(config, tls, { publicApi, admin, observers, adminListen, onMoved: tellCommands, onLost });
+  ports.open = http;
   const parts = { gateway, store, bodies: publicApi.bodies, http, version: options.version };
   observers.metrics.addReadings(makeReadings(observers, parts));
   closing.push(() => http.stop(false));
-  writeOperatorFile(config, http.url, token);
+  tellCommands();
+  if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
 

@@ -67,6 +67,7 @@ export async function makeInstallation(): Promise<Installation> {
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure: () => null,
+    moveAdmin: () => null,
     trailRows,
     accounts: stores.accounts,
     tokens: stores.tokens,

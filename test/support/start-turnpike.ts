@@ -86,11 +86,14 @@ export async function attachTurnpike(stdout: ReadableStream<Uint8Array>, dataDir
 
 function describe(url: string, dataDirectory: string, stop: () => Promise<void>): Turnpike {
   const trust = url.startsWith('https:') ? { tls: { rejectUnauthorized: false } } : {};
-  const operator = JSON.parse(readFileSync(join(dataDirectory, 'operator.json'), 'utf8')) as { token: string };
+  // Read each time: the admin API may move.
+  const operator = () =>
+    JSON.parse(readFileSync(join(dataDirectory, 'operator.json'), 'utf8')) as { url: string; token: string };
   const admin: Turnpike['admin'] = async (method, path, body) => {
-    const response = await fetch(`${url}/api/v1${path}`, {
+    const { url: adminUrl, token } = operator();
+    const response = await fetch(`${adminUrl}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${operator.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...trust,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -120,7 +123,8 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
           ...(more.headers as Record<string, string>),
         },
       }),
-    scrape: (headers = { authorization: `Bearer ${operator.token}` }) => fetch(`${url}/metrics`, { headers, ...trust }),
+    scrape: (headers = { authorization: `Bearer ${operator().token}` }) =>
+      fetch(`${operator().url}/metrics`, { headers, ...trust }),
     check: () => checkStore(readConfig({ data: dataDirectory }, {})),
     stop,
     [Symbol.asyncDispose]: stop,

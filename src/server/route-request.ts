@@ -1,0 +1,75 @@
+// Which API a request is for, by its path and by the port that it came to.
+
+import type { AdminApi } from '../admin-api/admin-api.ts';
+import { newRequestId } from '../base/ids.ts';
+import { TurnpikeError } from '../errors.ts';
+import {
+  type Connection,
+  clientAddress,
+  errorResponse,
+  isOverTls,
+  pathOf,
+  type ServeOptions,
+  withSecurityHeaders,
+} from '../http/http.ts';
+import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
+import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
+import { type Observers, tellAnswer } from './observe.ts';
+
+const ADMIN_PATH = '/api/v1';
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+type Handle = ServeOptions['handle'];
+
+/** What answers on the port of messages, and what on the admin API's own. `hasAdminPort` is asked for each request. */
+export function routeRequests(
+  dependencies: PublicDependencies,
+  admin: AdminApi,
+  observers: Observers,
+  hasAdminPort: () => boolean,
+): { onMessagePort: Handle; onAdminPort: Handle } {
+  const addressOf = (request: Request, connection: Connection) =>
+    clientAddress(connection.address, request.headers, dependencies.trustedProxies);
+  const refuse = (error: TurnpikeError, request: Request, connection: Connection) =>
+    refuseRequest(error, request, addressOf(request, connection), observers);
+  const answerOperator = async (request: Request, connection: Connection): Promise<Response> => {
+    const isSecure = isOverTls(connection, request.headers, dependencies.trustedProxies);
+    const address = addressOf(request, connection);
+    if (pathOf(request.url) === METRICS_PATH)
+      return withSecurityHeaders(await handleMetrics(request, address, admin, observers), isSecure);
+    // Without a host that can be read there is no whole URL, which the routes of the admin API go by.
+    const hasHost = !request.url.startsWith('/');
+    const answer = hasHost ? admin.fetch(request, address) : refuse(unusableHost(), request, connection);
+    return withSecurityHeaders(await answer, isSecure);
+  };
+  return {
+    onMessagePort: (request, connection) =>
+      isForOperator(request.url) && !hasAdminPort()
+        ? answerOperator(request, connection)
+        : handlePublic(request, connection, dependencies),
+    onAdminPort(request, connection) {
+      if (isForOperator(request.url)) return answerOperator(request, connection);
+      const path = pathOf(request.url);
+      if (PROBES.has(path)) return handlePublic(request, connection, dependencies);
+      return refuse(new TurnpikeError('route_not_found', 'Only the admin API answers here.'), request, connection);
+    },
+  };
+}
+
+function isForOperator(url: string): boolean {
+  const path = pathOf(url);
+  return path === METRICS_PATH || path === ADMIN_PATH || path.startsWith(`${ADMIN_PATH}/`);
+}
+
+function unusableHost(): TurnpikeError {
+  return new TurnpikeError('invalid_request', 'host: must name a host.');
+}
+
+function refuseRequest(failure: TurnpikeError, request: Request, address: string, observers: Observers): Response {
+  const receivedAtMs = observers.clock.nowMs();
+  const requestId = newRequestId(receivedAtMs);
+  const { method } = request;
+  const facts = { requestId, receivedAtMs, durationMs: 0, method, path: pathOf(request.url), address };
+  tellAnswer(observers, { ...facts, status: failure.status, submission: null, failure });
+  return errorResponse(failure, requestId);
+}
