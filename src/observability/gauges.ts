@@ -76,7 +76,10 @@ function addLedger(registry: MetricRegistry, readings: Readings): void {
     () => one(readings.unfinishedEndings()),
   );
   registry.gauge(
-    { name: 'turnpike_store_available', help: 'Whether the last thing known of the store is that it answers' },
+    {
+      name: 'turnpike_store_available',
+      help: '0 from a write of the ledger that failed until one has gone through, else 1',
+    },
     () => one(readings.isStoreAvailable() ? 1 : 0),
   );
   let holds: ReturnType<Readings['openHolds']>; // asked for once a scrape, by the first of these three
@@ -137,7 +140,7 @@ function addProcess(registry: MetricRegistry, readings: Readings): void {
     one(readings.startedAtMs / 1000),
   );
   registry.counterOf(
-    { name: 'turnpike_log_lines_dropped_total', help: 'Lines of the log that nobody took in time' },
+    { name: 'turnpike_log_lines_dropped_total', help: 'Lines of the log that nobody took, or not in time' },
     () => one(readings.logLinesDropped()),
   );
   registry.counterOf({ name: 'turnpike_telemetry_spans_dropped_total', help: 'Spans that no collector took' }, () =>

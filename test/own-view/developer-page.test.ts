@@ -5,12 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootDirectory } from '../check.ts';
+import { type PageBlock, readBlocks } from '../support/read-blocks.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
-interface Example {
-  heading: string;
-  language: string;
-  code: string;
+interface Example extends PageBlock {
   /** The JSON that stands right behind it, as what it answers; null when there is none. */
   answer: unknown;
 }
@@ -57,15 +55,12 @@ test('what the page shows of a cost is what that message costs', async () => {
     expect({ [member]: answered[member] }).toEqual({ [member]: shown[member] });
 });
 
-/** Fenced blocks in sh and ts, with the json that follows one, in the order of the page. */
+/** Blocks in sh and ts, with the json that follows one, in the order of the page. */
 function readExamples(page: string): Example[] {
   const found: Example[] = [];
-  let heading = '';
-  for (const match of page.matchAll(/^## (.+)$|^```(\w+)\n([\s\S]*?)^```$/gm)) {
-    const [, title, language, code = ''] = match;
-    if (title !== undefined) heading = title;
-    else if (language === 'json') (found.at(-1) as Example).answer = JSON.parse(code);
-    else if (language === 'sh' || language === 'ts') found.push({ heading, language, code, answer: null });
+  for (const block of readBlocks(page)) {
+    if (block.language === 'json') (found.at(-1) as Example).answer = JSON.parse(block.code);
+    else if (block.language === 'sh' || block.language === 'ts') found.push({ ...block, answer: null });
   }
   return found;
 }
