@@ -26,16 +26,18 @@ export class FairRoom {
 
   /**
    * Takes it, or says what was short; then nothing was taken. Beyond half, an owner's share is the whole divided by the
-   * owners and one more, so that there is always something left for whoever comes next. Who has nothing is not refused by it.
+   * owners and one more, so that there is always something left for whoever comes next. Who has nothing is not refused by it,
+   * nor who has only the beginning of the same piece: `begun` is how much of it was taken before.
    */
-  take(owner: number, amount: number): Shortage | null {
+  take(owner: number, amount: number, begun = 0): Shortage | null {
+    if (amount === 0) return null; // whoever takes nothing is no owner, and gives nothing back
     const max = this.#max();
     const taken = this.#taken + amount;
     if (taken > max) return 'full';
     const before = this.#takenBy.get(owner) ?? 0;
     const own = before + amount;
     const owners = this.#takenBy.size + (before === 0 ? 1 : 0);
-    if (taken > max / 2 && before > 0 && own > max / (owners + 1)) return 'share';
+    if (taken > max / 2 && before > begun && own > max / (owners + 1)) return 'share';
     this.#taken = taken;
     this.#takenBy.set(owner, own);
     return null;

@@ -29,9 +29,12 @@ export class BodiesInFlight {
     if (!this.#room.hasRoomFor(bytes)) throw noRoom();
   }
 
-  /** Throws overloaded when there is no room, or the owner has its share of it; then nothing was taken. */
-  take(owner: number, bytes: number): void {
-    const shortage = this.#room.take(owner, bytes);
+  /**
+   * Throws overloaded when there is no room, or the owner has its share of it; then nothing was taken. `begun` is
+   * how much of the same body was taken before.
+   */
+  take(owner: number, bytes: number, begun: number): void {
+    const shortage = this.#room.take(owner, bytes, begun);
     if (shortage === 'full') throw noRoom();
     if (shortage === 'share')
       throw overloaded('This account is sending more at once than its share of a busy service. Try again in a moment.');
@@ -94,7 +97,7 @@ export class RequestBody {
   }
 
   #take(bytes: number): void {
-    this.#inFlight.take(this.#owner, bytes);
+    this.#inFlight.take(this.#owner, bytes, this.#bytesTaken);
     this.#bytesTaken += bytes;
   }
 

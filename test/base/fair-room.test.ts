@@ -47,6 +47,26 @@ test('what is given back can be taken again, and an owner that has nothing is fo
   expect(room.take(1, 10)).toBeNull();
 });
 
+test('who takes nothing is no owner: nobody gets less for it', () => {
+  const room = roomOf(100);
+  for (let owner = 10; owner < 40; owner++) {
+    expect(room.take(owner, 0)).toBeNull();
+    room.giveBack(owner, 0);
+  }
+  expect(takeAll(room, 1, 100)).toBe(50);
+  expect(takeAll(room, 2, 100)).toBe(33);
+});
+
+test('what is taken piece by piece is one thing: who has nothing else is not refused in the midst of it', () => {
+  const room = roomOf(100);
+  for (let owner = 1; owner <= 5; owner++) room.take(owner, 12);
+  for (let begun = 0; begun < 40; begun += 10) expect(room.take(9, 10, begun)).toBeNull();
+  expect([room.taken, room.take(9, 10, 40)]).toEqual([100, 'full']);
+  room.giveBack(9, 40);
+  room.take(9, 10);
+  expect(room.take(9, 10)).toBe('share'); // another thing beside the first
+});
+
 test('a lowered bound counts from then on; what is taken stays', () => {
   let max = 10;
   const room = new FairRoom(() => max);

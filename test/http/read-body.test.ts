@@ -115,6 +115,25 @@ test('when all bodies together would take too much, the next is refused as overl
   expect((await post(url, new Uint8Array(500_000))).status).toBe(200);
 });
 
+test('a body that says no length is refused for its share no sooner than one that does', async () => {
+  const inFlight = bodiesUpTo(2_000_000);
+  const { url } = serve(inFlight);
+  for (let owner = 2; owner <= 6; owner++) inFlight.take(owner, 250_000, 0);
+  expect((await post(url, new Uint8Array(700_000))).status).toBe(200);
+  expect((await post(url, chunks(70, 10_000))).status).toBe(200);
+  expect(inFlight.bytes).toBe(1_250_000);
+});
+
+test('an empty body with its length holds nothing, also no part of the share of others', async () => {
+  const inFlight = bodiesUpTo(1_200_000);
+  const { port } = serve(inFlight);
+  expect(await exchange(port, [`${POST}content-length: 0\r\nconnection: close\r\n\r\n`])).toContain('"read":0');
+  inFlight.take(2, 250_000, 0);
+  inFlight.take(3, 10_000, 0);
+  inFlight.take(3, 380_000, 0); // a third would be 400,000, a fourth 300,000
+  expect(inFlight.bytes).toBe(640_000);
+});
+
 test.each([
   ['a small body', 'content-length: 100\r\n\r\nabc'],
   ['a large body', `content-length: 900000\r\n\r\n${'x'.repeat(200_000)}`],
