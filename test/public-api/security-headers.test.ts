@@ -4,6 +4,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { exchange } from '../http/raw-socket.ts';
 import { startTurnpike } from '../support/start-turnpike.ts';
 
 const turnpike = await startTurnpike();
@@ -87,4 +88,20 @@ test('nobody but a trusted proxy can say that there was TLS', async () => {
     const response = await fetch(untrusting.url + path, { headers });
     expect(response.headers.get('strict-transport-security')).toBeNull();
   }
+});
+
+test('a host that cannot be read keeps nobody from messages, and everybody from the admin API', async () => {
+  const port = Number(new URL(turnpike.url).port);
+  const answerTo = async (path: string, host: string) => {
+    const answer = await exchange(port, [
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${turnpike.key}\r\n\r\n`,
+    ]);
+    return Number(answer.slice(9, 12));
+  };
+  for (const host of ['a b', 'a/api/v1', 'user:word@a', '']) {
+    expect(await answerTo('/v1/models', host)).toBe(200);
+    expect(await answerTo('/api/v1/accounts', host)).toBe(400);
+    expect(await answerTo('/x/api/v1/accounts', host)).toBe(404);
+  }
+  expect(await answerTo('http://elsewhere/api/v1/accounts', 'a')).toBe(401); // the path alone counts
 });
