@@ -24,6 +24,7 @@ import { type EventSource, type Provider, ProviderFault, type ProviderReply } fr
 import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
 import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
 import { catalogueOf } from '../catalog/support.ts';
+import { allUsage } from '../support/everything.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 import type { Json } from './world.ts';
 
@@ -103,17 +104,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
         body: JSON.stringify({ model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members }),
       }),
     get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
-    records: () =>
-      stores.usage.listUsage({
-        account: null,
-        key: null,
-        madeBy: null,
-        outcome: null,
-        sinceMs: null,
-        untilMs: null,
-        before: null,
-        limit: 100,
-      }),
+    records: () => stores.usage.listUsage(allUsage),
     check: () => checkLedger(sumMemory(stores.tables)),
     advance(ms) {
       aheadMs += ms;

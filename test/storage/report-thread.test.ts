@@ -6,25 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config.ts';
-import type { TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import type { TotalsQuestion } from '../../src/ledger/ledger.ts';
 import { databasePath, openForWriting, ReportThread } from '../../src/storage/sqlite/sqlite.ts';
 import { failureOf, openWorkbench, START_MS } from '../ledger/workbench.ts';
+import { allUsage } from '../support/everything.ts';
 import { type OpenedSqlite, openSqliteReports } from './open-sqlite.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const script = new URL('../../src/report-worker.ts', import.meta.url);
 const slowly = new URL('./slow-reports.ts', import.meta.url);
 const broken = new URL('./no-such-file.ts', import.meta.url);
-const page: UsagePage = {
-  account: null,
-  key: null,
-  madeBy: null,
-  outcome: null,
-  sinceMs: null,
-  untilMs: null,
-  before: null,
-  limit: 1,
-};
+const page = { ...allUsage, limit: 1 };
 
 /** A thread whose answers say how many it gave before, and takes a millisecond for each row. */
 function openSlow(waitMsMax?: number) {

@@ -6,6 +6,7 @@ import type { AccessToken, Account, Key } from '../../../src/accounts/accounts.t
 import { NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation, Trail } from '../../../src/audit/audit.ts';
 import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { allChanges } from '../../support/everything.ts';
 import { noTrail } from '../../support/no-trail.ts';
 
 export function accessConformance(open: OpenStores): void {
@@ -103,7 +104,6 @@ const record = (object: string, members: Partial<AuditRecord> = {}): AuditRecord
   ...members,
 });
 const trailOf = (...audit: AuditRecord[]): Trail => ({ audit, creation: null });
-const whole = { account: null, object: null, actor: null, sinceMs: null, untilMs: null, before: null, limit: 99 };
 
 function auditTests(open: OpenStores): void {
   test('the records of a change that was made, and none of one that was refused', async () => {
@@ -114,7 +114,7 @@ function auditTests(open: OpenStores): void {
     const account = (await accounts.getAccount(bench.account)) as Account;
     const owing = { enabled: true, creditLine: -20, allowance: null, allowancePeriod: 'total' } as const;
     await failureOf(accounts.updateAccount(account, owing, trailOf(record('acct_1'))));
-    const stored = await audit.listAudit(whole);
+    const stored = await audit.listAudit(allChanges);
     expect(stored).toEqual([{ ...record('key_1'), seq: expect.any(Number) as never }]);
   });
 
@@ -124,8 +124,8 @@ function auditTests(open: OpenStores): void {
     const other = { id: 'tok_b', role: 'operator', address: '', requestId: null } as const;
     await catalog.saveCatalog([], [], trailOf(record('one'), record('two', { atMs: START_MS + 5, account: 8 })));
     await catalog.saveCatalog([], [], trailOf(record('three', { atMs: START_MS + 9, actor: other, account: null })));
-    const found = async (page: Partial<typeof whole> | object) =>
-      (await audit.listAudit({ ...whole, ...page })).map((one) => one.object);
+    const found = async (page: Partial<typeof allChanges> | object) =>
+      (await audit.listAudit({ ...allChanges, ...page })).map((one) => one.object);
     expect(await found({})).toEqual(['three', 'two', 'one']);
     expect(await found({ account: 8 })).toEqual(['two']);
     expect(await found({ actor: 'tok_a' })).toEqual(['two', 'one']);
@@ -133,7 +133,7 @@ function auditTests(open: OpenStores): void {
     expect(await found({ object: 'three', actor: 'tok_a' })).toEqual([]);
     expect(await found({ sinceMs: START_MS + 5 })).toEqual(['three', 'two']);
     expect(await found({ untilMs: START_MS + 5 })).toEqual(['two', 'one']);
-    const [first] = await audit.listAudit({ ...whole, limit: 1 });
+    const [first] = await audit.listAudit({ ...allChanges, limit: 1 });
     expect(await found({ before: first?.seq })).toEqual(['two', 'one']);
   });
 }

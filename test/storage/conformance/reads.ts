@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { UsagePage } from '../../../src/ledger/ledger.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { allUsage } from '../../support/everything.ts';
 
 export function readConformance(open: OpenStores): void {
   usageTests(open);
@@ -22,20 +23,9 @@ async function useTwoKeys(bench: Workbench, count: number): Promise<number> {
   return other;
 }
 
-const everything: UsagePage = {
-  account: null,
-  key: null,
-  madeBy: null,
-  outcome: null,
-  sinceMs: null,
-  untilMs: null,
-  before: null,
-  limit: 100,
-};
-
 function usageTests(open: OpenStores): void {
   const list = async (bench: Workbench, facts: Partial<UsagePage>) =>
-    (await bench.stores.usage.listUsage({ ...everything, ...facts })).map(({ requestId }) => requestId);
+    (await bench.stores.usage.listUsage({ ...allUsage, ...facts })).map(({ requestId }) => requestId);
 
   test('usage by account, key and time, newest first', async () => {
     await using bench = await openWorkbench(open, 100);
@@ -57,14 +47,14 @@ function usageTests(open: OpenStores): void {
     await useTwoKeys(bench, 3);
     bench.clock.advance(-90_000);
     await useTwoKeys(bench, 3);
-    const whole = await bench.stores.usage.listUsage(everything);
+    const whole = await bench.stores.usage.listUsage(allUsage);
     const times = whole.map(({ atMs }) => atMs);
     expect(times).toEqual(times.toSorted((one, other) => other - one));
     for (const facts of [{}, { account: bench.account }]) {
       const paged: string[] = [];
       let before: number | null = null;
       for (let page = 0; page < 6; page++) {
-        const records = await bench.stores.usage.listUsage({ ...everything, ...facts, before, limit: 1 });
+        const records = await bench.stores.usage.listUsage({ ...allUsage, ...facts, before, limit: 1 });
         paged.push(...records.map(({ requestId }) => requestId));
         before = records.at(-1)?.seq ?? null;
       }

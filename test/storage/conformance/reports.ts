@@ -4,26 +4,7 @@ import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import type { TotalsQuestion, UsagePage, UsageTotal } from '../../../src/ledger/ledger.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
-
-const everything: UsagePage = {
-  account: null,
-  key: null,
-  madeBy: null,
-  outcome: null,
-  sinceMs: null,
-  untilMs: null,
-  before: null,
-  limit: 100,
-};
-const allTotals: TotalsQuestion = {
-  groupBy: 'day',
-  account: null,
-  key: null,
-  madeBy: null,
-  sinceMs: null,
-  untilMs: null,
-  limit: 100,
-};
+import { allTotals, allUsage } from '../../support/everything.ts';
 
 export function reportConformance(open: OpenStores): void {
   makerTests(open);
@@ -32,7 +13,7 @@ export function reportConformance(open: OpenStores): void {
 }
 
 const list = async (bench: Workbench, facts: Partial<UsagePage>) =>
-  (await bench.stores.usage.listUsage({ ...everything, ...facts })).map(({ requestId }) => requestId);
+  (await bench.stores.usage.listUsage({ ...allUsage, ...facts })).map(({ requestId }) => requestId);
 
 const totals = (bench: Workbench, facts: Partial<TotalsQuestion>) =>
   bench.stores.usage.totalUsage({ ...allTotals, ...facts });
@@ -63,7 +44,7 @@ function makerTests(open: OpenStores): void {
     );
     const seen: string[] = [];
     for (let before: number | null = null, turn = 0; turn < 3; turn++) {
-      const page = await bench.stores.usage.listUsage({ ...everything, madeBy: 'tok_a', before, limit: 2 });
+      const page = await bench.stores.usage.listUsage({ ...allUsage, madeBy: 'tok_a', before, limit: 2 });
       seen.push(...page.map(({ requestId }) => requestId));
       before = page.at(-1)?.seq ?? null;
     }

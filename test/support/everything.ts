@@ -1,0 +1,35 @@
+// Pages without a filter, for tests that ask stores directly. No tests of its own.
+
+import type { AuditPage } from '../../src/audit/audit.ts';
+import type { TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+
+export const allUsage: UsagePage = {
+  account: null,
+  key: null,
+  madeBy: null,
+  outcome: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 100,
+};
+
+export const allTotals: TotalsQuestion = {
+  groupBy: 'day',
+  account: null,
+  key: null,
+  madeBy: null,
+  sinceMs: null,
+  untilMs: null,
+  limit: 100,
+};
+
+export const allChanges: AuditPage = {
+  account: null,
+  object: null,
+  actor: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 100,
+};
