@@ -114,8 +114,9 @@ test('what is waited for elsewhere is not added latency: neither the provider no
     expect(response.status).toBe(200);
     await response.text();
   });
-  expect(changes['turnpike_message_seconds_sum{model="plain",stream="false"}']).toBeGreaterThan(0.5);
-  expect(changes['turnpike_added_latency_seconds_sum{stream="false"}']).toBeLessThan(0.25);
+  const whole = changes['turnpike_message_seconds_sum{model="plain",stream="false"}'] as number;
+  expect(whole).toBeGreaterThan(0.5);
+  expect(changes['turnpike_added_latency_seconds_sum{stream="false"}']).toBeLessThan(whole - 0.5);
 });
 
 test('a refusal counts by its code, and as no message', async () => {
