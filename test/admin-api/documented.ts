@@ -29,29 +29,22 @@ export type Schema = { [keyword: string]: unknown };
 const OF_NO_ROUTE = [401, 403, 404, 405, 413, 415, 400];
 const ajv = addFormats(new Ajv2020({ strict: true, strictTypes: false, allErrors: true }));
 const validators = new Map<Schema, ValidateFunction>();
-let known: { text: string; document: Document; routes: [RegExp, string][] } | null = null;
+const patternsOf = new Map<Document, [RegExp, string][]>();
+let known: { text: string; document: Document } | null = null;
 
 /** The document behind its text; parsed once, as it is the same for every installation. */
 export function readDocumentText(text: string): Document {
-  if (known?.text !== text) {
-    const document = JSON.parse(text) as Document;
-    // What has fewer parameters is meant first: /usage/totals before /usage/{request_id}.
-    const paths = Object.keys(document.paths).sort(
-      (one, other) => Number(one.includes('{')) - Number(other.includes('{')),
-    );
-    known = { text, document, routes: paths.map((path) => [patternOf(path), path]) };
-  }
+  if (known?.text !== text) known = { text, document: JSON.parse(text) as Document };
   return known.document;
 }
 
 /** What is wrong with an answer by the document, in words; none where it is right. */
 export function faultsOfAnswer(
-  text: string,
+  document: Document,
   method: string,
   url: string,
   answer: { status: number; headers: Headers; body: unknown },
 ): string[] {
-  const document = readDocumentText(text);
   const operation = operationAt(document, method, new URL(url, 'http://localhost').pathname);
   if (operation === null) {
     const isRight = OF_NO_ROUTE.includes(answer.status);
@@ -120,9 +113,19 @@ function closed(value: unknown, isPart = false): unknown {
 }
 
 function operationAt(document: Document, method: string, path: string): DocumentOperation | null {
-  for (const [pattern, template] of known?.routes ?? [])
-    if (pattern.test(path)) return document.paths[template]?.[method.toLowerCase()] ?? null;
-  return null;
+  let patterns = patternsOf.get(document);
+  if (patterns === undefined) {
+    // What has fewer parameters is meant first: /usage/totals before /usage/{request_id}.
+    const paths = Object.keys(document.paths).sort((one, other) => parametersIn(one) - parametersIn(other));
+    patterns = paths.map((template) => [patternOf(template), template]);
+    patternsOf.set(document, patterns);
+  }
+  const found = patterns.find(([pattern]) => pattern.test(path));
+  return (found && document.paths[found[1]]?.[method.toLowerCase()]) ?? null;
+}
+
+function parametersIn(path: string): number {
+  return path.split('{').length;
 }
 
 function patternOf(path: string): RegExp {

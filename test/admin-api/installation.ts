@@ -12,7 +12,7 @@ import { openVault, type Vault } from '../../src/secrets/secrets.ts';
 import { memoryStores, trailRows } from '../../src/storage/memory/memory.ts';
 import { NO_LIMITS } from '../ledger/workbench.ts';
 import { noTrail } from '../support/no-trail.ts';
-import { faultsOfAnswer } from './documented.ts';
+import { faultsOfAnswer, readDocumentText } from './documented.ts';
 
 export const TOKEN = 'operator-token';
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
@@ -94,7 +94,8 @@ export async function makeInstallation(): Promise<Installation> {
     answered: (answered) => void answers.push(answered),
     report: (requestId, thrown) => void told.push(`${requestId} failed: ${thrown}`),
   });
-  const documentText = await (await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS)).text();
+  const written = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
+  const document = readDocumentText(await written.text());
   answers.length = 0;
   const ask: Installation['ask'] = async (method, path, body, more = {}) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
@@ -102,7 +103,7 @@ export async function makeInstallation(): Promise<Installation> {
     const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
     const { status, headers: answered } = response;
     const answer = { status, headers: answered, body: (await response.json()) as Json };
-    const faults = faultsOfAnswer(documentText, method, path, answer);
+    const faults = faultsOfAnswer(document, method, path, answer);
     if (faults.length > 0) throw new Error(`${method} ${path} answers what is not documented: ${faults.join('; ')}`);
     return answer;
   };

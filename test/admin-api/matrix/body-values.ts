@@ -15,8 +15,8 @@ export interface Variant {
 }
 
 export interface BodyRule {
-  /** The least body that is taken. */
-  least(world: World, principal: Principal): Json;
+  /** The least body that is taken; of an account that must be named, because the caller has none of its own. */
+  least(account: string | null): Json;
   /** By member. */
   values(world: World): Record<string, Variant[]>;
 }
@@ -143,7 +143,7 @@ export const bodyRules: Record<string, BodyRule> = {
     }),
   },
   'POST /api/v1/keys': {
-    least: (world, principal) => (principal.account === null ? { account: world.accountIds.alpha } : {}),
+    least: (account) => (account === null ? {} : { account }),
     values: (world) => ({ ...keyMembers(), account: accounts(world) }),
   },
   'PATCH /api/v1/keys/{id}': {
@@ -159,10 +159,7 @@ export const bodyRules: Record<string, BodyRule> = {
     values: () => ({ grace: values(['0s', '24h', '30d'], ['31d', '1', null]) }),
   },
   'POST /api/v1/tokens': {
-    least: (world, principal) => ({
-      role: 'member',
-      ...(principal.account === null && { account: world.accountIds.alpha }),
-    }),
+    least: (account) => ({ role: 'member', ...(account !== null && { account }) }),
     values: tokenMembers,
   },
   'POST /api/v1/tokens/{id}/revoke': { least: () => ({}), values: () => ({}) },
