@@ -66,12 +66,15 @@ export function serveHttp(options: ServeOptions): HttpServer {
   const port = server.port as number;
   /** Those of earlier certificates, whose last answers are not sent yet. */
   const retired = new Map<BunServer, Promise<void>>();
+  const all = () => [...new Set([server, ...retired.keys()])];
+  let isStopping = false;
   const hostname = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
   return {
     url: `${options.tls === undefined ? 'http' : 'https'}://${hostname}:${port}`,
     port,
-    requestsInFlight: () => [server, ...retired.keys()].reduce((sum, one) => sum + one.pendingRequests, 0),
+    requestsInFlight: () => all().reduce((sum, one) => sum + one.pendingRequests, 0),
     async replaceTls(tls) {
+      if (isStopping) return;
       const old = server;
       // The runtime cannot change the certificate of a listener. Opened first, the new one would have to share the port, and so could a stranger.
       retired.set(
@@ -79,9 +82,11 @@ export function serveHttp(options: ServeOptions): HttpServer {
         old.stop(false).finally(() => retired.delete(old)),
       );
       server = await openAgain({ ...options, port, tls }, fetch);
+      if (isStopping) await server.stop(true); // it was stopped between two tries
     },
     async stop(isGraceful) {
-      const stopping = [server, ...retired.keys()].map((one) => one.stop(!isGraceful));
+      isStopping = true;
+      const stopping = all().map((one) => one.stop(!isGraceful));
       await Promise.all([...stopping, ...retired.values()]);
     },
   };

@@ -71,6 +71,13 @@ test('an end that does not wait cuts what an earlier certificate answers, too', 
   await expect(response.text()).rejects.toThrow();
 });
 
+test('a server that was stopped does not listen again for a certificate that comes too late', async () => {
+  const { server } = serve();
+  await server.stop(true);
+  await server.replaceTls(second);
+  await expect(ask(server, second)).rejects.toThrow();
+});
+
 test('the port is nobody else’s before and after', async () => {
   const { server } = serve();
   const take = () => serveHttp({ hostname: '127.0.0.1', port: server.port, handle: () => new Response('stranger') });
