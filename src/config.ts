@@ -86,6 +86,7 @@ export const bounds = {
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   adminAnswerWaitMs: 60_000,
+  nameLookupMsMax: 5_000, // of a provider's host, before it counts as leading nowhere
   idempotencyKeyCharactersMax: 255,
   creationRememberedMs: 24 * 60 * 60 * 1000,
   keyGraceMs: 24 * 60 * 60 * 1000,

@@ -9,6 +9,7 @@ import { jsonAnswer, jsonBody } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies, AdminMove } from './dependencies.ts';
 import { operator } from './principal.ts';
+import { rememberLookups } from './remember-lookups.ts';
 import { type ChangeNote, leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
 
@@ -46,8 +47,11 @@ const applyDocument = defineRoute({
 export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
   app.openapi(applyDocument, async (context) => {
     const { document, dry_run: isDry, prune } = context.req.valid('json');
+    const lookup = rememberLookups(dependencies.lookup);
+    // Asked ahead of the turn: every other change, a revocation too, would wait for a slow name service.
+    await planChecked({ ...dependencies, lookup }, document, prune);
     const { changes } = await takeTurn(async () => {
-      const plan = await planChecked(dependencies, document, prune);
+      const plan = await planChecked({ ...dependencies, lookup }, document, prune);
       using move = openAdminPort(dependencies, plan);
       if (isDry || plan.changes.length === 0) return plan;
       const trail = leaveTrail(dependencies, context, await changeNotes(dependencies, plan));

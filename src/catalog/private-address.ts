@@ -61,12 +61,11 @@ export async function findPrivateProviders(
   providers: readonly { name: string; base_url: string }[],
   lookup: (hostname: string) => Promise<readonly string[]>,
 ): Promise<Fault[]> {
-  const faults: Fault[] = [];
-  for (const { name, base_url } of providers) {
-    const address = await findPrivateAddress(base_url, lookup);
-    if (address !== null) faults.push(privateNetworkFault(name, address));
-  }
-  return faults;
+  const found = await Promise.all(providers.map(({ base_url }) => findPrivateAddress(base_url, lookup)));
+  return providers.flatMap(({ name }, at) => {
+    const address = found[at] ?? null;
+    return address === null ? [] : [privateNetworkFault(name, address)];
+  });
 }
 
 export function privateNetworkFault(provider: string, address: string): Fault {

@@ -1,7 +1,7 @@
 // Apply, and the lists of what is sold.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { errorOf, type Installation, type Json, makeAccount, makeInstallation } from './installation.ts';
+import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey } from './installation.ts';
 
 const document = {
   providers: { vendor: { kind: 'anthropic', base_url: 'https://api.example.com', api_key: 'sk-upstream-secret' } },
@@ -87,6 +87,17 @@ describe('a document', () => {
       'providers.hidden.base_url',
       'groups',
     ]);
+  });
+
+  test('whose hosts are looked up for long holds up no other change meanwhile', async () => {
+    const key = await makeKey(installation, (await makeAccount(installation))['id']);
+    const { promise, resolve } = Promise.withResolvers<string[]>();
+    installation.addresses.set('api.example.com', promise);
+    const applying = apply({ document });
+    const revoked = await installation.ask('POST', `/api/v1/keys/${key['id']}/revoke`, {});
+    expect(revoked.body['status']).toBe('revoked');
+    resolve(['10.0.0.1']);
+    expect((await applying).status).toBe(400);
   });
 
   test('must be an object, with nothing unknown beside it', async () => {

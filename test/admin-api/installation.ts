@@ -33,7 +33,7 @@ export interface Installation {
   /** What the log would be told of each request. */
   answers: AdminAnswered[];
   /** Answers of the test's own name service. */
-  addresses: Map<string, string[]>;
+  addresses: Map<string, string[] | Promise<string[]>>;
   /** How providers do, as the rest of the service would tell. */
   health: Map<string, ProviderHealth>;
   /** As the operator of the machine, unless `headers` show another token. Throws where an answer is not as it is documented. */
@@ -56,7 +56,7 @@ export async function makeInstallation(): Promise<Installation> {
   await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], null), [], noTrail);
   const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
-  const addresses = new Map<string, string[]>();
+  const addresses: Installation['addresses'] = new Map();
   const health: Installation['health'] = new Map();
   const answers: AdminAnswered[] = [];
   const api = makeAdminApi({
