@@ -1,74 +1,81 @@
-// Asks for a hundred reports at once, for a while, and prints how long each took: in bursts, the next
-// when all are answered, or so that a hundred wait at any time. Run by reports.ts, in a process of its own.
+// Asks for reports when it is told to: each kind alone, or a hundred at any time, for a while. In a
+// process of its own, started by reports.ts, so that its work is not taken for the time of messages.
+
+import { setPriority } from 'node:os';
 
 const url = process.env['ASK_URL'] as string;
 const headers = { authorization: `Bearer ${process.env['ASK_TOKEN']}` };
-const atOnce = 100;
+const DAY_MS = 86_400_000;
+const AT_ONCE = 100;
+const TIMES_ALONE = 20;
+
+/** For how long a hundred are asked for; 0: each kind alone, some times. */
+export interface AskFor {
+  ms: number;
+}
 
 export interface AskedReports {
+  /** How long each took, by kind. */
   latenciesMs: Record<string, number[]>;
-  /** Until the last of a hundred was answered. */
-  burstsMs: number[];
-  /** With 529. */
+  /** Answered with 529. */
   refused: number;
 }
 
-const asked: AskedReports = { latenciesMs: {}, burstsMs: [], refused: 0 };
-const endsAt = performance.now() + Number(process.env['ASK_MS']);
+setPriority(10); // in the world it would be another machine
+
 const accounts = await idsOf('accounts');
 const keys = await idsOf('keys');
-if (process.env['ASK_HOW'] === 'bursts') await askInBursts();
-else await Promise.all(Array.from({ length: atOnce }, (_, at) => askWithoutEnd(at)));
-console.log(JSON.stringify(asked));
 
-async function askInBursts(): Promise<void> {
-  while (performance.now() < endsAt) {
-    const startedMs = performance.now();
-    await Promise.all(Array.from({ length: atOnce }, (_, at) => ask(at)));
-    asked.burstsMs.push(performance.now() - startedMs);
-  }
-}
+process.on('message', async ({ ms }: AskFor) => {
+  const asked: AskedReports = { latenciesMs: {}, refused: 0 };
+  const endsAt = performance.now() + ms;
+  const askOn = async (first: number) => {
+    for (let at = first; performance.now() < endsAt; at++) await ask(at, asked);
+  };
+  if (ms > 0) await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => askOn(at)));
+  else for (let at = 0; at < kinds.length * TIMES_ALONE; at++) await ask(at, asked);
+  process.send?.(asked);
+});
+process.send?.('ready');
 
-async function askWithoutEnd(first: number): Promise<void> {
-  for (let at = first; performance.now() < endsAt; at++) await ask(at);
-}
+/** The ways in which people ask, each as a path. */
+const kinds: [name: string, path: () => string][] = [
+  ['newest 100', () => '/usage'],
+  ['100 of all, midway', () => `/usage?${midway()}`],
+  ['100 of an account, midway', () => `/usage?account=${anyOf(accounts)}&${midway()}`],
+  ['100 of a key, midway', () => `/usage?key=${anyOf(keys)}&${midway()}`],
+  ['100 failed of an account', () => `/usage?account=${anyOf(accounts)}&outcome=failed&${midway()}`],
+  ['1000 of an account, midway', () => `/usage?account=${anyOf(accounts)}&limit=1000&${midway()}`],
+  ['100 entries, midway', () => `/accounts/${anyOf(accounts)}/entries?${midway()}`],
+  ['totals of 30 days by day', () => `/usage/totals?group_by=day&since=${daysAgo(30)}`],
+  ['totals of 30 days by model', () => `/usage/totals?group_by=model&since=${daysAgo(30)}`],
+  ['totals of an account by key', () => `/usage/totals?group_by=key&account=${anyOf(accounts)}`],
+];
 
-/** One of the ways in which people ask; which one turns with the number. */
-function pathOf(at: number): [name: string, path: string] {
-  const account = anyOf(accounts);
-  const midway = `until=${new Date(Date.now() - Math.random() * 80 * 86_400_000).toISOString()}`;
-  const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
-  const ways: [string, string][] = [
-    ['newest 100', '/usage'],
-    ['100 of all, midway', `/usage?${midway}`],
-    ['100 of an account, midway', `/usage?account=${account}&${midway}`],
-    ['100 of a key, midway', `/usage?key=${anyOf(keys)}&${midway}`],
-    ['100 failed of an account', `/usage?account=${account}&outcome=failed`],
-    ['1000 of an account', `/usage?account=${account}&limit=1000&${midway}`],
-    ['100 entries, midway', `/accounts/${account}/entries?${midway}`],
-    ['30 days by day', `/usage/totals?group_by=day&since=${since}`],
-    ['30 days by model', `/usage/totals?group_by=model&since=${since}`],
-    ['90 days of an account', `/usage/totals?group_by=key&account=${account}`],
-  ];
-  return ways[at % ways.length] as [string, string];
-}
-
-async function ask(at: number): Promise<void> {
-  const [name, path] = pathOf(at);
+async function ask(at: number, asked: AskedReports): Promise<void> {
+  const [name, path] = kinds[at % kinds.length] as (typeof kinds)[number];
   const startedMs = performance.now();
-  const response = await fetch(`${url}/api/v1${path}`, { headers });
+  const response = await fetch(`${url}/api/v1${path()}`, { headers });
   const text = await response.text();
   if (response.status === 529) asked.refused++;
-  else if (!response.ok) throw new Error(`${path}: ${text}`);
+  else if (!response.ok) throw new Error(`${name}: ${text}`);
   asked.latenciesMs[name] = [...(asked.latenciesMs[name] ?? []), performance.now() - startedMs];
 }
 
-async function idsOf(list: string): Promise<string[]> {
-  return (await get(`/${list}?limit=1000`)).data.map(({ id }) => id);
+/** A place in the list that is anywhere in it. */
+function midway(): string {
+  return `until=${daysAgo(Math.random() * 80)}`;
 }
 
-async function get(path: string): Promise<{ data: { id: string }[] }> {
-  return (await fetch(`${url}/api/v1${path}`, { headers })).json() as never;
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * DAY_MS).toISOString();
+}
+
+async function idsOf(list: string): Promise<string[]> {
+  const page = (await (await fetch(`${url}/api/v1/${list}?limit=1000`, { headers })).json()) as {
+    data: { id: string }[];
+  };
+  return page.data.map(({ id }) => id);
 }
 
 function anyOf(ids: readonly string[]): string {

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillUsage } from './fill-usage.ts';
 import { type MeasuredProcess, startMeasured } from './measured-process.ts';
-import type { AskedReports } from './report-asker.ts';
+import type { AskedReports, AskFor } from './report-asker.ts';
 
 const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
-const roundMs = Number(process.env['BENCH_ROUND_MS'] ?? 10_000);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 25);
+const roundMs = Number(process.env['BENCH_ROUND_MS'] ?? 2_000);
 const connections = Number(process.env['BENCH_CONNECTIONS'] ?? 16);
 const accounts = 40;
 const keysOfAccount = 25;
@@ -61,30 +61,39 @@ async function makeAccounts(): Promise<string> {
 }
 
 async function measure(secret: string): Promise<void> {
-  await sendMessages(secret, roundMs / 2);
+  const asker = await startAsker();
+  const byThemselves = await asker.ask(0);
+  await sendMessages(secret, 5 * roundMs);
   const alone: number[][] = [];
   const beside: number[][] = [];
   const asked: AskedReports[] = [];
   for (let round = 0; round < rounds; round++) {
     alone.push(await sendMessages(secret, roundMs));
-    const asker = askReports();
+    const asking = asker.ask(roundMs);
     beside.push(await sendMessages(secret, roundMs));
-    asked.push(await asker);
+    asked.push(await asking);
   }
-  console.log(`${connections} connections, ${rounds} rounds of ${roundMs / 1000} s each, medians`);
+  asker.stop();
+  console.log(
+    `messages over ${connections} connections, alone and beside 100 reports at once, ${rounds} times in turns`,
+  );
   describe('messages alone', alone);
   describe('messages beside reports', beside);
-  const ratios = beside.map((latencies, round) => quantile(latencies, 0.99) / quantile(alone[round] as number[], 0.99));
-  console.log(`ratio of p99 ${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(', ')})`);
-  for (const name of Object.keys(asked[0]?.latenciesMs ?? {})) {
-    const latencies = asked.flatMap((one) => one.latenciesMs[name] ?? []);
-    console.log(`${name.padEnd(28)} p50 ${words(quantile(latencies, 0.5))} p99 ${words(quantile(latencies, 0.99))}`);
-  }
-  const bursts = asked.flatMap((one) => one.burstsMs);
-  console.log(
-    `a hundred at once are answered in ${words(median(bursts))} (${bursts.length} times, ${asked.reduce((sum, one) => sum + one.refused, 0)} refused)`,
-  );
+  const ratios = beside.map((latencies, round) => quantile(latencies, 0.99) / quantile(alone[round] ?? [], 0.99));
+  const range = `${quantile(ratios, 0.25).toFixed(2)} to ${quantile(ratios, 0.75).toFixed(2)}`;
+  console.log(`p99 beside to p99 alone: ${median(ratios).toFixed(2)} (half of the turns ${range})`);
+  reportAsked(byThemselves, asked);
   console.log(`memory ${turnpike.residentMegabytes().toFixed(0)} MB`);
+}
+
+function reportAsked(byThemselves: AskedReports, asked: AskedReports[]): void {
+  for (const [name, latencies] of Object.entries(byThemselves.latenciesMs)) {
+    const beside = asked.flatMap((one) => one.latenciesMs[name] ?? []);
+    console.log(`${name.padEnd(28)} alone ${words(median(latencies))}, one of 100 ${words(median(beside))}`);
+  }
+  const count = asked.flatMap((one) => Object.values(one.latenciesMs).flat()).length;
+  const refused = asked.reduce((sum, one) => sum + one.refused, 0);
+  console.log(`${Math.round((count * 1000) / (rounds * roundMs))} reports/s, ${refused} of them refused`);
 }
 
 /** Sends messages one after another over each connection. Resolves to how long each took, in milliseconds. */
@@ -107,19 +116,28 @@ async function sendMessages(secret: string, forMs: number): Promise<number[]> {
   return latencies;
 }
 
-/** In a process of its own, so that its work is not taken for the time of messages. */
-async function askReports(): Promise<AskedReports> {
+async function startAsker() {
+  let heard: (message: unknown) => void = () => {};
   const child = Bun.spawn([process.execPath, join(here, 'report-asker.ts')], {
-    env: { ...process.env, ASK_URL: turnpike.url, ASK_TOKEN: operatorToken(), ASK_MS: String(roundMs) },
-    stdout: 'pipe',
+    env: { ...process.env, ASK_URL: turnpike.url, ASK_TOKEN: operatorToken() },
+    ipc: (message) => heard(message),
   });
-  return JSON.parse(await new Response(child.stdout).text()) as AskedReports;
+  const next = () => new Promise<unknown>((resolve) => (heard = resolve));
+  await next();
+  const ask = (ms: number) => {
+    const answer = next();
+    child.send({ ms } satisfies AskFor);
+    return answer as Promise<AskedReports>;
+  };
+  return { ask, stop: () => child.kill() };
 }
 
-function describe(name: string, rounds: number[][]): void {
-  const of = (share: number) => words(median(rounds.map((latencies) => quantile(latencies, share))));
-  const perSecond = Math.round(median(rounds.map((latencies) => latencies.length)) / (roundMs / 1000));
-  console.log(`${name.padEnd(28)} p50 ${of(0.5)} p99 ${of(0.99)} p99.9 ${of(0.999)} ${perSecond} messages/s`);
+/** Quantiles of all turns together: what disturbs this machine otherwise is then in both. */
+function describe(name: string, turns: number[][]): void {
+  const latencies = turns.flat();
+  const of = (share: number) => words(quantile(latencies, share));
+  const perSecond = Math.round((latencies.length * 1000) / (rounds * roundMs));
+  console.log(`${name.padEnd(28)} p50 ${of(0.5)}, p99 ${of(0.99)}, p99.9 ${of(0.999)}, ${perSecond} messages/s`);
 }
 
 function quantile(values: number[], share: number): number {

@@ -65,7 +65,7 @@ export const bounds = {
   reportQueuePerAskerMax: 128,
   reportWaitMsMax: 30_000,
   reportRetryMs: 2_000,
-  reportCharactersPerMs: 25_000, // how fast answers come: the main thread still has to write them out
+  reportCharactersPerMs: 10_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 10_000, // daily totals that are added up by one statement
@@ -85,6 +85,11 @@ export const bounds = {
   listMembersMax: 1_000,
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
+  accountBodyBytesMax: 1024 * 1024, // with a token of an account: no catalogue is in it
+  adminAnswersPerToken: 4, // at a time, of those that are of an account
+  adminAnswersPerAccount: 12,
+  adminWaitingPerToken: 128,
+  adminWaitingPerAccount: 512,
   adminAnswerWaitMs: 60_000,
   nameLookupMsMax: 5_000, // of a provider's host, before it counts as leading nowhere
   idempotencyKeyCharactersMax: 255,
