@@ -86,10 +86,10 @@ export const bounds = {
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account: no catalogue is in it
-  adminAnswersPerToken: 4, // at a time, of those that are of an account
-  adminAnswersPerAccount: 12,
-  adminWaitingPerToken: 128,
-  adminWaitingPerAccount: 512,
+  adminAnswersPerTokenMax: 4, // at a time, of those that are of an account
+  adminAnswersPerAccountMax: 12,
+  adminWaitingPerTokenMax: 128,
+  adminWaitingPerAccountMax: 512,
   adminAnswerWaitMs: 60_000,
   nameLookupMsMax: 5_000, // of a provider's host, before it counts as leading nowhere
   idempotencyKeyCharactersMax: 255,

@@ -8,6 +8,7 @@ import { newRequestId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { AccountLines } from './account-lines.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { installation, type Principal, roleRefusal } from './principal.ts';
 import { readJsonBody } from './read-json-body.ts';
@@ -25,6 +26,7 @@ export type AdminApp = OpenAPIHono<AdminEnvironment>;
 
 /** An application without resources, under /api/v1. */
 export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
+  const lines = new AccountLines();
   const app = new OpenAPIHono<AdminEnvironment>({
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(faultsOf(result.error));
@@ -43,9 +45,12 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     if (context.req.path === OPENAPI_PATH && ['GET', 'HEAD'].includes(context.req.method)) return next();
     const principal = await authenticate(dependencies, context.req.header('authorization'), context.env.address);
     context.set('principal', principal);
+    const { id, accountId } = principal;
+    using _turn = accountId === null ? null : await lines.enter(accountId, id);
     if (!['GET', 'HEAD'].includes(context.req.method)) {
       await refuseDisabled(dependencies, principal);
-      context.req.raw = await readJsonBody(context.req.raw, bounds.adminBodyBytesMax);
+      const bytesMax = accountId === null ? bounds.adminBodyBytesMax : bounds.accountBodyBytesMax;
+      context.req.raw = await readJsonBody(context.req.raw, bytesMax);
     }
     await next();
   });

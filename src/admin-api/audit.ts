@@ -35,7 +35,6 @@ const auditSchema = z
 const listAudit = defineRoute({
   operationId: 'audit-list',
   summary: 'List changes of the installation',
-  isQueued: true,
   roles: holders,
   method: 'get',
   path: '/api/v1/audit',

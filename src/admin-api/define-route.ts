@@ -60,13 +60,11 @@ type Definition = Omit<RouteConfig, 'path' | 'tags'> & {
   isCreation?: boolean;
   /** When it answers 409, where it ever does. */
   conflict?: string;
-  /** Whether it waits for the ledger or for the reports' thread, whose queues may be full; changes do unless they say no. */
-  isQueued?: boolean;
 };
 
 /** A route for the roles that it names. */
 export function defineRoute<const Route extends Definition>(definition: Route) {
-  const { roles, isCreation = false, conflict: _, isQueued: __, ...route } = definition;
+  const { roles, isCreation = false, conflict: _, ...route } = definition;
   const asked = isCreation ? { ...route.request, headers: idempotencyHeader } : route.request;
   const config = {
     ...route,
@@ -98,7 +96,7 @@ function requireRole(roles: readonly Role[]): MiddlewareHandler<AdminEnvironment
 
 /** The errors that the route can answer with. */
 function errorAnswers(definition: Definition): RouteConfig['responses'] {
-  const { path, request, method, roles, isCreation = false, conflict, isQueued = method !== 'get' } = definition;
+  const { path, request, method, roles, isCreation = false, conflict } = definition;
   const isChange = method !== 'get';
   const statuses = [
     ...(isChange || request?.query !== undefined ? ([400] as const) : []),
@@ -110,7 +108,7 @@ function errorAnswers(definition: Definition): RouteConfig['responses'] {
     429,
     500,
     503,
-    ...(isQueued ? ([529] as const) : []),
+    529,
   ] as const;
   const words = [
     ...statuses.map((status) => [status, ERRORS[status]]),

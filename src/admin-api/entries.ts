@@ -42,7 +42,6 @@ const entrySchema = z
 const listEntries = defineRoute({
   operationId: 'entry-list',
   summary: "List an account's journal entries",
-  isQueued: true,
   roles: holders,
   method: 'get',
   path: '/api/v1/accounts/{id}/entries',

@@ -62,7 +62,6 @@ const testProvider = defineRoute({
   operationId: 'provider-test',
   summary: 'Test a provider',
   roles: operator,
-  isQueued: false,
   method: 'post',
   path: `${PATH}/{name}/test`,
   request: { params, body: jsonBody(z.strictObject({})) },

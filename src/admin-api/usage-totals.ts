@@ -44,7 +44,6 @@ const totalSchema = z
 const showTotals = defineRoute({
   operationId: 'usage-total',
   summary: 'Add usage up',
-  isQueued: true,
   roles: everyone,
   method: 'get',
   path: '/api/v1/usage/totals',

@@ -74,7 +74,6 @@ const cutField = z.enum(['client_gone', 'upstream_cut', 'quota_cut', 'service_cu
 const listUsage = defineRoute({
   operationId: 'usage-list',
   summary: 'List usage records',
-  isQueued: true,
   roles: everyone,
   method: 'get',
   path: '/api/v1/usage',
