@@ -58,7 +58,7 @@ export function listen(config: Config, tls: TlsStart | null, parts: ListenParts)
   let pair = tls?.pair ?? null;
   const open = (address: ListenAddress, handle: ServeOptions['handle']) =>
     serveHttp({ ...address, ...(pair !== null && { tls: pair }), handle, report });
-  const http = open(config.listen, routed.onMessagePort);
+  const http = openMessagePort(() => open(config.listen, routed.onMessagePort));
   const openAdmin = (address: ListenAddress) => {
     if (address.port !== 0 && address.port === http.port && address.hostname === config.listen.hostname)
       throw new Error('messages are answered there: leave it out, or name another port');
@@ -85,6 +85,15 @@ export function listen(config: Config, tls: TlsStart | null, parts: ListenParts)
       await Promise.all([http.stop(isGraceful), adminPort.stop(isGraceful)]);
     },
   };
+}
+
+/** What is wrong with the address is told by its flag, as for the other port. */
+function openMessagePort(openPort: () => HttpServer): HttpServer {
+  try {
+    return openPort();
+  } catch (cause) {
+    throw new Error(`--listen: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /** The service has both ports or none. */
