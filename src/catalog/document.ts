@@ -73,12 +73,12 @@ export const modelName = z
   .string()
   .min(1)
   .max(bounds.modelNameCharactersMax)
-  .regex(/^[^\s*\p{Cc}]*$/u, MODEL_NAME_WORDS);
+  .regex(/^[^\s*\p{Cc}\p{Cs}]*$/u, MODEL_NAME_WORDS);
 const pattern = z
   .string()
   .min(1)
   .max(bounds.modelNameCharactersMax)
-  .regex(/^[^\s\p{Cc}]*$/u, 'must be a name or a pattern with "*", without spaces');
+  .regex(/^[^\s\p{Cc}\p{Cs}]*$/u, 'must be a name or a pattern with "*", without spaces');
 export const plainName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be a name of at most 64 letters, digits, ".", "_" and "-"');

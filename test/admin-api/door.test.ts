@@ -72,6 +72,7 @@ describe('every answer', () => {
 test('an unknown path is 404, a known one under another method 405 with what it takes', async () => {
   const unknown = await send('/api/v1/accounts/x/y/z', { headers: withToken });
   expect([unknown.status, errorOf(unknown.body).code]).toEqual([404, 'route_not_found']);
+  expect((await send('/api/v1/accounts/', { headers: withToken })).status).toBe(404);
   const wrong = await send('/api/v1/keys/key_x/revoke', { headers: withToken });
   expect([wrong.status, errorOf(wrong.body).code, wrong.headers.get('allow')]).toEqual([
     405,

@@ -254,6 +254,10 @@ describe('faults of a file', () => {
     expect(faultsOf({ providers, models: { 'a*': { price, routes } } })).toEqual([
       'models.a*: must be a name without spaces and without "*"',
     ]);
+    // Half of a character pair: the store would keep another name than this one.
+    expect(faultsOf({ providers, models: { 'a\ud800': { price, routes } } })).toHaveLength(1);
+    expect(ofModel({ routes: [{ provider: 'sandbox', model: '\udfff' }], aliases: ['\ud800'], price })).toHaveLength(2);
+    expect(faultsOf({ groups: { g: { models: ['\ud800*'] } } })).toHaveLength(1);
     expect(faultsOf({ groups: { 'a b': { models: ['*'] } } })[0]).toStartWith(
       'groups.a b: must be a name of at most 64',
     );
