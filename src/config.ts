@@ -27,6 +27,7 @@ export const bounds = {
   loopDelaysSeen: 4, // a single stall sheds nobody: only a delay that stands in all of these
   // Authentication
   cachedKeysMax: 50_000,
+  cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all of them
   keyLookupsMax: 1_024,
   failedAuthenticationsPerMinuteMax: 60,
   failureAddressesMax: 10_000,
@@ -65,7 +66,7 @@ export const bounds = {
   reportQueuePerAskerMax: 128,
   reportWaitMsMax: 30_000,
   reportRetryMs: 2_000,
-  reportCharactersPerMs: 10_000, // how fast answers may come: the main thread still has to write them out
+  reportCharactersPerTurn: 2_000, // of an answer, for each of which messages have a turn before the next answer comes
   rowsAtOnce: 100, // that are read or written without a pause
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 10_000, // daily totals that are added up by one statement
@@ -82,7 +83,8 @@ export const bounds = {
   // What the admin API takes
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
-  listMembersMax: 1_000,
+  listMembersMax: 100,
+  originCharactersMax: 300,
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account: no catalogue is in it

@@ -12,26 +12,34 @@ export class KeyDirectory {
   readonly #hash: (secret: string) => string;
   readonly #former: FormerHashes | null;
   readonly #generationMax: number;
+  readonly #generationCharactersMax: number;
   /** Found again since the last turn, and not yet. When the first is full it becomes the second: an LRU without reordering. */
   #recent = new Map<string, Caller>();
   #older = new Map<string, Caller>();
+  /** Of the lists of those that came to the first since its turn. */
+  #recentCharacters = 0;
   /** Look-ups under way, shared by all who ask for the same secret. */
   readonly #lookups = new Map<string, Promise<Caller | null>>();
   /** Changes with every `forget`, so that a look-up begun before it is not remembered. */
   #version = 0;
 
-  /** `hash` is the installation's keyed hash; `former` that of the secret before it, if it is accepted; `cachedMax` at least 2. */
+  /**
+   * `hash` is the installation's keyed hash; `former` that of the secret before it, if it is accepted. `cachedMax`
+   * callers, at least 2, are remembered, fewer where their lists are long: together of `charactersMax`, and one more.
+   */
   constructor(
     store: Pick<AccountStore, 'findKeyBySecretHash'>,
     hash: (secret: string) => string,
     former: FormerHashes | null = null,
     cachedMax: number = bounds.cachedKeysMax,
+    charactersMax: number = bounds.cachedKeyCharactersMax,
   ) {
     assert(cachedMax >= 2, 'a key directory remembers at least two callers');
     this.#store = store;
     this.#hash = hash;
     this.#former = former;
     this.#generationMax = Math.floor(cachedMax / 2);
+    this.#generationCharactersMax = Math.floor(charactersMax / 2);
   }
 
   /**
@@ -103,9 +111,11 @@ export class KeyDirectory {
 
   #remember(hash: string, caller: Caller): void {
     this.#recent.set(hash, caller);
-    if (this.#recent.size < this.#generationMax) return;
+    this.#recentCharacters += charactersOf(caller);
+    if (this.#recent.size < this.#generationMax && this.#recentCharacters < this.#generationCharactersMax) return;
     this.#older = this.#recent;
     this.#recent = new Map();
+    this.#recentCharacters = 0;
   }
 
   #forgetWhere(isChanged: (caller: Caller) => boolean): void {
@@ -115,4 +125,12 @@ export class KeyDirectory {
       for (const [hash, caller] of callers) if (isChanged(caller)) callers.delete(hash);
     }
   }
+}
+
+/** What of a caller may be long: the lists that its makers gave. */
+function charactersOf({ account, key }: Caller): number {
+  let characters = 0;
+  for (const list of [account.groups, key.groups, key.models, key.origins, key.addresses])
+    for (const text of list ?? []) characters += text.length;
+  return characters;
 }

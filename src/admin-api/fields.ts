@@ -128,6 +128,7 @@ const ORIGIN_WORDS =
 export const originsField = listField(
   z
     .string({ error: 'must be an origin' })
+    .max(bounds.originCharactersMax, `must have at most ${bounds.originCharactersMax} characters`)
     .refine((text) => ORIGIN.test(text) && isExactOrigin(text), ORIGIN_WORDS)
     .openapi({ pattern: ORIGIN.source, examples: ['https://app.example.com'] }),
 );

@@ -112,6 +112,19 @@ test('it never remembers more than its bound, and keeps those who are used', asy
   expect(store.asked.filter((asked) => asked === hash('used'))).toHaveLength(1);
 });
 
+test('callers with long lists are remembered as long as they fit, and those who are used stay', async () => {
+  const { store } = setUp();
+  const directory = new KeyDirectory(store, hash, null, 100, 10_000);
+  store.rows.set(hash('used'), makeCaller());
+  for (let number = 0; number < 50; number++) {
+    store.rows.set(hash(`k${number}`), makeCaller({ key: { id: 100 + number, models: ['m'.repeat(2_400)] } }));
+    await directory.find(`k${number}`);
+    await directory.find('used');
+    expect(directory.size).toBeLessThanOrEqual(7); // two generations of three, and the one that is used
+  }
+  expect(store.asked.filter((asked) => asked === hash('used'))).toHaveLength(1);
+});
+
 test('a flood of invented keys is refused, not queued without end', async () => {
   const { store, directory } = setUp();
   store.isHolding = true;

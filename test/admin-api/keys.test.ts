@@ -105,6 +105,8 @@ describe('a new key', () => {
       ['origins', ['https://app.example.com:443'], 'origins.0: must be an exact origin'],
       ['origins', ['https://a@app.example.com'], 'origins.0: must be an exact origin'],
       ['origins', ['null'], 'origins.0: must be an exact origin'],
+      ['origins', [`https://${'a'.repeat(300)}.example`], 'origins.0: must have at most 300 characters'],
+      ['models', Array.from({ length: 101 }, (_, at) => `m${at}`), 'models: must have at most 100 members'],
       ['addresses', ['10.0.0.0/33'], 'addresses.0: must be an address or a CIDR range'],
       ['addresses', ['10.0.0'], 'addresses.0: must be an address or a CIDR range'],
       ['addresses', ['example.com'], 'addresses.0: must be an address or a CIDR range'],
