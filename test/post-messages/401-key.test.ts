@@ -3,6 +3,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
+import { exchange } from '../http/raw-socket.ts';
 import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
 
 const world = await startWorld();
@@ -85,6 +86,20 @@ test('a key whose time is over is key_expired, also one that was just used', asy
   await Bun.sleep(610);
   await refuse(await world.post(caller.secret, bodyOf()), 'key_expired');
   await expectMoney(world, caller, [GOOD]);
+});
+
+test('a secret that is replaced while its body still comes opens nothing with it', async () => {
+  const caller = await world.makeKey();
+  const body = JSON.stringify(bodyOf());
+  const head = `POST /v1/messages HTTP/1.1\r\nhost: a\r\nx-api-key: ${caller.secret}\r\ncontent-type: application/json\r\n`;
+  const parts = [`${head}content-length: ${body.length}\r\n\r\n`, body.slice(0, 9), 300, body.slice(9)];
+  const answering = exchange(Number(new URL(world.url).port), parts, (received) => received.includes('}}'));
+  await Bun.sleep(50);
+  await world.admin('POST', `/keys/${caller.key}/rotate`, { grace: '0s' });
+  const answer = await answering;
+  expect(answer).toStartWith('HTTP/1.1 401');
+  expect(answer).toContain('"key_expired"');
+  await expectNoTrace(world, caller);
 });
 
 test('a key of a disabled account is account_disabled', async () => {
