@@ -55,6 +55,7 @@ export const bounds = {
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
+  countTokensSecondsMax: 10, // over all routes, before the count is estimated
   providerProbeMsMax: 10_000,
   providerProbeCharactersMax: 500,
   // Streams toward the client

@@ -2,6 +2,7 @@
 // counts against the requests a minute and costs nothing.
 
 import type { Offer } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 import { type Attempt, ProviderFault } from '../providers/providers.ts';
 import { typicalInputTokens } from '../usage/usage.ts';
 import type { MessageRequest } from '../wire/wire.ts';
@@ -30,6 +31,10 @@ async function askProvider(
   offer: Offer,
 ): Promise<number | null> {
   const catalogue = gateway.catalogue();
+  const { upstreamSilenceSeconds } = catalogue.settings;
+  // One bound for all routes, and a short one: an estimate in time is worth more than a count.
+  const late = AbortSignal.timeout(Math.min(upstreamSilenceSeconds, bounds.countTokensSecondsMax) * 1000);
+  const signal = AbortSignal.any([submission.signal, late]);
   for (const route of offer.routes) {
     const provider = catalogue.providers.get(route.provider);
     if (provider === undefined) continue;
@@ -42,10 +47,7 @@ async function askProvider(
       betas: submission.betas,
       requestId: submission.requestId,
       trace: submission.trace,
-      signal: AbortSignal.any([
-        submission.signal,
-        AbortSignal.timeout(catalogue.settings.upstreamSilenceSeconds * 1000),
-      ]),
+      signal,
     };
     try {
       const count = await providerOfKind(gateway, provider).countTokens(attempt);
@@ -54,6 +56,7 @@ async function askProvider(
       if (thrown instanceof ProviderFault && thrown.kind === 'rejected') throw faultError(thrown);
       // Otherwise an estimate serves better than an error: nothing is billed by it.
     }
+    if (signal.aborted) return null;
   }
   return null;
 }

@@ -35,6 +35,20 @@ test('silence and keep-alives before the first event are upstream_timeout, and t
   expect(await world.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
+test('a count of tokens is estimated once its providers were silent for the time of one, and is no error', async () => {
+  world.upstream.play(scripts.hangBeforeHead());
+  world.second.play(scripts.hangBeforeHead());
+  const { secret } = await world.makeKey();
+  const startMs = performance.now();
+  const response = await fetch(`${world.url}/v1/messages/count_tokens`, {
+    method: 'POST',
+    headers: { 'x-api-key': secret, 'content-type': 'application/json' },
+    body: JSON.stringify(bodyOf({ model: 'paired' })),
+  });
+  expect([response.status, await response.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
+  expect(performance.now() - startMs).toBeLessThan(1_700);
+});
+
 test('silence in the middle of a stream, pings or none, ends it with an error event and is billed as received', async () => {
   for (const script of [scripts.hangMidStream(), scripts.pingsOnly()]) {
     const abortedBefore = world.upstream.abortedCount;
