@@ -1,0 +1,112 @@
+// The service killed while it makes accounts, keys, tokens and credits: whatever was made has its audit record
+// and its remembered answer, and whoever asks again under the same key gets the same object with the same secret.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeRandom } from '../support/random.ts';
+import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
+
+const KILLS = 8;
+const AT_ONCE = 20;
+
+interface Creation {
+  path: string;
+  body: Record<string, unknown>;
+  key: string;
+  /** What was answered before the kill; null when nothing was. */
+  answer: Record<string, unknown> | null;
+}
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+async function ask({ url }: TurnpikeProcess, { path, body, key }: Creation): Promise<Record<string, unknown>> {
+  const { token } = JSON.parse(readFileSync(join(directory, 'operator.json'), 'utf8'));
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key };
+  const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+function creationsOf(kill: number, { account, key }: { account: string; key: string }): Creation[] {
+  const kinds = [
+    { path: '/accounts', body: { name: 'made', credit: '1.00' } },
+    { path: '/keys', body: { account } },
+    { path: '/tokens', body: { role: 'owner', account } },
+    { path: `/keys/${key}/rotate`, body: {} },
+    { path: `/accounts/${account}/credits`, body: { amount: '0.01' } },
+  ];
+  return Array.from({ length: AT_ONCE }, (_, at) => ({
+    ...(kinds[at % kinds.length] as (typeof kinds)[0]),
+    key: `${kill}-${at}`,
+    answer: null,
+  }));
+}
+
+/** What of an answer names what was made. */
+function shownOf({ id, key, token }: Record<string, unknown>): unknown[] {
+  return [id, key, token];
+}
+
+/** How many rows a query counts. */
+function countRows(sql: string): number {
+  const database = new Database(join(directory, 'turnpike.db'), { readonly: true });
+  try {
+    return (database.query(`SELECT COUNT(*) AS n FROM ${sql}`).get() as { n: number }).n;
+  } finally {
+    database.close();
+  }
+}
+
+/** What was made and what the audit has of it, which must be the same. */
+function expectAudited(): void {
+  for (const [rows, action] of [
+    ['accounts', 'account.create'],
+    ['keys', 'key.create'],
+    ['tokens', 'token.create'],
+    ["entries WHERE kind = 'payment' AND amount = 10000000", 'credit.create'],
+  ])
+    expect([rows, countRows(rows as string)]).toEqual([rows, countRows(`audit_records WHERE action = '${action}'`)]);
+  const rotations = countRows('key_secrets') - countRows('keys');
+  expect(rotations).toBe(countRows("audit_records WHERE action = 'key.rotate'"));
+}
+
+test(`${KILLS} kills make nothing twice, and nothing without its record`, async () => {
+  const random = makeRandom(31);
+  let turnpike = await spawnTurnpike(directory);
+  const made = await turnpike.makeKey({ groups: ['sandbox'] });
+  let answered = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const creations = creationsOf(kill, made);
+    const asking = creations.map(async (creation) => {
+      await Bun.sleep(random() * 15);
+      creation.answer = await ask(turnpike, creation).catch(() => null);
+    });
+    const answersBeforeKill = Math.floor(random() * (AT_ONCE / 2));
+    while (creations.filter(({ answer }) => answer !== null).length < answersBeforeKill) await Bun.sleep(1);
+    turnpike.process.kill('SIGKILL');
+    await Promise.all([turnpike.process.exited, ...asking]);
+    turnpike = await spawnTurnpike(directory);
+    expectAudited();
+    for (const creation of creations) {
+      const again = shownOf(await ask(turnpike, creation));
+      expect(shownOf(await ask(turnpike, creation))).toEqual(again);
+      if (creation.answer === null) continue;
+      expect(again).toEqual(shownOf(creation.answer));
+      answered++;
+    }
+    expectAudited();
+  }
+  expect(answered).toBeGreaterThan(0);
+  expect(answered).toBeLessThan(KILLS * AT_ONCE);
+  expect(countRows("entries WHERE kind = 'payment' AND amount = 10000000")).toBe((KILLS * AT_ONCE) / 5);
+  expect(await turnpike.check()).toMatchObject({ ok: true, faults: [] });
+  await turnpike.stop();
+}, 60_000);
