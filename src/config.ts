@@ -11,6 +11,7 @@ export const bounds = {
   requestHeadSecondsMax: 12,
   uploadBytesPerSecondLeast: 16 * 1024,
   jsonDepthMax: 128,
+  jsonValuesMax: 400_000, // tens of megabytes of small ones take seconds to be read, and nobody is answered meanwhile
   messagesMax: 100_000,
   modelNameCharactersMax: 256,
   streamIdleSecondsMax: 60,
@@ -67,7 +68,7 @@ export const bounds = {
   reportQueuePerAskerMax: 128,
   reportWaitMsMax: 30_000,
   reportRetryMs: 2_000,
-  reportCharactersPerTurn: 2_000, // of an answer, for each of which messages have a turn before the next answer comes
+  reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 10_000, // daily totals that are added up by one statement

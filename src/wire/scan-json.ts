@@ -18,6 +18,7 @@ const BRACE_CLOSE = 0x7d;
 const LISTED_KEYS_MAX = 8; // more keys than these are looked up in a set
 const PATH_PART_CHARACTERS_MAX = 64;
 const PATH_CHARACTERS_MAX = 256;
+const TOO_MANY = `Input should not have more than ${bounds.jsonValuesMax} values`;
 
 /** One object or array that is open. Frames are used again at their depth, so that a pass allocates few. */
 interface Frame {
@@ -31,12 +32,14 @@ interface Frame {
 /**
  * The spans of the top-level members in the order of the text; empty when the text is no object.
  * Throws invalid_request, its message beginning with the path, for a doubled key at any level (compared
- * after unescaping) and for more than bounds.jsonDepthMax levels. Runs before JSON.parse may be called.
+ * after unescaping), for more than bounds.jsonDepthMax levels and for more than bounds.jsonValuesMax values, of which
+ * an object or array is one more. Runs before JSON.parse may be called.
  */
 export function scanJson(text: string): Map<string, MemberSpan> {
   const members = new Map<string, MemberSpan>();
   const frames: Frame[] = [];
   let depth = 0;
+  let values = 1;
   let frame: Frame | undefined;
   let awaitsKey = false;
   let from = -1;
@@ -60,6 +63,7 @@ export function scanJson(text: string): Map<string, MemberSpan> {
         break;
       case COMMA:
         if (frame === undefined) return members;
+        if (++values > bounds.jsonValuesMax) throw fault(frames, depth, TOO_MANY);
         if (frame.isArray) frame.index++;
         else {
           if (depth === 1) noteMember(members, frame.key, text, from, colon, at);
@@ -70,6 +74,7 @@ export function scanJson(text: string): Map<string, MemberSpan> {
       case BRACKET_OPEN:
         if (depth === bounds.jsonDepthMax)
           throw fault(frames, depth, `Input should not be nested deeper than ${bounds.jsonDepthMax} levels`);
+        if (++values > bounds.jsonValuesMax) throw fault(frames, depth, TOO_MANY);
         frame = openFrame(frames, depth++, text.charCodeAt(at) === BRACKET_OPEN);
         awaitsKey = !frame.isArray;
         break;

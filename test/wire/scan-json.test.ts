@@ -82,6 +82,20 @@ test('100,000 levels are refused without a stack overflow, closed or not', () =>
   expect(refusal(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)).toStartWith('a.a.a');
 });
 
+test('values are counted, whatever they are and wherever: the bound is accepted, one more is refused', () => {
+  const most = bounds.jsonValuesMax;
+  const lists = (values: number) =>
+    `[${Array(values - 1)
+      .fill('1')
+      .join()}]`; // the list is one more
+  expect(refusal(lists(most))).toBe('not refused');
+  expect(refusal(lists(most + 1))).toContain(`more than ${most} values`);
+  const objects = (values: number) => `{"a":${lists(values - 4)},"b":{"c":{}}}`;
+  expect(refusal(objects(most))).toBe('not refused');
+  expect(refusal(objects(most + 1))).toStartWith('b');
+  expect(refusal(`["${'1,[]'.repeat(most)}"]`)).toBe('not refused'); // it is one text
+});
+
 test('the path in a message is short however long the keys are', () => {
   expect(refusal(`{"${'x'.repeat(1e6)}":{"b":1,"b":2}}`).length).toBeLessThan(400);
 });
