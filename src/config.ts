@@ -42,7 +42,6 @@ export const bounds = {
   ledgerGatherMs: 1,
   cachedLedgerRowsMax: 100_000,
   rememberedRefusalsMax: 10_000,
-  rememberedLevelsMax: 50_000,
   doubtfulAdmissionsMax: 10_000,
   refusalRememberedMs: 1_000,
   refusalBehindHoldsRememberedMs: 100,

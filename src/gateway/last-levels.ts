@@ -3,55 +3,36 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import type { Catalogue } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
 import type { Level, Levels } from '../ledger/ledger.ts';
 
 const PER_MS = 60_000; // limits are by the minute
 
-/** Levels hold for the limits that they were told under: another snapshot of key or account may have others. */
-interface Told {
-  caller: Caller;
-  levels: Levels;
-}
-
 export class LastLevels {
-  readonly #byKey = new Map<number, Told>();
-  readonly #keysMax: number;
+  /**
+   * By the caller as it was when they were told: levels hold for its limits, and another snapshot of key or account may
+   * have others. One that nobody else remembers any more is not kept here either.
+   */
+  #ofCaller = new WeakMap<Caller, Levels>();
   /** That of all levels here: those of another are not kept, nor is it, since keys may rest for long and it may be large. */
   #catalogue: Catalogue | null = null;
-
-  constructor(keysMax: number = bounds.rememberedLevelsMax) {
-    this.#keysMax = keysMax;
-  }
 
   /** What the ledger told of an admission or a refusal; null where it told nothing. */
   remember(caller: Caller, catalogue: Catalogue, levels: Levels | null): void {
     if (levels === null) return;
     if (catalogue !== this.#catalogue) {
       this.#catalogue = catalogue;
-      this.#byKey.clear();
+      this.#ofCaller = new WeakMap();
     }
-    const keyId = caller.key.id;
-    if (!hasLimits(levels)) {
-      if (this.#byKey.size > 0) this.#byKey.delete(keyId);
-      return;
-    }
-    const told = this.#byKey.get(keyId);
-    if (told === undefined) {
-      if (this.#byKey.size >= this.#keysMax) this.#byKey.clear();
-      this.#byKey.set(keyId, { caller, levels });
-      return;
-    }
-    told.caller = caller;
-    told.levels = levels;
+    if (hasLimits(levels)) this.#ofCaller.set(caller, levels);
+    else this.#ofCaller.delete(caller);
   }
 
   /** What was last told, and what came back since; null when nothing is known. What others took meanwhile is not seen. */
   find(caller: Caller, catalogue: Catalogue, nowMs: number): Levels | null {
     if (catalogue !== this.#catalogue) return null;
-    const told = this.#byKey.get(caller.key.id);
-    if (told === undefined || told.caller !== caller) return null;
-    const { requests, inputTokens, outputTokens } = told.levels;
+    const told = this.#ofCaller.get(caller);
+    if (told === undefined) return null;
+    const { requests, inputTokens, outputTokens } = told;
     return {
       requests: recovered(requests, nowMs),
       inputTokens: recovered(inputTokens, nowMs),

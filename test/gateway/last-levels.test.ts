@@ -1,5 +1,5 @@
 // What a key was last told of its rates: what came back since is in it, what holds no longer is not, and
-// there is a bound on how many keys are remembered.
+// nothing is kept for a caller who is remembered nowhere else.
 
 import { expect, test } from 'bun:test';
 import type { Caller } from '../../src/accounts/accounts.ts';
@@ -44,12 +44,18 @@ test('nothing is told of a key that changed, of another catalogue, or where the 
   expect(levels.find(caller, catalogue, 0)).toBeNull();
 });
 
-test('no more keys are remembered than the bound says', () => {
-  const levels = new LastLevels(3);
-  const callers = [1, 2, 3, 4, 5].map(callerOf);
+test('a caller whom nobody else remembers is not kept', async () => {
+  const levels = new LastLevels();
   const requests = { limit: 60, remaining: 50, resetAtMs: 10_000 };
-  for (const one of callers) levels.remember(one, catalogue, { ...none, requests });
-  expect(callers.filter((one) => levels.find(one, catalogue, 0) !== null)).toEqual(callers.slice(3));
+  const remember = (id: number) => {
+    const one = callerOf(id);
+    levels.remember(one, catalogue, { ...none, requests });
+    return new WeakRef(one);
+  };
+  const callers = Array.from({ length: 100 }, (_, id) => remember(id));
+  await Bun.sleep(0); // a weak reference holds on to the end of its turn
+  Bun.gc(true);
+  expect(callers.filter((one) => one.deref() !== undefined).length).toBeLessThan(10);
 });
 
 test('a catalogue that is not in force any more is not kept by keys that rest', () => {
