@@ -86,6 +86,8 @@ export const bounds = {
   noteCharactersMax: 1_000,
   listMembersMax: 100,
   originCharactersMax: 300,
+  keysPerAccountMax: 10_000, // that its own tokens make; an operator makes more
+  tokensPerAccountMax: 1_000,
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account: no catalogue is in it

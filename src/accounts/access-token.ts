@@ -29,6 +29,8 @@ export interface TokenStore {
   getToken(id: number): Promise<AccessToken | null>;
   /** Oldest first; `after` is the id of the last one seen. */
   listTokens(page: { accountId: number | null; after: number | null; limit: number }): Promise<AccessToken[]>;
+  /** Of one account, of every status. */
+  countTokens(accountId: number): Promise<number>;
   createToken(token: AccessToken, secretHash: string, trail: Trail): Promise<void>;
   updateToken(token: AccessToken, trail: Trail): Promise<void>;
 }

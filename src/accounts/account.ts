@@ -91,6 +91,8 @@ export interface AccountStore {
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;
   getKey(id: number): Promise<Key | null>;
   listKeys(page: KeyPage): Promise<Key[]>;
+  /** Of every status. */
+  countKeys(accountId: number): Promise<number>;
   createAccount(account: Account, terms: AccountTerms, credit: FirstCredit | null, trail: Trail): Promise<void>;
   /** The ledger's row changes in the same transaction: the next admission sees it. */
   updateAccount(account: Account, terms: AccountTerms, trail: Trail): Promise<void>;

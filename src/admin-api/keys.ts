@@ -19,7 +19,7 @@ import { accountField, durationField } from './fields.ts';
 import { blankKey, changeableKey, changedKey, type KeyChange } from './key-changes.ts';
 import { findKey, type KeyWithMeters, keyJson, keySchema, keyTermsJson, withKeyMeters } from './key-json.ts';
 import { pageQuery, pagesOf } from './pages.ts';
-import { accountOf, everyone, everyoneWhoChanges, makerOf, type Principal } from './principal.ts';
+import { accountOf, everyone, everyoneWhoChanges, makerOf, type Principal, refuseBeyond } from './principal.ts';
 import { shownSecret } from './tokens.ts';
 import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
@@ -49,6 +49,7 @@ const createKey = defineRoute({
   summary: 'Make a key',
   roles: everyoneWhoChanges,
   isCreation: true,
+  conflict: 'The account has as many keys as its own tokens may make',
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
@@ -171,6 +172,7 @@ async function storeKey(
 ): Promise<{ object: string; secret: Secret }> {
   const principal = context.get('principal');
   const account = await accountOfKey(dependencies, principal, body.account);
+  refuseBeyond(principal, 'keys', await dependencies.accounts.countKeys(account.id), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
   const nowMs = dependencies.clock.nowMs();
   const { account: _, ...change } = body;

@@ -48,6 +48,15 @@ export function maySeeKey(principal: Principal, key: { accountId: number; madeBy
   return maySeeAccount(principal, key.accountId) && (principal.role !== 'member' || key.madeBy === principal.id);
 }
 
+/** Refuses an account's own token one more of what is never deleted, where there are so many. An operator may go on. */
+export function refuseBeyond(principal: Principal, what: string, count: number, countMax: number): void {
+  if (principal.accountId === null || count < countMax) return;
+  throw new TurnpikeError(
+    'conflict',
+    `This account has ${count} ${what}, revoked ones counted: more can only be made by an operator.`,
+  );
+}
+
 export function roleRefusal(principal: Principal, roles: readonly Role[]): TurnpikeError {
   return new TurnpikeError(
     'role_not_allowed',

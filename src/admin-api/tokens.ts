@@ -4,6 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { type AccessToken, makeTokenSecret } from '../accounts/accounts.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { bounds } from '../config.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { type AdminApp, invalidRequest } from './admin-app.ts';
 import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
@@ -12,7 +13,7 @@ import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { accountField, nameField, timeField } from './fields.ts';
 import { pageQuery, pagesOf } from './pages.ts';
-import { accountOf, holders, holdersWhoChange, type Principal } from './principal.ts';
+import { accountOf, holders, holdersWhoChange, type Principal, refuseBeyond } from './principal.ts';
 import { findToken, roleField, tokenJson, tokenSchema } from './token-json.ts';
 import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
@@ -35,6 +36,7 @@ const createToken = defineRoute({
   summary: 'Make a token for this API',
   roles: holdersWhoChange,
   isCreation: true,
+  conflict: 'The account has as many tokens as its own tokens may make',
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
@@ -134,6 +136,8 @@ async function newToken(
   body: CreateBody,
 ): Promise<{ token: AccessToken; secret: Secret }> {
   const accountId = await accountOfToken(dependencies, principal, body);
+  if (accountId !== null)
+    refuseBeyond(principal, 'tokens', await dependencies.tokens.countTokens(accountId), bounds.tokensPerAccountMax);
   const nowMs = dependencies.clock.nowMs();
   const { secret, prefix } = makeTokenSecret();
   const token: AccessToken = {

@@ -1,6 +1,7 @@
 // Tokens of the admin API: how they are made, how they end, and that nobody makes one that may do more.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { bounds } from '../../src/config.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey } from './installation.ts';
 
 let installation: Installation;
@@ -154,4 +155,16 @@ test('a member makes keys, and knows of no key but those', async () => {
           )
         ).status,
       ).toBe(404);
+});
+
+test('an account’s own tokens make a bounded number of keys and tokens, an operator goes on', async () => {
+  const { token } = await makeOwner();
+  const { accounts, tokens } = installation.stores;
+  accounts.countKeys = async () => bounds.keysPerAccountMax;
+  tokens.countTokens = async () => bounds.tokensPerAccountMax;
+  const key = await askAs(token, 'POST', '/api/v1/keys', {});
+  expect([key.status, errorOf(key.body).code]).toEqual([409, 'conflict']);
+  expect((await make({ role: 'member' }, token)).status).toBe(409);
+  expect((await installation.ask('POST', '/api/v1/keys', { account: account['id'] })).status).toBe(201);
+  expect((await make({ role: 'member', account: account['id'] })).status).toBe(201);
 });

@@ -16,8 +16,11 @@ import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import type { MemoryTables } from './tables.ts';
 
-type Reads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
-  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
+type Reads = Pick<
+  AccountStore,
+  'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
+> &
+  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   LedgerReader &
@@ -52,6 +55,9 @@ function accountReads(tables: MemoryTables) {
     async listAccounts(page: { after: number | null; limit: number }) {
       return after<Account>([...tables.accounts.values()], page);
     },
+    async countKeys(accountId: number) {
+      return [...tables.keys.values()].filter((key) => key.accountId === accountId).length;
+    },
     async listKeys(page: KeyPage) {
       const keys = [...tables.keys.values()]
         .filter((key) => page.accountId === null || key.accountId === page.accountId)
@@ -76,6 +82,9 @@ function tokenReads(tables: MemoryTables) {
     },
     async getToken(id: number) {
       return tables.tokens.get(id)?.token ?? null;
+    },
+    async countTokens(accountId: number) {
+      return [...tables.tokens.values()].filter(({ token }) => token.accountId === accountId).length;
     },
     async listTokens(page: { accountId: number | null; after: number | null; limit: number }) {
       const tokens = [...tables.tokens.values()].map((row) => row.token);

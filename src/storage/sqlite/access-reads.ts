@@ -6,8 +6,11 @@ import type { AccessToken, Account, AccountStore, Key, KeyPage, TokenStore } fro
 import type { AuditStore, RememberedCreation } from '../../audit/audit.ts';
 import { prepareText } from './statements.ts';
 
-type AccessReads = Pick<AccountStore, 'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'> &
-  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
+type AccessReads = Pick<
+  AccountStore,
+  'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
+> &
+  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
   Pick<AuditStore, 'findCreation' | 'listSealedCreations'>;
 
 export function accessReads(database: Database): AccessReads {
@@ -27,7 +30,7 @@ function accountReads(database: Database): Pick<AccessReads, 'getAccount' | 'lis
   };
 }
 
-function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys'> {
+function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'countKeys'> {
   const keyByHash = prepareText(
     database,
     `SELECT k.document AS key, a.document AS account, s.expires_at_ms FROM key_secrets s
@@ -41,6 +44,7 @@ function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' |
     if (madeBy !== null) return ofMaker.all(after ?? 0, limit, madeBy, accountId);
     return accountId === null ? all.all(after ?? 0, limit) : ofAccount.all(after ?? 0, limit, accountId);
   };
+  const count = prepareText(database, 'SELECT COUNT(*) AS count FROM keys WHERE account_id = $1');
   return {
     async findKeyBySecretHash(secretHash) {
       const row = keyByHash.get(secretHash) as { key: string; account: string; expires_at_ms: number | null } | null;
@@ -54,23 +58,32 @@ function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' |
     async getKey(id) {
       return readDocument<Key>(key.get(id));
     },
+    async countKeys(accountId) {
+      return (count.get(accountId) as { count: number }).count;
+    },
     async listKeys(page) {
       return readDocuments<Key>(list(page));
     },
   };
 }
 
-function tokenReads(database: Database): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> {
+function tokenReads(
+  database: Database,
+): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> {
   const byHash = prepareText(database, 'SELECT document FROM tokens WHERE secret_hash = $1');
   const token = prepareText(database, 'SELECT document FROM tokens WHERE id = $1');
   const all = listInOrder(database, 'tokens', '');
   const ofAccount = listInOrder(database, 'tokens', 'account_id = $3 AND ');
+  const count = prepareText(database, 'SELECT COUNT(*) AS count FROM tokens WHERE account_id = $1');
   return {
     async findTokenBySecretHash(secretHash) {
       return readDocument<AccessToken>(byHash.get(secretHash));
     },
     async getToken(id) {
       return readDocument<AccessToken>(token.get(id));
+    },
+    async countTokens(accountId) {
+      return (count.get(accountId) as { count: number }).count;
     },
     async listTokens({ accountId, after, limit }) {
       return readDocuments<AccessToken>(

@@ -23,9 +23,9 @@ import { prepareText } from './statements.ts';
 
 export type ReadStore = Pick<
   AccountStore,
-  'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys'
+  'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
 > &
-  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens'> &
+  Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Omit<LedgerReader, keyof ReportReads> &

@@ -60,6 +60,7 @@ function secretTests(open: OpenStores): void {
       [91, 93],
     ]);
     expect(await listed(null, key.accountId + 1)).toEqual([]);
+    expect([await accounts.countKeys(key.accountId), await accounts.countKeys(404)]).toEqual([4, 0]);
   });
 }
 
@@ -89,6 +90,7 @@ function tokenTests(open: OpenStores): void {
     expect(idsOf(await tokens.listTokens({ accountId: null, after: null, limit: 9 }))).toEqual([1, 2]);
     expect(idsOf(await tokens.listTokens({ accountId: null, after: 1, limit: 9 }))).toEqual([2]);
     expect(idsOf(await tokens.listTokens({ accountId: bench.account, after: null, limit: 9 }))).toEqual([2]);
+    expect([await tokens.countTokens(bench.account), await tokens.countTokens(404)]).toEqual([1, 0]);
     await failureOf(tokens.createToken(token(4, null), 'hash 1', noTrail));
   });
 }
