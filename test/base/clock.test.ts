@@ -1,7 +1,7 @@
-// The clock of the service: never backward, and never held still.
+// The clock of the service: never backward, and never held still. Its periods: in UTC, weeks from Monday.
 
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Period, periodEndMs, periodStartMs, systemClock } from '../../src/base/clock.ts';
 
 test('a clock that the machine sets back goes on at half speed until it is caught up with', () => {
   let wallMs = 1_000_000;
@@ -21,4 +21,27 @@ test('a clock that the machine sets back goes on at half speed until it is caugh
   expect(pass(10_000)).toBe(1_005_000);
   expect(pass(110_000)).toBe(1_060_000);
   expect(pass(1_000)).toBe(1_061_000); // caught up: the machine's own again
+});
+
+const PERIODS: [period: Period, startMs: number, endMs: number][] = [
+  ['day', Date.UTC(2026, 10, 18), Date.UTC(2026, 10, 19)],
+  ['day', Date.UTC(2028, 1, 29), Date.UTC(2028, 2, 1)],
+  ['week', Date.UTC(2026, 10, 16), Date.UTC(2026, 10, 23)],
+  ['week', Date.UTC(2026, 11, 28), Date.UTC(2027, 0, 4)],
+  ['month', Date.UTC(2026, 10, 1), Date.UTC(2026, 11, 1)],
+  ['month', Date.UTC(2026, 11, 1), Date.UTC(2027, 0, 1)],
+  ['month', Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)],
+];
+
+for (const [period, startMs, endMs] of PERIODS) {
+  test(`the ${period} from ${new Date(startMs).toISOString()} holds its first millisecond and its last`, () => {
+    for (const atMs of [startMs, startMs + 1, endMs - 1])
+      expect([periodStartMs(period, atMs), periodEndMs(period, atMs)]).toEqual([startMs, endMs]);
+    expect(periodStartMs(period, endMs)).toBe(endMs);
+    expect(periodEndMs(period, startMs - 1)).toBe(startMs);
+  });
+}
+
+test('all time is one period, which does not end', () => {
+  expect([periodStartMs('total', 1_000_000), periodEndMs('total', 1_000_000)]).toEqual([0, null]);
 });

@@ -95,6 +95,11 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
   ['an entry of a negative amount', 'UPDATE entries SET amount = -amount', 'it moves nothing sensible'],
   ["an entry about another's money", "UPDATE entries SET debit = 99 WHERE kind = 'usage'", "nobody's money"],
   ['an entry of nobody', 'UPDATE entries SET account_id = 99', "nobody's money"],
+  [
+    'a credit of nobody',
+    "UPDATE entries SET account_id = 99, credit = 99 WHERE kind = 'payment'",
+    "it moves nothing sensible, or nobody's money",
+  ],
   ['an entry of no known kind', "UPDATE entries SET kind = 'gift' WHERE kind = 'payment'", 'it moves nothing sensible'],
   ['a daily total that is gone', 'DELETE FROM daily_totals', 'is not the sum of its usage records'],
   ['a daily total of a wrong cost', 'UPDATE daily_totals SET cost = cost + 1', 'is not the sum of its usage records'],
@@ -120,7 +125,18 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
     'at odds with itself',
   ],
   ['a hold of no account', 'UPDATE holds SET account_id = 99', 'its hold has no account or key'],
+  [
+    'a hold of a key whose account is gone',
+    `UPDATE holds SET account_id = 99, document = json_set(document, '$.account', 99);
+     UPDATE key_meters SET account_id = 99`,
+    'its hold has no account or key',
+  ],
   ['a hold of no key', 'UPDATE holds SET key_id = 99', 'its hold has no account or key'],
+  [
+    'a hold of a key that is gone',
+    "UPDATE holds SET key_id = 99, document = json_set(document, '$.key', 99)",
+    'its hold has no account or key',
+  ],
   [
     'a hold of a message that has ended',
     `INSERT INTO holds SELECT (SELECT request_id FROM usage_records LIMIT 1), account_id, key_id, 0,
@@ -140,6 +156,14 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
   ],
   ['an account without meters', 'DELETE FROM account_meters', 'it has no meters'],
   ['a key without meters', 'DELETE FROM key_meters', 'it has no meters'],
+  [
+    'a key whose meters are of another account that is there',
+    `CREATE TEMPORARY TABLE another AS SELECT * FROM account_meters;
+     UPDATE another SET id = 99;
+     INSERT INTO account_meters SELECT * FROM another;
+     UPDATE key_meters SET account_id = 99`,
+    'it has no meters',
+  ],
   ['a key whose meters are of another account', 'UPDATE key_meters SET account_id = 99', 'it has no meters'],
 ];
 
@@ -159,6 +183,12 @@ describe('check sees', () => {
   test('which account it is, by the id that people know', () => {
     const [fault] = faultsAfter((database) => database.run('UPDATE account_meters SET balance = balance + 1'));
     expect(fault).toStartWith(formatId('acct', bench.account));
+  });
+
+  test('that an account has no meters, and then that its keys have meters of no account', () => {
+    const faults = faultsAfter((database) => database.run('DELETE FROM account_meters'));
+    for (const id of [formatId('acct', bench.account), formatId('key', bench.key)])
+      expect(faults).toContain(`${id}: it has no meters, or they have no account`);
   });
 
   test('sums beyond what a number counts exactly', () => {

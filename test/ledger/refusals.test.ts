@@ -96,7 +96,8 @@ test('what has nothing to do with meters is not remembered', () => {
 });
 
 test('it is forgotten when something of the account, group or key is given back', () => {
-  for (const facts of [{}, { ofKey: true }, { reason: 'concurrency' } as const]) {
+  const held = { behindHolds: true };
+  for (const facts of [{}, { ofKey: true }, { reason: 'concurrency' } as const, held, { ...held, ofKey: true }]) {
     const refusals = remembering(facts);
     refusals.forget(8, 10, 'vip');
     expect(refusals.find(admission(), NOW_MS)).not.toBeNull();

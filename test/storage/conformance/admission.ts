@@ -157,6 +157,8 @@ function concurrencyTests(open: OpenStores): void {
       await bench.begin(1, { group, limits });
       expect(await bench.admit(1, { group, limits })).toMatchObject({ reason: 'requests_rate' });
     }
+    for (const group of ['constructor', 'toString', '__proto__', 'default'])
+      expect(await bench.admit(1, { group, limits })).toMatchObject({ reason: 'requests_rate' });
   });
 }
 

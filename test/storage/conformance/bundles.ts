@@ -74,6 +74,17 @@ function alongsideTests(open: OpenStores): void {
     expect(await bench.stores.accounts.getAccount(bench.account)).toMatchObject({ name: 'renamed' });
   });
 
+  test('without rows alongside a credit that was given before', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const document = (name: string) => ({ kind: 'group', name, origin: 'file', document: { models: ['*'] } });
+    for (const name of ['first', 'again']) {
+      const alongside = [{ table: 'catalog', put: document(name) }];
+      await bench.stores.gate.submit({ operations: [creditOf(bench, 5, 'invoice 1')], alongside });
+    }
+    expect((await bench.stores.catalog.loadCatalog()).map(({ name }) => name)).toEqual(['first']);
+    expect(await bench.wallet()).toEqual({ balance: 5, held: 0 });
+  });
+
   test('with a key that is found by its hash, and keeps it when it is changed', async () => {
     await using bench = await openWorkbench(open, 100);
     const caller = await bench.stores.accounts.findKeyBySecretHash(`hash of ${bench.key}`);

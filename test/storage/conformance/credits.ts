@@ -85,6 +85,7 @@ function referenceTests(open: OpenStores): void {
     ]);
     const again = { ok: true, kind: 'credited', amount: -30, balance: 70, repeated: true };
     expect(await bench.credit(-31, { reference: 'correction' })).toEqual(again as never);
+    expect(await failureOf(bench.credit(0.5, { reference: 'correction' }))).toBeInstanceOf(Error);
     expect(await bench.entries()).toHaveLength(2);
   });
 

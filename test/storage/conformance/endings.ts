@@ -1,7 +1,7 @@
 // Endings: a hold ends exactly once, a message is billed at most once, and an extension gives what can be had.
 
 import { expect, test } from 'bun:test';
-import { systemAccounts } from '../../../src/ledger/ledger.ts';
+import { systemAccounts, type UsageRecord } from '../../../src/ledger/ledger.ts';
 import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbench.ts';
 
 export function endingConformance(open: OpenStores): void {
@@ -85,6 +85,15 @@ function repeatTests(open: OpenStores): void {
     expect((await bench.entries()).filter((entry) => entry.kind === 'usage')).toHaveLength(1);
   });
 
+  test('once: what was released is not charged afterwards', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    await bench.release(requestId);
+    expect(await bench.settle(requestId, 30)).toEqual({ ok: true, kind: 'ended', cost: 0, writtenOff: 0 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+    expect(await bench.entries()).toHaveLength(1);
+  });
+
   test('once, also when both settlements are in one batch', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
@@ -127,13 +136,20 @@ function repeatTests(open: OpenStores): void {
 function faultTests(open: OpenStores): void {
   test('with no record but their own, of whole numbers, and the other endings of the batch go on', async () => {
     await using bench = await openWorkbench(open, 100);
-    const stranger = await bench.addKey();
-    const faults = [
+    const faults: Partial<UsageRecord>[] = [
+      { requestId: 'req_other' },
+      { account: await bench.addAccount(100) },
+      { key: await bench.addKey() },
+      { cost: -1 },
+      { cost: 0.5 },
       { inputTokens: 0.5 },
       { outputTokens: Number.NaN },
-      { cost: -1 },
-      { key: stranger },
+      { cacheReadTokens: 0.5 },
+      { cacheWrite5mTokens: -1 },
+      { cacheWrite1hTokens: -1 },
+      { webSearches: 0.5 },
       { status: 1.5 },
+      { providerCost: -1 },
     ];
     for (const facts of faults) {
       const [bad, good] = [await bench.begin(5), await bench.begin(5)];
@@ -142,7 +158,25 @@ function faultTests(open: OpenStores): void {
       expect(settled).toMatchObject({ status: 'fulfilled', value: { ok: true, cost: 1 } });
       expect(await bench.settle(bad, 1)).toMatchObject({ ok: true, cost: 1 });
     }
-    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+    expect(await bench.wallet()).toEqual({ balance: 100 - 2 * faults.length, held: 0 });
+  });
+
+  test('for nothing only with a record that costs nothing', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    const record = bench.record(requestId, { cost: 5 });
+    expect(await failureOf(bench.ask({ kind: 'release', requestId, record }))).toBeInstanceOf(Error);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
+  });
+
+  test('never at a checkpoint that could not be billed: it is refused, and the hold stays as it was', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    for (const facts of [{ cost: -1 }, { outputTokens: 0.5 }, { key: await bench.addKey() }]) {
+      const checkpoint = bench.record(requestId, facts);
+      expect(await failureOf(bench.extend(requestId, 60, checkpoint))).toBeInstanceOf(Error);
+    }
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
   });
 }
 

@@ -3,12 +3,13 @@
 
 import { expect, test } from 'bun:test';
 import { systemAccounts } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
 
 export function leaseConformance(open: OpenStores): void {
   leaseTests(open);
   expireTests(open);
   correctionTests(open);
+  lateTests(open);
   writeOffTests(open);
 }
 
@@ -88,6 +89,16 @@ function expireTests(open: OpenStores): void {
     expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 0 });
   });
 
+  test('whose holds end at the last checkpoint that was given, not at the last extension', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    await bench.extend(requestId, 60, bench.record(requestId, { cost: 30, outcome: 'service_cut' }));
+    await bench.extend(requestId, 70);
+    bench.clock.advance(15_000);
+    await expire(bench);
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+  });
+
   test('whose holds end oldest first, where not all of them can be paid', async () => {
     await using bench = await openWorkbench(open, 100);
     for (const requestId of ['req_b', 'req_a']) {
@@ -143,6 +154,51 @@ function correctionTests(open: OpenStores): void {
       { amount: 20, debit: systemAccounts.revenue, credit: bench.account },
     ]);
     expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 10 });
+  });
+}
+
+function lateTests(open: OpenStores): void {
+  test('with a correction that counts against quota and allowance too', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 90 });
+    await bench.setAccount({ allowance: 80 });
+    await bench.settle(await expireOne(bench), 45);
+    await bench.credit(100);
+    await bench.takeLease('node-1');
+    expect(await bench.admit(36)).toMatchObject({ ok: false, meter: 'allowance', available: 35 });
+    await bench.setAccount({});
+    expect(await bench.admit(46)).toMatchObject({ ok: false, meter: 'quota', available: 45 });
+  });
+
+  test('with a correction downward that is no gift to a later period', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 60, quotaPeriod: 'day' });
+    const requestId = await expireOne(bench);
+    bench.clock.advance(86_400_000);
+    await bench.settle(requestId, 10);
+    await bench.takeLease('node-1');
+    expect(await bench.admit(61)).toMatchObject({ ok: false, meter: 'quota', available: 60 });
+  });
+
+  test('with no correction by a record that is not their own, or counts what cannot be', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await expireOne(bench);
+    for (const facts of [{ key: await bench.addKey() }, { inputTokens: 0.5 }, { requestId: 'req_other' }])
+      expect(await failureOf(bench.settle(requestId, 45, facts))).toBeInstanceOf(Error);
+    expect(await failureOf(bench.settle(requestId, -1))).toBeInstanceOf(Error);
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
+    await bench.settle(requestId, 45);
+    expect(await bench.wallet()).toEqual({ balance: 55, held: 0 });
+  });
+
+  test('once, also when they are settled and expire at the same time', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    bench.clock.advance(15_000);
+    const settle = { kind: 'settle', requestId, record: bench.record(requestId, { cost: 20 }) } as const;
+    expect(await bench.stores.gate.submit({ operations: [settle, { kind: 'expire' }] })).toEqual([
+      { ok: true, kind: 'ended', cost: 20, writtenOff: 0 },
+      { ok: true, kind: 'expired', holds: 0 },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 80, held: 0 });
   });
 }
 

@@ -13,6 +13,7 @@ const PERIODS: [Period, number][] = [
 export function periodConformance(open: OpenStores): void {
   for (const [period, endMs] of PERIODS) periodTests(open, period, endMs);
   holdTests(open);
+  changeTests(open);
 }
 
 function periodTests(open: OpenStores, period: Period, endMs: number): void {
@@ -52,6 +53,46 @@ function holdTests(open: OpenStores): void {
     await bench.settle(requestId, 60);
     expect(await bench.admit(41)).toMatchObject({ ok: false, meter: 'quota', available: 40, behindHolds: false });
     expect(await bench.admit(40)).toMatchObject({ ok: true });
+  });
+
+  test('of an account, in which a cost counts when it is settled', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    await bench.setAccount({ allowance: 100, allowancePeriod: 'day' });
+    await bench.settle(await bench.begin(90), 90);
+    const requestId = await bench.begin(10);
+    bench.clock.advance(86_400_000);
+    await bench.settle(requestId, 10);
+    expect(await bench.admit(91)).toMatchObject({ ok: false, meter: 'allowance', available: 90 });
+  });
+
+  test('in which what an allowance was used for counts on when it is raised', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    await bench.setAccount({ allowance: 100, allowancePeriod: 'month' });
+    await bench.settle(await bench.begin(60), 60);
+    await bench.setAccount({ allowance: 110, allowancePeriod: 'month' });
+    expect(await bench.admit(51)).toMatchObject({ ok: false, meter: 'allowance', available: 50 });
+  });
+
+  test('that do not begin again when the clock is set back', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    await bench.setAccount({ allowance: 100, allowancePeriod: 'day' });
+    await bench.settle(await bench.begin(100), 100);
+    bench.clock.advance(-86_400_000);
+    expect(await bench.admit(1)).toMatchObject({ ok: false, meter: 'allowance', available: 0 });
+    await bench.setAccount({});
+    expect(await bench.admit(1)).toMatchObject({ ok: false, meter: 'quota', available: 0 });
+    bench.clock.advance(86_400_000);
+    expect(await bench.admit(1)).toMatchObject({ ok: false, meter: 'quota', available: 0 });
+  });
+}
+
+function changeTests(open: OpenStores): void {
+  test('that are over when they are changed: what was used in them does not count on', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    await bench.settle(await bench.begin(60), 60);
+    bench.clock.advance(86_400_000);
+    await bench.setKey({ quota: 100, quotaPeriod: 'month' });
+    expect(await bench.admit(101)).toMatchObject({ ok: false, meter: 'quota', available: 100 });
   });
 
   test('that are changed: what was used counts on in a longer one', async () => {

@@ -2,11 +2,13 @@
 
 import { expect, test } from 'bun:test';
 import type { Admit, Answer, RateLimits } from '../../../src/ledger/ledger.ts';
-import { NO_LIMITS, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
 
 export function rateConformance(open: OpenStores): void {
   requestTests(open);
+  freeCallTests(open);
   tokenTests(open);
+  roundingTests(open);
   changeTests(open);
 }
 
@@ -68,6 +70,26 @@ function requestTests(open: OpenStores): void {
   });
 }
 
+function freeCallTests(open: OpenStores): void {
+  test('of the group, that calls without cost take from as well', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const limits = { ...NO_LIMITS, requestsPerMinute: 2 };
+    const take = { kind: 'take', account: bench.account, key: bench.key, group: 'default', limits } as const;
+    expect(await bench.ask(take)).toMatchObject({ ok: true, levels: { requests: { remaining: 1 } } });
+    expect(await bench.ask(take)).toMatchObject({ ok: true });
+    expect(await bench.ask(take)).toMatchObject({ ok: false, reason: 'requests_rate', ofKey: false });
+  });
+
+  test('of nothing at all, to be asked again in a minute', async () => {
+    await using bench = await openWorkbench(open, 0, { requestsPerMinute: 0 });
+    expect(await bench.admit(0)).toMatchObject({
+      reason: 'requests_rate',
+      retryAtMs: START_MS + 60_000,
+      levels: { requests: { limit: 0, remaining: 0, resetAtMs: START_MS + 60_000 } },
+    });
+  });
+}
+
 function tokenTests(open: OpenStores): void {
   const kinds = [
     ['input', 'inputTokensPerMinute', 'inputTokens', 'input_tokens_rate'],
@@ -81,7 +103,9 @@ function tokenTests(open: OpenStores): void {
         const inDebt = await bench.begin(0);
         await bench.settle(inDebt, 0, { [tokens]: 3 * perMinute + 1 });
         const refusal = await bench.admit(0);
-        expect(refusal).toMatchObject({ ok: false, reason, ofKey: true });
+        // Of four minutes' tokens one minute's may be owed, and then one sixty-thousandth more has to drain.
+        const retryAtMs = START_MS + 3 * 60_000 + 1;
+        expect(refusal).toMatchObject({ ok: false, reason, ofKey: true, retryAtMs });
         await expectExact(bench, refusal);
       });
     }
@@ -109,6 +133,30 @@ function tokenTests(open: OpenStores): void {
     expect(refusal).toMatchObject({ ok: false, reason: 'output_tokens_rate' });
     await expectExact(bench, refusal);
   });
+}
+
+function roundingTests(open: OpenStores): void {
+  test('shown as what remains for certain, and as whole again not too early', async () => {
+    await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 7 });
+    await bench.settle(await bench.begin(0), 0, { inputTokens: 3 });
+    bench.clock.advance(1);
+    // Of 3 tokens, 7 sixty-thousandths of one have drained: 4.0001 remain, and the rest takes 25,713.3 ms.
+    expect(await bench.admit(0)).toMatchObject({
+      levels: { inputTokens: { limit: 7, remaining: 4, resetAtMs: bench.clock.nowMs() + 25_714 } },
+    });
+  });
+
+  for (const meter of ['key', 'account'] as const) {
+    test(`of a message that ran long in full, from its end, for the ${meter}`, async () => {
+      const limits = { ...NO_LIMITS, outputTokensPerMinute: 10 };
+      await using bench = await openWorkbench(open, 0, meter === 'key' ? limits : {});
+      const facts = meter === 'key' ? {} : { limits };
+      const requestId = await bench.begin(0, facts);
+      bench.clock.advance(60_000);
+      await bench.settle(requestId, 0, { outputTokens: 10 });
+      expect(await bench.admit(0, facts)).toMatchObject({ reason: 'output_tokens_rate', ofKey: meter === 'key' });
+    });
+  }
 }
 
 function changeTests(open: OpenStores): void {

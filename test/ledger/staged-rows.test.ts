@@ -1,0 +1,106 @@
+// The last guard before anything is written: changes that no operation may make are not taken, whatever made them,
+// and what changes anything at all counts as a change.
+
+import { expect, test } from 'bun:test';
+import { BrokenInvariant } from '../../src/base/assert.ts';
+import type { AccountRow, Effect, KeyRow, NewEntry, Rows } from '../../src/ledger/rows.ts';
+import { StagedRows } from '../../src/ledger/staged-rows.ts';
+import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
+
+const NOTHING: Rows = {
+  nowMs: START_MS,
+  account: () => undefined,
+  key: () => undefined,
+  hold: () => undefined,
+  ending: () => undefined,
+  creditedAmount: () => null,
+  lease: () => undefined,
+  leases: () => [],
+  holds: () => [],
+};
+const DONE = { answer: { ok: true, kind: 'done' } } as const;
+const LARGEST = Number.MAX_SAFE_INTEGER;
+const SPENDING = { used: 0, held: 0, periodStartMs: 0 };
+
+function account(facts: Partial<AccountRow>): AccountRow {
+  const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
+  return { id: 7, ...terms, balance: 0, held: 0, spending: SPENDING, groups: {}, ...facts };
+}
+
+const KEY: KeyRow = {
+  id: 9,
+  account: 7,
+  status: 'enabled',
+  expiresAtMs: null,
+  quota: null,
+  quotaPeriod: 'total',
+  spending: SPENDING,
+  limits: NO_LIMITS,
+  rates: { requests: 0, inputTokens: 0, outputTokens: 0, drainedAtMs: 0, running: 0 },
+  lastUsedAtMs: null,
+};
+
+function entry(amount: number): NewEntry {
+  return { account: 7, atMs: START_MS, debit: 7, credit: 3, amount, kind: 'usage', reference: null, note: null };
+}
+
+function ending(facts: Parameters<typeof usageRecord>[0]) {
+  return { record: usageRecord(facts), endedBy: 'settled' } as const;
+}
+
+function put(...effects: Omit<Effect, 'answer'>[]) {
+  const staged = new StagedRows(NOTHING);
+  for (const effect of effects) staged.put({ ...DONE, ...effect });
+  return staged.changes();
+}
+
+test('no balance less its holds goes below its floor, not by a nanodollar', () => {
+  expect(() => put({ accounts: [account({ balance: 10, held: 10 })] })).not.toThrow();
+  expect(() => put({ accounts: [account({ balance: 10, held: 11 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: -1 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: -5, creditLine: 5 })] })).not.toThrow();
+  expect(() => put({ accounts: [account({ balance: -6, creditLine: 5 })] })).toThrow(BrokenInvariant);
+});
+
+test('less than nothing is never held', () => {
+  expect(() => put({ accounts: [account({ held: -1 })] })).toThrow(BrokenInvariant);
+});
+
+test('a balance is a whole number that is exact', () => {
+  expect(() => put({ accounts: [account({ balance: 0.5 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: 2 ** 53 })] })).toThrow(BrokenInvariant);
+});
+
+test('no entry moves a negative amount', () => {
+  expect(() => put({ entries: [entry(0)] })).not.toThrow();
+  expect(() => put({ entries: [entry(-1)] })).toThrow(BrokenInvariant);
+});
+
+test('a request id is billed at most once, whatever bills it', () => {
+  const first = { endings: [ending({ requestId: 'req_1', account: 7, key: 9, cost: 5 })] };
+  expect(() => put(first, { endings: [ending({ requestId: 'req_2', account: 7, key: 9 })] })).not.toThrow();
+  expect(() => put(first, first)).toThrow(BrokenInvariant);
+});
+
+test('a total that would not be exact in one number is written as two', () => {
+  const { totals } = put({
+    endings: [LARGEST, LARGEST - 1].map((cost) =>
+      ending({ requestId: `req_${cost}`, account: 7, key: 9, cost, providerCost: cost }),
+    ),
+  });
+  const sum = (name: 'cost' | 'providerCost' | 'messages') =>
+    [...totals.values()].reduce((total, row) => total + BigInt(row[name]), 0n);
+  expect(sum('cost')).toBe(2n * BigInt(LARGEST) - 1n);
+  expect(sum('providerCost')).toBe(2n * BigInt(LARGEST) - 1n);
+  expect(sum('messages')).toBe(2n);
+});
+
+test('whatever is changed is a change that has to be committed, and nothing else is', () => {
+  expect(put({}).isEmpty).toBe(true);
+  expect(put({ accounts: [account({})] }).isEmpty).toBe(false);
+  expect(put({ keys: [KEY] }).isEmpty).toBe(false);
+  expect(put({ leases: [{ node: 'node-1', epoch: 1, expiresAtMs: 0 }] }).isEmpty).toBe(false);
+  const staged = new StagedRows(NOTHING);
+  staged.putAlongside([{}]);
+  expect(staged.changes().isEmpty).toBe(false);
+});

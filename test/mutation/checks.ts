@@ -1,0 +1,138 @@
+// The invariants that `check` looks for: each of them left out in turn.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what is looked for is code as it stands
+
+import { mutate } from './mutation.ts';
+
+const faults = mutate('src/ledger/check.ts', [
+  [
+    'check-balance',
+    'check compares balances with entries',
+    'expect(`${account.id} balance against its entries`, account.balance, account.entries);',
+    '',
+  ],
+  [
+    'check-held',
+    'check compares what is held with holds',
+    'expect(`${account.id} held against its open holds`, account.held, account.holds);',
+    '',
+  ],
+  [
+    'check-allowance',
+    'check compares allowances with holds',
+    'expect(`${account.id} allowance held against its open holds`, account.allowanceHeld, account.holds);',
+    '',
+  ],
+  [
+    'check-floor',
+    'check sees a balance below its floor',
+    'if (account.balance - account.held < -account.creditLine) {',
+    'if (false) {',
+  ],
+  [
+    'check-quota',
+    'check compares quotas with holds',
+    'for (const key of sums.keys) expect(`${key.id} quota held against its open holds`, key.quotaHeld, key.holds);',
+    '',
+  ],
+  [
+    'check-requests',
+    'check compares costs with entries',
+    'for (const requestId of sums.unbalancedRequests) faults.push(`${requestId}: its entries do not add up to its cost`);',
+    '',
+  ],
+  ['check-entries', 'check sees strange entries', '...sums.strangeEntries,', ''],
+  ['check-totals', 'check compares totals with records', '...sums.unequalTotals,', ''],
+  ['check-holds', 'check sees strange holds', '...sums.strangeHolds,', ''],
+  ['check-running', 'check compares running messages with holds', '...sums.miscountedRunning,', ''],
+  ['check-meters', 'check sees who has no meters', '...sums.withoutMeters,', ''],
+  ['check-ok', 'check says that something is wrong', 'ok: faults.length === 0', 'ok: true'],
+]);
+
+const sums = mutate('src/storage/sqlite/sum-ledger.ts', [
+  ['sum-written-off', 'check compares write-offs with entries', ' OR r.written_off <> COALESCE(e.written_off, 0)', ''],
+  ['sum-cost', 'check compares costs with entries, of what is stored', 'r.cost <> COALESCE(e.total, 0) OR', ''],
+  [
+    'sum-without-record',
+    'check sees what was billed without a record',
+    'WHERE r.request_id IS NULL\n',
+    'WHERE r.request_id IS NULL AND FALSE\n',
+  ],
+  [
+    'sum-negative',
+    'check sees an entry of a negative amount',
+    'WHERE amount < 0 OR debit = credit',
+    'WHERE debit = credit',
+  ],
+  ['sum-nothing', 'check sees an entry that moves nothing', 'WHERE amount < 0 OR debit = credit', 'WHERE amount < 0'],
+  [
+    'sum-foreign',
+    "check sees an entry about another's money",
+    'OR (debit <> account_id AND debit NOT BETWEEN 1 AND 5)',
+    '',
+  ],
+  [
+    'sum-kind',
+    'check sees an entry of no known kind',
+    "OR kind NOT IN ('payment', 'promotion', 'adjustment', 'usage', 'write_off', 'correction')\n",
+    '',
+  ],
+  [
+    'sum-nobody',
+    'check sees an entry of nobody',
+    'OR NOT EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)',
+    '',
+  ],
+  [
+    'sum-missing-total',
+    'check sees a total that is gone',
+    'SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals)\n    UNION ALL\n',
+    '',
+  ],
+  [
+    'sum-false-total',
+    'check sees a total of no records',
+    '    UNION ALL\n    SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records)',
+    '',
+  ],
+  ['sum-hold-account', 'check sees a hold of no account', 'WHERE m.id IS NULL OR k.id IS NULL OR r', 'WHERE r'],
+  ['sum-hold-key', 'check sees a hold of no key', 'OR k.id IS NULL OR r', 'OR r'],
+  ['sum-hold-ended', 'check sees a hold of an ended message', 'OR r.request_id IS NOT NULL', ''],
+  [
+    'sum-hold-amount',
+    'check sees a hold at odds with itself',
+    "OR json_extract(h.document, '$.amount') IS NOT h.amount",
+    '',
+  ],
+  [
+    'sum-left',
+    'check does not count a message whose caller has left',
+    "WHERE NOT json_extract(document, '$.left')",
+    '',
+  ],
+  [
+    'sum-no-meters',
+    'check sees an account without meters',
+    'WHERE id NOT IN (SELECT id FROM account_meters)\n',
+    'WHERE FALSE\n',
+  ],
+  [
+    'sum-no-key-meters',
+    'check sees a key without meters',
+    'WHERE NOT EXISTS (SELECT 1 FROM key_meters m WHERE m.id = k.id AND m.account_id = k.account_id)',
+    'WHERE FALSE',
+  ],
+  [
+    'sum-meters-of-nobody',
+    'check sees key meters of no account',
+    'FROM key_meters WHERE account_id NOT IN (SELECT id FROM account_meters)',
+    'FROM key_meters WHERE FALSE',
+  ],
+  [
+    'sum-key-meters-account',
+    'check sees key meters of another account',
+    'm.id = k.id AND m.account_id = k.account_id',
+    'm.id = k.id',
+  ],
+]);
+
+export const checkMutations = [...faults, ...sums];

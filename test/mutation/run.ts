@@ -1,0 +1,143 @@
+// `npm run mutate`: takes each guard of the ledger out of a copy of this tree, one at a time, and runs the core's
+// tests, of which one must fail. `--only NAME` takes out one. Ends with one line with the counts: killed is passed.
+// With MUTATE_SECONDS it takes them out in the order that MUTATE_SEED (the day) gives, and begins none after that.
+
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism, setPriority, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { DAY_MS } from '../../src/base/clock.ts';
+import { rootDirectory } from '../check.ts';
+import { makeRandom } from '../support/random.ts';
+import { applyMutation, type Mutation } from './mutation.ts';
+import { mutations } from './mutations.ts';
+
+/** What tests the core, the quickest first: the first test that fails ends a run. */
+const SUITE = ['test/storage/memory.test.ts', 'test/base/clock.test.ts', ...ledgerTests()];
+const COPIES_MAX = 4;
+const RUN_MS_MAX = 120_000; // a mutation may make a loop endless
+const TEST_MS_MAX = 30_000;
+
+interface Verdict {
+  isKilled: boolean;
+  /** The test that failed, or what went wrong. */
+  by: string;
+}
+
+const secondsMax = Number(process.env['MUTATE_SECONDS'] ?? Number.POSITIVE_INFINITY);
+const seed = Number(process.env['MUTATE_SEED'] ?? Math.floor(Date.now() / DAY_MS));
+
+setPriority(10); // and with it every run that is started here
+const chosen = chooseMutations(process.argv.slice(2));
+const directory = mkdtempSync(join(tmpdir(), 'turnpike-mutate-'));
+try {
+  for (const mutation of chosen) applyMutation(readFileSync(join(rootDirectory, mutation.file), 'utf8'), mutation);
+  process.exitCode = (await runAll(chosen)) ? 0 : 1;
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function chooseMutations(words: readonly string[]): readonly Mutation[] {
+  if (words.length === 0) return Number.isFinite(secondsMax) ? shuffled(mutations) : mutations;
+  const named = mutations.filter(({ name }) => name === words[1]);
+  if (words[0] === '--only' && words.length === 2 && named.length === 1) return named;
+  throw new Error(`usage: mutate [--only NAME], where NAME is one of ${mutations.map(({ name }) => name).join(' ')}`);
+}
+
+function shuffled(all: readonly Mutation[]): readonly Mutation[] {
+  const random = makeRandom(seed);
+  const drawn = all.map((mutation) => ({ mutation, place: random() }));
+  return drawn.sort((one, other) => one.place - other.place).map(({ mutation }) => mutation);
+}
+
+async function runAll(all: readonly Mutation[]): Promise<boolean> {
+  const copies = Array.from({ length: Math.min(COPIES_MAX, availableParallelism(), all.length) }, copyTree);
+  const sound = await runSuite(copies[0] as string, SUITE);
+  if (sound.isKilled || sound.by !== '') {
+    console.log(`the tests fail as it is, with nothing taken out: ${sound.by}\n\n0 passed, 1 failed`);
+    return false;
+  }
+  const startedMs = performance.now();
+  const survivors: string[] = [];
+  const waiting = [...all];
+  const next = () => (performance.now() - startedMs < secondsMax * 1000 ? waiting.shift() : undefined);
+  await Promise.all(
+    copies.map(async (copy) => {
+      for (let mutation = next(); mutation !== undefined; mutation = next()) {
+        const { isKilled, by } = await runMutated(copy, mutation);
+        if (!isKilled) survivors.push(mutation.name);
+        console.log(`${isKilled ? 'killed  ' : 'SURVIVED'} ${mutation.name}: ${mutation.removes}${by && ` (${by})`}`);
+      }
+    }),
+  );
+  if (survivors.length > 0) console.log(`\nwhat no test misses: ${survivors.join(' ')}`);
+  const ran = all.length - waiting.length;
+  const left = waiting.length === 0 ? '' : `, ${waiting.length} left for want of time (MUTATE_SEED=${seed})`;
+  console.log(`\n${ran} mutations in ${Math.round((performance.now() - startedMs) / 1000)} s${left}`);
+  console.log(`${ran - survivors.length} passed, ${survivors.length} failed`);
+  return survivors.length === 0 && ran > 0;
+}
+
+/** A tree of its own. The packages are the ones of this tree, and only read: nothing is installed from a copy. */
+function copyTree(_: unknown, index: number): string {
+  const copy = join(directory, String(index));
+  for (const name of ['src', 'test', 'package.json', 'tsconfig.json'])
+    cpSync(join(rootDirectory, name), join(copy, name), { recursive: true });
+  symlinkSync(join(rootDirectory, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** The tests of the ledger, and the long simulation last. */
+function ledgerTests(): string[] {
+  const names = readdirSync(join(rootDirectory, 'test/ledger')).filter((name) => name.endsWith('.test.ts'));
+  const isLong = (name: string) => Number(name === 'simulation.test.ts');
+  return names.sort((one, other) => isLong(one) - isLong(other)).map((name) => `test/ledger/${name}`);
+}
+
+/** All tests, and first those that bear the name of the file that is changed: they are the likeliest to see it. */
+function testsOf({ file }: Mutation): string[] {
+  const isOwn = (path: string) => Number(basename(path, '.test.ts') === basename(file, '.ts'));
+  return SUITE.toSorted((one, other) => isOwn(other) - isOwn(one));
+}
+
+async function runMutated(copy: string, mutation: Mutation): Promise<Verdict> {
+  const path = join(copy, mutation.file);
+  const text = readFileSync(path, 'utf8');
+  try {
+    writeFileSync(path, applyMutation(text, mutation));
+    return await runSuite(copy, testsOf(mutation));
+  } finally {
+    writeFileSync(path, text);
+  }
+}
+
+/** Only a test that fails, or that does not end, kills: code that does not load has lost more than one guard. */
+async function runSuite(copy: string, tests: readonly string[]): Promise<Verdict> {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '--no-install',
+      'test',
+      '--bail',
+      `--timeout=${TEST_MS_MAX}`,
+      ...tests.map((path) => `./${path}`),
+    ],
+    {
+      cwd: copy,
+      env: { ...process.env, NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: RUN_MS_MAX,
+    },
+  );
+  const [shown, more, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (exitCode === 0) return { isKilled: false, by: '' };
+  if (child.signalCode !== null && child.signalCode !== 'SIGTERM')
+    return { isKilled: false, by: `signal ${child.signalCode}` };
+  if (child.signalCode !== null) return { isKilled: true, by: `no end in ${RUN_MS_MAX / 1000} s` };
+  const failed = /^\(fail\) (.*?)(?: \[[\d.]+m?s\])?$/m.exec(`${shown}\n${more}`)?.[1];
+  if (failed !== undefined) return { isKilled: true, by: failed };
+  return { isKilled: false, by: `no test failed, but the tests ended with ${exitCode}: ${more.slice(-2000)}` };
+}
