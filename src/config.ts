@@ -70,7 +70,9 @@ export const bounds = {
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
-  totalsRunRows: 10_000, // daily totals that are added up by one statement
+  totalsRunRows: 5_000, // daily totals that are added up by one statement
+  totalsStretchMs: 3, // without a rest
+  totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
   // What the doctor looks at
   doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing

@@ -13,7 +13,7 @@ import {
 
 declare const self: Worker;
 
-const NICENESS = 10;
+const NICENESS = 19;
 
 let reads: ReportReads | null = null;
 

@@ -48,20 +48,21 @@ export interface UsageTotals {
   whole: UsageTotal;
 }
 
-/** Adds up what was counted in parts, and shows the first groups. */
-export function gatherTotals(
-  parts: Iterable<UsageTotal>,
+/** Adds up what was counted in parts, as they come, and shows the first groups. */
+export async function gatherTotals(
+  runs: AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>,
   { groupBy, limit }: Pick<TotalsQuestion, 'groupBy' | 'limit'>,
-): UsageTotals {
+): Promise<UsageTotals> {
   const groups = new Map<string, UsageTotal>();
   const whole = emptyTotal();
-  for (const part of parts) {
-    addTo(whole, part);
-    const name = `${part.dayMs} ${part.key ?? part.account} ${part.model}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, { ...part });
-    else addTo(group, part);
-  }
+  for await (const parts of runs)
+    for (const part of parts) {
+      addTo(whole, part);
+      const name = `${part.dayMs} ${part.key ?? part.account} ${part.model}`;
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, { ...part });
+      else addTo(group, part);
+    }
   const rows = [...groups.values()].filter(isOfMessages).sort(groupBy === 'day' ? laterFirst : dearerFirst);
   return { rows: rows.slice(0, limit), groups: rows.length, whole };
 }

@@ -48,52 +48,50 @@ const days = [
 ];
 
 function gather(groupBy: TotalsGrouping, limit = 100, totals = days) {
-  return gatherTotals(
-    totals.map((total) => partOfTotals(total, groupBy)),
-    { groupBy, limit },
-  );
+  const runs = totals.map((total) => [partOfTotals(total, groupBy)]);
+  return gatherTotals(runs, { groupBy, limit });
 }
 
 describe('totals', () => {
-  test('by day come latest first', () => {
-    expect(gather('day').rows.map(({ dayMs, cost }) => [dayMs, cost])).toEqual([
+  test('by day come latest first', async () => {
+    expect((await gather('day')).rows.map(({ dayMs, cost }) => [dayMs, cost])).toEqual([
       [2 * DAY_MS, 20n],
       [DAY_MS, 5n],
       [0, 40n],
     ]);
   });
 
-  test('by model, key and account come dearest first, and name nothing else', () => {
-    expect(gather('model').rows).toMatchObject([
+  test('by model, key and account come dearest first, and name nothing else', async () => {
+    expect((await gather('model')).rows).toMatchObject([
       { model: 'a', cost: 35n, messages: 3, key: null, account: null, dayMs: null },
       { model: 'b', cost: 30n, messages: 1 },
     ]);
-    expect(gather('key').rows.map(({ account, key, cost }) => [account, key, cost])).toEqual([
+    expect((await gather('key')).rows.map(({ account, key, cost }) => [account, key, cost])).toEqual([
       [1, 1, 30n],
       [1, 2, 30n],
       [2, 3, 5n],
     ]);
-    expect(gather('account').rows).toMatchObject([
+    expect((await gather('account')).rows).toMatchObject([
       { account: 1, key: null, cost: 60n },
       { account: 2, cost: 5n },
     ]);
   });
 
-  test('that are not shown are in the whole all the same, and counted', () => {
-    const { rows, groups, whole } = gather('key', 1);
+  test('that are not shown are in the whole all the same, and counted', async () => {
+    const { rows, groups, whole } = await gather('key', 1);
     expect([rows.length, groups]).toEqual([1, 3]);
     expect(whole).toMatchObject({ messages: 4, cost: 65n, inputTokens: 4, cacheWriteTokens: 16, writtenOff: 4n });
   });
 
-  test('are exact beyond what a number counts exactly', () => {
+  test('are exact beyond what a number counts exactly', async () => {
     const rich = dailyTotal({ cost: Number.MAX_SAFE_INTEGER });
-    expect(gather('model', 1, [rich, rich, dailyTotal({ cost: 1 })]).whole.cost).toBe(
+    expect((await gather('model', 1, [rich, rich, dailyTotal({ cost: 1 })])).whole.cost).toBe(
       2n * BigInt(Number.MAX_SAFE_INTEGER) + 1n,
     );
   });
 
-  test('of no messages, which a correction leaves behind, are no group', () => {
-    expect(gather('model', 9, [dailyTotal({ messages: 0, cost: 0, model: 'c' })])).toMatchObject({
+  test('of no messages, which a correction leaves behind, are no group', async () => {
+    expect(await gather('model', 9, [dailyTotal({ messages: 0, cost: 0, model: 'c' })])).toMatchObject({
       rows: [],
       groups: 0,
     });
@@ -101,17 +99,17 @@ describe('totals', () => {
 });
 
 describe('a margin', () => {
-  test('of a message is what was taken for it less what its provider charges', () => {
+  test('of a message is what was taken for it less what its provider charges', async () => {
     expect(marginOf({ cost: 10, writtenOff: 3, providerCost: 9 })).toBe(-2);
     expect(marginOf({ cost: 10, writtenOff: 0, providerCost: 0 })).toBe(10);
   });
 
-  test('is not known where the provider cost is not', () => {
+  test('is not known where the provider cost is not', async () => {
     expect(marginOf({ cost: 10, writtenOff: 0, providerCost: null })).toBeNull();
-    expect(gather('day').rows.map(marginOfTotal)).toEqual([7n, null, null]);
+    expect((await gather('day')).rows.map(marginOfTotal)).toEqual([7n, null, null]);
   });
 
-  test('of totals leaves out every message whose provider cost is not known', () => {
-    expect(marginOfTotal(gather('day').whole)).toBe(7n);
+  test('of totals leaves out every message whose provider cost is not known', async () => {
+    expect(marginOfTotal((await gather('day')).whole)).toBe(7n);
   });
 });

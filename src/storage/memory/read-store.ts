@@ -173,10 +173,7 @@ function recordReads(tables: MemoryTables): UsageStore {
       const days = [...tables.totals.values()]
         .filter((total) => isAsked(total, question))
         .filter(({ dayMs }) => dayMs + DAY_MS > (sinceMs ?? 0) && dayMs <= (untilMs ?? Infinity));
-      return gatherTotals(
-        days.map((total) => partOfTotals(total, groupBy)),
-        question,
-      );
+      return gatherTotals([days.map((total) => partOfTotals(total, groupBy))], question);
     },
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;

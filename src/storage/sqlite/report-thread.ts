@@ -128,7 +128,7 @@ export class ReportThread {
     } catch (failure) {
       question?.reject(failure);
     }
-    // What the answer still costs this thread, to write it out, is paid before the next one comes.
+    // It costs this thread as much again to be written out, so the next one comes a while later.
     await Bun.sleep(Math.ceil(text.length / bounds.reportCharactersPerMs));
     if (this.#worker !== worker) return; // it died meanwhile, and another has the next question
     this.#underWay = null;

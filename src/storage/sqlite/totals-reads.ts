@@ -1,5 +1,6 @@
-// Usage added up from the daily totals: a bounded run of them at a time, each in a short read of
-// its own, so that the write-ahead log can be copied back between any two.
+// Usage added up from the daily totals: a bounded run of them at a time, each in a short read of its
+// own. Between two of them it rests, so that the ledger can copy its log back and begin it anew: one
+// read after another would let it grow, and every commit would try to copy it in vain.
 
 import type { Database } from 'bun:sqlite';
 import { DAY_MS } from '../../base/clock.ts';
@@ -24,9 +25,10 @@ type ReadRun = (
   place: Place,
   lastDayMs: number,
   of: number | null,
-) => [unknown[], Place | null];
+) => [TotalRow[], Place | null];
 
-const SUMS = `SUM(messages) AS messages, SUM(input_tokens) AS inputTokens, SUM(output_tokens) AS outputTokens,
+const SUMS = `COUNT(*) AS count, SUM(messages) AS messages,
+  SUM(input_tokens) AS inputTokens, SUM(output_tokens) AS outputTokens,
   SUM(cache_read_tokens) AS cacheReadTokens, SUM(cache_write_tokens) AS cacheWriteTokens,
   SUM(costed_messages) AS costedMessages, CAST(SUM(cost) AS TEXT) AS cost, CAST(SUM(written_off) AS TEXT) AS writtenOff,
   CAST(SUM(provider_cost) AS TEXT) AS providerCost, CAST(SUM(costed_revenue) AS TEXT) AS costedRevenue`;
@@ -57,41 +59,57 @@ const WAYS = {
   },
 };
 
-export function totalsReads(database: Database): Pick<UsageStore, 'totalUsage'> {
+/** `rowsMax` bounds what one report adds up, `runRows` what one statement of it does. */
+export function totalsReads(
+  database: Database,
+  { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: bounds.totalsRunRows as number },
+): Pick<UsageStore, 'totalUsage'> {
   const findScope = usageScopes(database);
-  const ofAll = runReader(database, WAYS.all);
-  const ofAccount = runReader(database, WAYS.account);
-  const ofKey = runReader(database, WAYS.key);
-  const partsOf = function* (scope: UsageScope, question: TotalsQuestion): Generator<UsageTotal> {
-    const budget = { rowsLeft: bounds.totalsRowsMax };
-    if (scope.of === 'all') yield* readAll(ofAll, question, null, budget);
-    else if (scope.of === 'account') yield* readAll(ofAccount, question, scope.account, budget);
-    else for (const key of scope.keys) yield* readAll(ofKey, question, key, budget);
+  const ofAll = runReader(database, WAYS.all, runRows);
+  const ofAccount = runReader(database, WAYS.account, runRows);
+  const ofKey = runReader(database, WAYS.key, runRows);
+  const readScope = async function* (scope: UsageScope, question: TotalsQuestion): AsyncGenerator<UsageTotal[]> {
+    const reading: Reading = { rowsLeft: rowsMax, restedAtMs: performance.now() };
+    if (scope.of === 'all') yield* readRuns(ofAll, question, null, reading);
+    else if (scope.of === 'account') yield* readRuns(ofAccount, question, scope.account, reading);
+    else for (const key of scope.keys) yield* readRuns(ofKey, question, key, reading);
   };
   return {
     async totalUsage(question) {
-      return gatherTotals(partsOf(findScope(question), question), question);
+      return gatherTotals(readScope(findScope(question), question), question);
     },
   };
 }
 
-function* readAll(
+interface Reading {
+  rowsLeft: number;
+  restedAtMs: number;
+}
+
+async function* readRuns(
   readRun: ReadRun,
   { groupBy, sinceMs, untilMs }: TotalsQuestion,
   of: number | null,
-  budget: { rowsLeft: number },
-): Generator<UsageTotal> {
+  reading: Reading,
+): AsyncGenerator<UsageTotal[]> {
   let place: Place | null = [dayOf(sinceMs ?? 0) - 1, 0, 0, ''];
   while (place !== null) {
-    const [rows, next]: [unknown[], Place | null] = readRun(groupBy, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
-    for (const row of rows) yield readTotal(row as TotalRow);
-    budget.rowsLeft -= next === null ? 0 : bounds.totalsRunRows;
-    if (budget.rowsLeft <= 0) throw tooMuch();
+    const [rows, next]: [TotalRow[], Place | null] = readRun(groupBy, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
+    reading.rowsLeft -= rows.reduce((sum, { count }) => sum + count, 0);
+    if (reading.rowsLeft < 0) throw tooMuch();
+    yield rows.map(readTotal);
     place = next;
+    await rest(reading);
   }
 }
 
-function runReader(database: Database, { from, after, order }: (typeof WAYS)['all']): ReadRun {
+async function rest(reading: Reading): Promise<void> {
+  if (performance.now() - reading.restedAtMs < bounds.totalsStretchMs) return;
+  await Bun.sleep(bounds.totalsRestMs);
+  reading.restedAtMs = performance.now();
+}
+
+function runReader(database: Database, { from, after, order }: (typeof WAYS)['all'], runRows: number): ReadRun {
   const rows = `FROM ${from} WHERE ${after} AND day_ms <= $5 ORDER BY ${order}`;
   const lastOf = prepareText(database, `SELECT day_ms, account_id, key_id, model ${rows} LIMIT 1 OFFSET $6 - 1`);
   const prepareSums = ({ columns, by }: (typeof GROUPS)['day']) =>
@@ -99,17 +117,20 @@ function runReader(database: Database, { from, after, order }: (typeof WAYS)['al
   const sums = new Map(totalsGroupings.map((groupBy) => [groupBy, prepareSums(GROUPS[groupBy])]));
   // In one transaction: a row that comes between the two statements would be counted twice, or not at all.
   return database.transaction((groupBy: TotalsGrouping, place: Place, lastDayMs: number, of: number | null) => {
-    const values = [...place, lastDayMs, bounds.totalsRunRows, ...(of === null ? [] : [of])];
+    const values = [...place, lastDayMs, runRows, ...(of === null ? [] : [of])];
     const [last] = lastOf.values(...values) as unknown as Place[];
     return [sums.get(groupBy)?.all(...values) ?? [], last ?? null];
   }) as ReadRun;
 }
 
 type TotalRow = Omit<UsageTotal, 'cost' | 'writtenOff' | 'providerCost' | 'costedRevenue'> & {
+  /** How many daily totals it was added up from. */
+  count: number;
+} & {
   [Amount in 'cost' | 'writtenOff' | 'providerCost' | 'costedRevenue']: string;
 };
 
-function readTotal(row: TotalRow): UsageTotal {
+function readTotal({ count: _, ...row }: TotalRow): UsageTotal {
   return {
     ...row,
     dayMs: row.dayMs ?? null,

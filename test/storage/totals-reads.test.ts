@@ -1,0 +1,71 @@
+// Totals that are added up in several runs: as exact as in one, and bounded all together.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { DAY_MS } from '../../src/base/clock.ts';
+import { type TotalsQuestion, totalsGroupings, type UsageStore } from '../../src/ledger/ledger.ts';
+import { databasePath, openForReading, openForWriting } from '../../src/storage/sqlite/sqlite.ts';
+import { totalsReads } from '../../src/storage/sqlite/totals-reads.ts';
+import { failureOf } from '../ledger/workbench.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const everything = { account: null, key: null, madeBy: null, sinceMs: null, untilMs: null, limit: 100 };
+const directory = temporaryDirectory();
+const path = databasePath(directory.path);
+
+beforeAll(() => {
+  const database = openForWriting(path);
+  for (let account = 1; account <= 3; account++) {
+    database.run(`INSERT INTO accounts VALUES (${account}, 0, '{}')`);
+    for (let key = 10 * account; key < 10 * account + 3; key++) {
+      database.run(`INSERT INTO keys VALUES (${key}, ${account}, '${key % 2 === 0 ? 'tok_a' : 'tok_b'}', 0, '{}')`);
+      for (let day = 0; day < 4; day++)
+        for (const model of ['a', 'b', 'c'].slice(0, 1 + ((key + day) % 3)))
+          database.run(
+            `INSERT INTO daily_totals VALUES (${day * DAY_MS}, ${account}, ${key}, '${model}', 1, 1, 1, 1, 1, ${key * 100 + day}, 0, 0, 0, 0)`,
+          );
+    }
+  }
+  database.close();
+});
+afterAll(() => directory[Symbol.dispose]());
+
+/** Runs of two rows, and none that is cut. */
+async function readBoth(question: TotalsQuestion) {
+  const database = openForReading(path);
+  const inRuns = await totalsReads(database, { rowsMax: 1000, runRows: 2 }).totalUsage(question);
+  const inOne = await totalsReads(database, { rowsMax: 1000, runRows: 1000 }).totalUsage(question);
+  database.close();
+  return { inRuns, inOne };
+}
+
+describe('totals in several runs', () => {
+  const scopes = { all: {}, account: { account: 2 }, key: { key: 21 }, maker: { madeBy: 'tok_a', account: 2 } };
+  for (const [name, scope] of Object.entries(scopes)) {
+    test(`of ${name} are the same as in one`, async () => {
+      for (const groupBy of totalsGroupings)
+        for (const days of [{}, { sinceMs: DAY_MS, untilMs: 2 * DAY_MS }]) {
+          const { inRuns, inOne } = await readBoth({ ...everything, ...scope, ...days, groupBy });
+          expect(inRuns).toEqual(inOne);
+          expect(inOne.whole.messages).toBeGreaterThan(2);
+        }
+    });
+  }
+
+  test('stop where they would be too much, whatever the runs and however many keys', async () => {
+    const database = openForReading(path);
+    const refusal = { code: 'invalid_request' };
+    const ask = (reads: Pick<UsageStore, 'totalUsage'>, facts: Partial<TotalsQuestion>) =>
+      reads.totalUsage({ ...everything, groupBy: 'day', ...facts });
+    const { whole } = await ask(totalsReads(database), {});
+    for (const runRows of [2, 1000]) {
+      const enough = totalsReads(database, { rowsMax: whole.messages, runRows });
+      expect((await ask(enough, {})).whole).toEqual(whole);
+      const tooFew = totalsReads(database, { rowsMax: whole.messages - 1, runRows });
+      expect(await failureOf(ask(tooFew, {}))).toMatchObject(refusal);
+      expect(await failureOf(ask(totalsReads(database, { rowsMax: 9, runRows }), { madeBy: 'tok_a' }))).toMatchObject(
+        refusal,
+      );
+    }
+    database.close();
+  });
+});
