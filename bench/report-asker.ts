@@ -8,6 +8,7 @@ const headers = { authorization: `Bearer ${process.env['ASK_TOKEN']}` };
 const DAY_MS = 86_400_000;
 const AT_ONCE = 100;
 const TIMES_ALONE = 20;
+const REST_MS = 150; // longer than the service itself rests after an answer
 
 /** For how long a hundred are asked for; 0: each kind alone, some times. */
 export interface AskFor {
@@ -33,7 +34,11 @@ process.on('message', async ({ ms }: AskFor) => {
     for (let at = first; performance.now() < endsAt; at++) await ask(at, asked);
   };
   if (ms > 0) await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => askOn(at)));
-  else for (let at = 0; at < kinds.length * TIMES_ALONE; at++) await ask(at, asked);
+  else
+    for (let at = 0; at < kinds.length * TIMES_ALONE; at++) {
+      await ask(at, asked);
+      await Bun.sleep(REST_MS);
+    }
   process.send?.(asked);
 });
 process.send?.('ready');
