@@ -143,7 +143,10 @@ function firstCredit(account: Account, credit: FirstCredit): Operation {
 
 async function submit(gate: LedgerGate, operations: Operation[], alongside: AlongsideRow[]): Promise<void> {
   const bundle: Bundle = { operations, alongside };
-  for (const answer of await gate.submit(bundle)) if (!answer.ok) throw asError(answer);
+  const refused = (await gate.submit(bundle)).filter((answer) => !answer.ok);
+  // The others are refused only because it was.
+  const cause = refused.find((answer) => answer.reason !== 'bundle_refused') ?? refused[0];
+  if (cause !== undefined) throw asError(cause);
 }
 
 function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
@@ -151,7 +154,10 @@ function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
     case 'below_available':
       return new TurnpikeError('invalid_request', 'credit_line: the account owes or holds more than this would allow');
     case 'beyond_maximum':
-      return new TurnpikeError('invalid_request', 'credit: an account cannot hold more than 9007199.254740991 USD');
+      return new TurnpikeError(
+        'invalid_request',
+        'credit_line: balance and credit line together must not be beyond 9007199.254740991 USD',
+      );
     case 'unknown_account':
       return new TurnpikeError('object_not_found', 'There is no such account.');
     case 'unknown_key':

@@ -207,6 +207,20 @@ describe('credit', () => {
     expect(entry).toMatchObject({ kind: 'adjustment', debit: account['id'], credit: 'adjustments', change: '-10.00' });
   });
 
+  test('of a new account that is beyond it with its credit line is refused with words, and nothing is made', async () => {
+    const before = installation.stores.tables.accounts.size;
+    const { status, body } = await ask('POST', '/api/v1/accounts', {
+      name: 'rich',
+      credit: '4061378',
+      credit_line: '8350024.27',
+    });
+    expect([status, errorOf(body).message]).toEqual([
+      400,
+      'credit_line: balance and credit line together must not be beyond 9007199.254740991 USD',
+    ]);
+    expect(installation.stores.tables.accounts.size).toBe(before);
+  });
+
   test('beyond what an account can hold is refused with words', async () => {
     const account = await makeAccount(installation, { credit: '9007199' });
     const { status, body } = await ask('POST', `/api/v1/accounts/${account['id']}/credits`, { amount: '1' });
