@@ -12,6 +12,8 @@ const INSTALL_MS_MAX = 240_000;
 const SECONDS_LEAST = 12; // in less it does not come to every operation
 const RUN_MS_GRACE = 60_000; // what schemathesis takes beyond its time, to shrink and to report
 const seconds = Number(process.env['SCHEMATHESIS_SECONDS'] ?? 60);
+/** Without one every run asks something else. */
+const seed = process.env['SCHEMATHESIS_SEED'];
 const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
 
 interface Counts {
@@ -90,6 +92,7 @@ async function runOne(command: string, { url }: TurnpikeProcess, asker: Asker): 
   const child = Bun.spawn(
     [
       ...[command, 'run', `${url}/api/v1/openapi.json`, '--checks=all', `--max-time=${timeMax}`, '--no-color'],
+      ...(seed === undefined ? [] : [`--seed=${seed}`]),
       ...['--generation-database=none', '--report=json', '--report-json-path=report.json'],
     ],
     {
