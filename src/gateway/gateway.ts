@@ -58,6 +58,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     message = new OpenMessage(gateway, submission, caller, request, offer, plan, seat); // it owns hold and seat now
     gateway.running.add(message);
     submission.isAdmitted = true;
+    message.beginTrace();
     headers = tellLevels();
     const opening = openMessage(gateway, message); // 9
     return request.stream

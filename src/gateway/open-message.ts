@@ -43,7 +43,7 @@ export class OpenMessage implements Running {
   readonly attempts: UsageRecord['attempts'] = [];
   readonly watch: SilenceWatch;
   /** Null when nothing is traced. */
-  readonly trace: MessageTrace | null;
+  trace: MessageTrace | null = null;
   /** The route that answered, or was tried last. */
   route: Route | null = null;
   /** The kind of that route's provider. */
@@ -76,8 +76,6 @@ export class OpenMessage implements Running {
     this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
-    const { requestId, receivedAtMs, times, trace: parent } = submission;
-    this.trace = gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
     // The socket is told only of an answer that takes long: telling it costs as much as a header.
@@ -91,6 +89,12 @@ export class OpenMessage implements Running {
 
   get hasEnded(): boolean {
     return this.#ending !== null;
+  }
+
+  /** Not done when it is made: until then nobody owns its hold, and a tracer may throw. */
+  beginTrace(): void {
+    const { requestId, receivedAtMs, times, trace: parent } = this.submission;
+    this.trace = this.#gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
   }
 
   /** For the next attempt: what aborts it, and what its provider is told of the trace. */

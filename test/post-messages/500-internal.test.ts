@@ -70,3 +70,16 @@ test('a mistake right after admission is internal, and what was admitted does no
   expect(await service.records()).toMatchObject([{ outcome: 'failed', status: 500, cost: 0 }]);
   expect((await service.post(secret, { stream: true })).status).toBe(200);
 });
+
+test('a tracer that fails at the beginning of a message leaves no hold either', async () => {
+  await using service = await startHandMade();
+  const secret = await service.makeKey();
+  service.gateway.trace = () => {
+    throw new RangeError('secret of the machine');
+  };
+  await expectError(await service.post(secret), 500, 'api_error', 'internal');
+  await expectError(await service.post(secret, { stream: true }), 500, 'api_error', 'internal');
+  delete service.gateway.trace;
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect((await service.post(secret, { stream: true })).status).toBe(200);
+});
