@@ -42,6 +42,7 @@ export const bounds = {
   ledgerGatherMs: 1,
   cachedLedgerRowsMax: 100_000,
   rememberedRefusalsMax: 10_000,
+  claimKeptMs: 24 * 60 * 60 * 1000,
   doubtfulAdmissionsMax: 10_000,
   refusalRememberedMs: 1_000,
   refusalBehindHoldsRememberedMs: 100,

@@ -21,13 +21,24 @@ const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.revenue, 'revenue'],
   [systemAccounts.adjustments, 'adjustments'],
   [systemAccounts.writeOffs, 'write_offs'],
+  [systemAccounts.carriedForward, 'carried_forward'],
 ]);
 
 const entrySchema = z
   .object({
     seq: countShown,
     at: timeShown,
-    kind: z.enum(['payment', 'promotion', 'adjustment', 'usage', 'write_off', 'correction']),
+    kind: z.enum([
+      'payment',
+      'promotion',
+      'adjustment',
+      'debt_write_off',
+      'usage',
+      'write_off',
+      'correction',
+      'refund',
+      'carried_forward',
+    ]),
     debit: z
       .string()
       .openapi({ description: 'Whose balance went down: an account, or one of the system by its name.' }),

@@ -5,7 +5,7 @@ import { authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
 import { type CallerScope, type Catalogue, checkFeatures, type Offer, resolveModel } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Admission, Refusal } from '../ledger/ledger.ts';
+import type { Admission, Admitted, Refusal } from '../ledger/ledger.ts';
 import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
@@ -16,7 +16,7 @@ import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
 import { rateHeaders } from './rate-headers.ts';
-import { refusalError } from './refusal-error.ts';
+import { claimError, isClaimRefusal, refusalError } from './refusal-error.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Seat } from './seats.ts';
 import type { Reply, Submission } from './submission.ts';
@@ -53,6 +53,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     const request = parseMessageRequest(bytes); // 5
     const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
     const admission = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
+    if (isClaimRefusal(admission)) throw claimError(admission);
     const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
     if (!admission.ok) throw refuseMessage(gateway, request, offer, plan, admission, tellLevels());
     message = new OpenMessage(gateway, submission, caller, request, offer, plan, seat); // it owns hold and seat now
@@ -78,7 +79,7 @@ function rememberLevels(
   catalogue: Catalogue,
   caller: Caller,
   submission: Submission,
-  { levels }: Admission,
+  { levels }: Pick<Admitted | Refusal, 'levels'>,
 ): Record<string, string> {
   gateway.levels.remember(caller, catalogue, levels);
   return rateHeaders(levels, submission.vendorPrefix);
@@ -94,6 +95,7 @@ export function countTokens(gateway: Gateway, submission: Submission): Promise<R
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
     const admission = await gateway.ledger.admit({ kind: 'take', account: account.id, key: key.id, group, limits });
+    if (isClaimRefusal(admission)) throw claimError(admission);
     gateway.levels.remember(caller, catalogue, admission.levels);
     const context = { nowMs: gateway.clock.nowMs(), amount: 0, headers: {}, maxTokensThatFit: null };
     if (!admission.ok) throw refusalError(admission, context);

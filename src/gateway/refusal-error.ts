@@ -2,7 +2,7 @@
 
 import { formatUsd } from '../base/money.ts';
 import { type ErrorDetails, TurnpikeError } from '../errors.ts';
-import type { Refusal } from '../ledger/ledger.ts';
+import type { Admission, ClaimRefusal, Refusal } from '../ledger/ledger.ts';
 
 /** What the caller is told beside the refusal itself. */
 export interface RefusalContext {
@@ -54,6 +54,23 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Turnpik
     case 'not_owner':
       return new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.', details);
   }
+}
+
+export function isClaimRefusal(admission: Admission): admission is ClaimRefusal {
+  return !admission.ok && 'requestId' in admission;
+}
+
+/** The error for an idempotency key that stands for another message. */
+export function claimError({ reason, requestId }: ClaimRefusal): TurnpikeError {
+  if (reason === 'claim_mismatch')
+    return new TurnpikeError(
+      'idempotency_mismatch',
+      `This idempotency-key was used for another request (${requestId}). Use a new one.`,
+    );
+  return new TurnpikeError(
+    'idempotency_in_progress',
+    `The request of this idempotency-key is in progress (${requestId}). Send it again when that has ended.`,
+  );
 }
 
 function insufficient(refusal: Refusal, context: RefusalContext): TurnpikeError {

@@ -3,9 +3,11 @@
 
 import { periodEndMs } from '../base/clock.ts';
 import { assertAmount } from './assert-record.ts';
+import { claimOf, forgive, readClaim } from './claims.ts';
 import {
   drained,
   groupRates,
+  payable,
   readLevels,
   rolled,
   shortUntilMs,
@@ -18,9 +20,12 @@ import {
 import type { Admit, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
 import type { AccountRow, Effect, GroupRates, KeyRow, RateMeters, Rows } from './rows.ts';
 
-interface Meters {
+interface Payer {
   account: AccountRow;
   key: KeyRow;
+}
+
+interface Meters extends Payer {
   /** The account's meters in the group that sells. */
   rates: GroupRates;
 }
@@ -28,19 +33,33 @@ interface Meters {
 /** Takes all that a message needs, or answers which meter was short. Asked again for an open hold, it admits without taking twice. */
 export function admit(rows: Rows, operation: Admit): Effect {
   assertAmount(operation.amount);
+  assertAmount(operation.least ?? 0);
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
   const meters = readMeters(rows, operation);
   if ('answer' in meters) return meters;
   const open = rows.hold(operation.requestId);
   const levelsNow = () => readLevels(meters.rates, operation.limits, meters.key, rows.nowMs);
-  if (open !== undefined) return { answer: { ok: true, kind: 'admitted', levels: levelsNow() } };
+  if (open !== undefined) {
+    const available = payable(meters.account, meters.key, open.amount);
+    return { answer: { ok: true, kind: 'admitted', amount: open.amount, available, levels: levelsNow() } };
+  }
+  const claimed = operation.claim === undefined ? { forgiven: null } : readClaim(rows, operation, operation.claim);
+  if ('ok' in claimed) return { answer: claimed };
+  const given = claimed.forgiven === null ? meters : { ...meters, ...forgive(meters, claimed.forgiven, rows.nowMs) };
   const refusal =
-    findMoneyShort(meters, operation.amount, rows.nowMs) ?? findRateShort(meters, operation, true, rows.nowMs);
+    findMoneyShort(given, operation.least ?? operation.amount, rows.nowMs) ??
+    findRateShort(given, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
   if (rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
+  return begin(rows, operation, given);
+}
 
-  const { account, key } = meters;
+/** Takes from all meters: they have what is needed. */
+function begin(rows: Rows, operation: Admit, meters: Meters & Pick<Effect, 'entries' | 'corrections'>): Effect {
+  const { account, key, entries = [], corrections = [] } = meters;
+  const available = payable(account, key, 0);
+  const amount = Math.min(operation.amount, available);
   const rates = {
     ...meters.rates,
     requests: taken(meters.rates, operation.limits),
@@ -49,17 +68,23 @@ export function admit(rows: Rows, operation: Admit): Effect {
   };
   const keyAfter: KeyRow = {
     ...key,
-    spending: withHeld(key.spending, operation.amount),
+    spending: withHeld(key.spending, amount),
     rates: { ...key.rates, requests: taken(key.rates, key.limits), running: key.rates.running + 1 },
     lastUsedAtMs: rows.nowMs,
   };
   return {
-    answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs) },
+    answer: {
+      ok: true,
+      kind: 'admitted',
+      amount,
+      available,
+      levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs),
+    },
     accounts: [
       {
         ...withGroupRates(account, operation.group, rates),
-        held: account.held + operation.amount,
-        spending: withHeld(account.spending, operation.amount),
+        held: account.held + amount,
+        spending: withHeld(account.spending, amount),
       },
     ],
     keys: [keyAfter],
@@ -69,14 +94,18 @@ export function admit(rows: Rows, operation: Admit): Effect {
         account: account.id,
         key: key.id,
         group: operation.group,
-        amount: operation.amount,
+        amount,
         openedAtMs: rows.nowMs,
         owner: operation.owner,
         left: false,
+        claim: operation.claim?.name ?? null,
         checkpoint: null,
         draft: { model: operation.draft.model, stream: operation.draft.stream },
       },
     ],
+    claims: operation.claim === undefined ? [] : [claimOf(operation, operation.claim, rows.nowMs)],
+    entries,
+    corrections,
   };
 }
 
@@ -99,7 +128,13 @@ export function take(rows: Rows, operation: Take): Effect {
     lastUsedAtMs: rows.nowMs,
   };
   return {
-    answer: { ok: true, kind: 'admitted', levels: readLevels(rates, operation.limits, key, rows.nowMs) },
+    answer: {
+      ok: true,
+      kind: 'admitted',
+      amount: 0,
+      available: 0,
+      levels: readLevels(rates, operation.limits, key, rows.nowMs),
+    },
     accounts: [withGroupRates(meters.account, operation.group, rates)],
     keys: [key],
   };
@@ -136,7 +171,7 @@ interface MoneyMeter {
  * The first meter that would be short also when all holds had ended; where there is none, the first
  * that is short, and then only the holds of other messages stand in the way.
  */
-function findMoneyShort({ account, key }: Meters, amount: number, nowMs: number): Refusal | null {
+function findMoneyShort({ account, key }: Payer, amount: number, nowMs: number): Refusal | null {
   const wallet = walletAvailable(account);
   const allowance = spendingAvailable(account.allowance, account.spending);
   const quota = spendingAvailable(key.quota, key.spending);

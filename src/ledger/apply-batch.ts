@@ -6,6 +6,7 @@ import { credit, setAccount, setKey } from './credit.ts';
 import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
 import { moveLapsedLeases, renew } from './lease.ts';
 import type { Answer, Bundle, Operation } from './operation.ts';
+import { refund } from './refund.ts';
 import type { Changes, Effect, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
 
@@ -68,6 +69,8 @@ function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): 
       return release(rows, operation);
     case 'credit':
       return credit(rows, operation);
+    case 'refund':
+      return refund(rows, operation);
     case 'set-account':
       return setAccount(rows, operation);
     case 'set-key':

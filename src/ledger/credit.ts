@@ -11,6 +11,7 @@ const SOURCES = {
   payment: systemAccounts.payments,
   promotion: systemAccounts.promotions,
   adjustment: systemAccounts.adjustments,
+  write_off: systemAccounts.writeOffs,
 } as const;
 
 const SHORTEST_FIRST: readonly Period[] = ['day', 'week', 'month', 'total'];
@@ -25,6 +26,9 @@ export function credit(rows: Rows, operation: Credit): Effect {
   if (credited !== null)
     return { answer: { ok: true, kind: 'credited', amount: credited, balance: account.balance, repeated: true } };
   const available = walletAvailable(account);
+  const owed = Math.max(0, -account.balance);
+  if (operation.source === 'write_off' && (amount < 0 || amount > owed))
+    return { answer: { ok: false, reason: 'below_available', available: owed } };
   if (amount < 0 && -amount > available) {
     return { answer: { ok: false, reason: 'below_available', available } };
   }
@@ -37,7 +41,7 @@ export function credit(rows: Rows, operation: Credit): Effect {
     debit: amount < 0 ? account.id : other,
     credit: amount < 0 ? other : account.id,
     amount: Math.abs(amount),
-    kind: operation.source,
+    kind: operation.source === 'write_off' ? 'debt_write_off' : operation.source,
     reference,
     note: operation.note,
   };

@@ -4,17 +4,8 @@
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import { assertAmount, assertRecord } from './assert-record.ts';
-import {
-  drained,
-  groupRates,
-  rolled,
-  spendingAvailable,
-  spent,
-  walletAvailable,
-  withGroupRates,
-  withHeld,
-  withTokens,
-} from './meters.ts';
+import { answeredClaim } from './claims.ts';
+import { drained, groupRates, payable, rolled, spent, withGroupRates, withHeld, withTokens } from './meters.ts';
 import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageRecord } from './operation.ts';
 import {
   type AccountRow,
@@ -39,11 +30,16 @@ export function settle(rows: Rows, operation: Settle): Effect {
 
 function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect {
   const hold = rows.hold(operation.requestId);
-  if (hold !== undefined) return endHold(rows, hold, operation.record, endedBy);
+  if (hold !== undefined) {
+    const ended = endHold(rows, hold, operation.record, endedBy);
+    return operation.kind === 'settle' && operation.isAnswer === true
+      ? { ...ended, claims: answeredClaim(rows, hold) }
+      : ended;
+  }
   const ending = rows.ending(operation.requestId);
   if (ending === undefined) return { answer: ENDED };
   if (ending.endedBy === 'expired') return correct(rows, ending, operation.record);
-  if (ending.endedBy === 'corrected') return { answer: ENDED };
+  if (ending.endedBy === 'corrected' || ending.endedBy === 'forgiven') return { answer: ENDED };
   return { answer: { ok: true, kind: 'ended', cost: ending.record.cost, writtenOff: ending.record.writtenOff } };
 }
 
@@ -70,13 +66,16 @@ export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
 
 /** Raises the hold to `amount` or to what can be had, or lowers it. */
 export function extend(rows: Rows, operation: Extend): Effect {
-  assertAmount(operation.amount);
+  if (operation.amount !== 'same') assertAmount(operation.amount);
   const hold = rows.hold(operation.requestId);
   if (hold === undefined) return { answer: ENDED };
   if (operation.checkpoint !== null) assertRecord(operation.checkpoint, hold);
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
-  const amount = Math.min(operation.amount, payable(account, key, hold.amount));
+  const amount = Math.min(
+    operation.amount === 'same' ? hold.amount : operation.amount,
+    payable(account, key, hold.amount),
+  );
   const more = amount - hold.amount;
   return {
     answer: { ok: true, kind: 'extended', amount },
@@ -120,18 +119,6 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
     entries: usageEntries(ended, paid, rows.nowMs),
     endings: [{ record: ended, endedBy }],
   };
-}
-
-/**
- * What may be taken for a message that holds `amount`: the hold, and beyond it what all money meters
- * still have. A quota that was lowered meanwhile does not take back what was held of it.
- */
-function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
-  const beyond = Math.min(
-    spendingAvailable(account.allowance, account.spending),
-    spendingAvailable(key.quota, key.spending),
-  );
-  return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
 }
 
 function withMessageEnded(

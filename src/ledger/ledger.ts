@@ -4,11 +4,19 @@ export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
 export { groupRates, readLimits, rolled, walletAvailable } from './meters.ts';
-export { type Admission, NodeLedger, type Settlement } from './node-ledger.ts';
+export {
+  type Admission,
+  type Admitted,
+  type ClaimRefusal,
+  type Extension,
+  NodeLedger,
+  type Settlement,
+} from './node-ledger.ts';
 export type {
   Admit,
   Answer,
   Bundle,
+  Claim,
   Credit,
   Extend,
   Leave,
@@ -20,6 +28,7 @@ export type {
   Outcome,
   Owner,
   RateLimits,
+  Refund,
   Refusal,
   RefusalReason,
   Release,
@@ -33,6 +42,7 @@ export type {
 export {
   type AccountRow,
   type Changes,
+  type ClaimRow,
   type DailyTotal,
   type EndedBy,
   type Ending,

@@ -106,6 +106,18 @@ export function spendingAvailable(limit: Nano | null, meter: SpendingMeter): Nan
   return limit === null ? Number.MAX_SAFE_INTEGER : limit - meter.used - meter.held;
 }
 
+/**
+ * What may be taken for a message that holds `amount`: the hold, and beyond it what all money meters
+ * still have. A quota that was lowered meanwhile does not take back what was held of it.
+ */
+export function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
+  const beyond = Math.min(
+    spendingAvailable(account.allowance, account.spending),
+    spendingAvailable(key.quota, key.spending),
+  );
+  return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
+}
+
 /** The tighter of account and key for each rate that is limited. */
 export function readLevels(
   accountRates: RateMeters,

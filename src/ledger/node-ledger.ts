@@ -6,7 +6,19 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
-import type { Admit, Answer, Bundle, Leave, Operation, Owner, Refusal, Release, Settle, Take } from './operation.ts';
+import type {
+  Admit,
+  Answer,
+  Bundle,
+  Extend,
+  Leave,
+  Operation,
+  Owner,
+  Refusal,
+  Release,
+  Settle,
+  Take,
+} from './operation.ts';
 import { Refusals } from './refusals.ts';
 import type { LedgerGate } from './store.ts';
 import { emptyRecord } from './usage-record.ts';
@@ -14,7 +26,12 @@ import { emptyRecord } from './usage-record.ts';
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
 
-export type Admission = Extract<Answer, { kind: 'admitted' }> | Refusal;
+export type Admitted = Extract<Answer, { kind: 'admitted' }>;
+/** Its claim stands for another message. */
+export type ClaimRefusal = Extract<Answer, { reason: 'claim_running' | 'claim_answered' | 'claim_mismatch' }>;
+export type Admission = Admitted | Refusal | ClaimRefusal;
+/** `ended`: someone else ended the hold, so that no success may be reported to the caller. */
+export type Extension = { ok: true; amount: number } | { ok: false; reason: 'ended' };
 /** `ended`: someone else ended the hold, so that no success may be reported to the caller. */
 export type Settlement = { ok: true; cost: number; writtenOff: number } | { ok: false; reason: 'ended' };
 
@@ -47,8 +64,7 @@ export class NodeLedger implements LedgerGate {
     await this.#takeLease();
     this.#renewal = setInterval(() => void this.#renew(), bounds.leaseRenewMs);
     this.#renewal.unref();
-    const answer = await this.#ask({ kind: 'expire' });
-    return answer.ok && answer.kind === 'expired' ? answer.holds : 0;
+    return this.#expire(await this.#ask({ kind: 'expire' }));
   }
 
   close(): void {
@@ -96,6 +112,7 @@ export class NodeLedger implements LedgerGate {
       this.#exit(operation.account);
     }
     if (answer.ok && answer.kind === 'admitted') return answer;
+    if (isClaimRefusal(answer)) return answer;
     if (!('meter' in answer)) throw asError(answer);
     // A lease that was taken since is not meant.
     if (answer.reason === 'not_owner' && operation.kind === 'admit' && operation.owner.epoch === this.#owner?.epoch)
@@ -109,13 +126,22 @@ export class NodeLedger implements LedgerGate {
   /**
    * Ends a hold. A store that is gone is asked again, and one that does not answer is waited for, until
    * `waitMs` have passed: then this throws store_unavailable, and the ending goes on being tried behind it.
+   * Rows alongside are written when it ends the hold, and again when that had no acknowledgement: they must bear it.
    */
-  async end(operation: Settle | Release, waitMs: number): Promise<Settlement> {
-    const ending = this.#endAtLast(operation);
+  async end(operation: Settle | Release, waitMs: number, alongside: unknown[] = []): Promise<Settlement> {
+    const ending = this.#endAtLast(operation, alongside);
     this.#unfinished.add(ending);
     const forget = () => this.#unfinished.delete(ending);
     ending.then(forget, forget);
     return within(waitMs, ending);
+  }
+
+  /** Changes what a message holds, and what a crash would bill. Throws store_unavailable. */
+  async extend(operation: Extend): Promise<Extension> {
+    const answer = await this.#ask(operation);
+    return answer.ok && answer.kind === 'extended'
+      ? { ok: true, amount: answer.amount }
+      : { ok: false, reason: 'ended' };
   }
 
   /** Waits for endings that are still being tried. Resolves to how many the store does not have after `boundMs`. */
@@ -142,8 +168,8 @@ export class NodeLedger implements LedgerGate {
     this.#refusals.forgetAll();
   }
 
-  async #endOnce(operation: Settle | Release): Promise<Settlement> {
-    const answer = await this.#ask(operation);
+  async #endOnce(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
+    const answer = await this.#ask(operation, alongside);
     const { account, key, group } = operation.record;
     this.#refusals.forget(account, key, group);
     if (answer.ok && answer.kind === 'ended') return { ok: true, cost: answer.cost, writtenOff: answer.writtenOff };
@@ -169,30 +195,30 @@ export class NodeLedger implements LedgerGate {
     this.#isReleasing = true;
     for (const [requestId, release] of this.#doubtful) {
       // One at a time: while the store is gone the first of them waits for it, and the others behind it.
-      await this.#endAtLast(release).catch(() => {});
+      await this.#endAtLast(release, []).catch(() => {});
       this.#doubtful.delete(requestId);
     }
     this.#isReleasing = false;
   }
 
   /** An ending that the ledger itself cannot take (our own mistake) must not leave its hold behind: it ends for nothing. */
-  async #endAtLast(operation: Settle | Release): Promise<Settlement> {
+  async #endAtLast(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
     try {
-      return await this.#endInStore(operation);
+      return await this.#endInStore(operation, alongside);
     } catch (failure) {
       const { requestId, account, key, group, model, stream } = operation.record;
       const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
-      await this.#endInStore({ kind: 'release', requestId, record }).catch(() => {});
+      await this.#endInStore({ kind: 'release', requestId, record }, []).catch(() => {});
       throw failure;
     }
   }
 
   // Not bounded in time: an answered message is billed as soon as there is a store again. Its hold
   // bounds how many of these there can be.
-  async #endInStore(operation: Settle | Release): Promise<Settlement> {
+  async #endInStore(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
     for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
-        return await this.#endOnce(operation);
+        return await this.#endOnce(operation, alongside);
       } catch (failure) {
         if (!isStoreGone(failure)) throw failure;
         await sleep(pauseMs);
@@ -200,8 +226,9 @@ export class NodeLedger implements LedgerGate {
     }
   }
 
-  async #ask(operation: Operation): Promise<Answer> {
-    const answers = await this.#guard({ operations: [operation] });
+  async #ask(operation: Operation, alongside: unknown[] = []): Promise<Answer> {
+    const operations = [operation];
+    const answers = await this.#guard(alongside.length === 0 ? { operations } : { operations, alongside });
     return answers[0] as Answer;
   }
 
@@ -231,20 +258,29 @@ export class NodeLedger implements LedgerGate {
     if (answer.ok && answer.kind === 'lease') this.#owner = { node: this.#node, epoch: answer.epoch };
   }
 
-  /** Renews the lease; one that was lost is taken anew. A store that is gone is asked again at the next turn. */
+  /**
+   * Renews the lease; one that was lost is taken anew. Then ends what nodes left whose leases lapsed: in the same
+   * bundle, so that a node that was suspended never takes itself for one of them.
+   */
   async #renew(): Promise<void> {
     try {
       if (this.#owner === null) return await this.#takeLease();
-      const answer = await this.#ask({
-        kind: 'renew',
-        node: this.#node,
-        epoch: this.#owner.epoch,
-        leaseMs: bounds.leaseMs,
+      const { node, epoch } = this.#owner;
+      const answers = await this.#guard({
+        operations: [{ kind: 'renew', node, epoch, leaseMs: bounds.leaseMs }, { kind: 'expire' }],
       });
-      if (!answer.ok) await this.#takeLease();
+      if (answers[0]?.ok === true) this.#expire(answers[1] as Answer);
+      else await this.#takeLease();
     } catch {
       // Asked again at the next turn, whatever it was: without a lease this node admits nothing.
     }
+  }
+
+  /** How many holds were ended. What they held may be somebody's that was refused. */
+  #expire(answer: Answer): number {
+    const holds = answer.ok && answer.kind === 'expired' ? answer.holds : 0;
+    if (holds > 0) this.#refusals.forgetAll();
+    return holds;
   }
 
   #enter(account: number): void {
@@ -290,7 +326,11 @@ function givesBack(operation: Operation): boolean {
 
 /** Whether it is written where it is not refused. Many others are not: a refusal, places that were free already. */
 function isWrite({ kind }: Operation): boolean {
-  return kind === 'admit' || kind === 'settle' || kind === 'release' || kind === 'credit' || kind === 'renew';
+  return !['take', 'extend', 'leave', 'expire'].includes(kind);
+}
+
+function isClaimRefusal(answer: Answer): answer is ClaimRefusal {
+  return !answer.ok && answer.reason.startsWith('claim_');
 }
 
 function asError(answer: Answer): TurnpikeError {

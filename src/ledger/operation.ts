@@ -57,6 +57,12 @@ export interface UsageRecord {
 /** What is known of a message from its beginning. */
 export type MessageDraft = Pick<UsageRecord, 'model' | 'stream'>;
 
+/** A caller's idempotency key, and the hash of what it stands for. One of each name belongs to one key. */
+export interface Claim {
+  name: string;
+  requestHash: string;
+}
+
 export interface Admit {
   kind: 'admit';
   requestId: string;
@@ -65,8 +71,13 @@ export interface Admit {
   /** The group that sells it, and that group's limits on the account. */
   group: string;
   limits: RateLimits;
+  /** What is to be held: where not all of it is there, what is there is held, */
   amount: Nano;
+  /** but never less than this. Absent: all or nothing. May be above `amount`: what must be there to be paid, though less is held. */
+  least?: Nano;
   owner: Owner;
+  /** What the message is submitted under, so that it is answered and charged once. */
+  claim?: Claim;
   /** What a record will say that is written when nobody ends the message and its hold expires. */
   draft: MessageDraft;
 }
@@ -84,7 +95,8 @@ export interface Take {
 export interface Extend {
   kind: 'extend';
   requestId: string;
-  amount: Nano;
+  /** A word and not null, which is what becomes of a number that is none on its way to the ledger. */
+  amount: Nano | 'same';
   checkpoint: UsageRecord | null;
 }
 
@@ -99,6 +111,8 @@ export interface Settle {
   kind: 'settle';
   requestId: string;
   record: UsageRecord;
+  /** Its claim is answered by this: who repeats it gets the same answer. Absent: the claim is free again. */
+  isAnswer?: boolean;
 }
 
 /** Ends a hold with nothing charged. */
@@ -113,9 +127,18 @@ export interface Credit {
   account: number;
   /** Negative: a correction, refused below what is available. */
   amount: Nano;
-  source: 'payment' | 'promotion' | 'adjustment';
+  /** `write_off`: a debt is given up; at most as much as is owed. */
+  source: 'payment' | 'promotion' | 'adjustment' | 'write_off';
   /** The same reference on one account credits once; the answer has the amount that it credited. */
   reference: string | null;
+  note: string | null;
+}
+
+/** Gives back some of what a message cost, at most what was paid for it. */
+export interface Refund {
+  kind: 'refund';
+  requestId: string;
+  amount: Nano | 'all';
   note: string | null;
 }
 
@@ -159,6 +182,7 @@ export type Operation =
   | Settle
   | Release
   | Credit
+  | Refund
   | SetAccount
   | SetKey
   | Renew
@@ -223,17 +247,25 @@ export interface Refusal {
 }
 
 export type Answer =
-  | { ok: true; kind: 'admitted'; levels: Levels }
+  /** `amount` is held; `available` is the most that could be paid for the message now, what is held among it. */
+  | { ok: true; kind: 'admitted'; amount: Nano; available: Nano; levels: Levels }
   | { ok: true; kind: 'extended'; amount: Nano }
   | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano }
+  | { ok: true; kind: 'refunded'; amount: Nano; balance: Nano }
   /** `repeated`: the reference credited `amount` before, whatever was asked for now; nothing was added. */
   | { ok: true; kind: 'credited'; amount: Nano; balance: Nano; repeated: boolean }
   | { ok: true; kind: 'lease'; epoch: number }
   | { ok: true; kind: 'expired'; holds: number }
   | { ok: true; kind: 'done' }
   | Refusal
+  /** The claim is of the message `requestId`: which runs, was answered, or was asked something else. */
+  | { ok: false; reason: 'claim_running' | 'claim_answered' | 'claim_mismatch'; requestId: string }
   /** The hold was ended by someone else, or never was: no success may be reported to the client. */
   | { ok: false; reason: 'ended' }
-  | { ok: false; reason: 'unknown_account' | 'unknown_key' | 'beyond_maximum' | 'below_available'; available?: Nano }
+  | {
+      ok: false;
+      reason: 'unknown_account' | 'unknown_key' | 'unknown_message' | 'beyond_maximum' | 'below_available';
+      available?: Nano;
+    }
   /** Another operation of its bundle was refused. */
   | { ok: false; reason: 'bundle_refused' };

@@ -24,6 +24,7 @@ export class Refusals {
   /** The refusal that the ledger would give again, or null when it has to be asked. */
   find(operation: Admit | Take, nowMs: number): Refusal | null {
     if (this.#remembered.size === 0) return null;
+    if (operation.kind === 'admit' && operation.claim !== undefined) return null; // it may have been answered
     return (
       this.#match(`a${operation.account}`, operation, nowMs) ??
       this.#match(`a${operation.account} held`, operation, nowMs) ??
@@ -39,7 +40,7 @@ export class Refusals {
     const name = nameShort(operation, refusal);
     if (name === null || untilMs <= nowMs) return;
     if (this.#remembered.size >= bounds.rememberedRefusalsMax) this.#remembered.clear();
-    const amount = operation.kind === 'admit' ? operation.amount : 0;
+    const amount = operation.kind === 'admit' ? needOf(operation) : 0;
     this.#remembered.set(name, { refusal, amount, untilMs });
   }
 
@@ -69,9 +70,13 @@ export class Refusals {
     }
     const { refusal } = remembered;
     if (operation.kind === 'take') return refusal.reason === 'requests_rate' ? refusal : null;
-    if (refusal.reason === 'insufficient') return isAnswered(operation.amount, remembered) ? refusal : null;
+    if (refusal.reason === 'insufficient') return isAnswered(needOf(operation), remembered) ? refusal : null;
     return refusal;
   }
+}
+
+function needOf({ amount, least }: Admit): number {
+  return least ?? amount;
 }
 
 /** Whether the refusal holds for this amount too: a smaller one may fit once holds end, a larger one may never. */

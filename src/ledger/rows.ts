@@ -67,6 +67,8 @@ export interface HoldRow {
   owner: Owner;
   /** The caller has left: its places in the concurrency limits are free already. */
   left: boolean;
+  /** The name of the claim under which it was submitted; null when there was none. */
+  claim: string | null;
   /** What is billed and recorded if the owner never ends it. */
   checkpoint: UsageRecord | null;
   draft: MessageDraft;
@@ -78,7 +80,18 @@ export interface LeaseRow {
   expiresAtMs: number;
 }
 
-export type EndedBy = 'settled' | 'released' | 'expired' | 'corrected';
+/** The message that an idempotency key of an API key stands for. It is free again when that has ended and is no answer. */
+export interface ClaimRow {
+  key: number;
+  name: string;
+  requestId: string;
+  requestHash: string;
+  atMs: number;
+  isAnswered: boolean;
+}
+
+/** `forgiven`: it was no answer, and what it cost was given back to who asked again under its claim. */
+export type EndedBy = 'settled' | 'released' | 'expired' | 'corrected' | 'forgiven';
 
 /** How a hold ended, as far as a late or repeated ending needs to know. */
 export interface Ending {
@@ -93,7 +106,16 @@ export interface NewEntry {
   debit: number;
   credit: number;
   amount: Nano;
-  kind: 'payment' | 'promotion' | 'adjustment' | 'usage' | 'write_off' | 'correction';
+  kind:
+    | 'payment'
+    | 'promotion'
+    | 'adjustment'
+    | 'debt_write_off'
+    | 'usage'
+    | 'write_off'
+    | 'correction'
+    | 'refund'
+    | 'carried_forward';
   /** A request id, or the caller's reference of a credit. */
   reference: string | null;
   note: string | null;
@@ -126,6 +148,7 @@ export interface Rows {
   ending(requestId: string): Ending | undefined;
   /** What this reference credited the account with, negative for a correction; null when it did not. */
   creditedAmount(account: number, reference: string): Nano | null;
+  claim(key: number, name: string): ClaimRow | undefined;
   lease(node: string): LeaseRow | undefined;
   /** All leases and open holds; asked for by `expire` alone. */
   leases(): Iterable<LeaseRow>;
@@ -140,6 +163,7 @@ export interface Effect {
   holds?: HoldRow[];
   endedHolds?: HoldRow[];
   leases?: LeaseRow[];
+  claims?: ClaimRow[];
   entries?: NewEntry[];
   endings?: Ending[];
   /** Endings whose record is replaced, with the record that stood before. */
@@ -153,6 +177,7 @@ export interface Changes {
   /** Null: ended. A hold that began and ended within the batch does not appear. */
   holds: ReadonlyMap<string, HoldRow | null>;
   leases: ReadonlyMap<string, LeaseRow>;
+  claims: ReadonlyMap<string, ClaimRow>;
   entries: readonly NewEntry[];
   endings: readonly Ending[];
   corrections: readonly Ending[];
@@ -162,4 +187,11 @@ export interface Changes {
 }
 
 /** The system's own accounts. They have no row: their balance is the sum of their entries. */
-export const systemAccounts = { payments: 1, promotions: 2, revenue: 3, adjustments: 4, writeOffs: 5 } as const;
+export const systemAccounts = {
+  payments: 1,
+  promotions: 2,
+  revenue: 3,
+  adjustments: 4,
+  writeOffs: 5,
+  carriedForward: 6,
+} as const;

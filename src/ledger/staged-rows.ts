@@ -8,6 +8,7 @@ import type { UsageRecord } from './operation.ts';
 import type {
   AccountRow,
   Changes,
+  ClaimRow,
   DailyTotal,
   Effect,
   Ending,
@@ -25,6 +26,7 @@ export class StagedRows implements Rows {
   readonly #keys = new Map<number, KeyRow>();
   readonly #holds = new Map<string, HoldRow | null>();
   readonly #leases = new Map<string, LeaseRow>();
+  readonly #claims = new Map<string, ClaimRow>();
   readonly #entries: NewEntry[] = [];
   readonly #credits = new Map<string, Nano>();
   readonly #endings = new Map<string, Ending>();
@@ -56,6 +58,10 @@ export class StagedRows implements Rows {
 
   creditedAmount(account: number, reference: string): Nano | null {
     return this.#credits.get(creditName(account, reference)) ?? this.#below.creditedAmount(account, reference);
+  }
+
+  claim(key: number, name: string): ClaimRow | undefined {
+    return this.#claims.get(claimName(key, name)) ?? this.#below.claim(key, name);
   }
 
   lease(node: string): LeaseRow | undefined {
@@ -91,6 +97,7 @@ export class StagedRows implements Rows {
     for (const hold of effect.holds ?? []) this.#holds.set(hold.requestId, hold);
     for (const hold of effect.endedHolds ?? []) this.#endHold(hold);
     for (const lease of effect.leases ?? []) this.#leases.set(lease.node, lease);
+    for (const claim of effect.claims ?? []) this.#claims.set(claimName(claim.key, claim.name), claim);
     for (const entry of effect.entries ?? []) this.#putEntry(entry);
     for (const ending of effect.endings ?? []) this.#putEnding(ending);
     for (const { ending, before } of effect.corrections ?? []) this.#putCorrection(ending, before);
@@ -106,6 +113,7 @@ export class StagedRows implements Rows {
     for (const [id, key] of tried.#keys) this.#keys.set(id, key);
     for (const [requestId, hold] of tried.#holds) this.#holds.set(requestId, hold);
     for (const [node, lease] of tried.#leases) this.#leases.set(node, lease);
+    for (const [name, claim] of tried.#claims) this.#claims.set(name, claim);
     for (const entry of tried.#entries) this.#putEntry(entry);
     for (const [requestId, ending] of tried.#endings) this.#endings.set(requestId, ending);
     for (const [requestId, ending] of tried.#corrections) this.#corrections.set(requestId, ending);
@@ -119,6 +127,7 @@ export class StagedRows implements Rows {
       keys: this.#keys,
       holds: this.#holds,
       leases: this.#leases,
+      claims: this.#claims,
       entries: this.#entries,
       endings: [...this.#endings.values()],
       corrections: [...this.#corrections.values()],
@@ -209,7 +218,16 @@ export class StagedRows implements Rows {
 }
 
 function isCredit(entry: NewEntry): boolean {
-  return entry.kind === 'payment' || entry.kind === 'promotion' || entry.kind === 'adjustment';
+  return (
+    entry.kind === 'payment' ||
+    entry.kind === 'promotion' ||
+    entry.kind === 'adjustment' ||
+    entry.kind === 'debt_write_off'
+  );
+}
+
+function claimName(key: number, name: string): string {
+  return `${key} ${name}`;
 }
 
 function creditName(account: number, reference: string): string {

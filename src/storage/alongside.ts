@@ -20,5 +20,7 @@ export type AlongsideRow =
   | { table: 'creations'; resealed: RememberedCreation }
   /** Refused where another value stands than `replaces`: null for none. */
   | { table: 'installation'; name: string; value: string; replaces: string | null }
+  /** What was learned of a model, by which its messages are estimated. */
+  | { table: 'learned'; model: string; document: unknown }
   | { table: 'catalog'; put: CatalogDocument }
   | { table: 'catalog'; remove: { kind: DocumentKind; name: string } };

@@ -14,6 +14,7 @@ const NOTHING: Rows = {
   hold: () => undefined,
   ending: () => undefined,
   creditedAmount: () => null,
+  claim: () => undefined,
   lease: () => undefined,
   leases: () => [],
   holds: () => [],

@@ -47,6 +47,9 @@ export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
       if ('put' in row) tables.catalog.set(`${row.put.kind} ${row.put.name}`, row.put);
       else tables.catalog.delete(`${row.remove.kind} ${row.remove.name}`);
       break;
+    case 'learned':
+      tables.learned.set(row.model, row.document);
+      break;
     case 'audit_records':
       tables.audit.push(row.record);
       break;

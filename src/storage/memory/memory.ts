@@ -30,6 +30,7 @@ export class MemoryLedgerStore implements LedgerStore {
     keyMeters: new Map(),
     holds: new Map(),
     leases: new Map(),
+    claims: new Map(),
     entries: [],
     endings: new Map(),
     totals: new Map(),
@@ -40,6 +41,7 @@ export class MemoryLedgerStore implements LedgerStore {
     audit: [],
     creations: new Map(),
     catalog: new Map(),
+    learned: new Map(),
     installation: new Map(),
   };
   readonly #clock: Clock;
@@ -56,6 +58,7 @@ export class MemoryLedgerStore implements LedgerStore {
     copy(changes.accounts, tables.accountMeters);
     copy(changes.keys, tables.keyMeters);
     copy(changes.leases, tables.leases);
+    copy(changes.claims, tables.claims);
     for (const [requestId, hold] of changes.holds) {
       if (hold === null) tables.holds.delete(requestId);
       else tables.holds.set(requestId, hold);
@@ -76,6 +79,7 @@ export class MemoryLedgerStore implements LedgerStore {
       hold: (requestId) => tables.holds.get(requestId),
       ending: (requestId) => tables.endings.get(requestId),
       creditedAmount: (account, reference) => creditedAmount(tables, account, reference),
+      claim: (key, name) => tables.claims.get(`${key} ${name}`),
       lease: (node) => tables.leases.get(node),
       leases: () => tables.leases.values(),
       holds: () => tables.holds.values(),
@@ -119,7 +123,7 @@ function isCredit(entry: NewEntry, account: number, reference: string): boolean 
   return (
     entry.account === account &&
     entry.reference === reference &&
-    (entry.kind === 'payment' || entry.kind === 'promotion' || entry.kind === 'adjustment')
+    ['payment', 'promotion', 'adjustment', 'debt_write_off'].includes(entry.kind)
   );
 }
 

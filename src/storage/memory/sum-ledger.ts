@@ -10,7 +10,7 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
   const moved = (requestId: string) =>
     total(
       entries.filter(
-        (entry) => entry.reference === requestId && ['usage', 'write_off', 'correction'].includes(entry.kind),
+        (entry) => entry.reference === requestId && ['usage', 'write_off', 'correction', 'refund'].includes(entry.kind),
       ),
       (entry) => (entry.credit === systemAccounts.revenue ? entry.amount : -entry.amount),
     );

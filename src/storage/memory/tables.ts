@@ -3,7 +3,16 @@
 import type { AccessToken, Account, Key } from '../../accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../audit/audit.ts';
 import type { CatalogDocument } from '../../catalog/catalog.ts';
-import type { AccountRow, DailyTotal, Ending, HoldRow, KeyRow, LeaseRow, NewEntry } from '../../ledger/ledger.ts';
+import type {
+  AccountRow,
+  ClaimRow,
+  DailyTotal,
+  Ending,
+  HoldRow,
+  KeyRow,
+  LeaseRow,
+  NewEntry,
+} from '../../ledger/ledger.ts';
 
 /** All tables. Rows are values and never altered. */
 export interface MemoryTables {
@@ -11,6 +20,8 @@ export interface MemoryTables {
   keyMeters: Map<number, KeyRow>;
   holds: Map<string, HoldRow>;
   leases: Map<string, LeaseRow>;
+  /** By key and name. */
+  claims: Map<string, ClaimRow>;
   entries: NewEntry[];
   /** In the order they ended. */
   endings: Map<string, Ending>;
@@ -24,5 +35,7 @@ export interface MemoryTables {
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
+  /** By model. */
+  learned: Map<string, unknown>;
   installation: Map<string, string>;
 }

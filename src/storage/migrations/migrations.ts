@@ -4,6 +4,7 @@
 import { spine } from './0001-spine.ts';
 import { operate } from './0002-operate.ts';
 import { reports } from './0003-reports.ts';
+import { exactMoney } from './0004-exact-money.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [spine, operate, reports];
+export const migrations: readonly Migration[] = [spine, operate, reports, exactMoney];

@@ -33,6 +33,9 @@ export function writeAlongside(database: Database, untyped: unknown): void {
     case 'installation':
       writeInstallation(database, row);
       break;
+    case 'learned':
+      writeLearned(database, row);
+      break;
     case 'audit_records':
       writeAudit(database, row);
       break;
@@ -117,6 +120,14 @@ function writeInstallation(database: Database, { name, value, replaces }: RowOf<
     replaces,
   );
   if (changes !== 1) throw new Error(`the value of "${name}" is not the one that was to be replaced`);
+}
+
+function writeLearned(database: Database, { model, document }: RowOf<'learned'>): void {
+  prepareText(
+    database,
+    `INSERT INTO learned (model, document) VALUES ($1, $2)
+       ON CONFLICT (model) DO UPDATE SET document = excluded.document`,
+  ).run(model, JSON.stringify(document));
 }
 
 function writeAudit(database: Database, { record }: RowOf<'audit_records'>): void {

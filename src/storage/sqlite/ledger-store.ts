@@ -10,6 +10,7 @@ import type {
   AccountRow,
   Bundle,
   Changes,
+  ClaimRow,
   DailyTotal,
   Ending,
   HoldRow,
@@ -22,8 +23,10 @@ import type {
 import { writeAlongside } from './alongside.ts';
 import {
   type AccountMetersTable,
+  type ClaimsTable,
   type KeyMetersTable,
   readAccountRow,
+  readClaimRow,
   readHoldRow,
   readKeyRow,
   readLeaseRow,
@@ -83,6 +86,7 @@ export class SqliteLedgerStore implements LedgerStore {
       hold: (requestId) => this.#holds.get(requestId),
       ending: (requestId) => this.#loadEnding(requestId),
       creditedAmount: (account, reference) => this.#loadCredit(account, reference),
+      claim: (key, name) => this.#loadClaim(key, name),
       lease: (node) => this.#leases.get(node),
       leases: () => this.#leases.values(),
       holds: () => this.#holds.values(),
@@ -117,6 +121,11 @@ export class SqliteLedgerStore implements LedgerStore {
     return row === null ? null : row.change;
   }
 
+  #loadClaim(key: number, name: string): ClaimRow | undefined {
+    const row = this.#statements.readClaim.get(key, name) as ClaimsTable | null;
+    return row === null ? undefined : readClaimRow(row);
+  }
+
   #write(changes: Changes): void {
     for (const account of changes.accounts.values()) writeAccount(this.#statements.writeAccount, account);
     for (const key of changes.keys.values()) writeKey(this.#statements.writeKey, key);
@@ -126,6 +135,7 @@ export class SqliteLedgerStore implements LedgerStore {
     }
     for (const lease of changes.leases.values())
       this.#statements.writeLease.run(lease.node, lease.epoch, lease.expiresAtMs);
+    for (const claim of changes.claims.values()) writeClaim(this.#statements.writeClaim, claim);
     for (const entry of changes.entries) writeEntry(this.#statements.writeEntry, entry);
     for (const ending of changes.endings) writeUsage(this.#statements.writeUsage, ending);
     for (const ending of changes.corrections) writeUsage(this.#statements.replaceUsage, ending);
@@ -202,6 +212,10 @@ function writeKey(statement: Statement, key: KeyRow): void {
     JSON.stringify(key.rates),
     key.lastUsedAtMs,
   );
+}
+
+function writeClaim(statement: Statement, claim: ClaimRow): void {
+  statement.run(claim.key, claim.name, claim.requestId, claim.requestHash, claim.atMs, claim.isAnswered ? 1 : 0);
 }
 
 function writeEntry(statement: Statement, entry: NewEntry): void {

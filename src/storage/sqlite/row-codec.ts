@@ -2,6 +2,7 @@
 
 import type {
   AccountRow,
+  ClaimRow,
   Ending,
   HoldRow,
   KeyRow,
@@ -37,6 +38,15 @@ export interface KeyMetersTable {
   limits: string;
   rates: string;
   last_used_at_ms: number | null;
+}
+
+export interface ClaimsTable {
+  key_id: number;
+  name: string;
+  request_id: string;
+  request_hash: string;
+  at_ms: number;
+  is_answered: number;
 }
 
 export interface UsageTable {
@@ -91,8 +101,20 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
   };
 }
 
+/** A hold of a version that knew no claims has none. */
 export function readHoldRow(row: { document: string }): HoldRow {
-  return JSON.parse(row.document);
+  return { claim: null, ...JSON.parse(row.document) };
+}
+
+export function readClaimRow(row: ClaimsTable): ClaimRow {
+  return {
+    key: row.key_id,
+    name: row.name,
+    requestId: row.request_id,
+    requestHash: row.request_hash,
+    atMs: row.at_ms,
+    isAnswered: row.is_answered === 1,
+  };
 }
 
 export function readLeaseRow(row: { node: string; epoch: number; expires_at_ms: number }): LeaseRow {

@@ -28,8 +28,10 @@ function prepareReads(database: Database) {
       database,
       `SELECT CASE WHEN credit = account_id THEN amount ELSE -amount END AS change FROM entries
        WHERE account_id = $1 AND reference = $2
-       AND kind <> 'usage' AND kind <> 'write_off' AND kind <> 'correction' AND reference IS NOT NULL LIMIT 1`,
+       AND kind <> 'usage' AND kind <> 'write_off' AND kind <> 'correction' AND kind <> 'refund'
+       AND reference IS NOT NULL LIMIT 1`,
     ),
+    readClaim: prepareText(database, 'SELECT * FROM claims WHERE key_id = $1 AND name = $2'),
   };
 }
 
@@ -62,6 +64,12 @@ function prepareMeterWrites(database: Database) {
        ON CONFLICT (request_id) DO UPDATE SET amount = excluded.amount, document = excluded.document`,
     ),
     deleteHold: prepareText(database, 'DELETE FROM holds WHERE request_id = $1'),
+    writeClaim: prepareText(
+      database,
+      `INSERT INTO claims (key_id, name, request_id, request_hash, at_ms, is_answered) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (key_id, name) DO UPDATE SET request_id = excluded.request_id,
+         request_hash = excluded.request_hash, at_ms = excluded.at_ms, is_answered = excluded.is_answered`,
+    ),
     writeLease: prepareText(
       database,
       `INSERT INTO leases (node, epoch, expires_at_ms) VALUES ($1, $2, $3)

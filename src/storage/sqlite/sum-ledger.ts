@@ -81,7 +81,7 @@ const KEYS = `
 const MOVED = `
   SELECT reference, account_id, SUM(CASE WHEN credit = 3 THEN amount ELSE -amount END) AS total,
     SUM(CASE WHEN debit = 5 THEN amount WHEN credit = 5 THEN -amount ELSE 0 END) AS written_off
-  FROM entries WHERE kind IN ('usage', 'write_off', 'correction') GROUP BY reference, account_id`;
+  FROM entries WHERE kind IN ('usage', 'write_off', 'correction', 'refund') GROUP BY reference, account_id`;
 
 const UNBALANCED = `
   SELECT r.request_id FROM usage_records r
@@ -98,7 +98,7 @@ const STRANGE_ENTRIES = `
   SELECT seq FROM entries e
   WHERE amount < 0 OR debit = credit
     OR (debit <> account_id AND debit NOT BETWEEN 1 AND 5) OR (credit <> account_id AND credit NOT BETWEEN 1 AND 5)
-    OR kind NOT IN ('payment', 'promotion', 'adjustment', 'usage', 'write_off', 'correction')
+    OR kind NOT IN ('payment', 'promotion', 'adjustment', 'debt_write_off', 'usage', 'write_off', 'correction', 'refund')
     OR NOT EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)
   LIMIT ${FAULTS_MAX}`;
 

@@ -108,6 +108,8 @@ function expectOne(model: Model, operation: Operation): Expected {
       return end(model, operation);
     case 'credit':
       return credit(model, operation);
+    case 'refund':
+      throw new Error('the model does not know refunds yet');
     case 'set-account':
       return setAccount(model, operation);
     case 'set-key':
@@ -278,7 +280,7 @@ function extend(model: Model, operation: Of<'extend'>): Expected {
     0,
     Math.min(...roomsOf(model, accountOf(model, hold), keyOf(model, hold)).map(({ now }) => now)),
   );
-  hold.amount = Math.min(operation.amount, hold.amount + room);
+  hold.amount = Math.min(operation.amount === 'same' ? hold.amount : operation.amount, hold.amount + room);
   hold.checkpoint = operation.checkpoint ?? hold.checkpoint;
   return { ok: true, kind: 'extended', amount: hold.amount };
 }
