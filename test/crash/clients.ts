@@ -1,0 +1,247 @@
+// The clients of a service that may die at any moment: many at once, each writing down what it saw of each message,
+// and who gives credit meanwhile. They believe nothing but what they saw.
+
+import type { Turnpike } from '../support/start-turnpike.ts';
+import { type Order, promptOf } from './counting-upstream.ts';
+
+/** What a client saw of one message. */
+export interface Sighting {
+  /** The `inputTokens` of its order; null for a model of the sandbox. */
+  mark: number | null;
+  model: string;
+  stream: boolean;
+  /** It went away by itself before the end. */
+  hasLeft: boolean;
+  /** Null where no answer began. */
+  requestId: string | null;
+  status: number | null;
+  events: number;
+  textBytes: number;
+  usage: { input: number; output: number } | null;
+  /** `message_stop`, or the whole JSON, was seen: the service has acknowledged it. */
+  isAcknowledged: boolean;
+  /** Of an answer or event that says that it failed. */
+  error: string | null;
+}
+
+export interface GivenCredit {
+  account: string;
+  amount: string;
+  isAnswered: boolean;
+}
+
+export interface Callers {
+  /** Of accounts whose credit lasts; the last one's does not. */
+  secrets: string[];
+  accounts: string[];
+}
+
+/** All that clients wrote down in one round. */
+export interface Seen {
+  sightings: Sighting[];
+  /** By reference. */
+  credits: Map<string, GivenCredit>;
+}
+
+export interface Load {
+  turnpike: Turnpike;
+  callers: Callers;
+  random: () => number;
+  /** The mark of the next message. */
+  nextMark: () => number;
+  isOver: () => boolean;
+  seen: Seen;
+}
+
+const MIXED_CLIENTS = 14;
+const LONG_CLIENTS = 4;
+const POOR_CLIENTS = 2;
+export const CLIENTS = MIXED_CLIENTS + LONG_CLIENTS + POOR_CLIENTS;
+
+/** Loads the service until it is over, or for each client until nobody answers. */
+export async function runClients(load: Load): Promise<void> {
+  const rich = load.callers.secrets.slice(0, -1);
+  const poor = load.callers.secrets.at(-1) as string;
+  const richOne = (at: number) => rich[at % rich.length] as string;
+  await Promise.all([
+    ...Array.from({ length: MIXED_CLIENTS }, (_, at) => repeat(load, () => sendAny(load, richOne(at)))),
+    ...Array.from({ length: LONG_CLIENTS }, (_, at) => repeat(load, () => sendLong(load, richOne(at)))),
+    ...Array.from({ length: POOR_CLIENTS }, () => repeat(load, () => sendPoor(load, poor))),
+    repeat(load, () => giveCredit(load)),
+  ]);
+}
+
+async function repeat(load: Load, once: () => Promise<void>): Promise<void> {
+  while (!load.isOver()) {
+    try {
+      await once();
+    } catch {
+      return; // a service that was killed answers nothing: its client is done
+    }
+  }
+}
+
+function between(random: () => number, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+function sendAny(load: Load, secret: string): Promise<void> {
+  const drawn = load.random();
+  const stream = load.random() < 0.7;
+  if (drawn < 0.15) return sendSandbox(load, secret, stream);
+  if (drawn < 0.2) return sendOrder(load, secret, true, { deltas: 400, pauseMs: 4 }, between(load.random, 5, 150));
+  if (drawn < 0.35) return sendOrder(load, secret, true, { deltas: 40, tokensPerDelta: 250 }); // beyond several tranches
+  return sendOrder(load, secret, stream, stream ? { deltas: between(load.random, 2, 30) } : { deltas: 0 });
+}
+
+/** Longer than what may be lost of it. One token is four bytes in it, by which all estimate. */
+function sendLong(load: Load, secret: string): Promise<void> {
+  const order = { deltas: 150, tokensPerDelta: between(load.random, 4, 40), bytesPerToken: 4, pauseMs: 30 };
+  return sendOrder(load, secret, true, order);
+}
+
+/** Is refused now and then for want of credit, and cut midway. */
+async function sendPoor(load: Load, secret: string): Promise<void> {
+  await sendOrder(load, secret, load.random() < 0.8, { deltas: 20, tokensPerDelta: 60 });
+  await Bun.sleep(10);
+}
+
+async function sendOrder(
+  load: Load,
+  secret: string,
+  stream: boolean,
+  wish: Partial<Order>,
+  leaveAfterMs: number | null = null,
+): Promise<void> {
+  const { random } = load;
+  const order: Order = {
+    inputTokens: load.nextMark(),
+    deltas: 10,
+    tokensPerDelta: between(random, 1, 12),
+    bytesPerToken: between(random, 3, 5),
+    pauseMs: between(random, 1, 8),
+    ...wish,
+  };
+  await send(
+    load,
+    secret,
+    order,
+    { model: 'counting', stream, content: promptOf(order), maxTokens: 20_000 },
+    leaveAfterMs,
+  );
+}
+
+async function sendSandbox(load: Load, secret: string, stream: boolean): Promise<void> {
+  const model = load.random() < 0.6 ? 'sandbox-echo' : 'sandbox-lorem';
+  const content = 'go '.repeat(between(load.random, 1, 40));
+  await send(load, secret, null, { model, stream, content, maxTokens: between(load.random, 1, 80) }, null);
+}
+
+interface Body {
+  model: string;
+  stream: boolean;
+  content: string;
+  maxTokens: number;
+}
+
+async function send(
+  load: Load,
+  secret: string,
+  order: Order | null,
+  { model, stream, content, maxTokens }: Body,
+  leaveAfterMs: number | null,
+): Promise<void> {
+  const sighting: Sighting = {
+    mark: order?.inputTokens ?? null,
+    model,
+    stream,
+    hasLeft: false,
+    requestId: null,
+    status: null,
+    events: 0,
+    textBytes: 0,
+    usage: null,
+    isAcknowledged: false,
+    error: null,
+  };
+  load.seen.sightings.push(sighting);
+  const leaving = new AbortController();
+  const leave = () => {
+    sighting.hasLeft = true;
+    leaving.abort();
+  };
+  const timer = leaveAfterMs === null ? undefined : setTimeout(leave, leaveAfterMs);
+  const body = { model, max_tokens: maxTokens, stream, messages: [{ role: 'user', content }] };
+  try {
+    const response = await load.turnpike.post(secret, body, { signal: leaving.signal });
+    sighting.requestId = response.headers.get('request-id');
+    sighting.status = response.status;
+    if (response.status === 200 && stream) await readStream(response, sighting);
+    else await readMessage(response, sighting);
+  } catch (thrown) {
+    if (!sighting.hasLeft) throw thrown;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface SeenMessage {
+  content?: { text: string }[];
+  usage?: { input_tokens: number; output_tokens: number };
+  error?: { code: string };
+}
+
+async function readMessage(response: Response, sighting: Sighting): Promise<void> {
+  const message = (await response.json()) as SeenMessage;
+  sighting.error = message.error?.code ?? null;
+  if (message.usage === undefined || response.status !== 200) return;
+  sighting.textBytes = message.content?.[0]?.text.length ?? 0;
+  sighting.usage = { input: message.usage.input_tokens, output: message.usage.output_tokens };
+  sighting.isAcknowledged = true;
+}
+
+/** Event by event, so that what came before the connection broke was seen. */
+async function readStream(response: Response, sighting: Sighting): Promise<void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const bytes of response.body as ReadableStream<Uint8Array>) {
+    text += decoder.decode(bytes, { stream: true });
+    const end = text.lastIndexOf('\n\n');
+    if (end < 0) continue;
+    for (const event of text.slice(0, end).split('\n\n')) seeEvent(event, sighting);
+    text = text.slice(end + 2);
+  }
+}
+
+interface SeenEvent {
+  type: string;
+  message?: SeenMessage;
+  delta?: { text?: string };
+  usage?: { output_tokens: number };
+  error?: { code: string };
+}
+
+function seeEvent(text: string, sighting: Sighting): void {
+  const line = text.slice(text.indexOf('data: ') + 'data: '.length);
+  const { type, message, delta, usage, error } = JSON.parse(line) as SeenEvent;
+  if (type === 'ping') return;
+  sighting.events++;
+  sighting.textBytes += delta?.text?.length ?? 0;
+  const { input_tokens: input, output_tokens: output } = message?.usage ?? {};
+  if (input !== undefined && output !== undefined) sighting.usage = { input, output };
+  if (usage !== undefined && sighting.usage !== null) sighting.usage.output = usage.output_tokens;
+  if (error !== undefined) sighting.error = error.code;
+  if (type === 'message_stop') sighting.isAcknowledged = true;
+}
+
+/** Who has little gets a little of it. */
+async function giveCredit({ turnpike, callers, random, seen }: Load): Promise<void> {
+  const isPoor = random() < 0.5;
+  const account = callers.accounts.at(isPoor ? -1 : 0) as string;
+  const amount = `0.00${String(1 + Math.floor(random() * (isPoor ? 3_999_999 : 999_999))).padStart(7, '0')}`;
+  const reference = crypto.randomUUID();
+  seen.credits.set(reference, { account, amount, isAnswered: false });
+  await turnpike.admin('POST', `/accounts/${account}/credits`, { amount, reference });
+  seen.credits.set(reference, { account, amount, isAnswered: true });
+  await Bun.sleep(10);
+}

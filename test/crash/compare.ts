@@ -1,0 +1,212 @@
+// Client, upstream and ledger compared after a crash: what each wrote down of the messages of one round. Pure, but for
+// nothing: facts go in, figures and faults come out.
+
+import { costOf } from '../money/load.ts';
+import type { Seen, Sighting } from './clients.ts';
+import { BYTES_PER_TOKEN_LEAST, type Call, outputTokensOf } from './counting-upstream.ts';
+import { LATE_STREAM_MS } from './points.ts';
+import { type Books, nano, type UsageRow } from './read-books.ts';
+
+/** What may be lost of a stream at most, by its age at the crash: what came later than this before it. */
+export const UNSAVED_MS_MAX = 2_000;
+
+export interface RoundFacts {
+  seen: Seen;
+  calls: ReadonlyMap<number, readonly Call[]>;
+  books: Books;
+  /** Request ids of the records that came of this round. */
+  fresh: readonly string[];
+  killedAtMs: number;
+}
+
+/** Sums of one or many rounds. */
+export interface Figures {
+  requests: number;
+  acknowledged: number;
+  /** Of the acknowledged, those with their bill. */
+  billed: number;
+  /** Not acknowledged, and billed: to the end, whose acknowledgement was on its way. */
+  billedUnseen: number;
+  /** Cut by the crash and billed to their checkpoint; their tokens as billed, and as the upstream had sent. */
+  checkpointed: number;
+  checkpointTokens: number;
+  checkpointExactTokens: number;
+  /** Cut by the crash and charged nothing. */
+  uncharged: number;
+  /** Ended before the crash by an estimate: their tokens as billed, and as the upstream had sent. */
+  estimated: number;
+  estimatedTokens: number;
+  estimatedExactTokens: number;
+  /** Streams older than LATE_STREAM_MS that the crash cut, and those billed for what came UNSAVED_MS_MAX before it. */
+  lateStreams: number;
+  lateCovered: number;
+}
+
+export function noFigures(): Figures {
+  return {
+    requests: 0,
+    acknowledged: 0,
+    billed: 0,
+    billedUnseen: 0,
+    checkpointed: 0,
+    checkpointTokens: 0,
+    checkpointExactTokens: 0,
+    uncharged: 0,
+    estimated: 0,
+    estimatedTokens: 0,
+    estimatedExactTokens: 0,
+    lateStreams: 0,
+    lateCovered: 0,
+  };
+}
+
+export function addFigures(sum: Figures, more: Figures): void {
+  for (const name of Object.keys(sum) as (keyof Figures)[]) sum[name] += more[name];
+}
+
+export interface Comparison {
+  figures: Figures;
+  faults: string[];
+}
+
+/** Compares what was seen and sent in one round with what is written down. */
+export function compareRound(facts: RoundFacts): Comparison {
+  const comparison: Comparison = { figures: noFigures(), faults: [] };
+  const byMark = new Map(facts.seen.sightings.flatMap((seen) => (seen.mark === null ? [] : [[seen.mark, seen]])));
+  for (const sighting of facts.seen.sightings) compareSighting(facts, sighting, comparison);
+  const marksBilled = new Map<number, string[]>();
+  for (const requestId of facts.fresh) {
+    const record = facts.books.records.get(requestId) as UsageRow;
+    countRecord(record, comparison.figures);
+    if (record.model !== 'counting' || record.input_tokens === 0) continue;
+    marksBilled.set(record.input_tokens, [...(marksBilled.get(record.input_tokens) ?? []), requestId]);
+    const calls = facts.calls.get(record.input_tokens);
+    if (calls === undefined) comparison.faults.push(`billed without a call: ${requestId}`);
+    else compareCall(record, calls, byMark.get(record.input_tokens) as Sighting | undefined, comparison);
+  }
+  for (const [mark, requestIds] of marksBilled) {
+    if (requestIds.length > (facts.calls.get(mark)?.length ?? 0))
+      comparison.faults.push(`billed twice: ${requestIds.join(' ')} for one call upstream`);
+  }
+  compareLate(facts, comparison);
+  return comparison;
+}
+
+/** What a client saw against the bill. */
+function compareSighting({ books, calls }: RoundFacts, sighting: Sighting, { figures, faults }: Comparison): void {
+  const { requestId, status, usage, isAcknowledged, mark } = sighting;
+  figures.requests++;
+  const record = requestId === null ? undefined : books.records.get(requestId);
+  if (status === 200 && sighting.events > 0 && record === undefined)
+    faults.push(`lost: ${requestId} began to be answered and has no record`);
+  if (status !== null && status >= 400 && record !== undefined && nano(record.cost) > 0)
+    faults.push(`billed though refused: ${requestId} with ${status}, ${record.cost}`);
+  if (!isAcknowledged) return;
+  figures.acknowledged++;
+  if (record?.outcome !== 'completed' || usage === null) {
+    faults.push(`unbilled: ${requestId} was acknowledged, its record is ${JSON.stringify(record)}`);
+    return;
+  }
+  const cost = costOf(usage.input, usage.output);
+  if (nano(record.cost) !== cost || record.written_off !== '0')
+    faults.push(`misbilled: ${requestId} showed ${JSON.stringify(usage)}, ${cost}; ${JSON.stringify(record)}`);
+  else figures.billed++;
+  const call = mark === null ? undefined : calls.get(mark)?.findLast(({ isFinished }) => isFinished);
+  if (mark === null) return;
+  const isSame = call !== undefined && usage.output === outputTokensOf(call.order) && usage.input === mark;
+  if (!isSame || sighting.textBytes !== bytesOf(call)) faults.push(`not what was sent: ${JSON.stringify(sighting)}`);
+}
+
+/** What kind of end a record tells of. */
+function countRecord(record: UsageRow, figures: Figures): void {
+  if (record.outcome === 'service_cut') {
+    if (nano(record.cost) === 0) figures.uncharged++;
+    else figures.checkpointed++;
+  }
+}
+
+/** A bill against what the upstream sent for it, whether a client saw its end or not. */
+function compareCall(
+  record: UsageRow,
+  calls: readonly Call[],
+  sighting: Sighting | undefined,
+  { figures, faults }: Comparison,
+): void {
+  const { outcome, output_tokens: billed } = record;
+  const exact = Math.max(...calls.map(tokensOf));
+  const mostTokens = Math.max(...calls.map((call) => Math.ceil(bytesOf(call) / BYTES_PER_TOKEN_LEAST)), exact, 1);
+  const describe = () => `${JSON.stringify(record)}; sent ${exact} tokens`;
+  if (billed > mostTokens || nano(record.cost) > costOf(record.input_tokens, mostTokens))
+    faults.push(`overbilled: ${describe()}`);
+  if (outcome === 'completed') {
+    const isWhole = calls.some(({ isFinished, order }) => isFinished && outputTokensOf(order) === billed);
+    if (!isWhole || record.usage_source !== 'reported') faults.push(`billed as complete: ${describe()}`);
+    if (sighting?.isAcknowledged !== true) figures.billedUnseen++;
+  } else if (outcome === 'service_cut') {
+    figures.checkpointTokens += billed;
+    figures.checkpointExactTokens += exact;
+  } else if (record.usage_source === 'estimated') {
+    figures.estimated++;
+    figures.estimatedTokens += billed;
+    figures.estimatedExactTokens += exact;
+  }
+}
+
+/** Of streams that lasted: whether what came long enough before the crash is billed. */
+function compareLate({ seen, calls, books, killedAtMs }: RoundFacts, { figures }: Comparison): void {
+  for (const sighting of seen.sightings) {
+    if (sighting.mark === null || sighting.requestId === null || !sighting.stream) continue;
+    const record = books.records.get(sighting.requestId);
+    const call = calls.get(sighting.mark)?.at(-1);
+    const first = call?.sent[0];
+    if (record?.outcome !== 'service_cut' || call === undefined || first === undefined) continue;
+    if (killedAtMs - first.atMs < LATE_STREAM_MS || call.order.bytesPerToken !== 4) continue;
+    figures.lateStreams++;
+    const saved = { ...call, sent: call.sent.filter(({ atMs }) => atMs <= killedAtMs - UNSAVED_MS_MAX) };
+    if (nano(record.cost) > 0 && record.output_tokens >= tokensOf(saved)) figures.lateCovered++;
+  }
+}
+
+/** The books by themselves, all that is in them. */
+export function compareBooks(
+  books: Books,
+  seen: readonly Seen[],
+  report: { ok: boolean; open_holds: number },
+): string[] {
+  const faults: string[] = [];
+  if (!report.ok || report.open_holds !== 0) faults.push(`the check: ${JSON.stringify(report)}`);
+  for (const [account, entries] of books.entries) {
+    const { balance, held } = books.accounts.get(account) ?? { balance: '', held: '' };
+    const sum = [...entries.values()].reduce((total, { change }) => total + nano(change), 0);
+    if (nano(balance) !== sum) faults.push(`unbalanced: ${account} has ${balance}, its entries come to ${sum}`);
+    if (nano(held) !== 0) faults.push(`leaked: ${account} holds ${held}`);
+    if (sum < 0) faults.push(`below its floor: ${account} has ${balance}`);
+    const bills = [...entries.values()].flatMap(({ kind, reference }) => (kind === 'usage' ? [reference] : []));
+    const twice = bills.filter((reference, at) => bills.indexOf(reference) !== at);
+    if (twice.length > 0) faults.push(`billed twice: ${twice.join(' ')} have two entries`);
+  }
+  const given = [...books.entries.values()].flatMap((entries) => [...entries.values()].filter(isCredit));
+  for (const { credits } of seen) {
+    for (const [reference, { amount, isAnswered }] of credits) {
+      const amounts = given.filter((entry) => entry.reference === reference).map(({ change }) => nano(change));
+      const isRight = amounts.length === 1 && amounts[0] === nano(amount);
+      if (!isRight && (isAnswered || amounts.length > 0))
+        faults.push(
+          `credit ${reference} of ${amount}, answered: ${isAnswered}; given: ${amounts.join(' ') || 'never'}`,
+        );
+    }
+  }
+  return faults;
+}
+
+function isCredit({ kind }: { kind: string }): boolean {
+  return kind === 'payment' || kind === 'promotion' || kind === 'adjustment';
+}
+
+function tokensOf({ sent }: Call): number {
+  return sent.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function bytesOf({ sent }: Call): number {
+  return sent.reduce((sum, { bytes }) => sum + bytes, 0);
+}

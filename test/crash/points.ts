@@ -1,0 +1,46 @@
+// The points at which the service is killed: where each is watched, and how far into a load it may come.
+// crash-points.ts is what fires them inside the service.
+
+export interface CrashPoint {
+  label: string;
+  /**
+   * Who kills: the process itself (`service`), the upstream that has got a request (`upstream`), or the process that
+   * starts after one that was killed at any moment (`recovery`).
+   */
+  by: 'service' | 'upstream' | 'recovery';
+  /** It fires at one of the first so many passings, drawn by the seed. */
+  passingsMax: number;
+}
+
+/** How old a stream is, at least, that is killed at `late-stream`: older than what may be lost of it. */
+export const LATE_STREAM_MS = 2_500;
+
+const MESSAGES = 160;
+const BATCHES = 80;
+
+/** In the order of a message's life. */
+export const crashPoints: readonly CrashPoint[] = [
+  { label: 'before-hold', by: 'service', passingsMax: MESSAGES },
+  { label: 'hold-before-commit', by: 'service', passingsMax: BATCHES },
+  { label: 'hold-after-commit', by: 'service', passingsMax: BATCHES },
+  { label: 'after-hold', by: 'service', passingsMax: MESSAGES },
+  { label: 'before-dispatch', by: 'service', passingsMax: MESSAGES },
+  { label: 'after-dispatch', by: 'upstream', passingsMax: MESSAGES },
+  { label: 'before-first-byte', by: 'service', passingsMax: MESSAGES },
+  { label: 'after-first-byte', by: 'service', passingsMax: MESSAGES },
+  { label: 'mid-stream', by: 'service', passingsMax: 1_500 },
+  { label: 'late-stream', by: 'service', passingsMax: 100 },
+  { label: 'before-extension', by: 'service', passingsMax: 24 },
+  { label: 'extension-before-commit', by: 'service', passingsMax: 16 },
+  { label: 'extension-after-commit', by: 'service', passingsMax: 16 },
+  { label: 'after-extension', by: 'service', passingsMax: 24 },
+  { label: 'before-settlement', by: 'service', passingsMax: MESSAGES },
+  { label: 'settlement-before-commit', by: 'service', passingsMax: BATCHES },
+  { label: 'settlement-after-commit', by: 'service', passingsMax: BATCHES },
+  { label: 'after-settlement', by: 'service', passingsMax: MESSAGES },
+  { label: 'after-last-event', by: 'service', passingsMax: MESSAGES },
+  { label: 'credit-before-commit', by: 'service', passingsMax: 30 },
+  { label: 'credit-after-commit', by: 'service', passingsMax: 30 },
+  { label: 'recovery-before-commit', by: 'recovery', passingsMax: 1 },
+  { label: 'recovery-after-commit', by: 'recovery', passingsMax: 1 },
+];

@@ -1,0 +1,114 @@
+// `npm run crash`: the service under load is killed at each point of a message's life, CRASH_KILLS times (100), and
+// client, upstream and ledger are compared each time. CRASH_SECONDS begins no round after that; CRASH_SEED (the day)
+// draws the moments; CRASH_KEEP=1 keeps data of failed rounds; `--only LABEL` is one point. Ends with a count line.
+
+import { availableParallelism } from 'node:os';
+import { DAY_MS } from '../../src/base/clock.ts';
+import { makeRandom } from '../support/random.ts';
+import { addFigures } from './compare.ts';
+import { type Job, type Round, runEpoch } from './epoch.ts';
+import { type CrashPoint, crashPoints } from './points.ts';
+import { describeLines, type Line, noLine } from './table.ts';
+
+const ROUNDS_PER_EPOCH = 10;
+const LANES_MAX = 2; // a service has several threads, and the load is made here
+const UNREACHED_MAX = 3; // rounds of a point that nothing reached, before it is passed over
+
+const kills = Number(process.env['CRASH_KILLS'] ?? 100);
+const secondsMax = Number(process.env['CRASH_SECONDS'] ?? Number.POSITIVE_INFINITY);
+const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Date.now() / DAY_MS));
+const keepFailed = process.env['CRASH_KEEP'] === '1';
+const startedMs = performance.now();
+const points = choosePoints(process.argv.slice(2));
+const lines = new Map<string, Line>();
+for (const { label } of points) lines.set(label, noLine());
+
+const waiting = drawJobs(points);
+const all = waiting.length;
+let broken = 0; // rounds that could not be compared
+await Promise.all(Array.from({ length: Math.min(LANES_MAX, availableParallelism()) }, runLane));
+process.exitCode = conclude() ? 0 : 1;
+
+function choosePoints(words: readonly string[]): readonly CrashPoint[] {
+  if (words.length === 0) return crashPoints;
+  const named = crashPoints.filter(({ label }) => label === words[1]);
+  if (words[0] === '--only' && words.length === 2 && named.length === 1) return named;
+  const labels = crashPoints.map(({ label }) => label).join(' ');
+  throw new Error(`usage: crash [--only LABEL], where LABEL is one of ${labels}`);
+}
+
+/** Every point once, in an order of its own, and so on again: a run that is cut short has been everywhere. */
+function drawJobs(among: readonly CrashPoint[]): Job[] {
+  const random = makeRandom(seed);
+  return Array.from({ length: kills }, () => {
+    const drawn = among.map((point) => ({
+      point,
+      place: random(),
+      passing: 1 + Math.floor(random() * point.passingsMax),
+    }));
+    drawn.sort((one, other) => one.place - other.place);
+    return drawn.map(({ point, passing, place }) => ({ point, passing, seed: Math.floor(place * 2 ** 32) }));
+  }).flat();
+}
+
+function isTimeUp(): boolean {
+  return performance.now() - startedMs > secondsMax * 1000;
+}
+
+/** What nothing reached again and again is not waited for any more. */
+function isWorthwhile({ point }: Job): boolean {
+  const line = lines.get(point.label) as Line;
+  return line.kills > 0 || line.unreached < UNREACHED_MAX;
+}
+
+async function runLane(): Promise<void> {
+  while (waiting.length > 0 && !isTimeUp()) {
+    const jobs = waiting.splice(0, ROUNDS_PER_EPOCH);
+    let done = 0;
+    const tell = (round: Round) => {
+      done++;
+      note(round);
+    };
+    try {
+      await runEpoch(jobs.filter(isWorthwhile), keepFailed, tell, isTimeUp);
+      waiting.unshift(...(isTimeUp() ? jobs.slice(done) : []));
+    } catch (failure) {
+      broken++;
+      console.log(`BROKEN at ${describeJob(jobs[done] as Job)}: ${failure instanceof Error ? failure.stack : failure}`);
+    }
+  }
+}
+
+function note({ job, hasFired, figures, faults, directory, loadMs }: Round): void {
+  const line = lines.get(job.point.label) as Line;
+  if (hasFired) line.kills++;
+  else line.unreached++;
+  line.faults += faults.length;
+  if (faults.length > 0) line.failedRounds++;
+  addFigures(line.figures, figures);
+  line.loadMs += loadMs;
+  if (faults.length === 0) return;
+  console.log(`FAILED at ${describeJob(job)}${keepFailed ? `, data in ${directory}` : ''}`);
+  for (const fault of faults) console.log(`  ${fault}`);
+}
+
+function describeJob({ point, passing, seed: own }: Job): string {
+  return `${point.label}, passing ${passing}, load ${own} (CRASH_SEED=${seed} CRASH_KILLS=${kills})`;
+}
+
+/** Prints all figures and what was not reached; whether nothing failed. */
+function conclude(): boolean {
+  console.log(`\n${describeLines(lines)}\n`);
+  const rounds = [...lines.values()];
+  const unreached = [...lines].filter(([, { kills: fired, unreached: missed }]) => fired === 0 && missed > 0);
+  for (const [label] of unreached) console.log(`NEVER REACHED: ${label}. Nothing was proved of it.`);
+  const begun = rounds.reduce((sum, { kills: fired, unreached: missed }) => sum + fired + missed, 0);
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  const left =
+    begun + broken < all ? `, ${all - begun - broken} left for want of time or because nothing reached them` : '';
+  console.log(`${begun} of ${all} rounds in ${seconds} s${left} (CRASH_SEED=${seed})`);
+  const failed = broken + unreached.length + rounds.reduce((sum, { failedRounds }) => sum + failedRounds, 0);
+  const passed = rounds.reduce((sum, { kills: fired, failedRounds }) => sum + fired - failedRounds, 0);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 && passed > 0;
+}
