@@ -43,6 +43,10 @@ export const bounds = {
   cachedLedgerRowsMax: 100_000,
   rememberedRefusalsMax: 10_000,
   claimKeptMs: 24 * 60 * 60 * 1000,
+  answerBytesMax: 8 * 1024 * 1024, // a longer one is not kept for who repeats its message
+  answersCollectedBytesMax: 128 * 1024 * 1024, // in memory, of all messages that run or are repeated
+  answersStoredBytesMax: 1024 * 1024 * 1024,
+  replayPieceCharactersLeast: 64 * 1024, // of a stream that is given once more
   doubtfulAdmissionsMax: 10_000,
   refusalRememberedMs: 1_000,
   refusalBehindHoldsRememberedMs: 100,
@@ -51,6 +55,7 @@ export const bounds = {
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
   usageTokensMax: 10_000_000, // a count above any context window is not believed
+  learnedModelsMax: 1_000, // whose estimates are kept; the oldest are dropped
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
   upstreamBodyBytesMax: 64 * 1024 * 1024,

@@ -1,5 +1,6 @@
 // The door of the ledger: what bounds use, who may take it, and the record of what was taken.
 
+export type { AnswerStore, StoredAnswer } from './answer-store.ts';
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';

@@ -4,6 +4,7 @@
 import type { AccessToken, Account, Key } from '../accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import type { StoredAnswer } from '../ledger/ledger.ts';
 
 export type AlongsideRow =
   | { table: 'accounts'; account: Account }
@@ -22,5 +23,12 @@ export type AlongsideRow =
   | { table: 'installation'; name: string; value: string; replaces: string | null }
   /** What was learned of a model, by which its messages are estimated. */
   | { table: 'learned'; model: string; document: unknown }
+  /** The answer to a claim, once for each message. The oldest go where all of them become too large. */
+  | { table: 'answers'; answer: StoredAnswer }
   | { table: 'catalog'; put: CatalogDocument }
   | { table: 'catalog'; remove: { kind: DocumentKind; name: string } };
+
+/** The same for every store. */
+export function answerRow(answer: StoredAnswer): AlongsideRow {
+  return { table: 'answers', answer };
+}

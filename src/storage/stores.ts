@@ -3,7 +3,7 @@
 import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
-import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+import type { AnswerStore, LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 
 export interface Stores {
@@ -14,5 +14,6 @@ export interface Stores {
   catalog: CatalogStore;
   ledger: LedgerReader;
   usage: UsageStore;
+  answers: AnswerStore;
   installation: InstallationStore;
 }

@@ -5,6 +5,7 @@ import { describe } from 'bun:test';
 import type { OpenStores } from '../ledger/workbench.ts';
 import { accessConformance } from './conformance/access.ts';
 import { admissionConformance } from './conformance/admission.ts';
+import { answerConformance } from './conformance/answers.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { creditConformance } from './conformance/credits.ts';
@@ -26,6 +27,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('credits', () => creditConformance(open));
     describe('takes bundles', () => bundleConformance(open));
     describe('keeps', () => accessConformance(open));
+    describe('keeps', () => answerConformance(open));
     describe('keeps', () => secretChangeConformance(open));
     if (!options.followsClock) return;
     describe('bounds rates', () => rateConformance(open));

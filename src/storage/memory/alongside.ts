@@ -1,6 +1,7 @@
 // Writes rows of other modules within the ledger's transaction, and refuses what a table would.
 
 import { BrokenInvariant } from '../../base/assert.ts';
+import { bounds } from '../../config.ts';
 import type { AlongsideRow } from '../alongside.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -50,6 +51,9 @@ export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
     case 'learned':
       tables.learned.set(row.model, row.document);
       break;
+    case 'answers':
+      writeAnswer(tables, row);
+      break;
     case 'audit_records':
       tables.audit.push(row.record);
       break;
@@ -76,6 +80,18 @@ function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): vo
   if ('forgetUntilMs' in row)
     for (const [name, { atMs }] of creations) if (atMs <= row.forgetUntilMs) creations.delete(name);
   creations.set(`${creation.principal} ${creation.idempotencyKey}`, creation);
+}
+
+function writeAnswer({ answers }: MemoryTables, { answer }: RowOf<'answers'>): void {
+  if (answers.has(answer.requestId)) return;
+  answers.set(answer.requestId, answer);
+  let stored = 0;
+  for (const { bytes } of answers.values()) stored += bytes;
+  for (const [requestId, { bytes }] of answers) {
+    if (stored <= bounds.answersStoredBytesMax) return;
+    answers.delete(requestId);
+    stored -= bytes;
+  }
 }
 
 function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {

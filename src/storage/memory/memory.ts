@@ -13,7 +13,7 @@ import {
   type Rows,
 } from '../../ledger/ledger.ts';
 import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
-import type { AlongsideRow } from '../alongside.ts';
+import { type AlongsideRow, answerRow } from '../alongside.ts';
 import type { Stores } from '../stores.ts';
 import { refuseWrongRow, writeAlongside } from './alongside.ts';
 import { memoryReads } from './read-store.ts';
@@ -41,6 +41,7 @@ export class MemoryLedgerStore implements LedgerStore {
     audit: [],
     creations: new Map(),
     catalog: new Map(),
+    answers: new Map(),
     learned: new Map(),
     installation: new Map(),
   };
@@ -104,6 +105,7 @@ export function memoryStores(
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: reads,
     usage: reads,
+    answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     tables: store.tables,
   };

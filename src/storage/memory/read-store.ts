@@ -5,6 +5,7 @@ import type { AuditStore } from '../../audit/audit.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import {
+  type AnswerStore,
   gatherTotals,
   type LedgerReader,
   partOfTotals,
@@ -25,6 +26,7 @@ type Reads = Pick<
   Pick<InstallationStore, 'readInstallation'> &
   LedgerReader &
   UsageStore &
+  Pick<AnswerStore, 'findAnswer'> &
   AuditStore;
 
 export function memoryReads(tables: MemoryTables): Reads {
@@ -34,6 +36,7 @@ export function memoryReads(tables: MemoryTables): Reads {
     ...meterReads(tables),
     ...recordReads(tables),
     ...auditReads(tables),
+    findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
   };
 }
 

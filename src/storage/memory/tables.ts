@@ -12,6 +12,7 @@ import type {
   KeyRow,
   LeaseRow,
   NewEntry,
+  StoredAnswer,
 } from '../../ledger/ledger.ts';
 
 /** All tables. Rows are values and never altered. */
@@ -35,6 +36,8 @@ export interface MemoryTables {
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
+  /** By request id, the oldest first. */
+  answers: Map<string, StoredAnswer>;
   /** By model. */
   learned: Map<string, unknown>;
   installation: Map<string, string>;

@@ -1,4 +1,5 @@
-// Claims of callers (their idempotency keys) and the sealed answers to them; what was learned of each
+// Claims of callers (their idempotency keys) and the sealed answers to them, with how much these are together, so that
+// nobody has to add them up to bound them; what was learned of each
 // model, by which its messages are estimated. A message may be refunded more than once.
 
 import type { Migration } from './migration.ts';
@@ -31,6 +32,17 @@ export const exactMoney: Migration = {
       sealed TEXT NOT NULL
     ) STRICT;
     CREATE INDEX answers_in_order ON answers (at_ms, bytes);
+    CREATE TABLE answers_stored (
+      is_only INTEGER PRIMARY KEY CHECK (is_only = 1),
+      bytes INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO answers_stored VALUES (1, 0);
+    CREATE TRIGGER answers_added AFTER INSERT ON answers BEGIN
+      UPDATE answers_stored SET bytes = bytes + new.bytes;
+    END;
+    CREATE TRIGGER answers_removed AFTER DELETE ON answers BEGIN
+      UPDATE answers_stored SET bytes = bytes - old.bytes;
+    END;
 
     CREATE TABLE learned (
       model TEXT PRIMARY KEY,

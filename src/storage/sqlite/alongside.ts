@@ -2,6 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import type { AlongsideRow } from '../alongside.ts';
+import { writeAnswer } from './answers.ts';
 import { prepareText } from './statements.ts';
 
 type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
@@ -35,6 +36,9 @@ export function writeAlongside(database: Database, untyped: unknown): void {
       break;
     case 'learned':
       writeLearned(database, row);
+      break;
+    case 'answers':
+      writeAnswer(database, row.answer);
       break;
     case 'audit_records':
       writeAudit(database, row);

@@ -6,10 +6,11 @@ import type { Database } from 'bun:sqlite';
 import type { AccountStore, TokenStore } from '../../accounts/accounts.ts';
 import type { AuditStore } from '../../audit/audit.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
-import type { LedgerReader, UsageStore } from '../../ledger/ledger.ts';
+import type { AnswerStore, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import { accessReads } from './access-reads.ts';
+import { answerReads } from './answers.ts';
 import type { ReportReads } from './report-reads.ts';
 import {
   type AccountMetersTable,
@@ -30,6 +31,7 @@ export type ReadStore = Pick<
   Pick<InstallationStore, 'readInstallation'> &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads> &
+  Pick<AnswerStore, 'findAnswer'> &
   Omit<AuditStore, keyof ReportReads>;
 
 /** All reads over one connection but for reports. */
@@ -39,6 +41,7 @@ export function readStore(database: Database): ReadStore {
     ...installationReads(database),
     ...meterReads(database),
     ...recordReads(database),
+    ...answerReads(database),
   };
 }
 

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import type { LedgerGate } from '../../ledger/ledger.ts';
 import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
+import { answerRow } from '../alongside.ts';
 import { guardReads } from '../guard-reads.ts';
 import type { Stores } from '../stores.ts';
 import { openForReading } from './open-database.ts';
@@ -58,6 +59,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries },
     usage: { ...reads, listUsage, totalUsage },
+    answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     close: () => database.close(),
   };
