@@ -4,7 +4,7 @@
 import type { Offer } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type Attempt, ProviderFault } from '../providers/providers.ts';
-import { typicalInputTokens } from '../usage/usage.ts';
+import { measurePrompt } from '../usage/usage.ts';
 import type { MessageRequest } from '../wire/wire.ts';
 import { providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
@@ -19,7 +19,7 @@ export async function countPrompt(
   offer: Offer,
 ): Promise<string> {
   return JSON.stringify({
-    input_tokens: (await askProvider(gateway, submission, request, offer)) ?? typicalInputTokens(request),
+    input_tokens: (await askProvider(gateway, submission, request, offer)) ?? measurePrompt(request).typicalTokens,
   });
 }
 

@@ -11,8 +11,11 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
-import { estimateOutputTokens } from './estimate-tokens.ts';
-import { NAMES_MAX, type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
+import type { ByteClasses } from './byte-classes.ts';
+import { replaceCounts, sumCounts } from './combine-counts.ts';
+import { type OutputEstimate, UNLEARNED } from './output-estimate.ts';
+import { isThinking, ProducedOutput } from './produced-output.ts';
+import { type PartialUsage, readUsage } from './read-usage.ts';
 
 export interface CountLimits {
   /** Taken for the input when the provider reports none. */
@@ -33,6 +36,25 @@ export interface CountedUsage {
   speed: 'standard' | 'fast' | null;
 }
 
+export interface CounterOptions {
+  /** What is known of the model's output; a quarter of a token a byte when left out. */
+  estimate?: OutputEstimate;
+  /** The request lets the model think: what the stream does before its first text may be that. */
+  thinks?: boolean;
+  /** A clock that never goes backward, in milliseconds since any time. */
+  elapsedMs?: () => number;
+}
+
+/** What a finished message teaches of its model. */
+export interface OutputLesson {
+  /** What was seen, and its tokens as reported; null where thinking that is not shown may be in the count. */
+  visible: { classes: Readonly<ByteClasses>; tokens: number } | null;
+  /** From message_start to message_stop; null of a message that was not streamed. */
+  streamedMs: number | null;
+  /** All output, as reported. */
+  tokens: number;
+}
+
 const OUTPUT_EXCESS_TOKENS = 1024; // beyond twice what was allowed, before a count of output is not believed
 
 export class MessageCounter {
@@ -43,10 +65,18 @@ export class MessageCounter {
   #model: string | null = null;
   #usage: PartialUsage | null = null; // as far as reported; later counts have replaced earlier ones
   #outputIsFinal = false;
-  #visibleBytes = 0; // of text, tool names and tool input
-  #thinkingBytes = 0;
-  #thinkingTokens = 0; // the provider's running estimate
-  #sealedBytes = 0; // of signatures: where thinking is not shown, they hold it in base64
+  #startedAtMs: number | null = null;
+  #finishedAtMs: number | null = null;
+  readonly #thinks: boolean;
+  readonly #elapsedMs: () => number;
+  readonly #output: ProducedOutput;
+
+  constructor(options: CounterOptions = {}) {
+    const { estimate = UNLEARNED, thinks = false, elapsedMs = () => performance.now() } = options;
+    this.#thinks = thinks;
+    this.#elapsedMs = elapsedMs;
+    this.#output = new ProducedOutput(estimate, elapsedMs);
+  }
 
   /** message_start was seen. */
   get started(): boolean {
@@ -80,10 +110,13 @@ export class MessageCounter {
         if (isJsonObject(value['delta'])) this.#countDelta(value['delta']);
         break;
       case 'content_block_start':
-        if (isJsonObject(value['content_block'])) this.#countBlock(value['content_block']);
+        if (isJsonObject(value['content_block'])) this.#beginBlock(value['content_block']);
+        break;
+      case 'content_block_stop':
+        this.#output.time.endBlock();
         break;
       case 'message_start':
-        this.#started = true;
+        this.#begin();
         if (isJsonObject(value['message'])) this.#takeStart(value['message']);
         break;
       case 'message_delta':
@@ -91,7 +124,7 @@ export class MessageCounter {
         this.#outputIsFinal = this.#takeUsage(value['usage']).output !== null || this.#outputIsFinal;
         break;
       case 'message_stop':
-        this.#finished = true;
+        this.#finish();
     }
   }
 
@@ -105,8 +138,38 @@ export class MessageCounter {
     this.#outputIsFinal = this.#takeUsage(message['usage']).output !== null;
   }
 
-  /** What was used, as far as it has come. May be asked at any time, and again. */
-  total(limits: CountLimits): CountedUsage {
+  /**
+   * Output tokens so far that a hold must cover: of what was seen and of thinking that was not, each estimated
+   * rather above than below, and never less than was reported. A final count is the number itself.
+   */
+  coverTokens(): number {
+    const reported = this.#usage?.output ?? 0;
+    return this.#isFinal ? reported : Math.max(reported, this.#output.coverTokens());
+  }
+
+  /** The tokens of the prompt as reported; null before they are. Those of summaries that the provider made are not in it. */
+  reportedPrompt(): TokenCounts | null {
+    if (this.#usage === null || this.#usage.input === null) return null;
+    return sumCounts([{ ...this.#usage, output: 0 }], 0);
+  }
+
+  /** What it teaches of its model; null unless it has finished and its output was reported. */
+  lesson(): OutputLesson | null {
+    const tokens = this.#usage?.output ?? null;
+    if (!this.#finished || !this.#isFinal || tokens === null) return null;
+    const known = this.#usage?.thinking ?? null;
+    const thinking = known ?? (this.#output.hasThinking ? null : 0);
+    const isKnown = thinking !== null && thinking <= tokens;
+    const { visible: classes } = this.#output;
+    const streamedMs = this.#startedAtMs === null ? null : (this.#finishedAtMs ?? 0) - this.#startedAtMs;
+    return { visible: isKnown ? { classes, tokens: tokens - thinking } : null, streamedMs, tokens };
+  }
+
+  /**
+   * What was used, as far as it has come. May be asked at any time, and again. Output that no final count was
+   * reported of is what may be `billed`, or all that a hold `covered`, where that is what ended the message.
+   */
+  total(limits: CountLimits, use: 'billed' | 'covered' = 'billed'): CountedUsage {
     const usage = this.#usage ?? readUsage(undefined);
     const { disbelieved, unknown, speed } = usage;
     if (!this.#started && !this.#contentSeen && this.#usage === null)
@@ -114,12 +177,10 @@ export class MessageCounter {
     const outputMost = 2 * limits.outputTokensMax + OUTPUT_EXCESS_TOKENS;
     const isCredible = usage.output === null || usage.output <= outputMost;
     const reportedOutput = isCredible ? usage.output : null;
-    const isFinal = this.#outputIsFinal && (this.#finished || this.#stopReason !== null) && reportedOutput !== null;
-    const output = isFinal
-      ? reportedOutput
-      : Math.max(Math.min(this.#estimatedOutput(), outputMost), reportedOutput ?? 0);
+    const isFinal = this.#isFinal && reportedOutput !== null;
+    const output = isFinal ? reportedOutput : Math.max(Math.min(this.#estimate(use), outputMost), reportedOutput ?? 0);
     return {
-      counts: sum(
+      counts: sumCounts(
         [{ ...usage, input: usage.input ?? limits.inputEstimate, output }, ...usage.compactions],
         usage.webSearches ?? 0,
       ),
@@ -150,92 +211,40 @@ export class MessageCounter {
     if (typeof reason === 'string') this.#stopReason = reason;
   }
 
+  #begin(): void {
+    this.#started = true;
+    this.#startedAtMs ??= this.#elapsedMs();
+    if (this.#thinks && !this.#contentSeen) this.#output.time.beginMessage();
+  }
+
+  #finish(): void {
+    this.#finished = true;
+    this.#finishedAtMs ??= this.#elapsedMs();
+    this.#output.time.endMessage();
+  }
+
+  #beginBlock(block: JsonObject): void {
+    this.#countBlock(block);
+    this.#output.time.beginBlock(isThinking(block));
+  }
+
+  #countBlock(block: JsonObject): void {
+    this.#contentSeen = true;
+    this.#output.addBlock(block);
+  }
+
   #countDelta(delta: JsonObject): void {
     this.#contentSeen = true;
     this.#outputIsFinal = false; // a count that came before this was one on the way
-    this.#visibleBytes += bytesOf(delta['text']) + bytesOf(delta['partial_json']);
-    if (delta['type'] === 'signature_delta') this.#sealedBytes += bytesOf(delta['signature']);
-    if (delta['type'] !== 'thinking_delta') return;
-    this.#thinkingBytes += bytesOf(delta['thinking']);
-    const tokens = delta['estimated_tokens']; // an increment, by the provider's documentation
-    if (typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens > 0) this.#thinkingTokens += tokens;
+    this.#output.addDelta(delta);
   }
 
-  /** Results of server tools are read by the model, not written by it: they are no output. */
-  #countBlock(block: JsonObject): void {
-    this.#contentSeen = true;
-    this.#visibleBytes += bytesOf(block['text']) + bytesOf(block['name']);
-    if (isJsonObject(block['input'])) this.#visibleBytes += bytesOfJson(block['input']);
-    this.#thinkingBytes += bytesOf(block['thinking']);
-    this.#sealedBytes += bytesOf(block['signature']);
-    if (block['type'] === 'redacted_thinking') this.#thinkingBytes += bytesOf(block['data']);
+  /** The last count of output is one of the whole. */
+  get #isFinal(): boolean {
+    return this.#outputIsFinal && (this.#finished || this.#stopReason !== null);
   }
 
-  #estimatedOutput(): number {
-    const sealed = this.#thinkingBytes === 0 ? Math.floor((this.#sealedBytes * 3) / 4) : 0;
-    const thinking = Math.max(estimateOutputTokens(this.#thinkingBytes + sealed), this.#thinkingTokens);
-    return estimateOutputTokens(this.#visibleBytes) + thinking;
+  #estimate(use: 'billed' | 'covered'): number {
+    return use === 'billed' ? this.#output.billedTokens() : this.#output.coverTokens();
   }
-}
-
-/** Adds up the parts. Cache writes that no lifetime is said of are those of 5 minutes, the protocol's default. */
-function sum(parts: readonly PartialCounts[], webSearches: number): TokenCounts {
-  const counts: TokenCounts = { ...NO_TOKENS, webSearches };
-  for (const part of parts) {
-    const written1h = part.cacheWrite1h ?? 0;
-    const written = Math.max(part.cacheWrite ?? 0, (part.cacheWrite5m ?? 0) + written1h);
-    counts.input += part.input ?? 0;
-    counts.output += part.output ?? 0;
-    counts.cacheRead += part.cacheRead ?? 0;
-    counts.cacheWrite5m += written - written1h;
-    counts.cacheWrite1h += written1h;
-  }
-  return counts;
-}
-
-function bytesOf(text: JsonValue | undefined): number {
-  return typeof text === 'string' ? Buffer.byteLength(text) : 0;
-}
-
-/**
- * The bytes of its text, but for escapes. Not written to be measured: nested by the ten thousand, as JSON can be
- * read, it could not be, and to find that out would take the runtime seconds.
- */
-function bytesOfJson(whole: JsonValue): number {
-  let bytes = 0;
-  const rest = [whole];
-  for (let part = rest.pop(); part !== undefined; part = rest.pop()) {
-    if (typeof part === 'string') bytes += Buffer.byteLength(part) + 2;
-    else if (typeof part !== 'object' || part === null) bytes += String(part).length;
-    else {
-      const names = Array.isArray(part) ? null : Object.keys(part);
-      const parts = Object.values(part);
-      bytes += 2 + Math.max(0, parts.length - 1);
-      for (const name of names ?? []) bytes += Buffer.byteLength(name) + 3;
-      for (const inner of parts) rest.push(inner);
-    }
-  }
-  return bytes;
-}
-
-/** Counts of a stream are cumulative: a later one replaces an earlier one, unless it is absent. */
-function replaceCounts(before: PartialUsage, after: PartialUsage): PartialUsage {
-  return {
-    input: after.input ?? before.input,
-    output: after.output ?? before.output,
-    cacheRead: after.cacheRead ?? before.cacheRead,
-    cacheWrite: after.cacheWrite ?? before.cacheWrite,
-    cacheWrite5m: after.cacheWrite5m ?? before.cacheWrite5m,
-    cacheWrite1h: after.cacheWrite1h ?? before.cacheWrite1h,
-    webSearches: after.webSearches ?? before.webSearches,
-    speed: after.speed ?? before.speed,
-    compactions: after.compactions.length > 0 ? after.compactions : before.compactions,
-    disbelieved: union(before.disbelieved, after.disbelieved),
-    unknown: union(before.unknown, after.unknown),
-  };
-}
-
-function union(before: string[], after: string[]): string[] {
-  if (after.length === 0 || before.length >= NAMES_MAX) return before;
-  return [...new Set([...before, ...after])].slice(0, NAMES_MAX);
 }

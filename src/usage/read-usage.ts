@@ -16,6 +16,8 @@ export interface PartialCounts {
 }
 
 export interface PartialUsage extends PartialCounts {
+  /** The part of the output that is thinking. */
+  thinking: number | null;
   webSearches: number | null;
   speed: 'standard' | 'fast' | null;
   /** One for each summary that the provider made of the conversation: billed, and not part of the counts above. */
@@ -47,10 +49,12 @@ const NAME_CHARACTERS_MAX = 64;
 export function readUsage(value: JsonValue | undefined): PartialUsage {
   const usage = isJsonObject(value) ? value : {};
   const disbelieved: string[] = [];
+  const details = isJsonObject(usage['output_tokens_details']) ? usage['output_tokens_details'] : {};
   const searches = isJsonObject(usage['server_tool_use']) ? usage['server_tool_use'] : {};
   const speed = usage['speed'];
   return {
     ...readCounts(usage, disbelieved),
+    thinking: readCount(details, 'thinking_tokens', disbelieved),
     webSearches: readCount(searches, 'web_search_requests', disbelieved),
     speed: speed === 'standard' || speed === 'fast' ? speed : null,
     compactions: readCompactions(usage['iterations'], disbelieved),

@@ -1,5 +1,10 @@
 // The door of usage: what a message used, as reported or as estimated. Pure, and ignorant of prices.
 
-export { type CountedUsage, type CountLimits, MessageCounter } from './count-message.ts';
-export { estimateOutputTokens, inputTokensUpperBound, typicalInputTokens } from './estimate-tokens.ts';
+export { type CountedUsage, type CounterOptions, type CountLimits, MessageCounter } from './count-message.ts';
+export { Estimates } from './estimates.ts';
+export type { LearnedDocument } from './learned-model.ts';
+export { inputTokensLikely, inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
+export type { OutputEstimate } from './output-estimate.ts';
+export { readCacheWrites } from './read-cache-writes.ts';
+export { readThinking } from './read-thinking.ts';
 export { type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';

@@ -140,7 +140,8 @@ test('text, thinking and tool input all count as output; results of server tools
   expect(output(opened({ type: 'text', text: '' }), text(40))).toBe(10);
   expect(output(grown({ type: 'thinking_delta', thinking: 'x'.repeat(40) }))).toBe(10);
   expect(output(grown({ type: 'input_json_delta', partial_json: 'x'.repeat(40) }))).toBe(10);
-  expect(output(opened({ type: 'tool_use', id: 'a'.repeat(99), name: 'name', input: {} }))).toBe(2);
+  expect(output(opened({ type: 'tool_use', id: 'a'.repeat(99), name: 'name', input: {} }))).toBe(0);
+  expect(output(opened({ type: 'tool_use', id: 'a'.repeat(99), name: 'name', input: { a: 'b' } }))).toBe(3);
   expect(output(opened({ type: 'redacted_thinking', data: 'x'.repeat(40) }))).toBe(10);
   expect(output(opened({ type: 'web_search_tool_result', content: [{ title: 'x'.repeat(40) }] }))).toBe(0);
 });

@@ -13,6 +13,7 @@ const nothing = {
   cacheWrite: null,
   cacheWrite5m: null,
   cacheWrite1h: null,
+  thinking: null,
   webSearches: null,
   speed: null,
   compactions: [],
@@ -41,6 +42,7 @@ test('everything that the protocol reports is read', () => {
     cacheWrite: 9,
     cacheWrite5m: 4,
     cacheWrite1h: 5,
+    thinking: 1,
     webSearches: 6,
     speed: 'fast',
   });

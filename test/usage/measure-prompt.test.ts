@@ -1,8 +1,8 @@
-// Estimates: a likely figure, and a bound that a hold can rely on.
+// What a prompt may have: a likely figure, and a bound that a hold can rely on.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { estimateOutputTokens, inputTokensUpperBound, typicalInputTokens } from '../../src/usage/usage.ts';
+import { inputTokensLikely, inputTokensUpperBound, measurePrompt } from '../../src/usage/usage.ts';
 import { type JsonValue, parseMessageRequest } from '../../src/wire/wire.ts';
 
 function request(content: JsonValue, members: Record<string, JsonValue> = {}) {
@@ -10,11 +10,14 @@ function request(content: JsonValue, members: Record<string, JsonValue> = {}) {
   return parseMessageRequest(new TextEncoder().encode(JSON.stringify(body)));
 }
 
+const mostOf = (made: ReturnType<typeof request>) => inputTokensUpperBound(measurePrompt(made));
+const typicalOf = (made: ReturnType<typeof request>) => measurePrompt(made).typicalTokens;
+
 function added(block: JsonValue): { most: number; typical: number } {
   const [without, withBlock] = [request([]), request([block])];
   return {
-    most: inputTokensUpperBound(withBlock) - inputTokensUpperBound(without),
-    typical: typicalInputTokens(withBlock) - typicalInputTokens(without),
+    most: mostOf(withBlock) - mostOf(without),
+    typical: typicalOf(withBlock) - typicalOf(without),
   };
 }
 
@@ -24,24 +27,20 @@ const pdf = (text: string) => ({
   source: { type: 'base64', media_type: 'application/pdf', data: Buffer.from(text).toString('base64') },
 });
 
-test('output is a quarter of its bytes, rounded up', () => {
-  expect([0, 1, 4, 5].map(estimateOutputTokens)).toEqual([0, 1, 1, 2]);
-});
-
 test('the bound is at least one token a byte of text, and the likely figure is below it', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
       const made = request(text);
-      expect(inputTokensUpperBound(made)).toBeGreaterThanOrEqual(Buffer.byteLength(text) + 16);
-      expect(typicalInputTokens(made)).toBeLessThan(inputTokensUpperBound(made));
-      expect(typicalInputTokens(made)).toBeGreaterThanOrEqual(1);
+      expect(mostOf(made)).toBeGreaterThanOrEqual(Buffer.byteLength(text) + 16);
+      expect(typicalOf(made)).toBeLessThan(mostOf(made));
+      expect(typicalOf(made)).toBeGreaterThanOrEqual(1);
     }),
   );
 });
 
 test('the likely figure of text is near a quarter of its bytes', () => {
-  expect(Math.abs(typicalInputTokens(request('word '.repeat(800))) - 1000)).toBeLessThan(10);
-  expect(Math.abs(typicalInputTokens(request('', { system: 'é'.repeat(2000) })) - 1000)).toBeLessThan(10);
+  expect(Math.abs(typicalOf(request('word '.repeat(800))) - 1000)).toBeLessThan(10);
+  expect(Math.abs(typicalOf(request('', { system: 'é'.repeat(2000) })) - 1000)).toBeLessThan(10);
 });
 
 test('an image counts by its kind, not by its bytes', () => {
@@ -91,9 +90,28 @@ test('a document at an address counts as long', () => {
 test('tools bring a prompt of their own, those that a provider defines one each', () => {
   const bound = (tools: JsonValue) => {
     const made = request('a', { tools });
-    return inputTokensUpperBound(made) - made.bytes;
+    return mostOf(made) - made.bytes;
   };
   expect(bound([])).toBe(16);
   expect(bound([{ name: 'a' }, { name: 'b', type: 'custom' }])).toBe(1_016);
   expect(bound([{ name: 'a' }, { type: 'bash_20250124', name: 'bash' }])).toBe(2_016);
+});
+
+test('what was learned bounds the text, and leaves images and tools at their most', () => {
+  const { textBytes, fixedTokensMax } = measurePrompt(
+    request([image({ type: 'url', url: 'u' }), { type: 'text', text: 'word '.repeat(200) }], {
+      tools: [{ name: 'a' }],
+    }),
+  );
+  const measure = { textBytes, fixedTokensMax, typicalTokens: 1 };
+  expect(fixedTokensMax).toBe(5_000 + 1_000 + 16);
+  expect(inputTokensLikely(measure, 0.3)).toBe(Math.ceil(textBytes * 0.3) + fixedTokensMax);
+  for (const wild of [1, 7, Number.POSITIVE_INFINITY])
+    expect(inputTokensLikely(measure, wild)).toBe(inputTokensUpperBound(measure));
+});
+
+test('the base64 of an image is no text', () => {
+  const data = 'A'.repeat(40_000);
+  const made = request([image({ type: 'base64', media_type: 'image/png', data })]);
+  expect(measurePrompt(made).textBytes).toBe(made.bytes - data.length);
 });

@@ -1,0 +1,158 @@
+// What is learned of one model from its completed messages: tokens of prompts by their bytes, tokens of output
+// by classes of bytes, and its speed. Numbers only, never text.
+
+import { type ByteClasses, totalBytes } from './byte-classes.ts';
+import { addSample, type Fit, newFit, solve } from './fit-coefficients.ts';
+import { type OutputEstimate, predictTokens, UNLEARNED } from './output-estimate.ts';
+import { RecentSamples } from './recent-samples.ts';
+
+const PROMPTS_KEPT = 256;
+const PROMPTS_LEAST = 16;
+const PROMPTS_BETWEEN_LOOKS = 8;
+const PROMPT_SHARE = 0.98;
+const PROMPT_MARGIN = 1.03;
+const RATIOS_KEPT = 64;
+const RATIOS_LEAST = 8;
+const SPEEDS_KEPT = 64;
+const SPEEDS_LEAST = 8;
+const UNTRUSTED_FITS = 4; // of the first messages, before how far they are off says anything
+const WARM_SAMPLES = 64; // from here on it is solved anew only for every
+const SAMPLES_BETWEEN_SOLVES = 8;
+const ROUNDING_TOKENS = 1; // a count is whole, and an end of the message may count
+const RATIO_MOST = 4; // one further off was not counted by its text
+
+/** What is learned of one model, as plain JSON to be stored. */
+export type LearnedDocument = {
+  version: 1;
+  /** Tokens a byte of the last prompts. */
+  prompts: number[];
+  /** How many messages the fit has taken in. */
+  samples: number;
+  matrix: number[];
+  vector: number[];
+  coefficients: number[];
+  /** Real by predicted tokens of the last messages. */
+  ratios: number[];
+  /** Tokens a second of the last streams. */
+  speeds: number[];
+};
+
+export class LearnedModel {
+  readonly #prompts: RecentSamples;
+  #promptsUntilLook = 0;
+  #tokensPerByte: number | null = null;
+  readonly #fit: Fit;
+  #samples = 0;
+  readonly #ratios: RecentSamples;
+  readonly #speeds: RecentSamples;
+  #output = UNLEARNED;
+
+  /** `document` is one that was checked. */
+  constructor(document: LearnedDocument | null = null) {
+    this.#prompts = new RecentSamples(PROMPTS_KEPT, document?.prompts);
+    this.#ratios = new RecentSamples(RATIOS_KEPT, document?.ratios);
+    this.#speeds = new RecentSamples(SPEEDS_KEPT, document?.speeds);
+    this.#fit = document === null ? newFit() : fitOf(document);
+    this.#samples = document?.samples ?? 0;
+    if (document === null) return;
+    this.#lookAtPrompts();
+    this.#lookAtOutput();
+  }
+
+  /** A figure that few prompts exceed; null until enough are known. */
+  get tokensPerByte(): number | null {
+    return this.#tokensPerByte;
+  }
+
+  /** The same object until something is learned. */
+  get output(): OutputEstimate {
+    return this.#output;
+  }
+
+  addPrompt(tokensPerByte: number): void {
+    this.#prompts.add(Math.min(1, tokensPerByte));
+    if (--this.#promptsUntilLook <= 0) this.#lookAtPrompts();
+  }
+
+  /** `tokens` are what the bytes have by the provider's count. */
+  addText(classes: Readonly<ByteClasses>, tokens: number): void {
+    const predicted = predictTokens(this.#fit.coefficients, classes);
+    const isAsPredicted = Math.abs(tokens - predicted) <= ROUNDING_TOKENS;
+    const ratio = isAsPredicted ? 1 : Math.min(RATIO_MOST, Math.max(1 / RATIO_MOST, tokens / predicted));
+    addSample(this.#fit, classes, predicted * ratio);
+    if (++this.#samples > UNTRUSTED_FITS) this.#ratios.add(ratio);
+    if (this.#samples <= WARM_SAMPLES || this.#samples % SAMPLES_BETWEEN_SOLVES === 0) {
+      solve(this.#fit);
+      this.#lookAtOutput();
+    }
+  }
+
+  addSpeed(tokensPerSecond: number): void {
+    this.#speeds.add(tokensPerSecond);
+    this.#lookAtOutput();
+  }
+
+  /** From here on what is estimated is what it would be after a restart with the document. */
+  document(): LearnedDocument {
+    this.#lookAtPrompts();
+    this.#lookAtOutput();
+    return {
+      version: 1,
+      prompts: this.#prompts.list(),
+      samples: this.#samples,
+      matrix: [...this.#fit.matrix],
+      vector: [...this.#fit.vector],
+      coefficients: [...this.#fit.coefficients],
+      ratios: this.#ratios.list(),
+      speeds: this.#speeds.list(),
+    };
+  }
+
+  #lookAtPrompts(): void {
+    this.#promptsUntilLook = PROMPTS_BETWEEN_LOOKS;
+    if (this.#prompts.size < PROMPTS_LEAST) return;
+    const [upper] = this.#prompts.quantiles(PROMPT_SHARE);
+    this.#tokensPerByte = Math.min(1, upper * PROMPT_MARGIN);
+  }
+
+  #lookAtOutput(): void {
+    const [low, high] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(0.1, 0.9);
+    const { lowTokensPerSecond: slow, topTokensPerSecond: fast } = UNLEARNED;
+    const [lowTokensPerSecond, topTokensPerSecond] =
+      this.#speeds.size < SPEEDS_LEAST ? [slow, fast] : this.#speeds.quantiles(0.1, 0.95);
+    const { coefficients } = this.#fit;
+    this.#output = { coefficients: [...coefficients], low, high, topTokensPerSecond, lowTokensPerSecond };
+  }
+}
+
+/** The document, if it is one; else null. A part of it is not taken: what it fits to would be wrong. */
+export function readDocument(document: unknown): LearnedDocument | null {
+  if (typeof document !== 'object' || document === null) return null;
+  const { version, prompts, samples, matrix, vector, coefficients, ratios, speeds } =
+    document as Partial<LearnedDocument>;
+  const isRead =
+    version === 1 &&
+    areNumbers(prompts, 0, PROMPTS_KEPT, 0, 1) &&
+    areNumbers([samples], 1, 1, 0, Number.MAX_SAFE_INTEGER) &&
+    areNumbers(matrix, 25, 25, -1e6, 1e6) &&
+    matrix.every((value, at) => at % 6 !== 0 || value >= 0) &&
+    areNumbers(vector, 5, 5, -1e6, 1e6) &&
+    areNumbers(coefficients, 5, 5, 0.02, 1.5) &&
+    areNumbers(ratios, 0, RATIOS_KEPT, 0, RATIO_MOST) &&
+    areNumbers(speeds, 0, SPEEDS_KEPT, 0, 1e6);
+  return isRead ? (document as LearnedDocument) : null;
+}
+
+function areNumbers(list: unknown, least: number, most: number, low: number, high: number): list is number[] {
+  if (!Array.isArray(list) || list.length < least || list.length > most) return false;
+  return list.every((value) => typeof value === 'number' && value >= low && value <= high);
+}
+
+function fitOf({ matrix, vector, coefficients }: LearnedDocument): Fit {
+  return { matrix: [...matrix], vector: [...vector], coefficients: [...coefficients] as Fit['coefficients'] };
+}
+
+/** Enough text to be learned from. */
+export function isTelling(classes: Readonly<ByteClasses>): boolean {
+  return totalBytes(classes) >= 128;
+}
