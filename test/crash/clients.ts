@@ -2,7 +2,13 @@
 // and who gives credit meanwhile. They believe nothing but what they saw.
 
 import type { Turnpike } from '../support/start-turnpike.ts';
-import { type Order, promptOf } from './counting-upstream.ts';
+import {
+  BYTES_PER_TOKEN_LEAST,
+  BYTES_PER_TOKEN_MOST,
+  EVEN_BYTES_PER_TOKEN,
+  type Order,
+  promptOf,
+} from './counting-upstream.ts';
 
 /** What a client saw of one message. */
 export interface Sighting {
@@ -94,9 +100,14 @@ function sendAny(load: Load, secret: string): Promise<void> {
   return sendOrder(load, secret, stream, stream ? { deltas: between(load.random, 2, 30) } : { deltas: 0 });
 }
 
-/** Longer than what may be lost of it. One token is four bytes in it, by which all estimate. */
+/** Much longer than what may be lost of it. */
 function sendLong(load: Load, secret: string): Promise<void> {
-  const order = { deltas: 150, tokensPerDelta: between(load.random, 4, 40), bytesPerToken: 4, pauseMs: 30 };
+  const order = {
+    deltas: 220,
+    tokensPerDelta: between(load.random, 4, 40),
+    pauseMs: 30,
+    bytesPerToken: EVEN_BYTES_PER_TOKEN,
+  };
   return sendOrder(load, secret, true, order);
 }
 
@@ -114,21 +125,17 @@ async function sendOrder(
   leaveAfterMs: number | null = null,
 ): Promise<void> {
   const { random } = load;
+  const isEven = wish.bytesPerToken === EVEN_BYTES_PER_TOKEN || random() < 0.5;
   const order: Order = {
     inputTokens: load.nextMark(),
     deltas: 10,
     tokensPerDelta: between(random, 1, 12),
-    bytesPerToken: between(random, 3, 5),
+    bytesPerToken: isEven ? EVEN_BYTES_PER_TOKEN : between(random, BYTES_PER_TOKEN_LEAST, BYTES_PER_TOKEN_MOST),
     pauseMs: between(random, 1, 8),
     ...wish,
   };
-  await send(
-    load,
-    secret,
-    order,
-    { model: 'counting', stream, content: promptOf(order), maxTokens: 20_000 },
-    leaveAfterMs,
-  );
+  const body = { model: isEven ? 'even' : 'varied', stream, content: promptOf(order), maxTokens: 20_000 };
+  await send(load, secret, order, body, leaveAfterMs);
 }
 
 async function sendSandbox(load: Load, secret: string, stream: boolean): Promise<void> {

@@ -1,14 +1,16 @@
-// Client, upstream and ledger compared after a crash: what each wrote down of the messages of one round. Pure, but for
-// nothing: facts go in, figures and faults come out.
+// Client, upstream and ledger compared after a crash: what each wrote down of the messages of one round. Facts go in,
+// figures and faults come out.
 
 import { costOf } from '../money/load.ts';
 import type { Seen, Sighting } from './clients.ts';
-import { BYTES_PER_TOKEN_LEAST, type Call, outputTokensOf } from './counting-upstream.ts';
-import { LATE_STREAM_MS } from './points.ts';
+import { BYTES_PER_TOKEN_LEAST, type Call, EVEN_BYTES_PER_TOKEN, outputTokensOf } from './counting-upstream.ts';
+import { HAS_CHECKPOINTS, LATE_STREAM_MS } from './points.ts';
 import { type Books, nano, type UsageRow } from './read-books.ts';
 
 /** What may be lost of a stream at most, by its age at the crash: what came later than this before it. */
-export const UNSAVED_MS_MAX = 2_000;
+const UNSAVED_MS_MAX = 2_000;
+/** How much longer it may take on a machine that is busy with killing. */
+const LATENESS_MS = 1_000;
 
 export interface RoundFacts {
   seen: Seen;
@@ -78,7 +80,7 @@ export function compareRound(facts: RoundFacts): Comparison {
   for (const requestId of facts.fresh) {
     const record = facts.books.records.get(requestId) as UsageRow;
     countRecord(record, comparison.figures);
-    if (record.model !== 'counting' || record.input_tokens === 0) continue;
+    if (record.model.startsWith('sandbox') || record.input_tokens === 0) continue;
     marksBilled.set(record.input_tokens, [...(marksBilled.get(record.input_tokens) ?? []), requestId]);
     const calls = facts.calls.get(record.input_tokens);
     if (calls === undefined) comparison.faults.push(`billed without a call: ${requestId}`);
@@ -134,7 +136,8 @@ function compareCall(
 ): void {
   const { outcome, output_tokens: billed } = record;
   const exact = Math.max(...calls.map(tokensOf));
-  const mostTokens = Math.max(...calls.map((call) => Math.ceil(bytesOf(call) / BYTES_PER_TOKEN_LEAST)), exact, 1);
+  const bytesPerToken = record.model === 'even' ? EVEN_BYTES_PER_TOKEN : BYTES_PER_TOKEN_LEAST;
+  const mostTokens = Math.max(...calls.map((call) => Math.ceil(bytesOf(call) / bytesPerToken)), exact, 1);
   const describe = () => `${JSON.stringify(record)}; sent ${exact} tokens`;
   if (billed > mostTokens || nano(record.cost) > costOf(record.input_tokens, mostTokens))
     faults.push(`overbilled: ${describe()}`);
@@ -153,17 +156,19 @@ function compareCall(
 }
 
 /** Of streams that lasted: whether what came long enough before the crash is billed. */
-function compareLate({ seen, calls, books, killedAtMs }: RoundFacts, { figures }: Comparison): void {
-  for (const sighting of seen.sightings) {
-    if (sighting.mark === null || sighting.requestId === null || !sighting.stream) continue;
-    const record = books.records.get(sighting.requestId);
-    const call = calls.get(sighting.mark)?.at(-1);
-    const first = call?.sent[0];
-    if (record?.outcome !== 'service_cut' || call === undefined || first === undefined) continue;
-    if (killedAtMs - first.atMs < LATE_STREAM_MS || call.order.bytesPerToken !== 4) continue;
+function compareLate({ seen, calls, books, killedAtMs }: RoundFacts, { figures, faults }: Comparison): void {
+  for (const { mark, requestId, model } of seen.sightings) {
+    const record = requestId === null ? undefined : books.records.get(requestId);
+    const call = mark === null ? undefined : calls.get(mark)?.at(-1);
+    const begunAtMs = call?.sent[0]?.atMs ?? killedAtMs;
+    if (record?.outcome !== 'service_cut' || call === undefined || model !== 'even') continue;
+    if (killedAtMs - begunAtMs < LATE_STREAM_MS) continue;
+    const billed = nano(record.cost) > 0 ? record.output_tokens : 0;
+    const sentBefore = (ms: number) => tokensOf({ sent: call.sent.filter(({ atMs }) => atMs <= killedAtMs - ms) });
     figures.lateStreams++;
-    const saved = { ...call, sent: call.sent.filter(({ atMs }) => atMs <= killedAtMs - UNSAVED_MS_MAX) };
-    if (nano(record.cost) > 0 && record.output_tokens >= tokensOf(saved)) figures.lateCovered++;
+    if (billed >= sentBefore(UNSAVED_MS_MAX)) figures.lateCovered++;
+    if (HAS_CHECKPOINTS && billed < sentBefore(UNSAVED_MS_MAX + LATENESS_MS))
+      faults.push(`not saved in time: ${JSON.stringify(record)}; sent ${tokensOf(call)} tokens`);
   }
 }
 
@@ -203,7 +208,7 @@ function isCredit({ kind }: { kind: string }): boolean {
   return kind === 'payment' || kind === 'promotion' || kind === 'adjustment';
 }
 
-function tokensOf({ sent }: Call): number {
+function tokensOf({ sent }: Pick<Call, 'sent'>): number {
   return sent.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 

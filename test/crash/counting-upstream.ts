@@ -14,11 +14,15 @@ export interface Order {
   pauseMs: number;
 }
 
-/** The densest text that it sends. */
+/** By which all text of its model `even` is estimated exactly. */
+export const EVEN_BYTES_PER_TOKEN = 4;
+/** Its model `varied` has more or fewer, within these. */
 export const BYTES_PER_TOKEN_LEAST = 3;
+export const BYTES_PER_TOKEN_MOST = 5;
 
 export interface Call {
   order: Order;
+  model: string;
   stream: boolean;
   /** Each piece of the answer, before it was sent. A message that is not streamed goes out with all of them. */
   sent: { atMs: number; tokens: number; bytes: number }[];
@@ -64,9 +68,9 @@ export function outputTokensOf({ deltas, tokensPerDelta }: Order): number {
 }
 
 function readCall({ body }: RecordedRequest): Call {
-  const request = JSON.parse(body) as { stream?: boolean; messages: { content: string }[] };
+  const request = JSON.parse(body) as { model: string; stream?: boolean; messages: { content: string }[] };
   const order = JSON.parse(request.messages[0]?.content.split('\n')[0] ?? '') as Order;
-  return { order, stream: request.stream === true, sent: [], isFinished: false };
+  return { order, model: request.model, stream: request.stream === true, sent: [], isFinished: false };
 }
 
 const HEADERS = { 'content-type': 'application/json', 'request-id': 'req_counting' };
@@ -110,12 +114,12 @@ function produce({ order, sent }: Call): string {
   return 'x'.repeat(bytes);
 }
 
-function messageOf({ order }: Call, text: string | null, outputTokens: number): object {
+function messageOf({ order, model }: Call, text: string | null, outputTokens: number): object {
   return {
     id: `msg_counting${order.inputTokens}`,
     type: 'message',
     role: 'assistant',
-    model: 'counting',
+    model,
     content: text === null ? [] : [{ type: 'text', text }],
     stop_reason: text === null ? null : 'end_turn',
     stop_sequence: null,

@@ -50,9 +50,12 @@ export async function runEpoch(
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-crash-'));
   let hasFailed = false;
   await using upstream = await startCountingUpstream();
-  let service = await start(directory, jobs[0] ?? null);
+  let service = await start(directory, null); // what prepares passes points, too
   try {
     const callers = await prepare(service, upstream);
+    service.child.kill('SIGTERM');
+    await service.child.exited;
+    service = await start(directory, jobs[0] ?? null);
     const world: World = { upstream, callers, books: emptyBooks(callers.accounts), seen: [], mark: FIRST_MARK };
     await readBooks(service, world.books, Date.now());
     for (const [at, job] of jobs.entries()) {
@@ -128,9 +131,12 @@ async function dieRecovering(directory: string, job: Job): Promise<boolean> {
 async function prepare(turnpike: Turnpike, upstream: CountingUpstream): Promise<Callers> {
   const document = {
     providers: { counting: { kind: 'anthropic', base_url: upstream.url, private_network: true } },
-    models: {
-      counting: { price: { input: '1', output: '5' }, routes: [{ provider: 'counting', model: 'counting' }] },
-    },
+    models: Object.fromEntries(
+      ['even', 'varied'].map((model) => [
+        model,
+        { price: { input: '1', output: '5' }, routes: [{ provider: 'counting', model }] },
+      ]),
+    ),
   };
   await turnpike.admin('POST', '/apply', { document });
   const callers: Callers = { secrets: [], accounts: [] };
