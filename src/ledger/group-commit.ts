@@ -2,6 +2,7 @@
 // One batch is under way at a time, so that operations are decided in the order they came.
 
 import { BrokenInvariant } from '../base/assert.ts';
+import { machineTimers, type Timers } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { applyBatch } from './apply-batch.ts';
@@ -24,14 +25,16 @@ interface Waiting {
 export class GroupCommit implements LedgerGate {
   readonly #store: LedgerStore;
   readonly #onCommitted: (facts: BatchFacts) => void;
+  readonly #timers: Timers;
   #queue: Waiting[] = [];
   #isScheduled = false;
   #batches = 0;
 
   /** `onCommitted` is told of each batch that the store took, before its answers are given. */
-  constructor(store: LedgerStore, onCommitted: (facts: BatchFacts) => void = () => {}) {
+  constructor(store: LedgerStore, onCommitted: (facts: BatchFacts) => void = () => {}, timers: Timers = machineTimers) {
     this.#store = store;
     this.#onCommitted = onCommitted;
+    this.#timers = timers;
   }
 
   batches(): number {
@@ -49,7 +52,7 @@ export class GroupCommit implements LedgerGate {
     this.#queue.push({ bundle, done });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#run());
+    this.#timers.soon(() => void this.#run());
   }
 
   async #run(): Promise<void> {

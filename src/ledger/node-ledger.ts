@@ -1,9 +1,9 @@
 // The ledger as a node uses it: admission with remembered refusals and bounded queues, endings
 // that are tried again until the store has them, and the node's lease.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { machineTimers, sleep, type Timers } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type {
@@ -41,11 +41,12 @@ export class NodeLedger implements LedgerGate {
   readonly #gate: LedgerGate;
   readonly #clock: Clock;
   readonly #node: string;
+  readonly #timers: Timers;
   readonly #refusals = new Refusals();
   readonly #queuedByAccount = new Map<number, number>();
   #queued = 0;
   #owner: Owner | null = null;
-  #renewal: ReturnType<typeof setInterval> | null = null;
+  #endRenewals: (() => void) | null = null;
   #isAvailable = true;
   /** Endings that the store does not have yet. */
   readonly #unfinished = new Set<Promise<Settlement>>();
@@ -53,22 +54,22 @@ export class NodeLedger implements LedgerGate {
   readonly #doubtful = new Map<string, Release>();
   #isReleasing = false;
 
-  constructor(gate: LedgerGate, clock: Clock, node: string) {
+  constructor(gate: LedgerGate, clock: Clock, node: string, timers: Timers = machineTimers) {
     this.#gate = gate;
     this.#clock = clock;
     this.#node = node;
+    this.#timers = timers;
   }
 
   /** Takes the node's lease and ends what earlier runs left open. Resolves to how many holds that were. */
   async open(): Promise<number> {
     await this.#takeLease();
-    this.#renewal = setInterval(() => void this.#renew(), bounds.leaseRenewMs);
-    this.#renewal.unref();
+    this.#endRenewals = this.#timers.every(bounds.leaseRenewMs, () => void this.#renew());
     return this.#expire(await this.#ask({ kind: 'expire' }));
   }
 
   close(): void {
-    if (this.#renewal !== null) clearInterval(this.#renewal);
+    this.#endRenewals?.();
   }
 
   /** False from the moment that the store fails until it takes what is written. */
@@ -133,7 +134,7 @@ export class NodeLedger implements LedgerGate {
     this.#unfinished.add(ending);
     const forget = () => this.#unfinished.delete(ending);
     ending.then(forget, forget);
-    return within(waitMs, ending);
+    return within(this.#timers, waitMs, ending);
   }
 
   /** Changes what a message holds, and what a crash would bill. Throws store_unavailable. */
@@ -146,7 +147,7 @@ export class NodeLedger implements LedgerGate {
 
   /** Waits for endings that are still being tried. Resolves to how many the store does not have after `boundMs`. */
   async finishEndings(boundMs: number): Promise<number> {
-    await within(boundMs, Promise.allSettled([...this.#unfinished])).catch(() => {});
+    await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished])).catch(() => {});
     return this.#unfinished.size;
   }
 
@@ -221,7 +222,7 @@ export class NodeLedger implements LedgerGate {
         return await this.#endOnce(operation, alongside);
       } catch (failure) {
         if (!isStoreGone(failure)) throw failure;
-        await sleep(pauseMs);
+        await sleep(this.#timers, pauseMs);
       }
     }
   }
@@ -300,19 +301,18 @@ export class NodeLedger implements LedgerGate {
 }
 
 /** Waits for the promise, but no longer; what it does afterwards goes unheard. */
-function within<Value>(waitMs: number, promise: Promise<Value>): Promise<Value> {
+function within<Value>(timers: Timers, waitMs: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.')),
-      waitMs,
+    const stopWaiting = timers.after(waitMs, () =>
+      reject(new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.')),
     );
     promise.then(
       (value) => {
-        clearTimeout(timer);
+        stopWaiting();
         resolve(value);
       },
       (failure) => {
-        clearTimeout(timer);
+        stopWaiting();
         reject(failure);
       },
     );
