@@ -48,6 +48,7 @@ export async function runEpoch(
   isOver: () => boolean,
 ): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-crash-'));
+  const begunMs = Date.now();
   let hasFailed = false;
   await using upstream = await startCountingUpstream();
   let service = await start(directory, null); // what prepares passes points, too
@@ -57,7 +58,7 @@ export async function runEpoch(
     await service.child.exited;
     service = await start(directory, jobs[0] ?? null);
     const world: World = { upstream, callers, books: emptyBooks(callers.accounts), seen: [], mark: FIRST_MARK };
-    await readBooks(service, world.books, Date.now());
+    await readBooks(service, world.books, begunMs);
     for (const [at, job] of jobs.entries()) {
       const startedMs = Date.now();
       const death = await loadUntilDeath(service, job, world);
