@@ -14,6 +14,7 @@ import { addModels } from './models.ts';
 import { addOpenapi } from './openapi.ts';
 import { addPriceDifferences } from './price-differences.ts';
 import { addProviders } from './providers.ts';
+import { addRefunds } from './refunds.ts';
 import { addTokens } from './tokens.ts';
 import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
@@ -44,6 +45,7 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addProviders(app, dependencies);
   addUsageTotals(app, dependencies); // before the record of a message: its path could be one's id
   addUsage(app, dependencies);
+  addRefunds(app, dependencies, takeTurn);
   addApply(app, dependencies, takeTurn);
   addTokens(app, dependencies, takeTurn);
   addAudit(app, dependencies);

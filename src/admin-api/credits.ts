@@ -1,11 +1,11 @@
-// Credit: adds to an account's balance, or corrects it downward within what is available.
+// Credit: adds to an account's balance, corrects it downward within what is available, or gives up a debt.
 
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, NANO_MAX } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Answer } from '../ledger/ledger.ts';
+import type { Answer, Credit } from '../ledger/ledger.ts';
 import { findAccount } from './account-json.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { amountShown, idField, jsonAnswer, jsonBody } from './answers.ts';
@@ -21,7 +21,12 @@ const creditBody = z.strictObject({
   amount: amountField(-NANO_MAX).refine((amount) => amount !== 0, 'must not be zero'),
   note: noteField.nullable().optional(),
   reference: noteField.nullable().optional(),
-  kind: z.enum(['payment', 'promotion', 'adjustment']).optional(),
+  kind: z
+    .enum(['payment', 'promotion', 'adjustment', 'write_off'], {
+      error: 'must be payment, promotion, adjustment or write_off',
+    })
+    .optional()
+    .openapi({ description: 'write_off: a debt is given up, at most as much as is owed.' }),
 });
 const creditSchema = z
   .object({
@@ -92,21 +97,26 @@ async function storeCredit(
     operations: [{ kind: 'credit', account: account.id, amount, source, reference, note }],
     alongside: dependencies.trailRows(leaveTrail(dependencies, context, [change], remember(id, null))),
   });
-  const given = credited(answer, account.id);
+  const given = credited(answer, account.id, source);
   if (given.amount !== amount) throw otherAmount(reference, given.amount, amount);
   return given;
 }
 
 type Credited = Extract<Answer, { kind: 'credited' }>;
+type CreditSource = Credit['source'];
 
-function credited(answer: Answer | undefined, account: number): Credited {
+function credited(answer: Answer | undefined, account: number, source: CreditSource): Credited {
   if (answer?.ok && answer.kind === 'credited') return answer;
   if (answer?.ok === false && answer.reason === 'beyond_maximum') {
     const message = `would raise the balance beyond ${formatUsd(NANO_MAX)}, the most that an account can hold`;
     throw invalidRequest([{ path: ['amount'], message }]);
   }
   if (answer?.ok === false && answer.reason === 'below_available') {
-    const message = `takes more than the ${formatUsd(answer.available ?? 0)} that is available`;
+    const available = formatUsd(answer.available ?? 0);
+    const message =
+      source === 'write_off'
+        ? `must be above zero, and at most the ${available} that the account owes`
+        : `takes more than the ${available} that is available`;
     throw invalidRequest([{ path: ['amount'], message }]);
   }
   if (answer?.ok === false && answer.reason === 'unknown_account')

@@ -1,8 +1,8 @@
 // `turnpike account …`: accounts, their groups and what bounds them.
 
 import { type AdminClient, openClient } from './admin-client.ts';
-import { type Command, clientFlags, type Invocation, WrongUsage } from './command.ts';
-import { amountFlag, choiceFlag, listFlag } from './flags.ts';
+import { type Command, clientFlags, type Invocation, requireChange, WrongUsage } from './command.ts';
+import { amountFlag, choiceFlag, listFlag, orNull, textFlag } from './flags.ts';
 import { type Column, printObject, printRows } from './output.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -18,9 +18,11 @@ const COLUMNS: readonly Column[] = [
 const DETAILS: readonly Column[] = [
   ...COLUMNS,
   ['CREDIT LINE', 'credit_line'],
-  ['ALLOWANCE', (row) => (row['allowance'] === null ? null : `${row['allowance']} a ${row['allowance_period']}`)],
+  ['ALLOWANCE', (row) => (row['allowance'] === null ? null : `${row['allowance']} (${row['allowance_period']})`)],
   ['ALLOWANCE USED', 'allowance_used'],
 ];
+
+const PERIODS = ['day', 'week', 'month', 'total'] as const;
 
 export const accountCommands: readonly Command[] = [
   {
@@ -49,6 +51,20 @@ export const accountCommands: readonly Command[] = [
     },
   },
   onOne('show', 'shows an account', (client, path) => client.get(path)),
+  {
+    name: 'account update',
+    summary: 'changes an account; what is not named stays as it is',
+    positionals: ['ID'],
+    flags: {
+      name: { value: 'N', help: 'its name' },
+      group: { value: 'G[,G2]', help: 'the groups that its keys may be in' },
+      allowance: { value: 'AMOUNT', help: 'the most that it may use in a period; none for no such limit' },
+      'allowance-period': { value: 'PERIOD', help: 'day, week, month or total: when the allowance begins anew' },
+      'credit-line': { value: 'AMOUNT', help: 'how far below zero its balance may go' },
+      ...clientFlags,
+    },
+    run: updateAccount,
+  },
   onOne('disable', 'disables an account: its keys answer 401', (client, path) =>
     client.patch(path, { status: 'disabled' }),
   ),
@@ -58,7 +74,7 @@ export const accountCommands: readonly Command[] = [
 async function createAccount(invocation: Invocation): Promise<number> {
   const { flags, positionals } = invocation;
   const allowance = amountFlag(flags, 'allowance');
-  const period = choiceFlag(flags, 'allowance-period', ['day', 'week', 'month', 'total']);
+  const period = choiceFlag(flags, 'allowance-period', PERIODS);
   if (period !== undefined && allowance === undefined) throw new WrongUsage('--allowance-period needs --allowance');
   const body = {
     name: positionals[0],
@@ -70,6 +86,22 @@ async function createAccount(invocation: Invocation): Promise<number> {
   };
   const client = await openClient(invocation);
   await printObject(invocation, await client.post('/accounts', body), DETAILS);
+  return 0;
+}
+
+async function updateAccount(invocation: Invocation): Promise<number> {
+  const { flags, positionals } = invocation;
+  const body = {
+    name: textFlag(flags, 'name'),
+    groups: listFlag(flags, 'group'),
+    allowance: orNull(flags, 'allowance', 'none', amountFlag),
+    allowance_period: choiceFlag(flags, 'allowance-period', PERIODS),
+    credit_line: amountFlag(flags, 'credit-line'),
+  };
+  requireChange(body);
+  const client = await openClient(invocation);
+  const account = await client.patch(`/accounts/${encodeURIComponent(positionals[0] as string)}`, body);
+  await printObject(invocation, account, DETAILS);
   return 0;
 }
 

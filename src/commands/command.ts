@@ -17,7 +17,7 @@ export interface Command {
   name: string;
   /** Completes the sentence "this command …". */
   summary: string;
-  /** All of them are needed. */
+  /** All of them are needed, but those in brackets, which come last. */
   positionals: readonly string[];
   flags: Readonly<Record<string, Flag>>;
   /** Resolves to the exit code. Throws WrongUsage (exit 2) and CommandFailed (exit 1). */
@@ -60,6 +60,11 @@ export class WrongUsage extends Error {
 /** The command was understood and could not be done; each line is for whoever called it. */
 export class CommandFailed extends Error {
   override name = 'CommandFailed';
+}
+
+/** Throws WrongUsage for a change that names nothing to be changed. */
+export function requireChange(body: Readonly<Record<string, unknown>>): void {
+  if (Object.values(body).every((value) => value === undefined)) throw new WrongUsage('no flag says what to change');
 }
 
 /** Where `serve` keeps what it knows: for every command. */

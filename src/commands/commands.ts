@@ -25,13 +25,17 @@ const topics: readonly Topic[] = [
   },
   {
     name: 'account',
-    summary: 'creates, lists, shows, disables and enables accounts',
+    summary: 'creates, lists, shows, updates, disables and enables accounts',
     load: async () => (await import('./account.ts')).accountCommands,
   },
-  { name: 'credit', summary: 'adds credit to an account', load: async () => [(await import('./credit.ts')).credit] },
+  {
+    name: 'credit',
+    summary: 'adds credit to an account, or writes its debt off',
+    load: async () => [(await import('./credit.ts')).credit],
+  },
   {
     name: 'key',
-    summary: 'creates, lists, shows, disables, enables, rotates and revokes keys',
+    summary: 'creates, lists, shows, updates, disables, enables, rotates and revokes keys',
     load: async () => (await import('./key.ts')).keyCommands,
   },
   {
@@ -51,6 +55,11 @@ const topics: readonly Topic[] = [
     load: async () => (await import('./provider.ts')).providerCommands,
   },
   { name: 'usage', summary: 'lists usage records', load: async () => [(await import('./usage.ts')).usage] },
+  {
+    name: 'refund',
+    summary: 'gives back what a message cost',
+    load: async () => [(await import('./refund.ts')).refund],
+  },
   {
     name: 'ledger',
     summary: "lists an account's journal entries",

@@ -36,6 +36,16 @@ export function amountFlag(flags: Flags, name: string): string | undefined {
   return amount;
 }
 
+/** What `read` makes of a flag, or null where its one word says that there is to be no such bound: "none", or "any" of a scope. */
+export function orNull<Value>(
+  flags: Flags,
+  name: string,
+  word: 'none' | 'any',
+  read: (flags: Flags, name: string) => Value | undefined,
+): Value | null | undefined {
+  return flags[name] === word ? null : read(flags, name);
+}
+
 /** Address ranges, separated by commas. */
 export function addressesFlag(flags: Flags, name: string): string[] | undefined {
   const ranges = listFlag(flags, name);

@@ -1,7 +1,7 @@
 // `turnpike key …`: keys, their scopes and limits. A secret is printed by `create` and `rotate` alone.
 
 import { type AdminClient, openClient } from './admin-client.ts';
-import { type Command, clientFlags, type Flag, type Invocation, WrongUsage } from './command.ts';
+import { type Command, clientFlags, type Flag, type Invocation, requireChange, WrongUsage } from './command.ts';
 import {
   addressesFlag,
   amountFlag,
@@ -10,11 +10,13 @@ import {
   limitFlag,
   listFlag,
   originsFlag,
+  orNull,
   textFlag,
   timeFlag,
 } from './flags.ts';
 import { type Column, printObject, printRows } from './output.ts';
 
+const PERIODS = ['total', 'day', 'week', 'month'] as const;
 const KEEP_IT = 'Keep the key now: it is not shown again.\n';
 const COLUMNS: readonly Column[] = [
   ['ID', 'id'],
@@ -81,6 +83,27 @@ export const keyCommands: readonly Command[] = [
     },
   },
   onOne('show', 'shows a key, without its secret', {}, (client, path) => client.get(path)),
+  {
+    name: 'key update',
+    summary: 'changes a key; what is not named stays as it is',
+    positionals: ['ID'],
+    flags: {
+      name: { value: 'N', help: 'a name to know it by' },
+      group: { value: 'G[,G2]', help: "its groups in order, among the account's; any for all of them" },
+      models: { value: 'A,B*', help: 'the models that it may use; any for all of its groups' },
+      quota: { value: 'AMOUNT', help: 'the most that it may use; none for no such limit' },
+      'quota-period': { value: 'PERIOD', help: 'total, day, week or month: when the quota begins anew' },
+      rpm: { value: 'N', help: 'requests a minute; none for no limit' },
+      'input-tpm': { value: 'N', help: 'input tokens a minute; none for no limit' },
+      'output-tpm': { value: 'N', help: 'output tokens a minute; none for no limit' },
+      concurrency: { value: 'N', help: 'messages at once; none for no limit' },
+      expires: { value: 'TIME', help: 'when it stops to be valid, such as 2027-01-31T00:00:00Z; none for never' },
+      origins: { value: 'A,B', help: 'the browser origins that may use it; any for all' },
+      addresses: { value: 'CIDR,…', help: 'the addresses that may use it; any for all' },
+      ...clientFlags,
+    },
+    run: updateKey,
+  },
   onOne('disable', 'disables a key: it answers 401', {}, (client, path) => client.patch(path, { status: 'disabled' })),
   onOne('enable', 'enables a key again', {}, (client, path) => client.patch(path, { status: 'enabled' })),
   onOne(
@@ -116,7 +139,7 @@ async function createKey(invocation: Invocation): Promise<number> {
   const account = textFlag(flags, 'account');
   if (account === undefined) throw new WrongUsage('--account is missing');
   const quota = amountFlag(flags, 'quota');
-  const period = choiceFlag(flags, 'quota-period', ['total', 'day', 'week', 'month']);
+  const period = choiceFlag(flags, 'quota-period', PERIODS);
   if (period !== undefined && quota === undefined) throw new WrongUsage('--quota-period needs --quota');
   const body = {
     account,
@@ -137,6 +160,30 @@ async function createKey(invocation: Invocation): Promise<number> {
   const key = await client.post('/keys', body);
   await printObject(invocation, key, [['KEY', 'key'], ...DETAILS]);
   if (!invocation.json) await invocation.world.writeError(KEEP_IT);
+  return 0;
+}
+
+async function updateKey(invocation: Invocation): Promise<number> {
+  const { flags } = invocation;
+  const limit = (name: string) => orNull(flags, name, 'none', limitFlag);
+  const body = {
+    name: textFlag(flags, 'name'),
+    groups: orNull(flags, 'group', 'any', listFlag),
+    models: orNull(flags, 'models', 'any', listFlag),
+    quota: orNull(flags, 'quota', 'none', amountFlag),
+    quota_period: choiceFlag(flags, 'quota-period', PERIODS),
+    rpm: limit('rpm'),
+    input_tpm: limit('input-tpm'),
+    output_tpm: limit('output-tpm'),
+    concurrency: limit('concurrency'),
+    expires_at: orNull(flags, 'expires', 'none', timeFlag),
+    origins: orNull(flags, 'origins', 'any', originsFlag),
+    addresses: orNull(flags, 'addresses', 'any', addressesFlag),
+  };
+  requireChange(body);
+  const client = await openClient(invocation);
+  const path = `/keys/${encodeURIComponent(invocation.positionals[0] as string)}`;
+  await printObject(invocation, await client.patch(path, body), DETAILS);
   return 0;
 }
 

@@ -50,7 +50,7 @@ function withNegativesLast(given: readonly string[], takesValue: (name: string) 
 
 function checkPositionals(command: Command, positionals: readonly string[]): void {
   const missing = command.positionals[positionals.length];
-  if (missing !== undefined) throw new WrongUsage(`${missing} is missing`);
+  if (missing !== undefined && !missing.startsWith('[')) throw new WrongUsage(`${missing} is missing`);
   const extra = positionals[command.positionals.length];
   if (extra !== undefined) throw new WrongUsage(`unexpected argument "${extra}"`);
   const empty = positionals.findIndex((positional) => positional.trim() === '');

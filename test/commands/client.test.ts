@@ -89,6 +89,79 @@ describe('with --json, stdout has exactly one value', () => {
   });
 });
 
+describe('an update', () => {
+  test('changes what bounds an account, and leaves the rest', async () => {
+    const account = await world.runJson('account', 'create', 'acme', '--credit', '10');
+    const id = String(account['id']);
+    const terms = ['--allowance', '100', '--allowance-period', 'week', '--credit-line', '3', '--name', 'acme & co'];
+    const changed = {
+      name: 'acme & co',
+      allowance: '100.00',
+      allowance_period: 'week',
+      credit_line: '3.00',
+      available: '13.00',
+    };
+    expect(await world.runJson('account', 'update', id, ...terms)).toEqual({ ...account, ...changed });
+    expect(await world.runJson('account', 'update', id, '--group', 'default,sandbox')).toMatchObject({
+      ...changed,
+      groups: ['default', 'sandbox'],
+    });
+    expect((await world.runJson('account', 'update', id, '--allowance', 'none'))['allowance']).toBeNull();
+    expect((await world.run('account', 'update', id)).exitCode).toBe(2);
+  });
+
+  test('changes what bounds a key, and takes it away', async () => {
+    const { id: account } = await world.runJson('account', 'create', 'acme');
+    const { key: _, ...key } = await world.runJson('key', 'create', '--account', String(account), '--models', 'a,b');
+    const id = String(key['id']);
+    const limits = [
+      '--rpm',
+      '5',
+      '--input-tpm',
+      '6',
+      '--output-tpm',
+      '7',
+      '--concurrency',
+      '8',
+      '--expires',
+      '2099-01-01',
+    ];
+    const bounded = await world.runJson('key', 'update', id, '--quota', '5', '--quota-period', 'month', ...limits);
+    expect(bounded).toMatchObject({ quota: '5.00', quota_period: 'month', rpm: 5, output_tpm: 7, models: ['a', 'b'] });
+    const none = ['--quota', '--rpm', '--input-tpm', '--output-tpm', '--concurrency', '--expires'].flatMap((flag) => [
+      flag,
+      'none',
+    ]);
+    const freed = await world.runJson('key', 'update', id, ...none, '--models', 'any', '--quota-period', 'total');
+    expect(freed).toEqual({ ...key, models: null });
+    expect((await world.run('key', 'update', id)).exitCode).toBe(2);
+  });
+});
+
+describe('refund', () => {
+  test('gives back an amount, or all that is left of what was paid', async () => {
+    const { id } = await world.runJson('account', 'create', 'acme', '--credit', '10');
+    const key = await world.runJson('key', 'create', '--account', String(id));
+    const [requestId = ''] = await useKey(world.installation, key, 1);
+    expect(await world.runJson('refund', requestId, '0.0004', '--note', 'slow')).toEqual({
+      request_id: requestId,
+      account: id,
+      amount: '0.0004',
+      balance: '9.9994',
+      note: 'slow',
+    });
+    expect((await world.run('refund', requestId)).out).toMatch(/^AMOUNT +0\.0006\nBALANCE +10\.00$/m);
+    expect(await world.run('refund', requestId)).toMatchObject({
+      exitCode: 1,
+      error: expect.stringContaining('nothing of this message'),
+    });
+    expect((await world.run('refund')).exitCode).toBe(2);
+    expect((await world.run('ledger', String(id))).out).toMatch(
+      new RegExp(` refund +0\\.0004 +revenue +${id} +${requestId} +slow`),
+    );
+  });
+});
+
 describe('credit', () => {
   let id: string;
   beforeEach(async () => {
@@ -108,6 +181,19 @@ describe('credit', () => {
     const { exitCode } = await world.run('credit', id, '--note', '-5', '10');
     expect(exitCode).toBe(2);
     expect((await world.runJson('account', 'show', id))['balance']).toBe('10.00');
+  });
+
+  test('of a debt is written off by its kind, and no more than is owed', async () => {
+    await world.runJson('account', 'update', id, '--credit-line', '5');
+    await world.runJson('credit', id, '-12');
+    const tooMuch = await world.run('credit', id, '2.01', '--kind', 'write_off');
+    expect(tooMuch).toMatchObject({
+      exitCode: 1,
+      error: expect.stringContaining('at most the 2.00 that the account owes'),
+    });
+    expect((await world.runJson('credit', id, '2', '--kind', 'write_off'))['balance']).toBe('0');
+    expect((await world.run('ledger', id)).out).toMatch(/ debt_write_off +2\.00 +write_offs +acct_/);
+    expect((await world.run('credit', id, '2', '--kind', 'gift')).exitCode).toBe(2);
   });
 
   test('with the same reference is added once, and says so', async () => {

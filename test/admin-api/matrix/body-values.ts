@@ -137,9 +137,16 @@ export const bodyRules: Record<string, BodyRule> = {
     least: () => ({ amount: '1.00' }),
     values: () => ({
       amount: values(['0.000000001', '-1.00'], ['-99999', '0', 7, null]),
-      kind: values(['payment', 'promotion', 'adjustment'], ['gift']),
+      kind: values(['payment', 'promotion', 'adjustment'], ['gift', 'write_off']), // nothing is owed
       note: values(['a remark', null], ['', 7]),
       reference: values(['another', null], ['', 7]),
+    }),
+  },
+  'POST /api/v1/usage/{request_id}/refunds': {
+    least: () => ({}),
+    values: () => ({
+      amount: values(['0.000000001', '0.001'], ['0.001000001', '-0.001', '0', 7, null]),
+      note: values(['a remark', null], ['', 7]),
     }),
   },
   'POST /api/v1/keys': {

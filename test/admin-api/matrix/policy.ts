@@ -51,6 +51,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/usage': rule(seenByMakers, { lists: 'usage' }),
   'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
+  'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
   'POST /api/v1/tokens': rule(changedByHolders, { done: 201 }),
   'GET /api/v1/tokens': rule(seenByHolders, { lists: 'token' }),
   'GET /api/v1/tokens/{id}': rule(seenByHolders, { object: 'token' }),
