@@ -107,7 +107,6 @@ static void end_unsynced(int fd, int is_lost) {
 static int open_file(int at, const char *path, int flags, mode_t mode) {
   int inside = is_inside(path);
   if (inside && fault() == READ_ONLY && (flags & O_ACCMODE) != O_RDONLY) return fail(EROFS);
-  if (inside && fault() == FULL && (flags & O_CREAT) != 0 && access(path, F_OK) != 0) return fail(ENOSPC);
   int fd = (int)syscall(SYS_openat, at, path, flags, mode);
   if (fd >= 0 && fd < FDS_MAX)
     watched[fd] = !inside ? UNWATCHED : strstr(path, "-shm") != NULL ? SHARED_MEMORY : KEPT;

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { cannotFault, type Fault, type Faulty, startOnDisk, until } from './faulty-disk.ts';
-import { expectBooks, isSettled, type Provider, type Seen, sell, send, startProvider } from './witnesses.ts';
+import { expectBooks, isSettled, type Provider, type Seen, type Sent, sell, send, startProvider } from './witnesses.ts';
 
 const FAULTS: [Fault, RegExp][] = [
   ['full', /"cause":"[^"]*SQLiteError: database or disk is full/],
@@ -12,8 +12,6 @@ const FAULTS: [Fault, RegExp][] = [
   ['sync-fails', /"cause":"[^"]*SQLiteError: disk I\/O error/],
   ['sync-loses', /"cause":"[^"]*SQLiteError: disk I\/O error/],
 ];
-
-type Sent = ReturnType<typeof send>;
 
 /** Streams whose first events have come. */
 async function beginStreams(turnpike: Faulty, secret: string, count: number): Promise<Sent[]> {
@@ -70,7 +68,7 @@ async function endTooLate(turnpike: Faulty, provider: Provider, running: readonl
 
 describe.skipIf(cannotFault)('a disk that fails', () => {
   for (const [fault, cause] of FAULTS) {
-    test(`(${fault}) refuses messages, lets streams run, and each is billed once when it is back, in time or not`, async () => {
+    test.concurrent(`(${fault}) refuses messages, lets streams run, and each is billed once when it is back, in time or not`, async () => {
       await using provider = await startProvider();
       await using turnpike = await startOnDisk();
       await sell(turnpike, provider);

@@ -10,7 +10,7 @@ import { attachTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 const compiler = Bun.which('gcc') ?? Bun.which('cc');
 
 /** Where they cannot be made, tests are skipped, which counts as failed under CI. */
-export const cannotFault = process.platform !== 'linux' || compiler === null;
+export const cannotFault = process.platform !== 'linux' || !canCompile();
 
 const FAULTS = ['none', 'full', 'read-only', 'write-fails', 'sync-fails', 'sync-loses', 'power-cut'] as const;
 /**
@@ -51,6 +51,12 @@ export interface Faulty extends Turnpike {
 }
 
 let preloaded: string | null = null;
+
+/** Whether there is a compiler, and the headers of the system. */
+function canCompile(): boolean {
+  if (compiler === null) return false;
+  return Bun.spawnSync([compiler, '-E', '-'], { stdin: Buffer.from('#include <stdlib.h>\n') }).exitCode === 0;
+}
 
 /** Builds what is preloaded, once. */
 function build(): string {
