@@ -13,6 +13,7 @@ import type { Turnpike } from '../support/start-turnpike.ts';
 
 const COST = '0.000085'; // of each message: 25 tokens in at 1, 12 out at 5 USD per million
 const DELTA_MS = 10;
+const HELD_END_MS = 150; // so that the end of a stream that was held comes by itself, and waits with pings from the first
 
 /** What a caller saw of one message. */
 export interface Seen {
@@ -41,6 +42,7 @@ export async function startProvider(): Promise<Provider> {
   const events = upstreamEvents({ text: 'some words', pieces: 1 });
   const deltaAt = events.findIndex((text) => text.startsWith('event: content_block_delta'));
   const stream: Script = async (answer) => {
+    const isHeld = !isFinishing;
     answer.begin(200, { 'content-type': 'text/event-stream' });
     await answer.write(events.slice(0, deltaAt + 1).join(''));
     while (!isFinishing && !answer.isGone) {
@@ -48,7 +50,7 @@ export async function startProvider(): Promise<Provider> {
       await answer.write(events[deltaAt] as string);
     }
     await answer.write(events.slice(deltaAt + 1, -1).join(''));
-    await Bun.sleep(DELTA_MS); // so that the end comes by itself
+    await Bun.sleep(isHeld ? HELD_END_MS : DELTA_MS);
     await answer.write(events.at(-1) as string);
     answer.end();
   };
@@ -73,7 +75,7 @@ export async function sell(turnpike: Turnpike, { upstream }: Provider, settings:
   const document = {
     providers: { scripted: { kind: 'anthropic', base_url: upstream.url, private_network: true } },
     models: { slow: { price: { input: '1', output: '5' }, routes: [{ provider: 'scripted', model: 'slow' }] } },
-    settings,
+    settings: { shed_loop_delay_ms: 10_000, ...settings }, // a machine that is busy sheds nothing here
   };
   await turnpike.admin('POST', '/apply', { document });
 }
