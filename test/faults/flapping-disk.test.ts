@@ -2,6 +2,7 @@
 // provider was asked and what the books say is the same in the end. FAULTS_SEED and FAULTS_SECONDS make it another run, or a longer one.
 
 import { describe, expect, test } from 'bun:test';
+import { bounds } from '../../src/config.ts';
 import { makeRandom } from '../support/random.ts';
 import { cannotFault, type Fault, type Faulty, startOnDisk, until } from './faulty-disk.ts';
 import { expectBooks, isSettled, type Seen, sell, send, startProvider } from './witnesses.ts';
@@ -27,6 +28,10 @@ async function call(turnpike: Faulty, secret: string, random: () => number, all:
 
 /** A fault each time, or none, for a moment or longer than an end waits; some slow besides. The disk works when it is over. */
 async function flap(turnpike: Faulty, random: () => number, isOver: () => boolean): Promise<void> {
+  if (SECONDS * 1_000 > 2 * bounds.leaseMs) {
+    turnpike.disk.set('full'); // for longer than the node's lease lasts
+    await Bun.sleep(bounds.leaseMs + 2_000);
+  }
   while (!isOver()) {
     turnpike.disk.set(FAULTS[Math.floor(random() * FAULTS.length)] as Fault);
     turnpike.disk.slow(random() < 0.2 ? 50 : 0);

@@ -40,6 +40,31 @@ describe.skipIf(cannotFault)('a slow disk', () => {
     expect(turnpike.log()).not.toContain('store_failed');
   });
 
+  test.concurrent('that hangs is waited for by an end no longer than it may, and by nobody who has left', async () => {
+    await using provider = await startProvider();
+    await using turnpike = await startOnDisk();
+    await sell(turnpike, provider, { settle_wait_seconds: 1 });
+    const { account, secret } = await turnpike.makeKey();
+    provider.goOn();
+    const streams = [send(turnpike, secret, true), send(turnpike, secret, true)];
+    for (const { seen } of streams) await until('a stream begins', () => seen.events.length > 3);
+    turnpike.disk.hang();
+    const leaving = [send(turnpike, secret, true), send(turnpike, secret, false)];
+    await until('a commit hangs', () => turnpike.disk.hanging === 1);
+    await Bun.sleep(50);
+    for (const { leave } of leaving) leave();
+    provider.finish();
+    const all = await Promise.all(streams.map(({ done }) => done));
+    for (const seen of all) expect(seen).toMatchObject({ status: 200, end: 'error', code: 'store_unavailable' });
+    turnpike.disk.slow(0);
+    await until('all is settled', () => isSettled(turnpike));
+    const left = await Promise.all(leaving.map(({ done }) => done));
+    expect(left.map(({ end }) => end)).toEqual(['left', 'left']);
+    await expectBooks(turnpike, provider, account, all);
+    expect(provider.upstream.requests.length).toBe(streams.length);
+    expect((await turnpike.admin('GET', `/accounts/${account}`))['balance']).toBe('9.99983'); // less the two
+  });
+
   for (const [fsyncMs, rounds] of [
     [300, 2],
     [1_000, 1],
