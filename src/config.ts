@@ -80,6 +80,9 @@ export const bounds = {
   totalsStretchMs: 3, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
+  rowsDroppedAtOnce: 200, // in one transaction, while messages wait
+  dropRestMs: 20, // between two of them
+  dropEveryMs: 60 * 60 * 1000,
   // What the doctor looks at
   doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
   doctorFilesMax: 1_000,

@@ -47,6 +47,21 @@ export function periodStartMs(period: Period, atMs: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }
 
+/** The start of the month that is so many before the one that holds `atMs`. */
+export function monthStartMs(atMs: number, monthsBefore: number): number {
+  const date = new Date(atMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - monthsBefore, 1);
+}
+
+/** The fewest days that so many months in a row can have. */
+export function leastDaysOf(months: number): number {
+  const days = Array.from({ length: 12 }, (_, month) => {
+    // From 2097 on, since 2100 is no leap year: nowhere near are months in a row shorter.
+    return (Date.UTC(2097, month + months, 1) - Date.UTC(2097, month, 1)) / DAY_MS;
+  });
+  return Math.min(...days);
+}
+
 /** When the period that holds `atMs` ends; null for `total`. */
 export function periodEndMs(period: Period, atMs: number): number | null {
   if (period === 'total') return null;

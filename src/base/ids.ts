@@ -58,6 +58,11 @@ export function parseId(kind: IdKind, text: string): number | null {
   return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null;
 }
 
+/** The least id of a message that begins at that time, or later. */
+export function earliestRequestId(beganAtMs: number): string {
+  return `req_${safeToBase62(beganAtMs)}`;
+}
+
 const randomPool = Buffer.alloc(4096);
 let randomPoolUsed = randomPool.length;
 let lastRequestMs = -1;

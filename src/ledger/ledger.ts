@@ -41,6 +41,15 @@ export type {
   UsageSource,
 } from './operation.ts';
 export {
+  type CarryPage,
+  type ForgottenTable,
+  journalKeptSinceMs,
+  type Kept,
+  keptSinceNames,
+  type RetentionStore,
+  usageKeptSinceMs,
+} from './retention-store.ts';
+export {
   type AccountRow,
   type Changes,
   type ClaimRow,

@@ -4,7 +4,7 @@
 import type { AccessToken, Account, Key } from '../accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
-import type { StoredAnswer } from '../ledger/ledger.ts';
+import type { ForgottenTable, StoredAnswer } from '../ledger/ledger.ts';
 
 export type AlongsideRow =
   | { table: 'accounts'; account: Account }
@@ -25,6 +25,10 @@ export type AlongsideRow =
   | { table: 'learned'; model: string; document: unknown }
   /** The answer to a claim, once for each message. The oldest go where all of them become too large. */
   | { table: 'answers'; answer: StoredAnswer }
+  /** The oldest rows of before then go, a bounded number of them. Refused where they are still to be kept. */
+  | { table: ForgottenTable; forget: { beforeMs: number } }
+  /** The oldest entries of the account go, a bounded number of those of before then, behind one that carries their sum forward. */
+  | { table: 'entries'; carry: { account: number; beforeMs: number } }
   | { table: 'catalog'; put: CatalogDocument }
   | { table: 'catalog'; remove: { kind: DocumentKind; name: string } };
 

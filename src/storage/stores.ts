@@ -3,7 +3,7 @@
 import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
-import type { AnswerStore, LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+import type { AnswerStore, LedgerGate, LedgerReader, RetentionStore, UsageStore } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 
 export interface Stores {
@@ -17,3 +17,4 @@ export interface Stores {
   answers: AnswerStore;
   installation: InstallationStore;
 }
+  retention: RetentionStore;

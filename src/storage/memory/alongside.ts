@@ -3,14 +3,20 @@
 import { BrokenInvariant } from '../../base/assert.ts';
 import { bounds } from '../../config.ts';
 import type { AlongsideRow } from '../alongside.ts';
+import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
 type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
-type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash>;
+type Dropping = Extract<AlongsideRow, { forget: unknown } | { carry: unknown }>;
+type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash | Dropping>;
 
 /** Throws BrokenInvariant for a row that the tables cannot take, such as a secret that another key has. */
 export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow): void {
   if ('rehash' in row) return;
+  if ('forget' in row || 'carry' in row) {
+    refuseWrongDrop(tables, row);
+    return;
+  }
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
     (row.table === 'tokens' &&
@@ -24,6 +30,14 @@ export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow): void {
 export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
   if ('rehash' in row) {
     writeHash(tables, row);
+    return;
+  }
+  if ('forget' in row) {
+    forgetRows(tables, row.table, row.forget.beforeMs);
+    return;
+  }
+  if ('carry' in row) {
+    carryEntries(tables, row.carry.account, row.carry.beforeMs);
     return;
   }
   switch (row.table) {

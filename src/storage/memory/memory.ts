@@ -9,13 +9,15 @@ import {
   GroupCommit,
   type LedgerGate,
   type LedgerStore,
-  type NewEntry,
   type Rows,
 } from '../../ledger/ledger.ts';
 import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
 import { type AlongsideRow, answerRow } from '../alongside.ts';
+import { retentionStore } from '../retention.ts';
 import type { Stores } from '../stores.ts';
 import { refuseWrongRow, writeAlongside } from './alongside.ts';
+import { creditedAmount } from './credits.ts';
+import { dropReads } from './drop-rows.ts';
 import { memoryReads } from './read-store.ts';
 import { sumMemory } from './sum-ledger.ts';
 import type { MemoryTables } from './tables.ts';
@@ -42,6 +44,7 @@ export class MemoryLedgerStore implements LedgerStore {
     creations: new Map(),
     catalog: new Map(),
     answers: new Map(),
+    carriedCredits: new Map(),
     learned: new Map(),
     installation: new Map(),
   };
@@ -107,26 +110,13 @@ export function memoryStores(
     usage: reads,
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
+    retention: retentionStore(gate, { ...dropReads(store.tables), readInstallation: reads.readInstallation }),
     tables: store.tables,
   };
 }
 
 function copy<Id, Row>(from: ReadonlyMap<Id, Row>, to: Map<Id, Row>): void {
   for (const [id, row] of from) to.set(id, row);
-}
-
-function creditedAmount(tables: MemoryTables, account: number, reference: string): number | null {
-  const entry = tables.entries.find((one) => isCredit(one, account, reference));
-  if (entry === undefined) return null;
-  return entry.credit === account ? entry.amount : -entry.amount;
-}
-
-function isCredit(entry: NewEntry, account: number, reference: string): boolean {
-  return (
-    entry.account === account &&
-    entry.reference === reference &&
-    ['payment', 'promotion', 'adjustment', 'debt_write_off'].includes(entry.kind)
-  );
 }
 
 function sum(total: DailyTotal | undefined, more: DailyTotal): DailyTotal {

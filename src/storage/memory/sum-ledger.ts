@@ -2,7 +2,8 @@
 
 import { DAY_MS } from '../../base/clock.ts';
 import { formatId } from '../../base/ids.ts';
-import { type LedgerSums, systemAccounts } from '../../ledger/ledger.ts';
+import { type LedgerSums, type NewEntry, systemAccounts } from '../../ledger/ledger.ts';
+import { keptSince } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
 export function sumMemory(tables: MemoryTables): LedgerSums {
@@ -37,7 +38,7 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
       .filter(({ record }) => moved(record.requestId) !== BigInt(record.cost))
       .map(({ record }) => record.requestId),
     strangeEntries: entries
-      .filter((entry) => entry.debit === entry.credit || entry.amount < 0)
+      .filter((entry) => entry.debit === entry.credit || entry.amount < 0 || isWronglyCarried(tables, entry))
       .map((entry) => `entry at ${entry.atMs}: it moves nothing sensible`),
     unequalTotals: findUnequalTotals(tables),
     strangeHolds: [...holds.keys()].filter((requestId) => endings.has(requestId)),
@@ -46,13 +47,23 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
   };
 }
 
-function findUnequalTotals({ endings, totals }: MemoryTables): string[] {
+function isWronglyCarried(tables: MemoryTables, { kind, debit, credit, atMs }: NewEntry): boolean {
+  const isOfCarrying = debit === systemAccounts.carriedForward || credit === systemAccounts.carriedForward;
+  if (kind !== 'carried_forward') return isOfCarrying;
+  return !isOfCarrying || atMs >= keptSince(tables, 'journal');
+}
+
+function findUnequalTotals(tables: MemoryTables): string[] {
+  const { endings, totals } = tables;
+  const sinceMs = keptSince(tables, 'usage');
   const costs = new Map<string, number>();
   for (const { record } of endings.values()) {
+    if (record.atMs < sinceMs) continue;
     const name = `${Math.floor(record.atMs / DAY_MS) * DAY_MS} ${record.account} ${record.key} ${record.model}`;
     costs.set(name, (costs.get(name) ?? 0) + record.cost);
   }
-  const names = new Set([...costs.keys(), ...totals.keys()]);
+  const kept = [...totals].filter(([, { dayMs }]) => dayMs >= sinceMs).map(([name]) => name);
+  const names = new Set([...costs.keys(), ...kept]);
   return [...names].filter((name) => costs.get(name) !== totals.get(name)?.cost);
 }
 

@@ -38,6 +38,8 @@ export interface MemoryTables {
   catalog: Map<string, CatalogDocument>;
   /** By request id, the oldest first. */
   answers: Map<string, StoredAnswer>;
+  /** Of credits whose entries were dropped, by account and reference. */
+  carriedCredits: Map<string, number>;
   /** By model. */
   learned: Map<string, unknown>;
   installation: Map<string, string>;

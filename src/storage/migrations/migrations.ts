@@ -5,6 +5,7 @@ import { spine } from './0001-spine.ts';
 import { operate } from './0002-operate.ts';
 import { reports } from './0003-reports.ts';
 import { exactMoney } from './0004-exact-money.ts';
+import { retention } from './0005-retention.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [spine, operate, reports, exactMoney];
+export const migrations: readonly Migration[] = [spine, operate, reports, exactMoney, retention];

@@ -3,16 +3,27 @@
 import type { Database } from 'bun:sqlite';
 import type { AlongsideRow } from '../alongside.ts';
 import { writeAnswer } from './answers.ts';
+import { carryEntries } from './carry-entries.ts';
+import { forgetRows } from './forget-rows.ts';
 import { prepareText } from './statements.ts';
 
 type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
-type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash>;
+type Dropping = Extract<AlongsideRow, { forget: unknown } | { carry: unknown }>;
+type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash | Dropping>;
 
 /** Writes one row in the transaction that is open. Throws what SQLite throws. */
 export function writeAlongside(database: Database, untyped: unknown): void {
   const row = untyped as AlongsideRow;
   if ('rehash' in row) {
     writeHash(database, row);
+    return;
+  }
+  if ('forget' in row) {
+    forgetRows(database, row.table, row.forget.beforeMs);
+    return;
+  }
+  if ('carry' in row) {
+    carryEntries(database, row.carry.account, row.carry.beforeMs);
     return;
   }
   switch (row.table) {

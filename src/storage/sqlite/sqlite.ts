@@ -6,10 +6,12 @@ import type { LedgerGate } from '../../ledger/ledger.ts';
 import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
 import { answerRow } from '../alongside.ts';
 import { guardReads } from '../guard-reads.ts';
+import { retentionStore } from '../retention.ts';
 import type { Stores } from '../stores.ts';
 import { openForReading } from './open-database.ts';
 import { readStore } from './read-store.ts';
 import { type ReportReads, reportReads } from './report-reads.ts';
+import { retentionReads } from './retention-reads.ts';
 
 export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
 export { moveHash, type SecretChange, writeSecretChange } from '../secret-writes.ts';
@@ -61,6 +63,10 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     usage: { ...reads, listUsage, totalUsage },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
+    retention: retentionStore(
+      gate,
+      guardReads({ ...retentionReads(database), readInstallation: reads.readInstallation }),
+    ),
     close: () => database.close(),
   };
 }

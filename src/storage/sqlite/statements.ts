@@ -29,7 +29,8 @@ function prepareReads(database: Database) {
       `SELECT CASE WHEN credit = account_id THEN amount ELSE -amount END AS change FROM entries
        WHERE account_id = $1 AND reference = $2
        AND kind <> 'usage' AND kind <> 'write_off' AND kind <> 'correction' AND kind <> 'refund'
-       AND reference IS NOT NULL LIMIT 1`,
+       AND reference IS NOT NULL
+       UNION ALL SELECT amount FROM carried_credits WHERE account_id = $1 AND reference = $2 LIMIT 1`,
     ),
     readClaim: prepareText(database, 'SELECT * FROM claims WHERE key_id = $1 AND name = $2'),
   };

@@ -1,8 +1,8 @@
 // The sums that the ledger's invariants are checked by, in one consistent read, exact beyond 2^53.
 
 import type { Database } from 'bun:sqlite';
-import { formatId } from '../../base/ids.ts';
-import type { LedgerSums } from '../../ledger/ledger.ts';
+import { earliestRequestId, formatId } from '../../base/ids.ts';
+import { type Kept, keptSinceNames, type LedgerSums } from '../../ledger/ledger.ts';
 import { openForReading } from './open-database.ts';
 
 const FAULTS_MAX = 100;
@@ -18,7 +18,12 @@ export function sumLedger(path: string): LedgerSums {
 }
 
 function sum(database: Database): LedgerSums {
-  const all = <Row>(text: string) => database.query(text).all() as Row[];
+  const all = <Row>(text: string, ...values: (bigint | string)[]) => database.query(text).all(...values) as Row[];
+  const since = (kept: Kept) => {
+    const [row] = all<{ value: string }>('SELECT value FROM installation WHERE name = ?1', keptSinceNames[kept]);
+    return row === undefined ? null : BigInt(row.value);
+  };
+  const usageSince = since('usage');
   const count = (table: string) =>
     Number((database.query(`SELECT COUNT(*) AS n FROM ${table}`).get() as { n: bigint }).n);
   return {
@@ -38,11 +43,19 @@ function sum(database: Database): LedgerSums {
     })),
     entries: count('entries'),
     openHolds: count('holds'),
-    unbalancedRequests: all<{ request_id: string }>(UNBALANCED).map((row) => row.request_id),
-    strangeEntries: all<{ seq: bigint }>(STRANGE_ENTRIES).map(
-      (row) => `entry ${row.seq}: it moves nothing sensible, or nobody's money`,
+    unbalancedRequests: all<{ request_id: string }>(UNBALANCED, usageSince ?? 0n, earliestKeptId(usageSince)).map(
+      (row) => row.request_id,
     ),
-    unequalTotals: all<{ day_ms: bigint; account_id: bigint; key_id: bigint; model: string }>(UNEQUAL_TOTALS).map(
+    strangeEntries: [
+      ...all<{ seq: bigint }>(STRANGE_ENTRIES, since('journal') ?? 0n).map(
+        (row) => `entry ${row.seq}: it moves nothing sensible, or nobody's money`,
+      ),
+      ...(carriedForward(database) === 0n ? [] : ['the entries that carry others forward do not add up to nothing']),
+    ],
+    unequalTotals: all<{ day_ms: bigint; account_id: bigint; key_id: bigint; model: string }>(
+      UNEQUAL_TOTALS,
+      usageSince ?? 0n,
+    ).map(
       (row) =>
         `${formatId('acct', Number(row.account_id))} ${formatId('key', Number(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
     ),
@@ -57,6 +70,17 @@ function sum(database: Database): LedgerSums {
       (row) => `${formatId(row.kind, Number(row.id))}: it has no meters, or they have no account`,
     ),
   };
+}
+
+/** Ids of messages that began before it may be of records that were dropped; before all ids where none ever was. */
+function earliestKeptId(usageSinceMs: bigint | null): string {
+  return usageSinceMs === null ? '' : earliestRequestId(Number(usageSinceMs));
+}
+
+/** What all entries that carry others forward moved from the system's account for it, in two halves that no sum is too large for. */
+function carriedForward(database: Database): bigint {
+  const { high, low } = database.query(CARRIED).get() as { high: bigint; low: bigint };
+  return high * 2n ** 32n + low;
 }
 
 function formatDay(dayMs: bigint): string {
@@ -80,9 +104,11 @@ const KEYS = `
 // What a message's entries moved to revenue (3), from its account or from write-offs (5), against its record.
 const MOVED = `
   SELECT reference, account_id, SUM(CASE WHEN credit = 3 THEN amount ELSE -amount END) AS total,
-    SUM(CASE WHEN debit = 5 THEN amount WHEN credit = 5 THEN -amount ELSE 0 END) AS written_off
+    SUM(CASE WHEN debit = 5 THEN amount WHEN credit = 5 THEN -amount ELSE 0 END) AS written_off,
+    MAX(CASE WHEN kind IN ('usage', 'write_off') THEN at_ms END) AS ended_at_ms
   FROM entries WHERE kind IN ('usage', 'write_off', 'correction', 'refund') GROUP BY reference, account_id`;
 
+// Where a record may have been dropped by its age, its entries stay for a while: unless they say that it ended later.
 const UNBALANCED = `
   SELECT r.request_id FROM usage_records r
   LEFT JOIN (${MOVED}) e ON e.reference = r.request_id AND e.account_id = r.account_id
@@ -90,23 +116,32 @@ const UNBALANCED = `
   UNION ALL
   SELECT e.reference FROM (${MOVED}) e
   LEFT JOIN usage_records r ON r.request_id = e.reference AND r.account_id = e.account_id
-  WHERE r.request_id IS NULL
+  WHERE r.request_id IS NULL AND (e.ended_at_ms >= ?1 OR COALESCE(e.reference, '') >= ?2)
   LIMIT ${FAULTS_MAX}`;
 
-// An entry is about one account: its sides are that account or the system's own (1 to 5).
+// An entry is about one account: its sides are that account or the system's own (1 to 6). What carries others forward
+// is about an account or one of the system's, moves money from or to the sixth, and stands where the journal is not kept.
 const STRANGE_ENTRIES = `
   SELECT seq FROM entries e
   WHERE amount < 0 OR debit = credit
-    OR (debit <> account_id AND debit NOT BETWEEN 1 AND 5) OR (credit <> account_id AND credit NOT BETWEEN 1 AND 5)
-    OR kind NOT IN ('payment', 'promotion', 'adjustment', 'debt_write_off', 'usage', 'write_off', 'correction', 'refund')
-    OR NOT EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)
+    OR (debit <> account_id AND debit NOT BETWEEN 1 AND 6) OR (credit <> account_id AND credit NOT BETWEEN 1 AND 6)
+    OR kind NOT IN ('payment', 'promotion', 'adjustment', 'debt_write_off', 'usage', 'write_off', 'correction', 'refund',
+      'carried_forward')
+    OR (kind = 'carried_forward') <> (debit = 6 OR credit = 6)
+    OR (kind = 'carried_forward' AND (account_id NOT IN (debit, credit) OR at_ms >= ?1))
+    OR NOT (EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)
+      OR (kind = 'carried_forward' AND account_id BETWEEN 1 AND 5))
   LIMIT ${FAULTS_MAX}`;
+
+const CARRIED = `
+  SELECT COALESCE(SUM(amount / 4294967296 * sign), 0) AS high, COALESCE(SUM(amount % 4294967296 * sign), 0) AS low
+  FROM (SELECT amount, CASE WHEN credit = 6 THEN 1 ELSE -1 END AS sign FROM entries WHERE kind = 'carried_forward')`;
 
 const TOTALS = `
   day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
   cost, written_off, provider_cost, costed_messages, costed_revenue`;
 
-// Each group stands once on each side: what is on one side only differs. A total of no messages is left
+// Totals are kept longer than records. Each group stands once on each side: what is on one side only differs. A total of no messages is left
 // where a correction named another model.
 const UNEQUAL_TOTALS = `
   WITH records AS (
@@ -117,8 +152,8 @@ const UNEQUAL_TOTALS = `
       SUM(written_off) AS written_off, SUM(COALESCE(provider_cost, 0)) AS provider_cost,
       COUNT(provider_cost) AS costed_messages,
       SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost - written_off END) AS costed_revenue
-    FROM usage_records GROUP BY 1, account_id, key_id, model),
-  totals AS (SELECT * FROM daily_totals WHERE messages <> 0 OR cost <> 0)
+    FROM usage_records WHERE at_ms >= ?1 GROUP BY 1, account_id, key_id, model),
+  totals AS (SELECT * FROM daily_totals WHERE day_ms >= ?1 AND (messages <> 0 OR cost <> 0))
   SELECT DISTINCT day_ms, account_id, key_id, model FROM (
     SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals)
     UNION ALL
