@@ -16,6 +16,8 @@ export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): 
   const paid = before.cost - before.writtenOff;
   const amount = asked === 'all' ? paid : asked;
   if (amount > paid) return { answer: { ok: false, reason: 'below_available', available: paid } };
+  // An entry that moves nothing would be no entry.
+  if (amount === 0) return { answer: { ok: true, kind: 'refunded', amount, balance: account.balance } };
   const balance = account.balance + amount;
   if (!Number.isSafeInteger(balance + account.creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
   const key = rows.key(before.key);
