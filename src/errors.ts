@@ -36,6 +36,7 @@ export const errorTable = {
   body_too_large: { status: 413, type: 'request_too_large', retry: false },
   content_type_unsupported: { status: 415, type: 'invalid_request_error', retry: false },
   idempotency_in_progress: { status: 409, type: 'invalid_request_error', retry: true },
+  idempotency_answer_gone: { status: 409, type: 'invalid_request_error', retry: false },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error', retry: false },
   requests_rate_exceeded: { status: 429, type: 'rate_limit_error', retry: true },
   input_tokens_rate_exceeded: { status: 429, type: 'rate_limit_error', retry: true },

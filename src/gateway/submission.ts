@@ -25,6 +25,8 @@ export interface Submission {
   version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null when absent. */
   betas: string | null;
+  /** `idempotency-key` as it came; null when absent. Only messages look at it. */
+  idempotencyKey: string | null;
   /**
    * Reads the body, bounded, for whom it is held: throws body_too_large, content_type_unsupported, overloaded, request_timeout.
    * Called once, and only for a known caller.
@@ -40,6 +42,8 @@ export interface Submission {
   caller: { account: { id: number }; key: { id: number } } | null;
   /** Set by the gateway when a message was admitted: from then on its report is the gateway's. */
   isAdmitted: boolean;
+  /** The message whose answer was given once more instead; set by the gateway. */
+  replayOf: string | null;
   /** Tells the socket what is coming, so that its idle limits suit it. */
   expect(kind: 'stream' | 'slow-json' | 'end'): void;
 }

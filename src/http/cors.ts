@@ -3,6 +3,13 @@
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS, HEAD';
 const MAX_AGE_SECONDS = '86400';
+const ALWAYS = [
+  'request-id',
+  'retry-after',
+  'x-should-retry',
+  'idempotency-replayed',
+  'idempotency-original-request-id',
+];
 const LIMITS = ['requests', 'input-tokens', 'output-tokens', 'tokens'];
 const FIGURES = ['limit', 'remaining', 'reset'];
 
@@ -47,7 +54,7 @@ function exposedHeaders(vendorPrefix: string): string {
   let exposed = exposedByPrefix.get(vendorPrefix);
   if (exposed === undefined) {
     const rates = LIMITS.flatMap((limit) => FIGURES.map((figure) => `${vendorPrefix}-ratelimit-${limit}-${figure}`));
-    exposed = ['request-id', 'retry-after', 'x-should-retry', ...rates].join(', ');
+    exposed = [...ALWAYS, ...rates].join(', ');
     exposedByPrefix.set(vendorPrefix, exposed);
   }
   return exposed;

@@ -41,5 +41,5 @@ export interface MeasuredTimes {
 /** Any other request that was answered. */
 export interface MeasuredAnswer {
   failure: { code: string } | null;
-  submission: { times: MeasuredTimes } | null;
+  submission: { times: MeasuredTimes; replayOf: string | null } | null;
 }

@@ -69,6 +69,12 @@ export class ServiceMetrics {
     }),
     CODES,
   );
+  readonly #replays = this.#registry
+    .counter({
+      name: 'turnpike_replays_total',
+      help: 'Messages that were repeated under their idempotency key, and got the answer of the first',
+    })
+    .of();
   readonly #usageSources = countsOf(
     this.#registry.counter({
       name: 'turnpike_usage_source_total',
@@ -187,7 +193,9 @@ export class ServiceMetrics {
   /** Anything else was answered. */
   countAnswer({ failure, submission }: MeasuredAnswer): void {
     if (failure !== null) add(this.#refusals, failure.code);
-    if (submission !== null) this.#observeAdmission(submission.times);
+    if (submission === null) return;
+    if (submission.replayOf !== null) this.#replays.value++;
+    this.#observeAdmission(submission.times);
   }
 
   /** The ledger's thread has committed a batch. */

@@ -50,7 +50,7 @@ export interface AnsweredRequest {
   address: string;
   status: number;
   /** Null where nothing was submitted; its caller is null where no key was shown that is known. */
-  submission: { caller: { account: { id: number }; key: { id: number } } | null } | null;
+  submission: { caller: { account: { id: number }; key: { id: number } } | null; replayOf: string | null } | null;
   failure: { code: string; status: number; details: { cause?: unknown } } | null;
 }
 
@@ -105,6 +105,9 @@ export function requestLine(answered: AnsweredRequest, nowMs: number): LogLine {
     line['account'] = formatId('acct', caller.account.id);
     line['key'] = formatId('key', caller.key.id);
   }
+  // Of a message that was answered before: what that answer cost stands in the line of its own message.
+  if (answered.submission !== null && answered.submission.replayOf !== null)
+    line['replay_of'] = answered.submission.replayOf;
   // Why a request was refused is in its code; only what the service or its store did wrong has a cause to tell.
   const failure = answered.failure;
   if (failure !== null && failure.status >= 500 && failure.details.cause !== undefined)

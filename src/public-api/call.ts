@@ -31,7 +31,7 @@ export interface Answered {
   address: string;
   status: number;
   /** What was submitted; null when nothing was. */
-  submission: Pick<Submission, 'trace' | 'times' | 'caller'> | null;
+  submission: Pick<Submission, 'trace' | 'times' | 'caller' | 'replayOf'> | null;
   /** What was refused or failed, with its cause for the operator. */
   failure: TurnpikeError | null;
 }

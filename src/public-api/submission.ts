@@ -79,6 +79,7 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     query: queryOf(request.url),
     version: vendor.version,
     betas: vendor.betas,
+    idempotencyKey: headers.get('idempotency-key'),
     async readBody(bytesMax, accountId) {
       const askedMs = performance.now();
       const bytes = await body.read(bytesMax, accountId);
@@ -91,6 +92,7 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     times,
     caller: null,
     isAdmitted: false,
+    replayOf: null,
     expect(kind) {
       if (kind === 'stream') setIdle(bounds.streamIdleSecondsMax);
       else setIdle(kind === 'slow-json' ? 0 : bounds.keepAliveIdleSecondsMax);

@@ -41,6 +41,8 @@ async function submissionOf(service: HandMade, signal: AbortSignal): Promise<Sub
     times: startTimes(),
     caller: null,
     isAdmitted: false,
+    idempotencyKey: null,
+    replayOf: null,
     expect: () => {},
   };
 }

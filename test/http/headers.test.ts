@@ -102,6 +102,6 @@ test('an answer exposes what clients steer by, under the prefix that they use', 
   expect(exposed).toContain('retry-after');
   expect(exposed).toContain('x-should-retry');
   expect(exposed).toContain('vendor-ratelimit-output-tokens-remaining');
-  expect(exposed).toHaveLength(15);
+  expect(exposed).toHaveLength(17);
   expect(corsHeaders(null, 'anthropic')['access-control-allow-origin']).toBe('*');
 });
