@@ -89,10 +89,16 @@ function entryJson(entry: Entry, account: number): z.infer<typeof entrySchema> {
     debit: partyName(entry.debit),
     credit: partyName(entry.credit),
     amount: formatUsd(entry.amount),
-    change: formatUsd(entry.credit === account ? entry.amount : -entry.amount),
+    change: formatUsd(changeOf(entry, account)),
     reference: entry.reference,
     note: entry.note,
   };
+}
+
+/** What is written off moves between accounts of the system: it is about this account, and leaves its balance. */
+function changeOf({ debit, credit, amount }: Entry, account: number): number {
+  if (credit === account) return amount;
+  return debit === account ? -amount : 0;
 }
 
 function partyName(party: number): string {

@@ -2,7 +2,15 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { parseId } from '../../src/base/ids.ts';
-import { errorOf, type Installation, type Json, makeAccount, makeInstallation } from './installation.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from './installation.ts';
 
 let installation: Installation;
 beforeEach(async () => {
@@ -249,4 +257,17 @@ test('the journal is read newest first, in pages, and from a time on', async () 
   expect([amounts(rest), rest.body['next_cursor']]).toEqual([['10.00'], null]);
   expect(amounts(await ask('GET', `${path}/entries?since=2026-11-20T10:02:00Z`))).toEqual(['3.00', '2.00']);
   expect((await ask('GET', `${path}/entries?since=yesterday`)).status).toBe(400);
+});
+
+test('the journal’s changes come to the balance, also where an account could not pay all of a message', async () => {
+  const account = await makeAccount(installation);
+  const path = `/api/v1/accounts/${account['id']}`;
+  await useKey(installation, await makeKey(installation, account['id']), 1, { cost: 12_000_000_000 });
+  const entries = (await ask('GET', `${path}/entries`)).body['data'] as Json[];
+  expect(entries.map(({ kind, amount, change }) => [kind, amount, change])).toEqual([
+    ['write_off', '2.00', '0'],
+    ['usage', '10.00', '-10.00'],
+    ['payment', '10.00', '10.00'],
+  ]);
+  expect((await ask('GET', path)).body['balance']).toBe('0');
 });
