@@ -55,6 +55,9 @@ export const bounds = {
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
   usageTokensMax: 10_000_000, // a count above any context window is not believed
+  learnedModelsSavedMax: 50, // in one transaction
+  learnedSaveMs: 30_000,
+  learnedLastSaveMsMax: 2_000, // at the end of the process
   learnedModelsMax: 1_000, // whose estimates are kept; the oldest are dropped
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
@@ -62,6 +65,8 @@ export const bounds = {
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
   countTokensSecondsMax: 10, // over all routes, before the count is estimated
+  promptCountSecondsMax: 5, // before a message is refused that cannot be paid by its estimate
+  promptCountsMax: 64, // at once
   providerProbeMsMax: 10_000,
   providerProbeCharactersMax: 500,
   // Streams toward the client
@@ -75,14 +80,14 @@ export const bounds = {
   reportRetryMs: 2_000,
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
+  rowsDroppedAtOnce: 200, // in one transaction, while messages wait
+  dropRestMs: 20, // between two of them
+  dropEveryMs: 60 * 60 * 1000,
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 5_000, // daily totals that are added up by one statement
   totalsStretchMs: 3, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
-  rowsDroppedAtOnce: 200, // in one transaction, while messages wait
-  dropRestMs: 20, // between two of them
-  dropEveryMs: 60 * 60 * 1000,
   // What the doctor looks at
   doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
   doctorFilesMax: 1_000,

@@ -22,6 +22,8 @@ export type {
 } from './model.ts';
 export { type Change, credentialContext, type Plan, type PlanOptions, planApply } from './plan-apply.ts';
 export {
+  type CacheWrites,
+  outputTokensAfter,
   outputTokensThatFit,
   priceMessage,
   priceRoute,

@@ -156,12 +156,14 @@ export const vendorPrefixes = z
 const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
   output_tranche_tokens: z.int().min(16).max(1_000_000),
+  output_floor_tokens: z.int().min(1).max(1_000_000),
   drain_seconds: z.int().min(0).max(SECONDS_MAX),
   body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
   require_browser_header: z.boolean(),
   upstream_silence_seconds: seconds,
   upstream_answer_seconds: seconds,
   finish_without_caller_seconds: seconds,
+  finish_streams_without_caller_max: z.int().min(0).max(100_000),
   settle_wait_seconds: z.int().min(1).max(600),
   admin_listen: z
     .string()

@@ -78,6 +78,8 @@ export interface ProviderSettings {
 export interface Settings {
   vendorPrefixes: readonly string[];
   outputTrancheTokens: number;
+  /** The output tokens that must be payable for a stream to begin. */
+  outputFloorTokens: number;
   drainSeconds: number;
   bodyBytesMax: number;
   requireBrowserHeader: boolean;
@@ -87,6 +89,8 @@ export interface Settings {
   upstreamAnswerSeconds: number;
   /** How long an answer is awaited whose caller has left. */
   finishWithoutCallerSeconds: number;
+  /** How many streams at once are read to their end for an exact bill though their callers have left; else they are stopped. */
+  finishStreamsWithoutCallerMax: number;
   /** How long the end of a message waits for the ledger. */
   settleWaitSeconds: number;
   /** ADDRESS:PORT of the admin API; null: where messages are answered. */

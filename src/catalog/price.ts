@@ -8,6 +8,8 @@ import { promptTokens, type TokenCounts } from '../wire/wire.ts';
 import type { ModelPrice, Rates, Route } from './model.ts';
 
 export type Speed = 'standard' | 'fast';
+/** Which writes to a cache a request asks for; with `1h` those of 5 minutes too. */
+export type CacheWrites = 'none' | '5m' | '1h';
 
 /** The most that a message may use, however its tokens split. */
 export interface WorstCase {
@@ -15,6 +17,8 @@ export interface WorstCase {
   outputTokens: number;
   webSearches: number;
   speed: Speed;
+  /** Absent: any. */
+  cacheWrites?: CacheWrites;
 }
 
 // A rate is in 10^-12 USD per million tokens and the multiplier in millionths: a token times both
@@ -31,20 +35,24 @@ export const SEARCHES_TO_MILLION = 1_000n; // a search has its price per thousan
  * bounds.nanoPerMessageMax. `fast` needs fast rates: checkFeatures has seen to it.
  */
 export function priceMessage(price: ModelPrice, counts: TokenCounts, multiplierMillionths: bigint, speed: Speed): Nano {
+  return roundUp(messageUnits(price, counts, speed) * multiplierMillionths);
+}
+
+function messageUnits(price: ModelPrice, counts: TokenCounts, speed: Speed): bigint {
   const rates = appliedRates(price, promptTokens(counts), speed);
-  const units =
+  return (
     unitsOf(counts.input, rates.input) +
     unitsOf(counts.output, rates.output) +
     unitsOf(counts.cacheRead, rates.cacheRead) +
     unitsOf(counts.cacheWrite5m, rates.cacheWrite5m) +
     unitsOf(counts.cacheWrite1h, rates.cacheWrite1h) +
-    searchUnits(price, counts.webSearches);
-  return roundUp(units * multiplierMillionths);
+    searchUnits(price, counts.webSearches)
+  );
 }
 
 /** At least priceMessage of any split of at most these counts at this speed. */
 export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMillionths: bigint): Nano {
-  const dearest = dearestRates(price, most.inputTokens, most.speed);
+  const dearest = dearestRates(price, most);
   const units =
     unitsOf(most.inputTokens, dearest.input) +
     unitsOf(most.outputTokens, dearest.output) +
@@ -58,20 +66,34 @@ export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMil
  */
 export function outputTokensThatFit(
   price: ModelPrice,
-  inputTokens: number,
+  most: Omit<WorstCase, 'outputTokens'>,
+  multiplierMillionths: bigint,
+  available: Nano,
+): number {
+  const dearest = dearestRates(price, most);
+  const before = unitsOf(most.inputTokens, dearest.input) + searchUnits(price, most.webSearches);
+  return tokensFor(available, before * multiplierMillionths, dearest.output * multiplierMillionths);
+}
+
+/** The same where the prompt's counts are known: the output tokens that what is left of `available` pays exactly. */
+export function outputTokensAfter(
+  price: ModelPrice,
+  prompt: TokenCounts,
   multiplierMillionths: bigint,
   speed: Speed,
   available: Nano,
-  webSearches = 0,
 ): number {
+  const { output } = appliedRates(price, promptTokens(prompt), speed);
+  const before = messageUnits(price, { ...prompt, output: 0 }, speed);
+  return tokensFor(available, before * multiplierMillionths, output * multiplierMillionths);
+}
+
+function tokensFor(available: Nano, unitsBefore: bigint, unitsPerToken: bigint): number {
   const tokensMax = bounds.usageTokensMax;
   if (available < 0) return 0;
   if (available >= bounds.nanoPerMessageMax) return tokensMax;
-  const dearest = dearestRates(price, inputTokens, speed);
-  const before = unitsOf(inputTokens, dearest.input) + searchUnits(price, webSearches);
-  const left = BigInt(available) * UNITS_PER_NANO - before * multiplierMillionths;
+  const left = BigInt(available) * UNITS_PER_NANO - unitsBefore;
   if (left < 0n) return 0;
-  const unitsPerToken = dearest.output * multiplierMillionths;
   if (unitsPerToken === 0n) return tokensMax;
   const tokens = left / unitsPerToken;
   return tokens > BigInt(tokensMax) ? tokensMax : Number(tokens);
@@ -129,18 +151,23 @@ function appliedRates(price: ModelPrice, prompt: number, speed: Speed): Rates {
 }
 
 /** A prompt of at most `inputTokens` may still end up below the long-context threshold, so both tiers count. */
-function dearestRates(price: ModelPrice, inputTokens: number, speed: Speed): { input: bigint; output: bigint } {
-  if (speed === 'fast') return dearestOf(fastRates(price));
-  const standard = dearestOf(price.standard);
+function dearestRates(
+  price: ModelPrice,
+  { inputTokens, speed, cacheWrites = '1h' }: Pick<WorstCase, 'inputTokens' | 'speed' | 'cacheWrites'>,
+): { input: bigint; output: bigint } {
+  if (speed === 'fast') return dearestOf(fastRates(price), cacheWrites);
+  const standard = dearestOf(price.standard, cacheWrites);
   const long = price.longContext;
   if (long === null || inputTokens <= long.aboveTokens) return standard;
-  const above = dearestOf(long.rates);
+  const above = dearestOf(long.rates, cacheWrites);
   return { input: larger(standard.input, above.input), output: larger(standard.output, above.output) };
 }
 
-function dearestOf(rates: Rates): { input: bigint; output: bigint } {
-  const read = larger(rates.input, rates.cacheRead);
-  return { input: larger(read, larger(rates.cacheWrite5m, rates.cacheWrite1h)), output: rates.output };
+function dearestOf(rates: Rates, cacheWrites: CacheWrites): { input: bigint; output: bigint } {
+  let input = larger(rates.input, rates.cacheRead);
+  if (cacheWrites !== 'none') input = larger(input, rates.cacheWrite5m);
+  if (cacheWrites === '1h') input = larger(input, rates.cacheWrite1h);
+  return { input, output: rates.output };
 }
 
 function fastRates(price: ModelPrice): Rates {

@@ -10,6 +10,7 @@ import type { StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
 import type { OpenMessage } from './open-message.ts';
+import { stopError } from './stop-error.ts';
 
 /** A route that has begun to answer: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
@@ -43,24 +44,6 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
   throw failure ?? new TurnpikeError('upstream_failed', 'No provider of this model is configured at the moment.');
 }
 
-/** The error of a message that the service itself stopped; null when it did not. */
-export function stopError(message: OpenMessage): TurnpikeError | null {
-  switch (message.stopReason) {
-    case 'revoked':
-      return new TurnpikeError('key_disabled', 'This API key was revoked while the message was in progress.');
-    case 'draining':
-      return new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
-        headers: { connection: 'close' },
-      });
-    case 'timeout':
-      return new TurnpikeError('upstream_timeout', 'The provider of this model was silent for too long.');
-    case 'caller_left':
-      return new TurnpikeError('upstream_timeout', 'The caller left, and the provider did not finish in time.');
-    case null:
-      return null;
-  }
-}
-
 /** The provider of a kind. Throws when the catalogue names a kind that this version does not have. */
 export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Provider {
   const provider = gateway.providers.get(settings.kind);
@@ -71,18 +54,18 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 
 /** What a provider is sent of a submission. */
 export function makeAttempt(
-  message: Pick<OpenMessage, 'request' | 'submission' | 'plan'>,
+  message: Pick<OpenMessage, 'request' | 'submission' | 'maxTokens'>,
   route: Route,
   settings: ProviderSettings,
   begun: Pick<Attempt, 'signal' | 'trace'>,
 ): Attempt {
-  const { request, submission, plan } = message;
+  const { request, submission, maxTokens } = message;
   assert(request !== null, 'a request is kept until a route answers');
   return {
     provider: settings,
     request,
     upstreamModel: route.upstreamModel,
-    maxTokens: plan.maxTokens,
+    maxTokens,
     version: submission.version,
     betas: submission.betas,
     requestId: submission.requestId,
@@ -111,7 +94,8 @@ async function tryRoute(
     const first = await reply.events.next();
     if (first?.[0]?.name !== 'message_start')
       throw new ProviderFault('failed', 'the stream did not begin with message_start');
-    for (const event of first) message.counter.observe(event);
+    message.take(first);
+    if (!message.counter.finished) message.beginStream();
     message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
     return { form: 'stream', first, events: reply.events };
   } finally {

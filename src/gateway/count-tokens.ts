@@ -19,21 +19,27 @@ export async function countPrompt(
   offer: Offer,
 ): Promise<string> {
   return JSON.stringify({
-    input_tokens: (await askProvider(gateway, submission, request, offer)) ?? measurePrompt(request).typicalTokens,
+    input_tokens:
+      (await countByProvider(gateway, submission, request, offer, bounds.countTokensSecondsMax)) ??
+      measurePrompt(request).typicalTokens,
   });
 }
 
-/** The provider's count; null when it has none to give, or cannot give it now. */
-async function askProvider(
+/**
+ * The provider's count; null when it has none to give, or cannot give it now. Throws upstream_rejected when it
+ * refuses the content.
+ */
+export async function countByProvider(
   gateway: Gateway,
   submission: Submission,
   request: MessageRequest,
   offer: Offer,
+  secondsMax: number,
 ): Promise<number | null> {
   const catalogue = gateway.catalogue();
   const { upstreamSilenceSeconds } = catalogue.settings;
   // One bound for all routes, and a short one: an estimate in time is worth more than a count.
-  const late = AbortSignal.timeout(Math.min(upstreamSilenceSeconds, bounds.countTokensSecondsMax) * 1000);
+  const late = AbortSignal.timeout(Math.min(upstreamSilenceSeconds, secondsMax) * 1000);
   const signal = AbortSignal.any([submission.signal, late]);
   for (const route of offer.routes) {
     const provider = catalogue.providers.get(route.provider);

@@ -2,9 +2,12 @@
 
 import type { Gatehouse } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
+import type { FairRoom } from '../base/fair-room.ts';
 import type { Catalogue } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
+import type { Estimates } from '../usage/usage.ts';
+import type { Covers } from './covers.ts';
 import type { LastLevels } from './last-levels.ts';
 import type { MessageTrace, TraceStart } from './message-trace.ts';
 import type { OwnReads } from './own-reads.ts';
@@ -29,7 +32,12 @@ export interface Gateway {
   running: RunningMessages;
   /** For messages under way, whether admitted yet or not. */
   seats: Seats;
+  /** For counts of prompts that providers are asked for before a message is refused. */
+  counting: FairRoom;
   silence: SilenceWatches;
+  covers: Covers;
+  /** What is learned of each model, by which its messages are estimated. */
+  estimates: Estimates;
   levels: LastLevels;
   /** For what callers ask about themselves. */
   ownReads: OwnReads;

@@ -5,8 +5,9 @@ import { authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
 import { type CallerScope, type Catalogue, checkFeatures, type Offer, resolveModel } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Admission, Admitted, Refusal } from '../ledger/ledger.ts';
+import type { Admitted, Refusal } from '../ledger/ledger.ts';
 import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
+import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
@@ -14,13 +15,14 @@ import { describeKey } from './describe-key.ts';
 import { describeUsage } from './describe-usage.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
-import { type MessagePlan, maxTokensThatFit, planMessage } from './plan-message.ts';
+import type { PlanTerms } from './plan-message.ts';
 import { rateHeaders } from './rate-headers.ts';
 import { claimError, isClaimRefusal, refusalError } from './refusal-error.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Seat } from './seats.ts';
 import type { Reply, Submission } from './submission.ts';
 
+export { Covers } from './covers.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { LastLevels } from './last-levels.ts';
 export { type MessageTimes, startTimes } from './message-times.ts';
@@ -51,12 +53,13 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     const bytes = await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id); // 4
     if (submission.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, submission); // 3, as it is now
     const request = parseMessageRequest(bytes); // 5
-    const { offer, plan } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
-    const admission = await admitMessage(gateway, submission, caller, request, offer, plan); // 8
-    if (isClaimRefusal(admission)) throw claimError(admission);
+    const { offer, terms } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
+    const asked = { submission, caller, request, offer, terms, claim: null }; // 7
+    const { plan, admission } = await admitMessage(gateway, asked); // 8
+    if (isClaimRefusal(admission)) throw claimError(admission); // 7
     const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
-    if (!admission.ok) throw refuseMessage(gateway, request, offer, plan, admission, tellLevels());
-    message = new OpenMessage(gateway, submission, caller, request, offer, plan, seat); // it owns hold and seat now
+    if (!admission.ok) throw refuseMessage(gateway, asked, plan, admission, tellLevels());
+    message = new OpenMessage(gateway, asked, plan, admission, seat); // it owns hold and seat now
     gateway.running.add(message);
     submission.isAdmitted = true;
     message.beginTrace();
@@ -97,7 +100,7 @@ export function countTokens(gateway: Gateway, submission: Submission): Promise<R
     const admission = await gateway.ledger.admit({ kind: 'take', account: account.id, key: key.id, group, limits });
     if (isClaimRefusal(admission)) throw claimError(admission);
     gateway.levels.remember(caller, catalogue, admission.levels);
-    const context = { nowMs: gateway.clock.nowMs(), amount: 0, headers: {}, maxTokensThatFit: null };
+    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
     if (!admission.ok) throw refusalError(admission, context);
     return countPrompt(gateway, submission, request, offer);
   });
@@ -170,13 +173,14 @@ function scopeOf(caller: Caller): CallerScope {
   return { keyModels: caller.key.models, groups: groupsOf(caller) };
 }
 
+/** What is sold, and what its plan is made of beside the request. */
 function resolveOffer(
   gateway: Gateway,
   catalogue: Catalogue,
   caller: Caller,
   request: MessageRequest,
   betas: string | null,
-): { offer: Offer; plan: MessagePlan } {
+): { offer: Offer; terms: PlanTerms } {
   const offer = resolveModel(catalogue, scopeOf(caller), request.model);
   const features = readFeatures(request, betas);
   checkFeatures(offer, features);
@@ -187,48 +191,8 @@ function resolveOffer(
       throw new TurnpikeError('internal', 'A provider of this model is of a kind that this version does not know.');
     return provider;
   };
-  return { offer, plan: planMessage(request, offer, features, providerOf) };
-}
-
-async function admitMessage(
-  gateway: Gateway,
-  submission: Submission,
-  caller: Caller,
-  request: MessageRequest,
-  offer: Offer,
-  plan: MessagePlan,
-): Promise<Admission> {
-  const { times } = submission;
-  times.askedMs = performance.now();
-  const admission = await gateway.ledger.admit({
-    kind: 'admit',
-    requestId: submission.requestId,
-    account: caller.account.id,
-    key: caller.key.id,
-    group: offer.group.name,
-    limits: offer.group.limits,
-    amount: plan.amount,
-    owner: gateway.ledger.owner,
-    draft: { model: offer.model.name, stream: request.stream },
-  });
-  times.admittedMs = performance.now();
-  return admission;
-}
-
-function refuseMessage(
-  gateway: Gateway,
-  request: MessageRequest,
-  offer: Offer,
-  plan: MessagePlan,
-  refusal: Refusal,
-  headers: Record<string, string>,
-): TurnpikeError {
-  return refusalError(refusal, {
-    nowMs: gateway.clock.nowMs(),
-    amount: plan.amount,
-    headers,
-    maxTokensThatFit: request.stream ? null : (available) => maxTokensThatFit(plan, offer, available),
-  });
+  const { settings } = catalogue;
+  return { offer, terms: { features, settings, estimates: gateway.estimates, providerOf } };
 }
 
 /** Begins to open a route, and sees to it that a caller who leaves is noticed from now on. */

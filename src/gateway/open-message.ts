@@ -3,34 +3,27 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { ABSENT } from '../base/roster.ts';
-import {
-  type Offer,
-  type ProviderSettings,
-  priceMessage,
-  priceRoute,
-  type Route,
-  rateRecord,
-  type Speed,
-} from '../catalog/catalog.ts';
+import type { Offer, ProviderSettings, Route, Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
+import type { Admitted, Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import { type MessageRequest, NO_TOKENS } from '../wire/wire.ts';
+import { type MessageRequest, NO_TOKENS, promptTokens, type StreamEvent } from '../wire/wire.ts';
+import type { Asked } from './admit-message.ts';
+import { Cover, type Covered } from './cover.ts';
 import type { Gateway } from './dependencies.ts';
+import { makeRecord, type Recorded } from './message-record.ts';
 import type { MessageTrace } from './message-trace.ts';
-import type { MessagePlan } from './plan-message.ts';
+import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import type { Seat } from './seats.ts';
 import { SilenceWatch } from './silence-watch.ts';
+import { moneyError, type StopReason } from './stop-error.ts';
 import type { MessageReport, Submission } from './submission.ts';
-
-/** Why the upstream was aborted by us. */
-export type StopReason = CutReason | 'caller_left' | 'timeout';
 
 const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
 
-export class OpenMessage implements Running {
+export class OpenMessage implements Running, Covered, Recorded {
   place = ABSENT; // among the running messages
   readonly submission: Submission;
   readonly caller: Caller;
@@ -39,7 +32,11 @@ export class OpenMessage implements Running {
   request: MessageRequest | null;
   readonly offer: Offer;
   readonly plan: MessagePlan;
-  readonly counter = new MessageCounter();
+  /** The max_tokens for the provider. */
+  readonly maxTokens: number;
+  readonly counter: MessageCounter;
+  /** Of a stream. */
+  readonly cover: Cover | null;
   readonly attempts: UsageRecord['attempts'] = [];
   readonly watch: SilenceWatch;
   /** Null when nothing is traced. */
@@ -53,6 +50,12 @@ export class OpenMessage implements Running {
   stopReason: StopReason | null = null;
   /** The caller will not read what comes. */
   callerHasLeft = false;
+  /** The relay waits for the upstream, or for the ledger: it will see that the caller has left. */
+  isRelaying = false;
+  /** It is read to its end without its caller. */
+  isFinishing = false;
+  /** What is being read of the upstream, counted when it comes. */
+  pulling: Promise<StreamEvent[] | null> | null = null;
   readonly #gateway: Gateway;
   readonly #seat: Seat;
   #attempt: AbortController | null = null;
@@ -61,11 +64,9 @@ export class OpenMessage implements Running {
 
   constructor(
     gateway: Gateway,
-    submission: Submission,
-    caller: Caller,
-    request: MessageRequest,
-    offer: Offer,
+    { submission, caller, request, offer }: Asked,
     plan: MessagePlan,
+    admitted: Admitted,
     seat: Seat,
   ) {
     this.#gateway = gateway;
@@ -76,11 +77,31 @@ export class OpenMessage implements Running {
     this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
+    this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
+    this.counter = new MessageCounter({ estimate: gateway.estimates.output(offer.model.name), thinks: plan.thinks });
+    this.cover = request.stream ? new Cover(gateway.ledger, this, admitted) : null;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
     // The socket is told only of an answer that takes long: telling it costs as much as a header.
     const onLong = request.stream ? null : () => submission.expect('slow-json');
     this.watch = new SilenceWatch(gateway.silence, boundSeconds * 1000, () => this.stop('timeout'), onLong);
+  }
+
+  get requestId(): string {
+    return this.submission.requestId;
+  }
+
+  get speedAsked(): Speed {
+    return this.plan.firstCase.speed;
+  }
+
+  get settleWaitMs(): number {
+    return this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
+  }
+
+  /** More was asked for than could be paid, and the provider was told so. */
+  get isLowered(): boolean {
+    return this.maxTokens < this.plan.maxTokens;
   }
 
   get keyId(): number {
@@ -117,6 +138,30 @@ export class OpenMessage implements Running {
     this.#attempt?.abort();
   }
 
+  /** A route began to answer it with a stream. */
+  beginStream(): void {
+    if (this.cover === null || this.hasEnded) return;
+    this.cover.begin();
+    this.#gateway.covers.add(this.cover);
+  }
+
+  /** Events of the answer have come. */
+  take(events: readonly StreamEvent[]): void {
+    for (const event of events) this.counter.observe(event);
+  }
+
+  checkpoint(): UsageRecord {
+    return this.#record('service_cut', 500, this.#countUsage('service_cut'));
+  }
+
+  stopForMoney(): void {
+    this.stop('money');
+  }
+
+  stopElsewhere(): void {
+    this.stop('elsewhere');
+  }
+
   /** The service ends it before its time: what was produced is billed. */
   cut(reason: CutReason): void {
     this.stop(reason);
@@ -124,13 +169,14 @@ export class OpenMessage implements Running {
   }
 
   /**
-   * The caller has left. A stream that has begun is stopped and billed as received. Otherwise the
-   * upstream is let finish, bounded, since what it reports is what is billed; its places are free at once.
+   * The caller has left. A stream that has begun is stopped and billed as received, unless such are to be finished
+   * and not too many are already. Otherwise the upstream is let finish, bounded, since what it reports is what is
+   * billed; its places are free at once.
    */
   leave(): void {
     if (this.callerHasLeft || this.hasEnded) return;
     this.callerHasLeft = true;
-    if (this.isStream && this.counter.started) {
+    if (this.isStream && this.counter.started && !this.#gateway.running.takeFinishing(this, this.#finishingMax())) {
       this.stop('caller_left');
       this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
       return;
@@ -142,10 +188,19 @@ export class OpenMessage implements Running {
     this.#finishTimer = setTimeout(() => this.stop('caller_left'), boundMs);
   }
 
+  #finishingMax(): number {
+    return this.#gateway.catalogue().settings.finishStreamsWithoutCallerMax;
+  }
+
   /** Ends it as answered, or as left by its caller. Resolves when durable. */
   complete(): Promise<Settlement> {
     if (this.callerHasLeft) return this.end('client_gone', STATUS_CALLER_GONE, null);
     return this.end('completed', 200, null);
+  }
+
+  /** Ends it because its money is at an end: what was produced is billed. */
+  endForMoney(): Promise<Settlement> {
+    return this.end('quota_cut', 200, moneyError());
   }
 
   /**
@@ -175,11 +230,14 @@ export class OpenMessage implements Running {
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.watch.finish();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
+    this.cover?.close();
     try {
       const usage = this.#countUsage(outcome);
+      this.#learn(usage);
       return await this.#endHold(this.#record(outcome, status, usage), usage, error);
     } finally {
       this.watch.close();
+      if (this.cover !== null) this.#gateway.covers.remove(this.cover);
       this.#gateway.running.remove(this);
       this.#seat.giveBack();
     }
@@ -187,12 +245,14 @@ export class OpenMessage implements Running {
 
   async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
     const kind = usage.source === 'none' ? 'release' : 'settle';
-    const waitMs = this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
     const { times } = this.submission;
     times.endedMs = performance.now();
     let told = error;
     try {
-      const settlement = await this.#gateway.ledger.end({ kind, requestId: record.requestId, record }, waitMs);
+      const settlement = await this.#gateway.ledger.end(
+        { kind, requestId: record.requestId, record },
+        this.settleWaitMs,
+      );
       times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
       return settlement;
@@ -205,53 +265,32 @@ export class OpenMessage implements Running {
   }
 
   #countUsage(outcome: Outcome): CountedUsage {
-    const { inputEstimate, maxTokens } = this.plan;
-    const usage = this.counter.total({ inputEstimate, outputTokensMax: maxTokens });
+    const { inputEstimate } = this.plan;
+    const use = outcome === 'quota_cut' ? 'covered' : 'billed';
+    const usage = this.counter.total({ inputEstimate, outputTokensMax: this.maxTokens }, use);
     // Nothing of it was seen, but the upstream worked on it until we stopped waiting.
     if (usage.source === 'none' && outcome === 'client_gone' && this.stopReason === 'caller_left') {
       return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
     }
     if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
-    return usage;
+    if (use === 'billed' || this.cover === null || usage.source !== 'estimated') return usage;
+    // What came last was more than the money paid for, and was not passed on.
+    const output = Math.min(usage.counts.output, this.cover.coveredTokens);
+    return { ...usage, counts: { ...usage.counts, output } };
   }
 
   #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {
-    const { model, group } = this.offer;
-    const speed = this.#speed(usage.speed);
     const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.submission.receivedAtMs);
-    return {
-      ...emptyRecord({
-        requestId: this.submission.requestId,
-        account: this.caller.account.id,
-        key: this.caller.key.id,
-        group: group.name,
-        model: model.name,
-        stream: this.isStream,
-      }),
-      provider: this.route?.provider ?? null,
-      upstreamModel: this.route?.upstreamModel ?? null,
-      outcome,
-      status,
-      inputTokens: usage.counts.input,
-      outputTokens: usage.counts.output,
-      cacheReadTokens: usage.counts.cacheRead,
-      cacheWrite5mTokens: usage.counts.cacheWrite5m,
-      cacheWrite1hTokens: usage.counts.cacheWrite1h,
-      webSearches: usage.counts.webSearches,
-      usageSource: usage.source,
-      cost: usage.source === 'none' ? 0 : priceMessage(model.price, usage.counts, group.multiplierMillionths, speed),
-      providerCost: this.route === null ? null : priceRoute(this.route, usage.counts, speed),
-      rates: usage.source === 'none' ? {} : rateRecord(model.price, usage.counts, group.multiplierMillionths, speed),
-      attempts: this.attempts,
-      latencyMs,
-      firstTokenMs: this.firstTokenMs,
-    };
+    return makeRecord(this, outcome, status, usage, latencyMs);
   }
 
-  /** The speed that the provider says it served; one that has no rates was not asked for, and is sold as standard. */
-  #speed(reported: Speed | null): Speed {
-    const speed = reported ?? this.plan.worstCase.speed;
-    return speed === 'fast' && this.offer.model.price.fast === null ? 'standard' : speed;
+  /** What the provider reported teaches how to estimate the next ones. */
+  #learn({ source }: CountedUsage): void {
+    if (source !== 'reported') return;
+    const { estimates } = this.#gateway;
+    const prompt = this.counter.reportedPrompt();
+    if (prompt !== null) estimates.learnPrompt(this.offer.model.name, this.plan.measure, promptTokens(prompt));
+    estimates.learnOutput(this.offer.model.name, this.counter);
   }
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {

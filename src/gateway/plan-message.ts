@@ -1,62 +1,142 @@
 // What a message will ask for before it is admitted: how many tokens it may produce, how many its
-// prompt may have, and the most that it can cost.
+// prompt may have, what is to be held for it, and the least that must be there.
 
-import { type Offer, outputTokensThatFit, priceWorstCase, type WorstCase } from '../catalog/catalog.ts';
+import {
+  type CacheWrites,
+  type Offer,
+  outputTokensThatFit,
+  priceWorstCase,
+  type Settings,
+  type WorstCase,
+} from '../catalog/catalog.ts';
 import type { Provider } from '../providers/providers.ts';
-import { inputTokensUpperBound, typicalInputTokens } from '../usage/usage.ts';
+import {
+  type Estimates,
+  inputTokensLikely,
+  inputTokensUpperBound,
+  measurePrompt,
+  type PromptMeasure,
+  readCacheWrites,
+  readThinking,
+} from '../usage/usage.ts';
 import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
 
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request that names no `max_uses`
 const OUTPUT_TOKENS_MAX = 1_000_000_000; // of a model without a limit: none comes near, and sums of it stay exact
+const COUNT_MARGIN = 1.02; // a provider calls its own count an estimate
+const COUNT_MARGIN_TOKENS = 32;
 
 export interface MessagePlan {
+  measure: PromptMeasure;
   /** The caller's max_tokens, defaulted and clamped to the model's limit. */
   maxTokens: number;
   /** What the prompt likely has: charged only where the provider reports nothing. */
   inputEstimate: number;
+  /** What must be there to be paid: a prompt of one token a byte, and all of its output, or as much as a stream begins with. */
   worstCase: WorstCase;
-  /** The price of the worst case, with the group's multiplier: what is held. */
+  /** The price of the worst case, with the group's multiplier. */
+  least: number;
+  /** What is held until the provider has counted the prompt: of a stream its first tranche, by what is likely. */
+  firstCase: WorstCase;
   amount: number;
+  /** The prompt's tokens are a count, and not estimated by its bytes. */
+  isCounted: boolean;
+  /** Output tokens by which a stream's hold grows. */
+  trancheTokens: number;
+  /** Whether output may be produced that is not seen. */
+  thinks: boolean;
+  /** A max_tokens may not be lowered to this or below it. */
+  budgetTokens: number | null;
 }
 
-/** Plans a message over an offer. `providerOf` gives the provider of a route's provider name. */
+/** What a plan is made of, beside the request and its offer. */
+export interface PlanTerms {
+  features: RequestFeatures;
+  settings: Pick<Settings, 'outputTrancheTokens' | 'outputFloorTokens'>;
+  estimates: Pick<Estimates, 'inputTokensPerByte'>;
+  /** Gives the provider of a route's provider name. */
+  providerOf(name: string): Provider;
+}
+
+/** Plans a message over an offer. `counted` is the provider's own count of the prompt, where it was asked for. */
 export function planMessage(
   request: MessageRequest,
   offer: Offer,
-  features: RequestFeatures,
-  providerOf: (name: string) => Provider,
+  terms: PlanTerms,
+  counted: number | null = null,
 ): MessagePlan {
   const { model, group } = offer;
+  const { features, settings } = terms;
   const asked = request.maxTokens ?? model.defaultMaxTokens;
   const maxTokens = Math.min(asked, model.maxOutputTokens ?? OUTPUT_TOKENS_MAX);
-  const counted = countLocally(request, offer, providerOf);
-  const upperBound = counted ?? inputTokensUpperBound(request);
-  const worstCase: WorstCase = {
-    inputTokens:
-      model.maxInputTokens === null || counted !== null ? upperBound : Math.min(upperBound, model.maxInputTokens),
-    outputTokens: maxTokens,
+  const measure = measurePrompt(request);
+  const input = planInput(request, offer, terms, measure, counted);
+  const shared = {
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     speed: features.speed,
+    cacheWrites: readCacheWrites(request) as CacheWrites,
   };
+  const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
+  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
+  const worstCase = { ...shared, inputTokens: input.most, outputTokens: leastTokens };
+  const firstCase = { ...shared, inputTokens: input.likely, outputTokens: firstTokens };
   return {
+    measure,
     maxTokens,
-    inputEstimate: counted ?? typicalInputTokens(request),
+    inputEstimate: input.typical,
     worstCase,
-    amount: priceWorstCase(model.price, worstCase, group.multiplierMillionths),
+    least: priceWorstCase(model.price, worstCase, group.multiplierMillionths),
+    firstCase,
+    amount: priceWorstCase(model.price, firstCase, group.multiplierMillionths),
+    isCounted: input.isCounted,
+    trancheTokens: settings.outputTrancheTokens,
+    ...readThinking(request),
   };
 }
 
-/** The largest max_tokens that `available` would pay. */
+/** The largest max_tokens that `available` would pay, whatever the prompt turns out to have. */
 export function maxTokensThatFit(plan: MessagePlan, offer: Offer, available: number): number {
-  const { inputTokens, speed, webSearches } = plan.worstCase;
-  return outputTokensThatFit(
-    offer.model.price,
-    inputTokens,
-    offer.group.multiplierMillionths,
-    speed,
-    available,
-    webSearches,
-  );
+  return outputTokensThatFit(offer.model.price, plan.worstCase, offer.group.multiplierMillionths, available);
+}
+
+/**
+ * The max_tokens for the provider. Output that is not seen cannot be stopped in time: where it is possible, no
+ * more of it is asked for than `available` pays.
+ */
+export function payableMaxTokens(plan: MessagePlan, offer: Offer, available: number): number {
+  if (!plan.thinks) return plan.maxTokens;
+  const { price } = offer.model;
+  const fits = outputTokensThatFit(price, plan.firstCase, offer.group.multiplierMillionths, available);
+  return Math.min(plan.maxTokens, Math.max(fits, (plan.budgetTokens ?? 0) + 1));
+}
+
+interface PlannedInput {
+  /** Never exceeded. */
+  most: number;
+  /** Seldom exceeded. */
+  likely: number;
+  typical: number;
+  isCounted: boolean;
+}
+
+function planInput(
+  request: MessageRequest,
+  offer: Offer,
+  { estimates, providerOf }: PlanTerms,
+  measure: PromptMeasure,
+  counted: number | null,
+): PlannedInput {
+  const exact = countLocally(request, offer, providerOf);
+  if (exact !== null) return { most: exact, likely: exact, typical: exact, isCounted: true };
+  const windowTokens = offer.model.maxInputTokens ?? Number.POSITIVE_INFINITY;
+  const upperBound = Math.min(inputTokensUpperBound(measure), windowTokens);
+  if (counted !== null) {
+    const most = Math.min(upperBound, Math.ceil(counted * COUNT_MARGIN) + COUNT_MARGIN_TOKENS);
+    return { most, likely: most, typical: counted, isCounted: true };
+  }
+  const tokensPerByte = estimates.inputTokensPerByte(offer.model.name);
+  const likely = tokensPerByte === null ? upperBound : Math.min(upperBound, inputTokensLikely(measure, tokensPerByte));
+  return { most: upperBound, likely, typical: measure.typicalTokens, isCounted: false };
 }
 
 /** The exact count, where every provider of the offer can count without being asked; the largest of them. */

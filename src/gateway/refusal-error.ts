@@ -4,10 +4,15 @@ import { formatUsd } from '../base/money.ts';
 import { type ErrorDetails, TurnpikeError } from '../errors.ts';
 import type { Admission, ClaimRefusal, Refusal } from '../ledger/ledger.ts';
 
+const CLAIM_RETRY_MS = 1_000; // nobody knows when a message ends; its answer is looked up for nothing
+
 /** What the caller is told beside the refusal itself. */
 export interface RefusalContext {
   nowMs: number;
+  /** What must be there. */
   amount: number;
+  /** It may cost more than that; else it is the most that it may cost. */
+  isLeast: boolean;
   headers: Record<string, string>;
   /** The largest max_tokens that what is available would pay; null where it is of no use. */
   maxTokensThatFit: ((available: number) => number) | null;
@@ -70,6 +75,7 @@ export function claimError({ reason, requestId }: ClaimRefusal): TurnpikeError {
   return new TurnpikeError(
     'idempotency_in_progress',
     `The request of this idempotency-key is in progress (${requestId}). Send it again when that has ended.`,
+    { retryAfterMs: CLAIM_RETRY_MS },
   );
 }
 
@@ -86,7 +92,7 @@ function insufficient(refusal: Refusal, context: RefusalContext): TurnpikeError 
   }[refusal.meter as 'wallet' | 'allowance' | 'quota'];
   const fits = context.maxTokensThatFit?.(refusal.available) ?? 0;
   const sentences = [
-    `${what}: this request may cost up to ${formatUsd(context.amount)} USD, ${formatUsd(refusal.available)} USD is available.`,
+    `${what}: this request ${context.isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(context.amount)} USD, ${formatUsd(refusal.available)} USD is available.`,
     refusal.behindHolds
       ? 'Only messages that run now stand in its way: it may fit when they have ended.'
       : `${remedy}${fits > 0 ? `, or send max_tokens of at most ${fits}` : ''}.`,

@@ -1,13 +1,14 @@
 // Upstream events to the client, no faster than it reads. The last event waits until the message
 // is billed. Pings fill silence; an error after the first byte is an event, never a clean end.
 
-import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventSource, ProviderFault } from '../providers/providers.ts';
 import { encodeEvent, PING_TEXT, type StreamEvent } from '../wire/wire.ts';
-import { type Opened, stopError } from './attempts.ts';
+import type { Opened } from './attempts.ts';
 import { faultError } from './fault-error.ts';
 import type { OpenMessage } from './open-message.ts';
 import { PatientWait } from './patient-wait.ts';
+import { endedElsewhere, moneyError, stopError } from './stop-error.ts';
 
 const SETTLE_QUICKLY_MS = 200; // how long text that is ready waits for its end to be billed
 
@@ -18,64 +19,97 @@ export async function* relay(
   pingIntervalMs: number,
 ): AsyncGenerator<string> {
   const wait = new PatientWait(pingIntervalMs);
+  let events: EventSource | null = null;
+  let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
+    const stream = requireStream(opened);
+    events = stream.events;
+    return stream.first;
+  });
   try {
-    let events: EventSource | null = null;
-    let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
-      const stream = requireStream(opened);
-      events = stream.events;
-      return stream.first;
-    });
-    for (let isCounted = true; ; isCounted = false) {
+    for (;;) {
+      message.isRelaying = true;
       let arrived = await wait.for(pending);
       while (arrived === 'ping') {
-        if (!isCounted) pending = countOnArrival(message, pending);
-        isCounted = true;
-        yield PING_TEXT;
+        yield* give(message, PING_TEXT);
+        message.isRelaying = true;
         arrived = await wait.for(pending);
       }
-      message.watch.end();
+      message.pulling = null;
       if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');
-      if (!isCounted) count(message, arrived);
-      if (message.callerHasLeft) return;
-      if (message.counter.finished) {
-        yield* finish(message, arrived, wait);
+      if (message.callerHasLeft) {
+        if (!message.hasEnded) await finishWithoutCaller(message, opening);
         return;
       }
+      const covering = message.cover?.see() ?? null;
+      if (covering !== null && !(yield* patiently(message, wait, covering))) endForMoney(message);
+      if (message.counter.finished) {
+        for await (const text of finish(message, arrived, wait)) yield* give(message, text);
+        return;
+      }
+      message.isRelaying = false;
       yield encode(arrived);
-      if (events === null) return;
-      pending = pull(message, events);
+      pending = pull(message, events as unknown as EventSource);
     }
   } catch (thrown) {
-    const failing = fail(message, thrown); // it is billed first, which may take long
-    let end = await wait.for(failing);
-    while (end === 'ping') {
-      yield PING_TEXT;
-      end = await wait.for(failing);
-    }
-    yield end;
+    yield* give(message, yield* patiently(message, wait, fail(message, thrown))); // it is billed first, which may take long
   } finally {
     // The client's reader went away: its signal says so too, whichever comes first.
     wait.close();
+    message.isRelaying = false;
     leaveMessage(message, opening);
     message.submission.expect('end');
   }
 }
 
-/** The caller has left, or will not read on. Nothing when the message has ended, or when this was known. */
-export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): void {
-  if (message.hasEnded || message.callerHasLeft) return;
-  message.leave();
-  if (message.isStream && !message.hasEnded) void finishWithoutCaller(message, opening);
+/** What the promise gives, with pings to the client as long as it does not. */
+async function* patiently<Value>(
+  message: OpenMessage,
+  wait: PatientWait,
+  pending: Promise<Value>,
+): AsyncGenerator<string, Value> {
+  message.isRelaying = true;
+  for (;;) {
+    const value = await wait.for(pending);
+    if (value !== 'ping') return value;
+    yield* give(message, PING_TEXT);
+    message.isRelaying = true;
+  }
 }
 
-/** Reads a stream to its end for a caller who left before it began, so that it is billed as reported. */
+/** Text for the client. While it has not asked for more, nobody reads of the upstream. */
+function* give(message: OpenMessage, text: string): Generator<string, void> {
+  message.isRelaying = false;
+  yield text;
+}
+
+/** What has come is not covered, and there is no more money. Throws, unless all of it has come and could not be foreseen. */
+function endForMoney(message: OpenMessage): void {
+  const { counter, cover, plan } = message;
+  if (counter.finished && (plan.thinks || counter.seenTokens(message.maxTokens) <= (cover?.coveredTokens ?? 0))) return;
+  message.stopForMoney();
+  throw stopError(message);
+}
+
+/** The caller has left, or will not read on. Nothing when the message has ended. */
+export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): void {
+  if (message.hasEnded) return;
+  message.leave();
+  // Where the relay waits for the upstream, it goes on by itself.
+  if (message.isStream && !message.hasEnded && !message.isRelaying) void finishWithoutCaller(message, opening);
+}
+
+/** Reads a stream to its end for a caller who left, so that it is billed as reported. Never rejects. */
 async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
+  if (message.isFinishing) return;
+  message.isFinishing = true;
   try {
     const { events } = requireStream(await opening);
     while (!message.counter.finished) {
-      const arrived = await pull(message, events);
+      const arrived = await (message.pulling ?? pull(message, events));
+      message.pulling = null;
       if (arrived === null) break;
-      count(message, arrived);
+      const covering = message.cover?.see() ?? null;
+      if (covering !== null && !(await covering)) endForMoney(message);
     }
     await message.complete();
   } catch (thrown) {
@@ -88,43 +122,43 @@ function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
   throw new ProviderFault('failed', 'the provider answered a stream with a whole message');
 }
 
+/** What comes next, counted when it comes: a caller who rests meanwhile does not make its provider silent. */
 function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
   message.watch.begin();
-  return events.next();
-}
-
-function count(message: OpenMessage, events: readonly StreamEvent[]): void {
-  message.watch.end();
-  for (const event of events) message.counter.observe(event);
-}
-
-/** While the caller is sent a ping it may rest: what comes meanwhile has come, and its provider is not silent. */
-function countOnArrival(message: OpenMessage, pending: Promise<StreamEvent[] | null>): Promise<StreamEvent[] | null> {
-  const counted = pending
-    .then((arrived) => {
-      if (arrived !== null) count(message, arrived);
+  const pulling = events.next().then(
+    (arrived) => {
+      message.watch.end();
+      if (arrived !== null) message.take(arrived);
       return arrived;
-    })
-    .finally(() => message.watch.end());
-  counted.catch(() => {}); // a caller who leaves at its ping never asks for it
-  return counted;
+    },
+    (failure) => {
+      message.watch.end();
+      throw failure;
+    },
+  );
+  pulling.catch(() => {}); // a caller who leaves may be the last who asked for it
+  message.pulling = pulling;
+  return pulling;
 }
 
 /** Bills, then gives out the end. What came with the end is not kept waiting when billing takes long. */
 async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PatientWait): AsyncGenerator<string> {
   const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
-  let before = encode(arrived.slice(0, stopIndex));
+  const isCut = message.isLowered && message.counter.stopReason === 'max_tokens';
+  const told = arrived.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
+  let before = encode(told);
   const quick = new PatientWait(SETTLE_QUICKLY_MS);
   let end: string;
   try {
-    const settling = message.complete();
+    const settling = isCut ? message.endForMoney() : message.complete();
     let settled = await quick.for(settling);
     while (settled === 'ping') {
       yield before === '' ? PING_TEXT : before;
       before = '';
       settled = await wait.for(settling);
     }
-    end = settled.ok ? encodeEvent(arrived[stopIndex] as StreamEvent) : errorEvent(message, endedElsewhere());
+    if (!settled.ok) end = errorEvent(message, endedElsewhere());
+    else end = isCut ? errorEvent(message, moneyError()) : encodeEvent(arrived[stopIndex] as StreamEvent);
   } catch (failure) {
     end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete, and its billing follows
   } finally {
@@ -139,16 +173,16 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
   try {
     if (!message.counter.started) await message.fail(error);
     else if (message.callerHasLeft) await message.complete();
-    else await message.end('upstream_cut', 200, error);
+    else if (message.stopReason === 'money') await message.endForMoney();
+    else await message.end(isOfUpstream(message, thrown) ? 'upstream_cut' : 'service_cut', 200, error);
   } catch (failure) {
     return errorEvent(message, asTurnpikeError(failure));
   }
   return errorEvent(message, error);
 }
 
-/** Someone else ended the hold: the answer may not be reported as complete. */
-function endedElsewhere(): TurnpikeError {
-  return new TurnpikeError('internal', 'This message was ended by another node, which took it for abandoned.');
+function isOfUpstream({ stopReason }: OpenMessage, thrown: unknown): boolean {
+  return stopReason === 'timeout' || (stopReason === null && thrown instanceof ProviderFault);
 }
 
 function errorEvent(message: OpenMessage, error: TurnpikeError): string {

@@ -14,6 +14,8 @@ export interface Running extends Placed {
 
 export class RunningMessages {
   readonly #running = new Roster<Running>();
+  /** Streams that are read to their end though their callers have left. */
+  readonly #finishing = new Set<Running>();
   #emptied: (() => void)[] = [];
 
   get count(): number {
@@ -29,8 +31,16 @@ export class RunningMessages {
     this.#running.add(message);
   }
 
+  /** Whether one more stream may be read to its end without its caller, where `max` may at once. */
+  takeFinishing(message: Running, max: number): boolean {
+    if (this.#finishing.size >= max) return false;
+    this.#finishing.add(message);
+    return true;
+  }
+
   remove(message: Running): void {
     this.#running.remove(message);
+    if (this.#finishing.size > 0) this.#finishing.delete(message);
     if (this.#running.size > 0) return;
     for (const resolve of this.#emptied) resolve();
     this.#emptied = [];

@@ -5,9 +5,18 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
 import { systemClock } from '../base/clock.ts';
+import { FairRoom } from '../base/fair-room.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
-import type { Config } from '../config.ts';
-import { type Gateway, LastLevels, OwnReads, RunningMessages, Seats, SilenceWatches } from '../gateway/gateway.ts';
+import { bounds, type Config } from '../config.ts';
+import {
+  Covers,
+  type Gateway,
+  LastLevels,
+  OwnReads,
+  RunningMessages,
+  Seats,
+  SilenceWatches,
+} from '../gateway/gateway.ts';
 import { readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
 import { prepareFetching, providerKinds } from '../providers/providers.ts';
@@ -17,6 +26,7 @@ import { applyAtStart } from './apply-at-start.ts';
 import { changeSecret, formerHashes } from './change-secret.ts';
 import { drain } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
+import { openEstimates } from './keep-learned.ts';
 import { type Listening, listen } from './listen.ts';
 import { makeAdmin } from './make-admin.ts';
 import { makePublic } from './make-public.ts';
@@ -102,7 +112,10 @@ async function startOn(
     providers: providerKinds,
     running: new RunningMessages(),
     seats: new Seats(() => holder.current.settings.shedOpenMessages),
+    counting: new FairRoom(() => bounds.promptCountsMax),
     silence: new SilenceWatches(),
+    covers: new Covers(),
+    estimates: await openEstimates(stores.learned, closing),
     levels: new LastLevels(),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,

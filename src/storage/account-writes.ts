@@ -16,6 +16,7 @@ import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
+import type { LearnedStore } from '../usage/usage.ts';
 import type { AlongsideRow } from './alongside.ts';
 
 type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
@@ -91,6 +92,16 @@ export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'w
   return {
     async writeInstallation(name, value) {
       await submit(gate, [], [{ table: 'installation', name, value, replaces: null }]);
+    },
+  };
+}
+
+/** The writing half of LearnedStore. */
+export function learnedWrites(gate: LedgerGate): Pick<LearnedStore, 'saveLearned'> {
+  return {
+    async saveLearned(learned) {
+      const rows = learned.map(([model, document]) => ({ table: 'learned' as const, model, document }));
+      await submit(gate, [], rows);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { AuditStore } from '../audit/audit.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { AnswerStore, LedgerGate, LedgerReader, RetentionStore, UsageStore } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
+import type { LearnedStore } from '../usage/usage.ts';
 
 export interface Stores {
   gate: LedgerGate;
@@ -16,5 +17,6 @@ export interface Stores {
   usage: UsageStore;
   answers: AnswerStore;
   installation: InstallationStore;
-}
   retention: RetentionStore;
+  learned: LearnedStore;
+}

@@ -55,6 +55,7 @@ export interface OutputLesson {
   tokens: number;
 }
 
+const sinceStart = () => performance.now();
 const OUTPUT_EXCESS_TOKENS = 1024; // beyond twice what was allowed, before a count of output is not believed
 
 export class MessageCounter {
@@ -72,7 +73,7 @@ export class MessageCounter {
   readonly #output: ProducedOutput;
 
   constructor(options: CounterOptions = {}) {
-    const { estimate = UNLEARNED, thinks = false, elapsedMs = () => performance.now() } = options;
+    const { estimate = UNLEARNED, thinks = false, elapsedMs = sinceStart } = options;
     this.#thinks = thinks;
     this.#elapsedMs = elapsedMs;
     this.#output = new ProducedOutput(estimate, elapsedMs);
@@ -142,9 +143,15 @@ export class MessageCounter {
    * Output tokens so far that a hold must cover: of what was seen and of thinking that was not, each estimated
    * rather above than below, and never less than was reported. A final count is the number itself.
    */
-  coverTokens(): number {
+  coverTokens(outputTokensMax = Number.POSITIVE_INFINITY): number {
     const reported = this.#usage?.output ?? 0;
-    return this.#isFinal ? reported : Math.max(reported, this.#output.coverTokens());
+    if (this.#isFinal) return reported;
+    return Math.min(mostBelieved(outputTokensMax), Math.max(reported, this.#output.coverTokens(outputTokensMax)));
+  }
+
+  /** The same by what was seen alone, whatever was reported. */
+  seenTokens(outputTokensMax: number): number {
+    return Math.min(mostBelieved(outputTokensMax), this.#output.coverTokens(0));
   }
 
   /** The tokens of the prompt as reported; null before they are. Those of summaries that the provider made are not in it. */
@@ -174,11 +181,13 @@ export class MessageCounter {
     const { disbelieved, unknown, speed } = usage;
     if (!this.#started && !this.#contentSeen && this.#usage === null)
       return { counts: { ...NO_TOKENS }, source: 'none', disbelieved, unknown, speed };
-    const outputMost = 2 * limits.outputTokensMax + OUTPUT_EXCESS_TOKENS;
+    const outputMost = mostBelieved(limits.outputTokensMax);
     const isCredible = usage.output === null || usage.output <= outputMost;
     const reportedOutput = isCredible ? usage.output : null;
     const isFinal = this.#isFinal && reportedOutput !== null;
-    const output = isFinal ? reportedOutput : Math.max(Math.min(this.#estimate(use), outputMost), reportedOutput ?? 0);
+    const output = isFinal
+      ? reportedOutput
+      : Math.max(Math.min(this.#estimate(use, limits.outputTokensMax), outputMost), reportedOutput ?? 0);
     return {
       counts: sumCounts(
         [{ ...usage, input: usage.input ?? limits.inputEstimate, output }, ...usage.compactions],
@@ -244,7 +253,12 @@ export class MessageCounter {
     return this.#outputIsFinal && (this.#finished || this.#stopReason !== null);
   }
 
-  #estimate(use: 'billed' | 'covered'): number {
-    return use === 'billed' ? this.#output.billedTokens() : this.#output.coverTokens();
+  #estimate(use: 'billed' | 'covered', outputTokensMax: number): number {
+    return use === 'billed' ? this.#output.billedTokens() : this.#output.coverTokens(outputTokensMax);
   }
+}
+
+/** More output than this is not believed of a message with this max_tokens. */
+function mostBelieved(outputTokensMax: number): number {
+  return 2 * outputTokensMax + OUTPUT_EXCESS_TOKENS;
 }

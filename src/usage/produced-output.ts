@@ -63,13 +63,14 @@ export class ProducedOutput {
     return roundUp(predictTokens(coefficients, this.visible) * low + this.#redactedTokens() + thinking);
   }
 
-  coverTokens(): number {
+  /** Of what is not seen at all, no more is believed than the `tokensMax` of the whole message. */
+  coverTokens(tokensMax: number): number {
     const { coefficients, high, topTokensPerSecond } = this.#estimate;
     const visible = predictTokens(coefficients, this.visible) + predictTokens(coefficients, this.#names);
     const shown = predictTokens(coefficients, this.#thinking) * high;
     const unseen = this.#runningTokens > 0 ? this.#runningTokens : (this.time.totalMs() * topTokensPerSecond) / 1000;
-    const thinking = Math.max(shown, unseen, this.#sealedTokens() + this.#redactedTokens());
-    return roundUp(visible * high + thinking);
+    const seen = visible * high + Math.max(shown, this.#sealedTokens() + this.#redactedTokens());
+    return roundUp(Math.max(seen, Math.min(visible * high + unseen, tokensMax)));
   }
 
   #sealedTokens(): number {

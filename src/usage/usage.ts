@@ -3,6 +3,7 @@
 export { type CountedUsage, type CounterOptions, type CountLimits, MessageCounter } from './count-message.ts';
 export { Estimates } from './estimates.ts';
 export type { LearnedDocument } from './learned-model.ts';
+export type { LearnedStore } from './learned-store.ts';
 export { inputTokensLikely, inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
 export type { OutputEstimate } from './output-estimate.ts';
 export { readCacheWrites } from './read-cache-writes.ts';

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BrokenInvariant } from '../../src/base/assert.ts';
 import {
+  outputTokensAfter,
   outputTokensThatFit,
   priceMessage,
   priceRoute,
@@ -251,7 +252,12 @@ describe('for any price and use', () => {
           const price = priceFrom(stated);
           const worst = (outputTokens: number) =>
             priceWorstCase(price, { inputTokens, outputTokens, webSearches, speed }, millionths(multiplier));
-          const fit = outputTokensThatFit(price, inputTokens, millionths(multiplier), speed, available, webSearches);
+          const fit = outputTokensThatFit(
+            price,
+            { inputTokens, webSearches, speed },
+            millionths(multiplier),
+            available,
+          );
           if (fit > 0) expect(worst(fit)).toBeLessThanOrEqual(available);
           if (fit < 10_000_000) expect(worst(fit + 1)).toBeGreaterThan(available);
         },
@@ -263,11 +269,20 @@ describe('for any price and use', () => {
 
 describe('worst case', () => {
   const price = priceOf(sonnet);
+  const plain = { webSearches: 0, speed: 'standard' as const };
 
   test('input is held at the one-hour cache write, output at its rate', () => {
     expect(priceWorstCase(price, { inputTokens: 10, outputTokens: 1, webSearches: 0, speed: 'standard' }, ONE)).toBe(
       75_000,
     );
+  });
+
+  test('of writes to the cache only those count that were asked for', () => {
+    const most = { inputTokens: 1, outputTokens: 0, ...plain };
+    const dear = priceOf({ input: '3', output: '1', cache_read: '1', cache_write_5m: '4', cache_write_1h: '6' });
+    expect(priceWorstCase(dear, { ...most, cacheWrites: 'none' }, ONE)).toBe(3_000);
+    expect(priceWorstCase(dear, { ...most, cacheWrites: '5m' }, ONE)).toBe(4_000);
+    expect(priceWorstCase(dear, { ...most, cacheWrites: '1h' }, ONE)).toBe(6_000);
   });
 
   test('a cache read that is dearer than anything else is what is held', () => {
@@ -284,15 +299,39 @@ describe('worst case', () => {
   });
 
   test('nothing fits into nothing, and an input that is too dear leaves no output', () => {
-    expect(outputTokensThatFit(price, 0, ONE, 'standard', 0)).toBe(0);
-    expect(outputTokensThatFit(price, 0, ONE, 'standard', -5)).toBe(0);
-    expect(outputTokensThatFit(price, 1_000, ONE, 'standard', 5_999_999)).toBe(0);
-    expect(outputTokensThatFit(price, 1_000, ONE, 'standard', 6_015_000)).toBe(1);
-    expect(outputTokensThatFit(price, 1_000, ONE, 'standard', 6_014_999)).toBe(0);
+    expect(outputTokensThatFit(price, { ...plain, inputTokens: 0 }, ONE, 0)).toBe(0);
+    expect(outputTokensThatFit(price, { ...plain, inputTokens: 0 }, ONE, -5)).toBe(0);
+    expect(outputTokensThatFit(price, { ...plain, inputTokens: 1_000 }, ONE, 5_999_999)).toBe(0);
+    expect(outputTokensThatFit(price, { ...plain, inputTokens: 1_000 }, ONE, 6_015_000)).toBe(1);
+    expect(outputTokensThatFit(price, { ...plain, inputTokens: 1_000 }, ONE, 6_014_999)).toBe(0);
   });
 
   test('free output fits without end, up to what is believed of a count', () => {
-    expect(outputTokensThatFit(priceOf({ input: '1', output: '0' }), 1, ONE, 'standard', 1_000)).toBe(10_000_000);
+    expect(outputTokensThatFit(priceOf({ input: '1', output: '0' }), { ...plain, inputTokens: 1 }, ONE, 1_000)).toBe(
+      10_000_000,
+    );
+  });
+});
+
+describe('what a known prompt leaves', () => {
+  test('pays exactly so much output, and not one token more', () => {
+    fc.assert(
+      fc.property(
+        prices,
+        usages,
+        multipliers,
+        speeds,
+        fc.nat(5_000_000_000),
+        (stated, prompt, multiplier, speed, available) => {
+          const price = priceFrom(stated);
+          const cost = (output: number) => priceMessage(price, { ...prompt, output }, millionths(multiplier), speed);
+          const fit = outputTokensAfter(price, prompt, millionths(multiplier), speed, available);
+          if (fit > 0) expect(cost(fit)).toBeLessThanOrEqual(available);
+          if (fit < 10_000_000) expect(cost(fit + 1)).toBeGreaterThan(available);
+        },
+      ),
+      { numRuns: 300 },
+    );
   });
 });
 

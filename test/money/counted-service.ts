@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { FairRoom } from '../../src/base/fair-room.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
+  Covers,
   type Gateway,
   LastLevels,
   OwnReads,
@@ -18,6 +20,7 @@ import {
 import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledger.ts';
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
 import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
+import { Estimates } from '../../src/usage/usage.ts';
 import { noTrail } from '../support/no-trail.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 
@@ -50,7 +53,10 @@ export async function startCountedService(): Promise<CountedService> {
     providers: providerKinds,
     running: new RunningMessages(),
     seats: new Seats(() => holder.current.settings.shedOpenMessages),
+    counting: new FairRoom(() => 64),
     silence: new SilenceWatches(),
+    covers: new Covers(),
+    estimates: new Estimates(),
     levels: new LastLevels(),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,

@@ -3,7 +3,9 @@
 
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import type { Clock } from '../../src/base/clock.ts';
+import { FairRoom } from '../../src/base/fair-room.ts';
 import {
+  Covers,
   type Gateway,
   LastLevels,
   type MessageReport,
@@ -22,6 +24,7 @@ import {
 } from '../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, ProviderFault, type ProviderReply } from '../../src/providers/providers.ts';
 import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
+import { Estimates } from '../../src/usage/usage.ts';
 import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
 import { catalogueOf } from '../catalog/support.ts';
 import { allUsage } from '../support/everything.ts';
@@ -80,7 +83,10 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
     running: new RunningMessages(),
     seats: new Seats(() => catalogue.settings.shedOpenMessages),
+    counting: new FairRoom(() => 64),
     silence: new SilenceWatches(),
+    covers: new Covers(),
+    estimates: new Estimates(),
     levels: new LastLevels(),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },

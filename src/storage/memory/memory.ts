@@ -11,7 +11,7 @@ import {
   type LedgerStore,
   type Rows,
 } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
+import { accountWrites, catalogWrites, installationWrites, learnedWrites, tokenWrites } from '../account-writes.ts';
 import { type AlongsideRow, answerRow } from '../alongside.ts';
 import { retentionStore } from '../retention.ts';
 import type { Stores } from '../stores.ts';
@@ -110,6 +110,7 @@ export function memoryStores(
     usage: reads,
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
+    learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },
     retention: retentionStore(gate, { ...dropReads(store.tables), readInstallation: reads.readInstallation }),
     tables: store.tables,
   };

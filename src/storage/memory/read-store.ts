@@ -14,6 +14,7 @@ import {
   type UsageStore,
 } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
+import type { LearnedStore } from '../../usage/usage.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -24,6 +25,7 @@ type Reads = Pick<
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
+  Pick<LearnedStore, 'loadLearned'> &
   LedgerReader &
   UsageStore &
   Pick<AnswerStore, 'findAnswer'> &
@@ -66,6 +68,9 @@ function accountReads(tables: MemoryTables) {
         .filter((key) => page.accountId === null || key.accountId === page.accountId)
         .filter((key) => page.madeBy === null || key.madeBy === page.madeBy);
       return after<Key>(keys, page);
+    },
+    async loadLearned() {
+      return [...tables.learned];
     },
     async readInstallation(name: string) {
       return tables.installation.get(name) ?? null;

@@ -8,6 +8,7 @@ import type { AuditStore } from '../../audit/audit.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { AnswerStore, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
+import type { LearnedStore } from '../../usage/usage.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import { accessReads } from './access-reads.ts';
 import { answerReads } from './answers.ts';
@@ -29,6 +30,7 @@ export type ReadStore = Pick<
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
+  Pick<LearnedStore, 'loadLearned'> &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads> &
   Pick<AnswerStore, 'findAnswer'> &
@@ -50,6 +52,13 @@ function installationReads(database: Database) {
     async readInstallation(name: string) {
       const row = prepareText(database, 'SELECT value FROM installation WHERE name = $1').get(name);
       return row === null ? null : (row as { value: string }).value;
+    },
+    async loadLearned() {
+      const rows = prepareText(database, 'SELECT model, document FROM learned ORDER BY model').all();
+      return (rows as { model: string; document: string }[]).map(({ model, document }): [string, unknown] => [
+        model,
+        JSON.parse(document),
+      ]);
     },
     async loadCatalog() {
       const rows = prepareText(database, 'SELECT kind, name, origin, document FROM catalog ORDER BY kind, name').all();

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites, tokenWrites } from '../account-writes.ts';
+import { accountWrites, catalogWrites, installationWrites, learnedWrites, tokenWrites } from '../account-writes.ts';
 import { answerRow } from '../alongside.ts';
 import { guardReads } from '../guard-reads.ts';
 import { retentionStore } from '../retention.ts';
@@ -63,6 +63,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     usage: { ...reads, listUsage, totalUsage },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
+    learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },
     retention: retentionStore(
       gate,
       guardReads({ ...retentionReads(database), readInstallation: reads.readInstallation }),
