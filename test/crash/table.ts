@@ -1,5 +1,6 @@
 // The figures of a run as a table: a line for each point, and one for all.
 
+import { formatUsd } from '../../src/base/money.ts';
 import { addFigures, type Figures, noFigures } from './compare.ts';
 
 /** What came of all rounds of one point. */
@@ -32,6 +33,7 @@ const columns: readonly [string, (line: Line) => string | number][] = [
   ['late', ({ figures }) => `${figures.lateCovered}/${figures.lateStreams}`],
   ['estimated', ({ figures }) => figures.estimated],
   ['tokens/exact', ({ figures }) => `${figures.estimatedTokens}/${figures.estimatedExactTokens}`],
+  ['written off', ({ figures }) => formatUsd(figures.writtenOff)],
   ['faults', ({ faults }) => faults],
 ];
 
