@@ -38,10 +38,10 @@ export class Estimates {
   /** `promptTokens` are all of the prompt's, as reported, however they were cached. */
   learnPrompt(model: string, measure: PromptMeasure, promptTokens: number): void {
     const { textBytes, fixedTokensMax } = measure;
-    const isTaken =
-      textBytes >= PROMPT_BYTES_LEAST && fixedTokensMax <= textBytes * FIXED_SHARE_MOST && promptTokens >= 0;
-    if (!isTaken) return;
-    this.#learnOf(model).addPrompt(Math.max(0, promptTokens - fixedTokensMax) / textBytes);
+    if (!(textBytes >= PROMPT_BYTES_LEAST && fixedTokensMax <= textBytes * FIXED_SHARE_MOST)) return;
+    const tokensPerByte = (promptTokens - fixedTokensMax) / textBytes;
+    if (!Number.isFinite(tokensPerByte) || promptTokens < 0) return;
+    this.#learnOf(model).addPrompt(Math.max(0, tokensPerByte));
     this.#changed.add(model);
   }
 
@@ -54,7 +54,7 @@ export class Estimates {
       this.#learnOf(model).addText(visible.classes, visible.tokens);
       this.#changed.add(model);
     }
-    if (streamedMs === null || streamedMs < STREAM_MS_LEAST || tokens < STREAM_TOKENS_LEAST) return;
+    if (streamedMs === null || !(streamedMs >= STREAM_MS_LEAST) || tokens < STREAM_TOKENS_LEAST) return;
     this.#learnOf(model).addSpeed(Math.min(TOKENS_PER_SECOND_MOST, (tokens * 1000) / streamedMs));
     this.#changed.add(model);
   }

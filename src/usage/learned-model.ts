@@ -8,16 +8,21 @@ import { RecentSamples } from './recent-samples.ts';
 
 const PROMPTS_KEPT = 256;
 const PROMPTS_LEAST = 16;
-const PROMPTS_BETWEEN_LOOKS = 8;
+const PROMPTS_BETWEEN_LOOKS = 16;
 const PROMPT_SHARE = 0.98;
 const PROMPT_MARGIN = 1.03;
 const RATIOS_KEPT = 64;
 const RATIOS_LEAST = 8;
+// Of messages: by so many a bill is too high, or a hold too small. Beginnings of messages scatter more.
+const LOW_SHARE = 0.03;
+const HIGH_SHARE = 0.97;
 const SPEEDS_KEPT = 64;
 const SPEEDS_LEAST = 8;
-const UNTRUSTED_FITS = 4; // of the first messages, before how far they are off says anything
-const WARM_SAMPLES = 64; // from here on it is solved anew only for every
-const SAMPLES_BETWEEN_SOLVES = 8;
+const SLOW_SHARE = 0.1;
+const FAST_SHARE = 0.95;
+const UNTRUSTED_FITS = 8; // of the first messages, before how far they are off says anything
+const WARM_SAMPLES = 64; // from here on what was learned is looked at only after some more, which costs less
+const SAMPLES_BETWEEN_LOOKS = 8;
 const ROUNDING_TOKENS = 1; // a count is whole, and an end of the message may count
 const RATIO_MOST = 4; // one further off was not counted by its text
 
@@ -45,7 +50,8 @@ export class LearnedModel {
   #samples = 0;
   readonly #ratios: RecentSamples;
   readonly #speeds: RecentSamples;
-  #output = UNLEARNED;
+  #outputUntilLook = 0;
+  #output: OutputEstimate = UNLEARNED;
 
   /** `document` is one that was checked. */
   constructor(document: LearnedDocument | null = null) {
@@ -54,9 +60,8 @@ export class LearnedModel {
     this.#speeds = new RecentSamples(SPEEDS_KEPT, document?.speeds);
     this.#fit = document === null ? newFit() : fitOf(document);
     this.#samples = document?.samples ?? 0;
-    if (document === null) return;
     this.#lookAtPrompts();
-    this.#lookAtOutput();
+    this.#estimateOutput();
   }
 
   /** A figure that few prompts exceed; null until enough are known. */
@@ -81,15 +86,12 @@ export class LearnedModel {
     const ratio = isAsPredicted ? 1 : Math.min(RATIO_MOST, Math.max(1 / RATIO_MOST, tokens / predicted));
     addSample(this.#fit, classes, predicted * ratio);
     if (++this.#samples > UNTRUSTED_FITS) this.#ratios.add(ratio);
-    if (this.#samples <= WARM_SAMPLES || this.#samples % SAMPLES_BETWEEN_SOLVES === 0) {
-      solve(this.#fit);
-      this.#lookAtOutput();
-    }
+    if (--this.#outputUntilLook <= 0) this.#lookAtOutput();
   }
 
   addSpeed(tokensPerSecond: number): void {
     this.#speeds.add(tokensPerSecond);
-    this.#lookAtOutput();
+    if (--this.#outputUntilLook <= 0) this.#lookAtOutput();
   }
 
   /** From here on what is estimated is what it would be after a restart with the document. */
@@ -109,17 +111,24 @@ export class LearnedModel {
   }
 
   #lookAtPrompts(): void {
-    this.#promptsUntilLook = PROMPTS_BETWEEN_LOOKS;
+    this.#promptsUntilLook =
+      this.#prompts.size < PROMPTS_LEAST ? PROMPTS_LEAST - this.#prompts.size : PROMPTS_BETWEEN_LOOKS;
     if (this.#prompts.size < PROMPTS_LEAST) return;
     const [upper] = this.#prompts.quantiles(PROMPT_SHARE);
     this.#tokensPerByte = Math.min(1, upper * PROMPT_MARGIN);
   }
 
   #lookAtOutput(): void {
-    const [low, high] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(0.1, 0.9);
+    solve(this.#fit);
+    this.#estimateOutput();
+  }
+
+  #estimateOutput(): void {
+    this.#outputUntilLook = this.#samples + this.#speeds.size <= WARM_SAMPLES ? 1 : SAMPLES_BETWEEN_LOOKS;
+    const [low, high] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(LOW_SHARE, HIGH_SHARE);
     const { lowTokensPerSecond: slow, topTokensPerSecond: fast } = UNLEARNED;
     const [lowTokensPerSecond, topTokensPerSecond] =
-      this.#speeds.size < SPEEDS_LEAST ? [slow, fast] : this.#speeds.quantiles(0.1, 0.95);
+      this.#speeds.size < SPEEDS_LEAST ? [slow, fast] : this.#speeds.quantiles(SLOW_SHARE, FAST_SHARE);
     const { coefficients } = this.#fit;
     this.#output = { coefficients: [...coefficients], low, high, topTokensPerSecond, lowTokensPerSecond };
   }
@@ -138,7 +147,7 @@ export function readDocument(document: unknown): LearnedDocument | null {
     matrix.every((value, at) => at % 6 !== 0 || value >= 0) &&
     areNumbers(vector, 5, 5, -1e6, 1e6) &&
     areNumbers(coefficients, 5, 5, 0.02, 1.5) &&
-    areNumbers(ratios, 0, RATIOS_KEPT, 0, RATIO_MOST) &&
+    areNumbers(ratios, 0, RATIOS_KEPT, 1 / RATIO_MOST, RATIO_MOST) &&
     areNumbers(speeds, 0, SPEEDS_KEPT, 0, 1e6);
   return isRead ? (document as LearnedDocument) : null;
 }

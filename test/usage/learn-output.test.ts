@@ -1,0 +1,206 @@
+// What produced text has in tokens is learned from messages whose output was reported, whatever the tokenizer.
+
+import { expect, test } from 'bun:test';
+import { Estimates } from '../../src/usage/usage.ts';
+import {
+  billed,
+  complete,
+  covered,
+  MODEL,
+  messageDelta,
+  messageStart,
+  messageStop,
+  observe,
+  receive,
+} from './messages.ts';
+import {
+  byKind,
+  byQuarters,
+  byWords,
+  cut,
+  kinds,
+  makeMixed,
+  makePiece,
+  type Piece,
+  type Random,
+  randomFrom,
+  rates,
+  type Tokenizer,
+} from './synthetic-tokenizers.ts';
+
+const tokenizers: [name: string, tokenizer: Tokenizer][] = [
+  ['quarters of bytes', byQuarters],
+  ['a rate for each kind of text', byKind(rates)],
+  ['words and signs', byWords],
+];
+
+type MakeMessage = (random: Random) => Piece[];
+const ofKind =
+  (kind: Piece['kind']): MakeMessage =>
+  (random) => [makePiece(random, kind, 300 + random() * 1500)];
+
+function learn(estimates: Estimates, tokenizer: Tokenizer, random: Random, make: MakeMessage, count: number): void {
+  for (let made = 0; made < count; made++) {
+    const pieces = make(random);
+    estimates.learnOutput(MODEL, complete(pieces, tokenizer(pieces)));
+  }
+}
+
+/** Estimated by real tokens of a long text of the kind, without the cautions for billing and cover. */
+function accuracy(estimates: Estimates, tokenizer: Tokenizer, random: Random, make: MakeMessage): number {
+  const pieces = Array.from({ length: 20 }, () => make(random)).flat();
+  return billed(estimates, pieces) / estimates.output(MODEL).low / tokenizer(pieces);
+}
+
+test('until something is learned a token has four bytes', () => {
+  const estimates = new Estimates();
+  expect(estimates.output(MODEL)).toMatchObject({ low: 1, high: 1, lowTokensPerSecond: 0, topTokensPerSecond: 150 });
+  const pieces = makeMixed(randomFrom(1));
+  expect(billed(estimates, pieces)).toBe(byQuarters(pieces));
+  expect(covered(estimates, pieces)).toBe(byQuarters(pieces));
+});
+
+test('a provider that counts by four bytes is estimated exactly, however much is learned', () => {
+  const estimates = new Estimates();
+  const random = randomFrom(2);
+  learn(estimates, byQuarters, random, makeMixed, 500);
+  expect(estimates.output(MODEL)).toMatchObject({ coefficients: [0.25, 0.25, 0.25, 0.25, 0.25], low: 1, high: 1 });
+  const pieces = makeMixed(random);
+  expect(billed(estimates, pieces)).toBe(byQuarters(pieces));
+});
+
+for (const [name, tokenizer] of tokenizers) {
+  test(`ten messages of one kind teach it within a twentieth: ${name}`, () => {
+    for (const kind of kinds) {
+      for (let seed = 0; seed < 10; seed++) {
+        const [estimates, random] = [new Estimates(), randomFrom(seed)];
+        learn(estimates, tokenizer, random, ofKind(kind), 10);
+        expect(accuracy(estimates, tokenizer, random, ofKind(kind))).toBeWithin(0.95, 1.05);
+      }
+    }
+  });
+
+  test(`another kind of text is learned as fast, and the first not forgotten: ${name}`, () => {
+    for (const first of kinds) {
+      for (const second of kinds) {
+        const [estimates, random] = [new Estimates(), randomFrom(3)];
+        learn(estimates, tokenizer, random, ofKind(first), 100);
+        learn(estimates, tokenizer, random, ofKind(second), 16);
+        expect(accuracy(estimates, tokenizer, random, ofKind(second))).toBeWithin(0.95, 1.05);
+        learn(estimates, tokenizer, random, ofKind(second), 200);
+        expect(accuracy(estimates, tokenizer, random, ofKind(first))).toBeWithin(0.95, 1.05);
+      }
+    }
+  });
+
+  test(`a cut message is hardly ever billed above what it had, and covered by its hold: ${name}`, () => {
+    const seen = { messages: 0, above: 0, uncovered: 0, billed: 0, covered: 0, real: 0 };
+    for (let seed = 0; seed < 20; seed++) {
+      const [estimates, random] = [new Estimates(), randomFrom(100 + seed)];
+      learn(estimates, tokenizer, random, makeMixed, 60);
+      for (let made = 0; made < 40; made++) {
+        const whole = makeMixed(random);
+        const characters = whole.reduce((sum, { text }) => sum + text.length, 0);
+        const pieces = cut(whole, Math.ceil(random() * characters));
+        const [real, bill, cover] = [tokenizer(pieces), billed(estimates, pieces), covered(estimates, pieces)];
+        seen.messages++;
+        if (bill > real) seen.above++;
+        if (cover < real) seen.uncovered++;
+        seen.billed += bill;
+        seen.covered += cover;
+        seen.real += real;
+      }
+    }
+    expect(seen.above / seen.messages).toBeLessThanOrEqual(0.05);
+    expect(seen.uncovered / seen.messages).toBeLessThanOrEqual(0.06);
+    expect(seen.billed / seen.real).toBeWithin(0.9, 1.000001);
+    expect(seen.covered / seen.real).toBeWithin(1, 1.15);
+  });
+}
+
+test('learned from one kind only, another is no further off than it was by half, and within limits', () => {
+  for (const [, tokenizer] of tokenizers) {
+    for (const kind of kinds) {
+      const [estimates, random] = [new Estimates(), randomFrom(4)];
+      learn(estimates, tokenizer, random, ofKind(kind), 300);
+      for (const coefficient of estimates.output(MODEL).coefficients) expect(coefficient).toBeWithin(0.02, 1.5000001);
+      for (const other of kinds) expect(accuracy(estimates, tokenizer, random, ofKind(other))).toBeWithin(0.5, 1.5);
+    }
+  }
+});
+
+test('a model whose tokenizer changes is followed, and meanwhile held for as it now counts', () => {
+  const [estimates, random] = [new Estimates(), randomFrom(5)];
+  const before = byKind(rates);
+  const after = byKind({ english: 3.5, code: 2.6, chinese: 2.7, json: 2.3 });
+  learn(estimates, before, random, makeMixed, 200);
+  learn(estimates, after, random, makeMixed, 10);
+  expect(estimates.output(MODEL).high).toBeGreaterThan(1.15);
+  learn(estimates, after, random, makeMixed, 300);
+  expect(accuracy(estimates, after, random, makeMixed)).toBeWithin(0.95, 1.05);
+  expect(estimates.output(MODEL).high).toBeLessThan(1.15);
+});
+
+test('a count that no text can have moves the estimates only within their limits', () => {
+  const pieces = makeMixed(randomFrom(6));
+  for (const tokens of [1, 10_000_000]) {
+    const estimates = new Estimates();
+    for (let made = 0; made < 50; made++) estimates.learnOutput(MODEL, complete(pieces, tokens));
+    const { coefficients, low, high } = estimates.output(MODEL);
+    for (const coefficient of coefficients) expect(coefficient).toBeWithin(0.02, 1.5000001);
+    expect(low).toBeWithin(0.25, 4.0001);
+    expect(high).toBeWithin(0.25, 4.0001);
+  }
+});
+
+const long: Piece[] = [{ kind: 'english', text: 'word '.repeat(200) }];
+const thought = { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'so' } };
+
+test('nothing is learned of text from a message that was cut, tiny, not reported or thought over unseen', () => {
+  const unlearned = new Estimates().output(MODEL);
+  const odd = [
+    receive(long),
+    observe(receive(long), messageDelta(700)),
+    observe(receive(long), messageStop),
+    complete([{ kind: 'english', text: 'word' }], 3),
+    complete(long, -1),
+    complete(long, Number.NaN),
+    observe(receive(long), thought, messageDelta(700), messageStop),
+    observe(receive(long), messageDelta(700, 900), messageStop),
+    observe(receive([]), messageDelta(700), messageStop),
+    receive([]),
+  ];
+  const estimates = new Estimates();
+  for (const counter of odd) for (let times = 0; times < 20; times++) estimates.learnOutput(MODEL, counter);
+  expect(estimates.output(MODEL)).toEqual(unlearned);
+  expect(estimates.takeChanged(10)).toEqual([]);
+});
+
+test('where the provider says how much of the output was thinking, the rest is learned from', () => {
+  const estimates = new Estimates();
+  for (let made = 0; made < 20; made++)
+    estimates.learnOutput(MODEL, observe(receive(long), thought, messageDelta(200 + 5_000, 5_000), messageStop));
+  expect(billed(estimates, long)).toBeWithin(196, 204);
+});
+
+test('a message that was not streamed teaches as well', () => {
+  const estimates = new Estimates();
+  for (let made = 0; made < 20; made++) {
+    const counter = receive([]);
+    counter.observeMessage({
+      content: [{ type: 'text', text: long[0]?.text ?? '' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 1, output_tokens: 200 },
+    });
+    estimates.learnOutput(MODEL, counter);
+  }
+  expect(billed(estimates, long)).toBeWithin(196, 204);
+});
+
+test('a tool’s name is covered and not billed', () => {
+  const named = { type: 'content_block_start', content_block: { type: 'tool_use', name: 'n'.repeat(40), input: {} } };
+  const counter = observe(receive([]), messageStart, named);
+  expect(counter.total({ inputEstimate: 0, outputTokensMax: 100 }).counts.output).toBe(0);
+  expect(counter.total({ inputEstimate: 0, outputTokensMax: 100 }, 'covered').counts.output).toBe(10);
+  expect(counter.coverTokens()).toBe(10);
+});
