@@ -37,11 +37,13 @@ export function readClaim(rows: Rows, { key, requestId }: Admit, claim: Claim): 
   return { forgiven: ending !== undefined && isForgivable(ending) ? ending : null };
 }
 
-/** What the caller ended himself, or ended with his money, he pays: else he could have answers in parts for nothing. */
+/**
+ * What the caller ended himself, or ended with his money, he pays: else he could have answers in parts for nothing.
+ * What expired is forgiven also where it cost nothing: its owner may come back, and would have it billed.
+ */
 function isForgivable({ record, endedBy }: Ending): boolean {
-  return (
-    record.cost > 0 && endedBy !== 'forgiven' && record.outcome !== 'client_gone' && record.outcome !== 'quota_cut'
-  );
+  const mayCost = endedBy === 'expired' || (record.cost > 0 && endedBy !== 'forgiven');
+  return mayCost && record.outcome !== 'client_gone' && record.outcome !== 'quota_cut';
 }
 
 /** Gives back what was paid for an ending that was no answer. */

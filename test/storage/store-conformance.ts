@@ -8,6 +8,7 @@ import { admissionConformance } from './conformance/admission.ts';
 import { answerConformance } from './conformance/answers.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
+import { claimConformance } from './conformance/claims.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { leaseConformance } from './conformance/leases.ts';
@@ -29,6 +30,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('takes bundles', () => bundleConformance(open));
     describe('keeps', () => accessConformance(open));
     describe('keeps', () => answerConformance(open));
+    describe('charges under a claim', () => claimConformance(open));
     describe('keeps', () => secretChangeConformance(open));
     if (!options.followsClock) return;
     describe('bounds rates', () => rateConformance(open));
