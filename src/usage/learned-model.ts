@@ -8,7 +8,7 @@ import { RecentSamples } from './recent-samples.ts';
 
 const PROMPTS_KEPT = 256;
 const PROMPTS_LEAST = 16;
-const PROMPTS_BETWEEN_LOOKS = 16;
+const NEW_PROMPTS_SHARE = 1 / 4; // of those kept, before they are sorted again
 const PROMPT_SHARE = 0.98;
 const PROMPT_MARGIN = 1.03;
 const RATIOS_KEPT = 64;
@@ -22,7 +22,7 @@ const SLOW_SHARE = 0.1;
 const FAST_SHARE = 0.95;
 const UNTRUSTED_FITS = 8; // of the first messages, before how far they are off says anything
 const WARM_SAMPLES = 64; // from here on what was learned is looked at only after some more, which costs less
-const SAMPLES_BETWEEN_LOOKS = 8;
+const SAMPLES_BETWEEN_LOOKS = 16; // of text and of speed, so after some eight streams
 const ROUNDING_TOKENS = 1; // a count is whole, and an end of the message may count
 const RATIO_MOST = 4; // one further off was not counted by its text
 
@@ -111,9 +111,9 @@ export class LearnedModel {
   }
 
   #lookAtPrompts(): void {
-    this.#promptsUntilLook =
-      this.#prompts.size < PROMPTS_LEAST ? PROMPTS_LEAST - this.#prompts.size : PROMPTS_BETWEEN_LOOKS;
-    if (this.#prompts.size < PROMPTS_LEAST) return;
+    const { size } = this.#prompts;
+    this.#promptsUntilLook = Math.max(PROMPTS_LEAST - size, Math.floor(size * NEW_PROMPTS_SHARE));
+    if (size < PROMPTS_LEAST) return;
     const [upper] = this.#prompts.quantiles(PROMPT_SHARE);
     this.#tokensPerByte = Math.min(1, upper * PROMPT_MARGIN);
   }

@@ -84,10 +84,10 @@ for (const [name, tokenizer] of tokenizers) {
     for (const first of kinds) {
       for (const second of kinds) {
         const [estimates, random] = [new Estimates(), randomFrom(3)];
-        learn(estimates, tokenizer, random, ofKind(first), 100);
+        learn(estimates, tokenizer, random, ofKind(first), 70);
         learn(estimates, tokenizer, random, ofKind(second), 16);
         expect(accuracy(estimates, tokenizer, random, ofKind(second))).toBeWithin(0.95, 1.05);
-        learn(estimates, tokenizer, random, ofKind(second), 200);
+        learn(estimates, tokenizer, random, ofKind(second), 60);
         expect(accuracy(estimates, tokenizer, random, ofKind(first))).toBeWithin(0.95, 1.05);
       }
     }
@@ -122,7 +122,7 @@ test('learned from one kind only, another is no further off than it was by half,
   for (const [, tokenizer] of tokenizers) {
     for (const kind of kinds) {
       const [estimates, random] = [new Estimates(), randomFrom(4)];
-      learn(estimates, tokenizer, random, ofKind(kind), 300);
+      learn(estimates, tokenizer, random, ofKind(kind), 60);
       for (const coefficient of estimates.output(MODEL).coefficients) expect(coefficient).toBeWithin(0.02, 1.5000001);
       for (const other of kinds) expect(accuracy(estimates, tokenizer, random, ofKind(other))).toBeWithin(0.5, 1.5);
     }

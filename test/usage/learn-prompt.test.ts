@@ -42,7 +42,7 @@ test('few prompts have more tokens than was learned, and none more than the boun
 test('prompts of a new sort take the place of the old ones', () => {
   const estimates = new Estimates();
   learn(estimates, 300, () => 0.6);
-  learn(estimates, 272, () => 0.2);
+  learn(estimates, 320, () => 0.2);
   expect(estimates.inputTokensPerByte(MODEL)).toBeCloseTo(0.206, 6);
 });
 
