@@ -12,8 +12,8 @@ import {
 import type { Turnpike } from '../support/start-turnpike.ts';
 
 const COST = '0.000085'; // of each message: 25 tokens in at 1, 12 out at 5 USD per million
-const DELTA_MS = 10;
-const HELD_END_MS = 150; // so that the end of a stream that was held comes by itself, and waits with pings from the first
+const DELTA_MS = 30;
+const HELD_END_MS = 500; // so that the end of a stream that was held comes by itself, and waits with pings from the first
 
 /** What a caller saw of one message. */
 export interface Seen {
