@@ -46,6 +46,8 @@ export class Cover implements Placed {
   /** The counts of the prompt, once the provider has told them. */
   #prompt: TokenCounts | null = null;
   #coveredTokens: number;
+  /** Used when it was last found to be covered. */
+  #givenTokens = 0;
   /** The last extension gave less than was asked for. */
   #isShort = false;
   #asking: Promise<void> | null = null;
@@ -84,8 +86,9 @@ export class Cover implements Placed {
    */
   see(): Promise<boolean> | null {
     const used = this.#usedTokens();
-    if (used <= this.#coveredTokens - this.#aheadTokens(used)) return null;
     const isCovered = used <= this.#coveredTokens;
+    if (isCovered) this.#givenTokens = used;
+    if (used <= this.#coveredTokens - this.#aheadTokens(used)) return null;
     const isAskedNow = this.#asking === null && !(isCovered && this.#isShort);
     if (isAskedNow) this.#startAsking(used);
     return isCovered ? null : this.#decide(used, isAskedNow);
@@ -109,15 +112,24 @@ export class Cover implements Placed {
 
   async #decide(used: number, isAskedNow: boolean): Promise<boolean> {
     await this.#asking;
-    if (used <= this.#coveredTokens || isAskedNow) return used <= this.#coveredTokens;
-    if (this.#asking === null) this.#startAsking(used); // the last was asked before this was used
-    await this.#asking;
-    return used <= this.#coveredTokens;
+    if (used > this.#coveredTokens && !isAskedNow) {
+      if (this.#asking === null) this.#startAsking(used); // the last was asked before this was used
+      await this.#asking;
+    }
+    if (used > this.#coveredTokens) return false;
+    this.#givenTokens = used;
+    return true;
   }
 
   #startAsking(used: number): void {
     this.#asking = this.#extend(used);
     this.#asking.catch(() => {}); // who needs the cover hears of it
+  }
+
+  /** How much of what came since it was last covered is paid for, from 0 to 1. */
+  payableShare(): number {
+    const came = this.#usedTokens() - this.#givenTokens;
+    return came <= 0 ? 1 : Math.max(0, Math.min(1, (this.#coveredTokens - this.#givenTokens) / came));
   }
 
   #usedTokens(): number {

@@ -31,6 +31,7 @@ export async function* relay(
       let arrived = await wait.for(pending);
       while (arrived === 'ping') {
         yield* give(message, PING_TEXT);
+        if (message.callerHasLeft) return; // while nobody read here: it is finished there
         message.isRelaying = true;
         arrived = await wait.for(pending);
       }
@@ -41,13 +42,18 @@ export async function* relay(
         return;
       }
       const covering = message.cover?.see() ?? null;
-      if (covering !== null && !(yield* patiently(message, wait, covering))) endForMoney(message);
+      if (covering !== null && !(yield* patiently(message, wait, covering)) && endsForMoney(message)) {
+        yield* give(message, encode(payablePart(message, arrived)));
+        message.stopForMoney();
+        throw stopError(message);
+      }
       if (message.counter.finished) {
         for await (const text of finish(message, arrived, wait)) yield* give(message, text);
         return;
       }
       message.isRelaying = false;
       yield encode(arrived);
+      if (message.callerHasLeft) return;
       pending = pull(message, events as unknown as EventSource);
     }
   } catch (thrown) {
@@ -82,12 +88,20 @@ function* give(message: OpenMessage, text: string): Generator<string, void> {
   yield text;
 }
 
-/** What has come is not covered, and there is no more money. Throws, unless all of it has come and could not be foreseen. */
-function endForMoney(message: OpenMessage): void {
-  const { counter, cover, plan } = message;
-  if (counter.finished && (plan.thinks || counter.seenTokens(message.maxTokens) <= (cover?.coveredTokens ?? 0))) return;
-  message.stopForMoney();
-  throw stopError(message);
+/** Of what has come not all is covered, and there is no more money: it ends, unless it is whole and that could not be foreseen. */
+function endsForMoney({ counter, cover, plan, maxTokens }: OpenMessage): boolean {
+  const isForeseen = !plan.thinks && counter.seenTokens(maxTokens) > (cover?.coveredTokens ?? 0);
+  return !counter.finished || isForeseen;
+}
+
+/** The events that came last, as far as they are paid for. */
+function payablePart({ cover }: OpenMessage, arrived: readonly StreamEvent[]): StreamEvent[] {
+  const content = arrived.filter(({ name }) => name !== 'message_delta' && name !== 'message_stop');
+  let left = (cover?.payableShare() ?? 0) * content.reduce((sum, { json }) => sum + json.length, 0);
+  return content.filter(({ json }) => {
+    left -= json.length;
+    return left >= 0;
+  });
 }
 
 /** The caller has left, or will not read on. Nothing when the message has ended. */
@@ -109,7 +123,10 @@ async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened
       message.pulling = null;
       if (arrived === null) break;
       const covering = message.cover?.see() ?? null;
-      if (covering !== null && !(await covering)) endForMoney(message);
+      if (covering !== null && !(await covering) && endsForMoney(message)) {
+        message.stopForMoney();
+        throw stopError(message);
+      }
     }
     await message.complete();
   } catch (thrown) {

@@ -11,6 +11,7 @@ import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
   Covers,
   type Gateway,
+  KeptAnswers,
   LastLevels,
   OwnReads,
   RunningMessages,
@@ -19,6 +20,7 @@ import {
 } from '../../src/gateway/gateway.ts';
 import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledger.ts';
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
+import { openVault } from '../../src/secrets/secrets.ts';
 import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { Estimates } from '../../src/usage/usage.ts';
 import { noTrail } from '../support/no-trail.ts';
@@ -44,7 +46,10 @@ export async function startCountedService(): Promise<CountedService> {
   const ledger = new NodeLedger(thread, clock, 'local');
   await ledger.open();
   const stores = sqliteStores(path, ledger);
-  await stores.catalog.saveCatalog(firstDocuments(sandboxModelNames, null), [], noTrail);
+  // A stream holds all of its max_tokens from the beginning, and so stands in the way of others.
+  const document = { output_tranche_tokens: 1_000_000 };
+  const settings = { kind: 'settings' as const, name: 'settings', origin: 'file' as const, document };
+  await stores.catalog.saveCatalog([...firstDocuments(sandboxModelNames, null), settings], [], noTrail);
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), () => '');
   const gateway: Gateway = {
     catalogue: () => holder.current,
@@ -58,6 +63,7 @@ export async function startCountedService(): Promise<CountedService> {
     covers: new Covers(),
     estimates: new Estimates(),
     levels: new LastLevels(),
+    answers: new KeptAnswers(stores.answers, openVault(Buffer.alloc(32))),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,
     random: Math.random,
