@@ -89,6 +89,7 @@ async function tryRoute(
       throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
     if (reply.form === 'message') {
       message.counter.observeMessage(reply.message);
+      message.answer?.keepMessage(reply.text);
       return { form: 'message', text: reply.text };
     }
     const first = await reply.events.next();

@@ -8,6 +8,7 @@ import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import type { Estimates } from '../usage/usage.ts';
 import type { Covers } from './covers.ts';
+import type { KeptAnswers } from './kept-answers.ts';
 import type { LastLevels } from './last-levels.ts';
 import type { MessageTrace, TraceStart } from './message-trace.ts';
 import type { OwnReads } from './own-reads.ts';
@@ -39,6 +40,8 @@ export interface Gateway {
   /** What is learned of each model, by which its messages are estimated. */
   estimates: Estimates;
   levels: LastLevels;
+  /** Of messages that have an idempotency key. */
+  answers: KeptAnswers;
   /** For what callers ask about themselves. */
   ownReads: OwnReads;
   /** Those of config.ts when absent. */

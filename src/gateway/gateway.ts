@@ -13,6 +13,7 @@ import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { describeKey } from './describe-key.ts';
 import { describeUsage } from './describe-usage.ts';
+import { answerOnceMore, readClaim } from './idempotency.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import type { PlanTerms } from './plan-message.ts';
@@ -24,6 +25,7 @@ import type { Reply, Submission } from './submission.ts';
 
 export { Covers } from './covers.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
+export { KeptAnswers } from './kept-answers.ts';
 export { LastLevels } from './last-levels.ts';
 export { type MessageTimes, startTimes } from './message-times.ts';
 export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
@@ -53,10 +55,16 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     const bytes = await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id); // 4
     if (submission.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, submission); // 3, as it is now
     const request = parseMessageRequest(bytes); // 5
+    const claim = readClaim(submission.idempotencyKey, bytes); // 5, taken with 8
     const { offer, terms } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
-    const asked = { submission, caller, request, offer, terms, claim: null }; // 7
+    const asked = { submission, caller, request, offer, terms, claim };
     const { plan, admission } = await admitMessage(gateway, asked); // 8
-    if (isClaimRefusal(admission)) throw claimError(admission); // 7
+    if (isClaimRefusal(admission)) {
+      const lastKnown = headersLastKnown(gateway, catalogue, caller, submission);
+      const reply = await answerOnceMore(gateway, asked, admission, lastKnown); // 7
+      seat.giveBack();
+      return reply;
+    }
     const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
     if (!admission.ok) throw refuseMessage(gateway, asked, plan, admission, tellLevels());
     message = new OpenMessage(gateway, asked, plan, admission, seat); // it owns hold and seat now

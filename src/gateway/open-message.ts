@@ -12,6 +12,7 @@ import { type MessageRequest, NO_TOKENS, promptTokens, type StreamEvent } from '
 import type { Asked } from './admit-message.ts';
 import { Cover, type Covered } from './cover.ts';
 import type { Gateway } from './dependencies.ts';
+import type { CollectedAnswer } from './kept-answers.ts';
 import { makeRecord, type Recorded } from './message-record.ts';
 import type { MessageTrace } from './message-trace.ts';
 import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
@@ -48,6 +49,8 @@ export class OpenMessage implements Running, Covered, Recorded {
   upstreamRequestId: string | null = null;
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
+  /** What it is answered, where it has a claim: kept for who repeats it. */
+  readonly answer: CollectedAnswer | null;
   /** The caller will not read what comes. */
   callerHasLeft = false;
   /** The relay waits for the upstream, or for the ledger: it will see that the caller has left. */
@@ -64,7 +67,7 @@ export class OpenMessage implements Running, Covered, Recorded {
 
   constructor(
     gateway: Gateway,
-    { submission, caller, request, offer }: Asked,
+    { submission, caller, request, offer, claim }: Asked,
     plan: MessagePlan,
     admitted: Admitted,
     seat: Seat,
@@ -79,6 +82,7 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.plan = plan;
     this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
     this.counter = new MessageCounter({ estimate: gateway.estimates.output(offer.model.name), thinks: plan.thinks });
+    this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.cover = request.stream ? new Cover(gateway.ledger, this, admitted) : null;
     const settings = gateway.catalogue().settings;
     const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
@@ -148,6 +152,7 @@ export class OpenMessage implements Running, Covered, Recorded {
   /** Events of the answer have come. */
   take(events: readonly StreamEvent[]): void {
     for (const event of events) this.counter.observe(event);
+    this.answer?.keepEvents(events);
   }
 
   checkpoint(): UsageRecord {
@@ -169,14 +174,14 @@ export class OpenMessage implements Running, Covered, Recorded {
   }
 
   /**
-   * The caller has left. A stream that has begun is stopped and billed as received, unless such are to be finished
-   * and not too many are already. Otherwise the upstream is let finish, bounded, since what it reports is what is
+   * The caller has left. A stream that has begun is stopped and billed as received, unless it has a claim, or such are
+   * to be finished and not too many are already. Otherwise the upstream is let finish, bounded, since what it reports is what is
    * billed; its places are free at once.
    */
   leave(): void {
     if (this.callerHasLeft || this.hasEnded) return;
     this.callerHasLeft = true;
-    if (this.isStream && this.counter.started && !this.#gateway.running.takeFinishing(this, this.#finishingMax())) {
+    if (this.isStream && this.counter.started && !this.#mayFinish()) {
       this.stop('caller_left');
       this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
       return;
@@ -188,8 +193,10 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.#finishTimer = setTimeout(() => this.stop('caller_left'), boundMs);
   }
 
-  #finishingMax(): number {
-    return this.#gateway.catalogue().settings.finishStreamsWithoutCallerMax;
+  /** Who repeats a message that has a claim gets the answer that it was left for. */
+  #mayFinish(): boolean {
+    const { finishStreamsWithoutCallerMax } = this.#gateway.catalogue().settings;
+    return this.answer !== null || this.#gateway.running.takeFinishing(this, finishStreamsWithoutCallerMax);
   }
 
   /** Ends it as answered, or as left by its caller. Resolves when durable. */
@@ -238,21 +245,18 @@ export class OpenMessage implements Running, Covered, Recorded {
     } finally {
       this.watch.close();
       if (this.cover !== null) this.#gateway.covers.remove(this.cover);
+      this.answer?.giveBack();
       this.#gateway.running.remove(this);
       this.#seat.giveBack();
     }
   }
 
   async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
-    const kind = usage.source === 'none' ? 'release' : 'settle';
     const { times } = this.submission;
     times.endedMs = performance.now();
     let told = error;
     try {
-      const settlement = await this.#gateway.ledger.end(
-        { kind, requestId: record.requestId, record },
-        this.settleWaitMs,
-      );
+      const settlement = await this.#endInLedger(record, usage);
       times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
       return settlement;
@@ -262,6 +266,17 @@ export class OpenMessage implements Running, Covered, Recorded {
     } finally {
       this.#report(record, usage, told);
     }
+  }
+
+  /** What a caller had to the end, or would have had if he had stayed, is the answer to his claim. */
+  #endInLedger(record: UsageRecord, { source }: CountedUsage): Promise<Settlement> {
+    const { ledger, answers, clock } = this.#gateway;
+    const { answer, requestId } = this;
+    if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
+      const rows = answers.rowsOf(answer, requestId, clock.nowMs());
+      return ledger.end({ kind: 'settle', requestId, record, isAnswer: true }, this.settleWaitMs, rows);
+    }
+    return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
   }
 
   #countUsage(outcome: Outcome): CountedUsage {

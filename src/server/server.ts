@@ -11,6 +11,7 @@ import { bounds, type Config } from '../config.ts';
 import {
   Covers,
   type Gateway,
+  KeptAnswers,
   LastLevels,
   OwnReads,
   RunningMessages,
@@ -117,6 +118,7 @@ async function startOn(
     covers: new Covers(),
     estimates: await openEstimates(stores.learned, closing),
     levels: new LastLevels(),
+    answers: new KeptAnswers(stores.answers, vault),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,
     random: Math.random,

@@ -7,6 +7,7 @@ import { FairRoom } from '../../src/base/fair-room.ts';
 import {
   Covers,
   type Gateway,
+  KeptAnswers,
   LastLevels,
   type MessageReport,
   OwnReads,
@@ -23,6 +24,7 @@ import {
   type UsageRecord,
 } from '../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, ProviderFault, type ProviderReply } from '../../src/providers/providers.ts';
+import { openVault } from '../../src/secrets/secrets.ts';
 import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
 import { Estimates } from '../../src/usage/usage.ts';
 import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
@@ -32,6 +34,7 @@ import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 import type { Json } from './world.ts';
 
 export interface HandMade extends AsyncDisposable {
+  url: string;
   gateway: Gateway;
   bodies: BodiesInFlight;
   reports: MessageReport[];
@@ -88,6 +91,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     covers: new Covers(),
     estimates: new Estimates(),
     levels: new LastLevels(),
+    answers: new KeptAnswers(stores.answers, openVault(Buffer.alloc(32))),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
     clock,
@@ -98,6 +102,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
   const load = { loopDelayMs: parts.loopDelayMs ?? (() => 0), openMessages: () => gateway.seats.taken };
   const http = serveGateway(gateway, { bodies, load });
   return {
+    url: http.url,
     gateway,
     bodies,
     reports,

@@ -68,7 +68,7 @@ export function bodyOf(members: Json = {}): Json {
 
 // The codes that docs/errors.md and the contract say may be tried again.
 const RETRIED =
-  /^(request_timeout|requests_rate_exceeded|input_tokens_rate_exceeded|output_tokens_rate_exceeded|concurrency_exceeded|too_many_failures|upstream_rate_limited|upstream_overloaded|upstream_failed|upstream_timeout|overloaded|internal|store_unavailable|draining)$/;
+  /^(request_timeout|idempotency_in_progress|requests_rate_exceeded|input_tokens_rate_exceeded|output_tokens_rate_exceeded|concurrency_exceeded|too_many_failures|upstream_rate_limited|upstream_overloaded|upstream_failed|upstream_timeout|overloaded|internal|store_unavailable|draining)$/;
 
 /** That the answer is the one error, in every place where a client looks; resolves to its message. */
 export async function expectError(
