@@ -4,7 +4,7 @@
 import { costOf } from '../money/load.ts';
 import type { Seen, Sighting } from './clients.ts';
 import { type Call, outputTokensOf } from './counting-upstream.ts';
-import { HAS_CHECKPOINTS, LATE_STREAM_MS } from './points.ts';
+import { LATE_STREAM_MS } from './points.ts';
 import { type Books, nano, type UsageRow } from './read-books.ts';
 
 /** What may be lost of a stream at most, by its age at the crash: what came later than this before it. */
@@ -115,7 +115,7 @@ function compareSighting({ books, calls }: RoundFacts, sighting: Sighting, { fig
     return;
   }
   const cost = costOf(usage.input, usage.output);
-  if (nano(record.cost) !== cost || record.written_off !== '0')
+  if (nano(record.cost) !== cost)
     faults.push(`misbilled: ${requestId} showed ${JSON.stringify(usage)}, ${cost}; ${JSON.stringify(record)}`);
   else figures.billed++;
   const call = mark === null ? undefined : calls.get(mark)?.findLast(({ isFinished }) => isFinished);
@@ -172,7 +172,7 @@ function compareLate({ seen, calls, books, killedAtMs }: RoundFacts, { figures, 
     const sentBefore = (ms: number) => tokensOf({ sent: call.sent.filter(({ atMs }) => atMs <= killedAtMs - ms) });
     figures.lateStreams++;
     if (billed >= sentBefore(UNSAVED_MS_MAX)) figures.lateCovered++;
-    if (HAS_CHECKPOINTS && billed < sentBefore(UNSAVED_MS_MAX + LATENESS_MS))
+    if (billed < sentBefore(UNSAVED_MS_MAX + LATENESS_MS))
       faults.push(`not saved in time: ${JSON.stringify(record)}; sent ${tokensOf(call)} tokens`);
   }
 }

@@ -12,24 +12,11 @@ export interface CrashPoint {
   passingsMax: number;
 }
 
-/**
- * Whether streams are extended and saved while they run. Without it nothing is killed at an extension, and streams
- * that lasted are only counted.
- */
-export const HAS_CHECKPOINTS: boolean = false;
-
 /** How old a stream is, at least, that is killed at `late-stream`: well older than what may be lost of it. */
 export const LATE_STREAM_MS = 4_000;
 
 const MESSAGES = 120;
 const BATCHES = 80;
-
-const extensionPoints: readonly CrashPoint[] = [
-  { label: 'before-extension', by: 'service', passingsMax: 24 },
-  { label: 'extension-before-commit', by: 'service', passingsMax: 16 },
-  { label: 'extension-after-commit', by: 'service', passingsMax: 16 },
-  { label: 'after-extension', by: 'service', passingsMax: 24 },
-];
 
 /** In the order of a message's life. */
 export const crashPoints: readonly CrashPoint[] = [
@@ -43,7 +30,10 @@ export const crashPoints: readonly CrashPoint[] = [
   { label: 'after-first-byte', by: 'service', passingsMax: MESSAGES },
   { label: 'mid-stream', by: 'service', passingsMax: 1_500 },
   { label: 'late-stream', by: 'service', passingsMax: 100 },
-  ...(HAS_CHECKPOINTS ? extensionPoints : []),
+  { label: 'before-extension', by: 'service', passingsMax: 24 },
+  { label: 'extension-before-commit', by: 'service', passingsMax: 16 },
+  { label: 'extension-after-commit', by: 'service', passingsMax: 16 },
+  { label: 'after-extension', by: 'service', passingsMax: 24 },
   { label: 'before-settlement', by: 'service', passingsMax: MESSAGES },
   { label: 'settlement-before-commit', by: 'service', passingsMax: BATCHES },
   { label: 'settlement-after-commit', by: 'service', passingsMax: BATCHES },

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { makeRandom } from '../support/random.ts';
 import { addFigures } from './compare.ts';
 import { type Job, type Round, runEpoch } from './epoch.ts';
-import { type CrashPoint, crashPoints, HAS_CHECKPOINTS } from './points.ts';
+import { type CrashPoint, crashPoints } from './points.ts';
 import { describeLines, type Line, noLine } from './table.ts';
 
 const ROUNDS_PER_EPOCH_MAX = 10;
@@ -104,7 +104,6 @@ function conclude(): boolean {
   const rounds = [...lines.values()];
   const unreached = [...lines].filter(([, { kills: fired, unreached: missed }]) => fired === 0 && missed > 0);
   for (const [label] of unreached) console.log(`NEVER REACHED: ${label}. Nothing was proved of it.`);
-  if (!HAS_CHECKPOINTS) console.log('NOT KILLED at extensions: streams are not extended yet (HAS_CHECKPOINTS).');
   const begun = rounds.reduce((sum, { kills: fired, unreached: missed }) => sum + fired + missed, 0);
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   const left =
