@@ -43,6 +43,8 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   shedLoopDelayMs: 500,
   shedBodyBytes: 256 * 1024 * 1024,
   shedOpenMessages: 20_000,
+  usageRetentionDays: null,
+  journalRetentionMonths: null,
 });
 
 /**
@@ -160,6 +162,8 @@ function settingsFrom(stored: SettingsInput): Settings {
     shedLoopDelayMs: stored.shed_loop_delay_ms ?? defaults.shedLoopDelayMs,
     shedBodyBytes: stored.shed_body_bytes ?? defaults.shedBodyBytes,
     shedOpenMessages: stored.shed_open_messages ?? defaults.shedOpenMessages,
+    usageRetentionDays: stored.usage_retention_days ?? defaults.usageRetentionDays,
+    journalRetentionMonths: stored.journal_retention_months ?? defaults.journalRetentionMonths,
   });
 }
 

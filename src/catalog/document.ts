@@ -2,6 +2,7 @@
 // fault, never ignored. Decimals stay texts here, in one canonical form; model.ts has them as numbers.
 
 import { z } from 'zod';
+import { leastDaysOf } from '../base/clock.ts';
 import { parseListenAddress } from '../base/listen-address.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
@@ -172,6 +173,8 @@ const settingsMembers = {
   shed_loop_delay_ms: z.int().min(20).max(60_000),
   shed_body_bytes: z.int().min(1_024).max(SHED_BODY_BYTES_MAX),
   shed_open_messages: z.int().min(1).max(1_000_000),
+  usage_retention_days: z.int().min(2).max(36_500).nullable(),
+  journal_retention_months: z.int().min(2).max(1_200).nullable(),
 };
 export const settingsInput = z
   .strictObject(settingsMembers)
@@ -180,7 +183,29 @@ export const settingsInput = z
     path: ['shed_body_bytes'],
     error: (issue) =>
       `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as { body_bytes_max?: number })}: a body of that size would always be shed`,
+  })
+  .refine(isJournalKeptWithUsage, {
+    path: ['journal_retention_months'],
+    error: (issue) => {
+      const { usage_retention_days: days } = issue.input as RetentionInput;
+      const why = 'no month is dropped of which usage records are kept';
+      return days == null
+        ? `needs usage_retention_days beside it: ${why}`
+        : `is too few for usage_retention_days, ${days}: ${why}`;
+    },
   });
+
+interface RetentionInput {
+  usage_retention_days?: number | null | undefined;
+  journal_retention_months?: number | null | undefined;
+}
+
+function isJournalKeptWithUsage({
+  usage_retention_days: days,
+  journal_retention_months: months,
+}: RetentionInput): boolean {
+  return months == null || (days != null && leastDaysOf(months) >= days);
+}
 
 function bodyBytesMaxOf(settings: { body_bytes_max?: number | undefined }): number {
   return settings.body_bytes_max ?? bounds.bodyBytesMax;

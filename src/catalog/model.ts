@@ -101,6 +101,10 @@ export interface Settings {
   shedBodyBytes: number;
   /** and the messages whose answer is not at its end, streams among them. */
   shedOpenMessages: number;
+  /** How long usage records are kept beside the present day; null: for ever. */
+  usageRetentionDays: number | null;
+  /** How many months of the journal are kept beside the present one; null: all. */
+  journalRetentionMonths: number | null;
 }
 
 export interface Catalogue {

@@ -21,6 +21,8 @@ export const check: Command = {
       ['ACCOUNTS', 'accounts'],
       ['ENTRIES', 'entries'],
       ['OPEN HOLDS', 'open_holds'],
+      ['USAGE SINCE', (row) => row['usage_since'] ?? 'ever'],
+      ['JOURNAL SINCE', (row) => row['journal_since'] ?? 'ever'],
       ['FAULTS', () => report.faults.length],
     ]);
     if (!json) for (const fault of report.faults) await world.writeError(`${fault}\n`);
@@ -36,7 +38,15 @@ async function cannotCheck(invocation: Invocation, thrown: unknown): Promise<nev
     if (failure instanceof CommandFailed && invocation.json)
       await printObject(
         invocation,
-        { ok: false, accounts: 0, entries: 0, open_holds: 0, faults: [failure.message] },
+        {
+          ok: false,
+          accounts: 0,
+          entries: 0,
+          open_holds: 0,
+          usage_since: null,
+          journal_since: null,
+          faults: [failure.message],
+        },
         [],
       );
     throw failure;

@@ -18,6 +18,9 @@ export interface LedgerSums {
   keys: { id: string; quotaHeld: bigint; holds: bigint }[];
   entries: number;
   openHolds: number;
+  /** From when on usage records and the journal are whole, in milliseconds since 1970; null where nothing was ever dropped. */
+  usageSinceMs: number | null;
+  journalSinceMs: number | null;
   /** Request ids whose entries do not add up to the cost of their record, or to what was written off of it. */
   unbalancedRequests: string[];
   /** Entries that move nothing, or money of another account than they are about, or whose account has no row. */
@@ -37,6 +40,9 @@ export interface CheckReport {
   accounts: number;
   entries: number;
   open_holds: number;
+  /** From when on records and journal are whole, and verified; null: all. */
+  usage_since: string | null;
+  journal_since: string | null;
   faults: string[];
 }
 
@@ -70,6 +76,12 @@ export function checkLedger(sums: LedgerSums): CheckReport {
     accounts: sums.accounts.length,
     entries: sums.entries,
     open_holds: sums.openHolds,
+    usage_since: timeOf(sums.usageSinceMs),
+    journal_since: timeOf(sums.journalSinceMs),
     faults,
   };
+}
+
+function timeOf(sinceMs: number | null): string | null {
+  return sinceMs === null ? null : new Date(sinceMs).toISOString();
 }

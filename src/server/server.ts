@@ -35,6 +35,7 @@ import { makeReadings, openObservers, tellMessage } from './observe.ts';
 import { openStore } from './open-store.ts';
 import { removeOperatorFile, writeOperatorFile } from './operator-file.ts';
 import { prepareCatalogue } from './prepare-catalogue.ts';
+import { startRetaining } from './retain.ts';
 
 export interface StartOptions {
   /** Applied before the service listens. */
@@ -145,6 +146,9 @@ async function startOn(
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
+  const settings = () => holder.current.settings;
+  const retaining = startRetaining({ store: stores.retention, settings, clock, log: observers.log });
+  closing.push(() => retaining.stop());
 
   const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
   finished.catch(() => {}); // whoever waits for it hears of it

@@ -99,6 +99,8 @@ describe('the documented example', () => {
       shedLoopDelayMs: 500,
       shedBodyBytes: 268_435_456,
       shedOpenMessages: 20_000,
+      usageRetentionDays: null,
+      journalRetentionMonths: null,
     });
   });
 
@@ -299,6 +301,23 @@ describe('faults of a file', () => {
       'settings.shed_loop_delay_ms: must be at least 20',
       'settings.shed_open_messages: must be at least 1',
     ]);
+  });
+
+  test('a journal that would be dropped before usage records of it', () => {
+    const faults = (days: number | null | undefined, months: number) =>
+      faultsOf({ settings: { usage_retention_days: days, journal_retention_months: months } });
+    const why = 'no month is dropped of which usage records are kept';
+    const alone = [`settings.journal_retention_months: needs usage_retention_days beside it: ${why}`];
+    expect([faults(undefined, 12), faults(null, 12)]).toEqual([alone, alone]);
+    expect(faults(60, 2)).toEqual([
+      `settings.journal_retention_months: is too few for usage_retention_days, 60: ${why}`,
+    ]);
+    expect([faults(59, 2), faults(365, 12), faults(2, 2), faults(60, 3)]).toEqual([[], [], [], []]);
+    expect(faults(1, 1)).toEqual([
+      'settings.journal_retention_months: must be at least 2',
+      'settings.usage_retention_days: must be at least 2',
+    ]);
+    expect(faultsOf({ settings: { usage_retention_days: 400 } })).toEqual([]);
   });
 
   test('a limit of shedding that the largest body would always be above', () => {

@@ -45,7 +45,7 @@ test(
     const check = await run('check', '--json');
     expect([check.exitCode, JSON.parse(check.out)]).toEqual([
       0,
-      { ok: true, accounts: 1, entries: 1, open_holds: 0, faults: [] },
+      { ok: true, accounts: 1, entries: 1, open_holds: 0, usage_since: null, journal_since: null, faults: [] },
     ]);
     const second = await run('serve', '--listen', '127.0.0.1:0');
     expect([second.exitCode, second.out]).toEqual([1, '']);
@@ -95,7 +95,15 @@ test('a check of what is no database of ours prints one value, names the fault a
     const { exitCode, out } = await run('check', '--json', '--data', data);
     expect([exitCode, JSON.parse(out)]).toEqual([
       1,
-      { ok: false, accounts: 0, entries: 0, open_holds: 0, faults: [expect.stringMatching(/database/)] },
+      {
+        ok: false,
+        accounts: 0,
+        entries: 0,
+        open_holds: 0,
+        usage_since: null,
+        journal_since: null,
+        faults: [expect.stringMatching(/database/)],
+      },
     ]);
   }
 });

@@ -133,7 +133,15 @@ describe('serve', () => {
     expect([exitCode, started.options]).toEqual([2, undefined as never]);
     expect(error).toContain('turnpike serve: OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not supported');
     expect(error).toContain('turnpike serve: OTEL_TRACES_SAMPLER_ARG: ');
-    world.world.checkStore = async () => ({ ok: true, accounts: 0, entries: 0, open_holds: 0, faults: [] });
+    world.world.checkStore = async () => ({
+      ok: true,
+      accounts: 0,
+      entries: 0,
+      open_holds: 0,
+      usage_since: null,
+      journal_since: null,
+      faults: [],
+    });
     expect((await world.run('check')).exitCode).toBe(0);
   });
 
@@ -161,7 +169,15 @@ describe('serve', () => {
 
 describe('check', () => {
   test('prints its report, and exits 1 when a fault is in it', async () => {
-    const report = { ok: true, accounts: 2, entries: 3, open_holds: 0, faults: [] as string[] };
+    const report = {
+      ok: true,
+      accounts: 2,
+      entries: 3,
+      open_holds: 0,
+      usage_since: null,
+      journal_since: null,
+      faults: [] as string[],
+    };
     world.world.checkStore = async (config) => {
       expect(config.dataDirectory).toBe('/elsewhere');
       return report;
@@ -182,7 +198,7 @@ describe('check', () => {
     const faults = ['there is no database at /nowhere'];
     expect([json.exitCode, JSON.parse(json.out)]).toEqual([
       1,
-      { ok: false, accounts: 0, entries: 0, open_holds: 0, faults },
+      { ok: false, accounts: 0, entries: 0, open_holds: 0, usage_since: null, journal_since: null, faults },
     ]);
     const words = 'turnpike check: there is no database at /nowhere\n';
     expect(json.error).toBe(words);

@@ -170,7 +170,15 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
 describe('check sees', () => {
   test('nothing wrong with sound rows, and counts them', () => {
     expect(faultsAfter(() => {})).toEqual([]);
-    expect(checkLedger(opened.sums())).toEqual({ ok: true, accounts: 1, entries: 5, open_holds: 2, faults: [] });
+    expect(checkLedger(opened.sums())).toEqual({
+      ok: true,
+      accounts: 1,
+      entries: 5,
+      open_holds: 2,
+      usage_since: null,
+      journal_since: null,
+      faults: [],
+    });
   });
 
   for (const [what, statement, fault] of CORRUPTIONS) {
@@ -201,6 +209,8 @@ describe('check sees', () => {
       openHolds: 0,
       unbalancedRequests: [],
       strangeEntries: [],
+      usageSinceMs: null,
+      journalSinceMs: null,
       unequalTotals: [],
       strangeHolds: [],
       miscountedRunning: [],

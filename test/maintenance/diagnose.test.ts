@@ -48,7 +48,9 @@ const database: DatabaseFacts = {
   bytes: 200_000,
   version: { is: { stored: 3, known: 3 } },
   fileFaults: [],
-  ledger: { is: { ok: true, accounts: 2, entries: 9, open_holds: 0, faults: [] } },
+  ledger: {
+    is: { ok: true, accounts: 2, entries: 9, open_holds: 0, usage_since: null, journal_since: null, faults: [] },
+  },
   survey: { is: survey },
 };
 
@@ -193,7 +195,19 @@ const faults: [string, Partial<Facts>, string[]][] = [
   ],
   [
     'a ledger out of balance',
-    withDatabase({ ledger: { is: { ok: false, accounts: 1, entries: 1, open_holds: 0, faults: ['acct_1: …'] } } }),
+    withDatabase({
+      ledger: {
+        is: {
+          ok: false,
+          accounts: 1,
+          entries: 1,
+          open_holds: 0,
+          usage_since: null,
+          journal_since: null,
+          faults: ['acct_1: …'],
+        },
+      },
+    }),
     [`error ledger_out_of_balance file ${DATA}/turnpike.db`],
   ],
   ['a clock behind the newest record', withSurvey({ newestAtMs: NOW_MS + DAY_MS }), ['error clock_behind clock']],

@@ -34,6 +34,8 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
     })),
     entries: entries.length,
     openHolds: holds.size,
+    usageSinceMs: orNull(keptSince(tables, 'usage')),
+    journalSinceMs: orNull(keptSince(tables, 'journal')),
     unbalancedRequests: [...endings.values()]
       .filter(({ record }) => moved(record.requestId) !== BigInt(record.cost))
       .map(({ record }) => record.requestId),
@@ -45,6 +47,10 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
     miscountedRunning: findMiscounted(tables),
     withoutMeters: [],
   };
+}
+
+function orNull(sinceMs: number): number | null {
+  return Number.isFinite(sinceMs) ? sinceMs : null;
 }
 
 function isWronglyCarried(tables: MemoryTables, { kind, debit, credit, atMs }: NewEntry): boolean {

@@ -24,6 +24,7 @@ function sum(database: Database): LedgerSums {
     return row === undefined ? null : BigInt(row.value);
   };
   const usageSince = since('usage');
+  const journalSince = since('journal');
   const count = (table: string) =>
     Number((database.query(`SELECT COUNT(*) AS n FROM ${table}`).get() as { n: bigint }).n);
   return {
@@ -43,11 +44,13 @@ function sum(database: Database): LedgerSums {
     })),
     entries: count('entries'),
     openHolds: count('holds'),
+    usageSinceMs: usageSince === null ? null : Number(usageSince),
+    journalSinceMs: journalSince === null ? null : Number(journalSince),
     unbalancedRequests: all<{ request_id: string }>(UNBALANCED, usageSince ?? 0n, earliestKeptId(usageSince)).map(
       (row) => row.request_id,
     ),
     strangeEntries: [
-      ...all<{ seq: bigint }>(STRANGE_ENTRIES, since('journal') ?? 0n).map(
+      ...all<{ seq: bigint }>(STRANGE_ENTRIES, journalSince ?? 0n).map(
         (row) => `entry ${row.seq}: it moves nothing sensible, or nobody's money`,
       ),
       ...(carriedForward(database) === 0n ? [] : ['the entries that carry others forward do not add up to nothing']),

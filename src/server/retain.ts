@@ -1,0 +1,110 @@
+// Drops what is older than the settings keep it, at the start and then every hour: a few rows in a
+// transaction, and a rest after each, so that no message waits. What a stop or a crash leaves is dropped next time.
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import type { Settings } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { type ForgottenTable, journalKeptSinceMs, type RetentionStore, usageKeptSinceMs } from '../ledger/ledger.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
+
+export interface RetainParts {
+  store: RetentionStore;
+  settings(): Pick<Settings, 'usageRetentionDays' | 'journalRetentionMonths'>;
+  clock: Clock;
+  log: Pick<LogWriter, 'write'>;
+}
+
+/** How many rows were dropped, by table. */
+type Dropped = Record<ForgottenTable | 'entries', number>;
+
+/** One run, and what it has to know of itself. */
+interface Run extends RetainParts {
+  dropped: Dropped;
+  /** Ends early where it is aborted. */
+  signal: AbortSignal;
+}
+
+/** Begins at once. Stops when the piece under way is done. */
+export function startRetaining(parts: RetainParts): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const ended = retainUntil(parts, stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const dropped = { usage_records: 0, entries: 0, claims: 0, answers: 0, creations: 0, key_secrets: 0 };
+    const at = () => new Date().toISOString();
+    try {
+      await dropOld({ ...parts, dropped, signal });
+    } catch (failure) {
+      parts.log.write({ at: at(), event: 'old_rows_not_dropped', cause: describeFailure(failure) });
+    }
+    if (Object.values(dropped).some((rows) => rows > 0))
+      parts.log.write({ at: at(), event: 'old_rows_dropped', ...dropped });
+    await rest(bounds.dropEveryMs, signal);
+  }
+}
+
+/** Drops all that is too old by now. Throws store_unavailable. */
+async function dropOld(run: Run): Promise<void> {
+  const nowMs = run.clock.nowMs();
+  await forgetBefore(run, 'claims', nowMs - bounds.claimKeptMs);
+  await forgetBefore(run, 'answers', nowMs - bounds.claimKeptMs);
+  await forgetBefore(run, 'creations', nowMs - bounds.creationRememberedMs);
+  await forgetBefore(run, 'key_secrets', nowMs);
+  const { usageRetentionDays: days, journalRetentionMonths: months } = run.settings();
+  if (days === null) return;
+  const usageSinceMs = usageKeptSinceMs(days, nowMs);
+  await run.store.keepSince('usage', usageSinceMs);
+  await forgetBefore(run, 'usage_records', usageSinceMs);
+  const journalSinceMs = months === null ? null : journalKeptSinceMs(months, nowMs);
+  if (journalSinceMs === null || journalSinceMs > usageSinceMs || run.signal.aborted) return;
+  await run.store.keepSince('journal', journalSinceMs);
+  await carryBefore(run, journalSinceMs);
+}
+
+async function forgetBefore({ store, dropped, signal }: Run, table: ForgottenTable, beforeMs: number): Promise<void> {
+  while (!signal.aborted) {
+    const rows = await store.countForgotten(table, beforeMs);
+    if (rows === 0) return;
+    await store.forget(table, beforeMs);
+    dropped[table] += rows;
+    await rest(bounds.dropRestMs, signal);
+  }
+}
+
+/** Account by account, in the order of their ids: one that comes meanwhile has no old entries. */
+async function carryBefore(run: Run, beforeMs: number): Promise<void> {
+  const { store, signal } = run;
+  for (let after: number | null = 0; after !== null && !signal.aborted; ) {
+    const { accounts, last } = await store.listToCarry(beforeMs, after);
+    for (const account of accounts) await carryAccount(run, account, beforeMs);
+    after = last;
+    await rest(bounds.dropRestMs, signal);
+  }
+}
+
+async function carryAccount({ store, dropped, signal }: Run, account: number, beforeMs: number): Promise<void> {
+  while (!signal.aborted) {
+    const rows = await store.countToCarry(account, beforeMs);
+    if (rows === 0) return;
+    await store.carry(account, beforeMs);
+    dropped.entries += rows;
+    await rest(bounds.dropRestMs, signal);
+  }
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await wait(ms, undefined, { signal, ref: false });
+  } catch {
+    // It was stopped: whoever rests looks at the signal.
+  }
+}
