@@ -32,14 +32,17 @@ process.exitCode = conclude() ? 0 : 1;
 function choosePoints(words: readonly string[]): readonly CrashPoint[] {
   if (words.length === 0) return crashPoints;
   const named = crashPoints.filter(({ label }) => label === words[1]);
-  if (words[0] === '--only' && words.length === 2 && named.length === 1) return named;
+  if (words[0] === '--only' && [2, 4].includes(words.length) && named.length === 1) return named;
   const labels = crashPoints.map(({ label }) => label).join(' ');
-  throw new Error(`usage: crash [--only LABEL], where LABEL is one of ${labels}`);
+  throw new Error(`usage: crash [--only LABEL [PASSING LOAD]], where LABEL is one of ${labels}`);
 }
 
 /** Every point once, in an order of its own, and so on again: a run that is cut short has been everywhere. */
 function drawJobs(among: readonly CrashPoint[]): Job[] {
   const random = makeRandom(seed);
+  const [, , passing, load] = process.argv.slice(2).map(Number);
+  if (passing !== undefined && load !== undefined)
+    return Array.from({ length: kills }, () => ({ point: among[0] as CrashPoint, passing, seed: load }));
   return Array.from({ length: kills }, () => {
     const drawn = among.map((point) => ({
       point,
@@ -95,7 +98,7 @@ function note({ job, hasFired, figures, faults, directory, loadMs }: Round): voi
 }
 
 function describeJob({ point, passing, seed: own }: Job): string {
-  return `${point.label}, passing ${passing}, load ${own} (CRASH_SEED=${seed} CRASH_KILLS=${kills})`;
+  return `${point.label} (seed ${seed}; again: npm run crash -- --only ${point.label} ${passing} ${own})`;
 }
 
 /** Prints all figures and what was not reached; whether nothing failed. */
