@@ -254,7 +254,7 @@ export class MessageCounter {
   }
 
   #estimate(use: 'billed' | 'covered', outputTokensMax: number): number {
-    return use === 'billed' ? this.#output.billedTokens() : this.#output.coverTokens(outputTokensMax);
+    return use === 'billed' ? this.#output.billedTokens(outputTokensMax) : this.#output.coverTokens(outputTokensMax);
   }
 }
 

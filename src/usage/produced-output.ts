@@ -54,11 +54,12 @@ export class ProducedOutput {
     if (block['type'] === 'redacted_thinking') this.#redactedBytes += lengthOf(block['data']);
   }
 
-  /** Names of tools are left out: a provider may not count them. */
-  billedTokens(): number {
+  /** Names of tools are left out: a provider may not count them. Time says of no more than the `tokensMax` of the message. */
+  billedTokens(tokensMax: number): number {
     const { coefficients, low, lowTokensPerSecond } = this.#estimate;
     const shown = predictTokens(coefficients, this.#thinking);
-    const unseen = this.#runningTokens > 0 ? this.#runningTokens : (this.time.totalMs() * lowTokensPerSecond) / 1000;
+    const timed = Math.min(tokensMax, (this.time.totalMs() * lowTokensPerSecond) / 1000);
+    const unseen = this.#runningTokens > 0 ? this.#runningTokens : timed;
     const thinking = Math.max(shown * low, unseen, shown === 0 ? this.#sealedTokens() : 0);
     return roundUp(predictTokens(coefficients, this.visible) * low + this.#redactedTokens() + thinking);
   }
@@ -69,7 +70,7 @@ export class ProducedOutput {
     const visible = predictTokens(coefficients, this.visible) + predictTokens(coefficients, this.#names);
     const shown = predictTokens(coefficients, this.#thinking) * high;
     const unseen = this.#runningTokens > 0 ? this.#runningTokens : (this.time.totalMs() * topTokensPerSecond) / 1000;
-    const seen = visible * high + Math.max(shown, this.#sealedTokens() + this.#redactedTokens());
+    const seen = visible * high + Math.max(shown, this.#sealedTokens()) + this.#redactedTokens();
     return roundUp(Math.max(seen, Math.min(visible * high + unseen, tokensMax)));
   }
 
@@ -88,7 +89,7 @@ export function isThinking({ type }: JsonObject): boolean {
 
 /** A count is whole, so that what is not above it when exact is not above it when rounded up. */
 function roundUp(tokens: number): number {
-  return Math.ceil(tokens - 1e-6); // what sums of fractions are off by
+  return Math.max(0, Math.ceil(tokens - 1e-6)); // what sums of fractions are off by
 }
 
 function lengthOf(text: JsonValue | undefined): number {

@@ -111,6 +111,30 @@ test('thinking that is shown is the least that is counted', () => {
   expect(counter.total(limits).counts.output).toBe(100);
 });
 
+test('of what is not seen no more is held for than the message may have, of what is seen all', () => {
+  const { counter, passSeconds, see } = stream(true);
+  see(messageStart, opened(thinking));
+  passSeconds(100);
+  expect(counter.coverTokens(200)).toBe(200);
+  expect(counter.total({ inputEstimate: 0, outputTokensMax: 200 }, 'covered').counts.output).toBe(200);
+  expect(counter.seenTokens(200)).toBe(0);
+  see(grown({ type: 'thinking_delta', thinking: 'x'.repeat(1_200) }));
+  expect(counter.coverTokens(200)).toBe(300);
+  expect(counter.seenTokens(200)).toBe(300);
+});
+
+test('thinking and text that are shown are billed by the low estimate and covered by the high one', () => {
+  const estimate = { ...new Estimates().output(MODEL), low: 0.5, high: 2 };
+  for (const delta of [
+    { type: 'thinking_delta', thinking: 'x'.repeat(400) },
+    { type: 'text_delta', text: 'x'.repeat(400) },
+  ]) {
+    const counter = observe(new MessageCounter({ estimate }), messageStart, grown(delta));
+    expect(counter.total(limits).counts.output).toBe(50);
+    expect(counter.coverTokens()).toBe(200);
+  }
+});
+
 test('what is covered never falls below what is reported on the way', () => {
   const { counter, see } = stream(false);
   see({ type: 'message_start', message: { usage: { input_tokens: 1, output_tokens: 7 } } });
@@ -142,6 +166,7 @@ test('top and low speed are learned from long streams', () => {
   passSeconds(10);
   expect(counter.coverTokens()).toBe(Math.ceil(10 * topTokensPerSecond));
   expect(counter.total(limits).counts.output).toBe(Math.ceil(10 * lowTokensPerSecond));
+  expect(counter.total({ inputEstimate: 0, outputTokensMax: 50 }).counts.output).toBe(50); // it was not above
 });
 
 test('a stream that came at once, or whose clock is broken, tells nothing of speed', () => {
