@@ -15,6 +15,7 @@ import { leaseConformance } from './conformance/leases.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
+import { reconciliationConformance } from './conformance/reconciliation.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { retentionConformance } from './conformance/retention.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
@@ -38,6 +39,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('keeps leases', () => leaseConformance(open));
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
+    describe('reconciles', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));
     describe('shows a caller', () => callerMetersConformance(open));
   });

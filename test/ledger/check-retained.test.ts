@@ -1,0 +1,138 @@
+// `check` of a store that has dropped old rows: it verifies what is kept as ever, and what carries the rest
+// forward; of what is not kept it says nothing.
+
+import type { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { newRequestId } from '../../src/base/ids.ts';
+import { checkLedger } from '../../src/ledger/ledger.ts';
+import { openForWriting, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
+import { type OpenedSqlite, openSqlite } from '../storage/open-sqlite.ts';
+import { temporaryDirectory } from '../storage/temporary-directory.ts';
+import { openWorkbench, type Workbench } from './workbench.ts';
+
+const MONTH_MS = Date.UTC(2026, 11, 1);
+const DAY_MS = 86_400_000;
+
+let opened: OpenedSqlite;
+let bench: Workbench;
+
+/** A message in November, of which only totals and a carried sum are left; one in December; one of yesterday. */
+beforeAll(async () => {
+  bench = await openWorkbench((clock) => {
+    opened = openSqlite(clock);
+    return opened;
+  }, 1000);
+  const { retention } = bench.stores;
+  await message(30);
+  bench.clock.advance(MONTH_MS + DAY_MS - bench.clock.nowMs());
+  await message(20);
+  bench.clock.advance(100 * DAY_MS);
+  await message(10);
+  const usageSinceMs = MONTH_MS + 90 * DAY_MS;
+  await retention.keepSince('usage', usageSinceMs);
+  await retention.forget('usage_records', usageSinceMs);
+  await retention.keepSince('journal', MONTH_MS);
+  await retention.carry(bench.account, MONTH_MS);
+});
+
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+async function message(cost: number): Promise<void> {
+  await bench.takeLease('node-1');
+  const requestId = newRequestId(bench.clock.nowMs());
+  await bench.settle(await bench.begin(50, { requestId }), cost);
+}
+
+/** The faults after `corrupt` has worked on a copy of the database, its triggers out of the way. */
+function faultsAfter(corrupt: (database: Database) => void): string[] {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/copy.db`;
+  opened.database.run(`VACUUM INTO '${path}'`);
+  const copy = openForWriting(path);
+  copy.run('PRAGMA ignore_check_constraints = ON');
+  copy.run('DROP TRIGGER entries_are_never_updated');
+  copy.run('DROP TRIGGER entries_are_never_deleted');
+  corrupt(copy);
+  copy.close();
+  return checkLedger(sumLedger(path)).faults;
+}
+
+const DECEMBER = `at_ms BETWEEN ${MONTH_MS} AND ${MONTH_MS + 2 * DAY_MS}`;
+const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
+  [
+    'a sum of an account that was carried forward wrongly',
+    "UPDATE entries SET amount = amount + 1 WHERE kind = 'carried_forward' AND account_id > 6",
+    'balance against its entries',
+  ],
+  [
+    "a sum of the system's that was carried forward wrongly",
+    "UPDATE entries SET amount = amount + 1 WHERE kind = 'carried_forward' AND account_id = 3",
+    'do not add up to nothing',
+  ],
+  [
+    "a sum of the system's that is gone",
+    "DELETE FROM entries WHERE kind = 'carried_forward' AND account_id = 1",
+    'do not add up to nothing',
+  ],
+  [
+    'a sum that is carried into what is kept',
+    `UPDATE entries SET at_ms = ${MONTH_MS} WHERE kind = 'carried_forward'`,
+    'it moves nothing sensible',
+  ],
+  [
+    'another entry that moves what is carried forward',
+    "UPDATE entries SET credit = 6 WHERE kind = 'usage'",
+    'it moves nothing sensible',
+  ],
+  [
+    'what is carried forward to where it does not belong',
+    "UPDATE entries SET credit = 5 WHERE kind = 'carried_forward' AND credit = 6",
+    'it moves nothing sensible',
+  ],
+  [
+    'an entry that is gone though the journal of its month is kept',
+    `DELETE FROM entries WHERE ${DECEMBER}`,
+    'balance against its entries',
+  ],
+  [
+    'a record that is gone though records of its day are kept',
+    'DELETE FROM usage_records',
+    'its entries do not add up to its cost',
+  ],
+  [
+    'a total of a day of which records are kept',
+    'UPDATE daily_totals SET cost = cost + 1 WHERE day_ms = (SELECT MAX(day_ms) FROM daily_totals)',
+    'is not the sum of its usage records',
+  ],
+  [
+    'an entry of a message that began later, of which there is no record',
+    `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference) SELECT account_id, at_ms, 5, 3, 1,
+       'correction', 'req_zzzzzzzzz' FROM entries WHERE kind = 'usage' LIMIT 1`,
+    'req_zzzzzzzzz: its entries do not add up',
+  ],
+];
+
+describe('after old rows were dropped, check sees', () => {
+  test('nothing wrong with what is left, and says from when on that is all', () => {
+    expect(faultsAfter(() => {})).toEqual([]);
+    expect(checkLedger(opened.sums())).toMatchObject({
+      entries: 2 + 3, // of two months, and what carries the account, payments and revenue forward
+      usage_since: '2027-03-01T00:00:00.000Z',
+      journal_since: '2026-12-01T00:00:00.000Z',
+    });
+  });
+
+  for (const [what, statement, fault] of CORRUPTIONS)
+    test(what, () => {
+      expect(faultsAfter((database) => database.run(statement)).join('\n')).toContain(fault);
+    });
+
+  test('no total of a day of which records are not kept: there is nothing to compare it with', () => {
+    const first = 'day_ms = (SELECT MIN(day_ms) FROM daily_totals)';
+    expect(faultsAfter((database) => database.run(`UPDATE daily_totals SET cost = cost + 1 WHERE ${first}`))).toEqual(
+      [],
+    );
+  });
+});
