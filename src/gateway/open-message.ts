@@ -288,10 +288,12 @@ export class OpenMessage implements Running, Covered, Recorded {
       return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
     }
     if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
-    if (use === 'billed' || this.cover === null || usage.source !== 'estimated') return usage;
+    if (use === 'billed' || this.cover === null) return usage;
+    const { coveredTokens } = this.cover;
+    const { counts, source } = usage;
+    if (counts.output <= coveredTokens || (source === 'reported' && this.plan.thinks)) return usage;
     // What came last was more than the money paid for, and was not passed on.
-    const output = Math.min(usage.counts.output, this.cover.coveredTokens);
-    return { ...usage, counts: { ...usage.counts, output } };
+    return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };
   }
 
   #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {

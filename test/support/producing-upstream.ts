@@ -51,7 +51,7 @@ export function produce(plan: (request: RecordedRequest) => Production, produced
       });
       for (let part = 0; part < 20 && !answer.isGone; part++) {
         await sleep(unseen.ms / 20);
-        note.outputTokens += unseen.tokens / 20;
+        note.outputTokens = Math.floor((unseen.tokens * (part + 1)) / 20);
       }
       await send({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: 'c2lnbmVk' } });
       await send({ type: 'content_block_stop', index });
