@@ -54,6 +54,16 @@ test('an admitted message has one line, with its account, cost and outcome', asy
   expect(Number(line['cost'])).toBeGreaterThan(0);
 });
 
+test('a replay has one line, which names the message whose answer it was', async () => {
+  const { account, key } = made;
+  const headers = { 'idempotency-key': 'order-17' };
+  const first = await turnpike.post(made.secret, hello, { headers });
+  const line = await lineOf(await turnpike.post(made.secret, hello, { headers }));
+  const replay_of = first.headers.get('request-id');
+  expect(line).toMatchObject({ event: 'request', account, key, status: 200, code: null, replay_of });
+  expect(Object.keys(await lineOf(first))).not.toContain('replay_of');
+});
+
 test('neither the words of a message nor a key nor a token is in the log', async () => {
   await lineOf(await turnpike.post(made.secret, hello));
   await lineOf(await turnpike.post(made.secret, { ...hello, model: 'no-such-model' }));
