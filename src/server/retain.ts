@@ -25,15 +25,13 @@ interface Run extends RetainParts {
   signal: AbortSignal;
 }
 
-/** Begins at once. Stops when the piece under way is done. */
-export function startRetaining(parts: RetainParts): { stop(): Promise<void> } {
+/** Begins at once. What it returns stops it, and resolves when the piece under way is done. */
+export function startRetaining(parts: RetainParts): () => Promise<void> {
   const stopping = new AbortController();
   const ended = retainUntil(parts, stopping.signal);
-  return {
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
+  return () => {
+    stopping.abort();
+    return ended;
   };
 }
 

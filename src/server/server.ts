@@ -3,35 +3,23 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
 import { systemClock } from '../base/clock.ts';
-import { FairRoom } from '../base/fair-room.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
-import { bounds, type Config } from '../config.ts';
-import {
-  Covers,
-  type Gateway,
-  KeptAnswers,
-  LastLevels,
-  OwnReads,
-  RunningMessages,
-  Seats,
-  SilenceWatches,
-} from '../gateway/gateway.ts';
+import type { Config } from '../config.ts';
 import { readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
-import { prepareFetching, providerKinds } from '../providers/providers.ts';
+import { prepareFetching } from '../providers/providers.ts';
 import { isUnderPreviousSecret } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { applyAtStart } from './apply-at-start.ts';
-import { changeSecret, formerHashes } from './change-secret.ts';
+import { changeSecret } from './change-secret.ts';
 import { drain } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
-import { openEstimates } from './keep-learned.ts';
 import { type Listening, listen } from './listen.ts';
 import { makeAdmin } from './make-admin.ts';
+import { makeGateway } from './make-gateway.ts';
 import { makePublic } from './make-public.ts';
-import { makeReadings, openObservers, tellMessage } from './observe.ts';
+import { makeReadings, openObservers } from './observe.ts';
 import { openStore } from './open-store.ts';
 import { removeOperatorFile, writeOperatorFile } from './operator-file.ts';
 import { prepareCatalogue } from './prepare-catalogue.ts';
@@ -100,32 +88,11 @@ async function startOn(
   await prepareFetching();
   const store = await openStore(config, clock, log, closing);
   store.thread.onCommitted = (facts) => observers.metrics.countBatch(facts);
-  const { vault, stores, ledger } = store;
+  const { vault, stores } = store;
   if (await isUnderPreviousSecret(stores.installation, vault)) await changeSecret(store, clock, log);
   await prepareCatalogue(config, store, clock.nowMs());
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), vault.open);
-  const gateway: Gateway = {
-    catalogue: () => holder.current,
-    gatehouse: {
-      keys: new KeyDirectory(stores.accounts, vault.hash, formerHashes(store, 'key_secrets')),
-      failures: new FailureCounter(),
-    },
-    ledger,
-    providers: providerKinds,
-    running: new RunningMessages(),
-    seats: new Seats(() => holder.current.settings.shedOpenMessages),
-    counting: new FairRoom(() => bounds.promptCountsMax),
-    silence: new SilenceWatches(),
-    covers: new Covers(),
-    estimates: await openEstimates(stores.learned, closing),
-    levels: new LastLevels(),
-    answers: new KeptAnswers(stores.answers, vault),
-    ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
-    clock,
-    random: Math.random,
-    ...(observers.telemetry?.trace && { trace: observers.telemetry.trace }),
-    report: (message) => tellMessage(observers, message),
-  };
+  const gateway = await makeGateway(store, holder, observers, clock, closing);
   const token = randomBytes(32).toString('base64url');
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
@@ -146,9 +113,7 @@ async function startOn(
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
-  const settings = () => holder.current.settings;
-  const retaining = startRetaining({ store: stores.retention, settings, clock, log: observers.log });
-  closing.push(() => retaining.stop());
+  closing.push(startRetaining({ store: stores.retention, settings: () => holder.current.settings, clock, log }));
 
   const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
   finished.catch(() => {}); // whoever waits for it hears of it

@@ -55,6 +55,19 @@ function holdTests(open: OpenStores): void {
     expect(await bench.admit(40)).toMatchObject({ ok: true });
   });
 
+  test('in which a refund counts when it is given, and takes no more than was used in them', async () => {
+    await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
+    await bench.setAccount({ allowance: 200, allowancePeriod: 'month' });
+    const first = await bench.begin(80);
+    await bench.settle(first, 80);
+    bench.clock.advance(86_400_000);
+    await bench.settle(await bench.begin(30), 30);
+    await bench.ask({ kind: 'refund', requestId: first, amount: 50, note: null });
+    expect(await bench.admit(101)).toMatchObject({ ok: false, meter: 'quota', available: 100 });
+    const meters = await bench.stores.ledger.accountMeters(bench.account, bench.clock.nowMs());
+    expect(meters).toMatchObject({ allowanceUsed: 60, balance: 940 });
+  });
+
   test('of an account, in which a cost counts when it is settled', async () => {
     await using bench = await openWorkbench(open, 1000);
     await bench.setAccount({ allowance: 100, allowancePeriod: 'day' });

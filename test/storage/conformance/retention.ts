@@ -21,6 +21,7 @@ const HUNDRED_DAYS_MS = 100 * DAY_MS; // from November into February
 export function retentionConformance(open: OpenStores): void {
   recordTests(open);
   journalTests(open);
+  pieceTests(open);
   refusalTests(open);
   purgeTests(open);
 }
@@ -163,7 +164,9 @@ function journalTests(open: OpenStores): void {
     ]);
     expect(await bench.wallet()).toEqual({ balance: -250, held: 0 });
   });
+}
 
+function pieceTests(open: OpenStores): void {
   test('every sum at every moment, where an account has too many entries for one piece', async () => {
     let sums = () => checkLedger({} as never);
     const opened: OpenStores = async (clock) => {

@@ -1,0 +1,55 @@
+// The gateway over the parts of this process.
+
+import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
+import type { Clock } from '../base/clock.ts';
+import { FairRoom } from '../base/fair-room.ts';
+import type { CatalogueHolder } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import {
+  Covers,
+  type Gateway,
+  KeptAnswers,
+  LastLevels,
+  OwnReads,
+  RunningMessages,
+  Seats,
+  SilenceWatches,
+} from '../gateway/gateway.ts';
+import { providerKinds } from '../providers/providers.ts';
+import { formerHashes } from './change-secret.ts';
+import { openEstimates } from './keep-learned.ts';
+import { type Observers, tellMessage } from './observe.ts';
+import type { OpenStore } from './open-store.ts';
+import type { Closing } from './server.ts';
+
+export async function makeGateway(
+  store: OpenStore,
+  holder: CatalogueHolder,
+  observers: Observers,
+  clock: Clock,
+  closing: Closing,
+): Promise<Gateway> {
+  const { vault, stores, ledger } = store;
+  return {
+    catalogue: () => holder.current,
+    gatehouse: {
+      keys: new KeyDirectory(stores.accounts, vault.hash, formerHashes(store, 'key_secrets')),
+      failures: new FailureCounter(),
+    },
+    ledger,
+    providers: providerKinds,
+    running: new RunningMessages(),
+    seats: new Seats(() => holder.current.settings.shedOpenMessages),
+    counting: new FairRoom(() => bounds.promptCountsMax),
+    silence: new SilenceWatches(),
+    covers: new Covers(),
+    estimates: await openEstimates(stores.learned, closing),
+    levels: new LastLevels(),
+    answers: new KeptAnswers(stores.answers, vault),
+    ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
+    clock,
+    random: Math.random,
+    ...(observers.telemetry?.trace && { trace: observers.telemetry.trace }),
+    report: (message) => tellMessage(observers, message),
+  };
+}
