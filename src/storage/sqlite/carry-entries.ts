@@ -15,7 +15,7 @@ export function carryEntries(database: Database, account: number, beforeMs: numb
   assert(countForgotten(database, 'usage_records', beforeMs) === 0, 'the entries of a usage record are kept with it');
   const run = (text: string, ...values: number[]) => prepareText(database, text).run(...values).changes;
   if (run(PICK_OLDEST, account, beforeMs, bounds.rowsDroppedAtOnce) === 0) return;
-  run(PICK_CARRIED_BEFORE, account, beforeMs);
+  run(PICK_CARRIED_BEFORE, account);
   run(REMEMBER_CREDITS);
   run(CARRY_FORWARD, beforeMs - 1, account);
   run('DELETE FROM entries WHERE seq IN (SELECT seq FROM carried_entries)');
@@ -34,10 +34,11 @@ const PICK_OLDEST = `
   WHERE account_id = $1 AND at_ms < $2 AND kind <> 'carried_forward' ORDER BY at_ms, seq LIMIT $3`;
 
 // What was carried before, by this account and by the sides of its entries. Sums of the system may grow beyond what
-// one entry can hold: one of half of that stays, and another is begun.
+// one entry can hold: one of half of that stays, and another is begun. The index is named, because the one of accounts
+// would lead through all that is old.
 const PICK_CARRIED_BEFORE = `
-  INSERT INTO carried_entries SELECT seq FROM entries
-  WHERE kind = 'carried_forward' AND at_ms < $2 AND amount < 4611686018427387904 AND account_id IN (
+  INSERT INTO carried_entries SELECT seq FROM entries INDEXED BY carried_forward
+  WHERE kind = 'carried_forward' AND amount < 4611686018427387904 AND account_id IN (
     SELECT $1
     UNION SELECT debit FROM entries WHERE seq IN (SELECT seq FROM carried_entries)
     UNION SELECT credit FROM entries WHERE seq IN (SELECT seq FROM carried_entries))`;
