@@ -35,6 +35,7 @@ export const bounds = {
   ownReadsPerKeyMax: 32,
   ownReadsMax: 1_024,
   // The ledger
+  admissionWaitMsMax: 15_000, // for a store that neither answers nor fails
   ledgerQueueMax: 32_768,
   ledgerQueuePerAccountMax: 8_192,
   batchOperationsMax: 1_024,

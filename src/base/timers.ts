@@ -30,3 +30,20 @@ export const machineTimers: Timers = {
 export function sleep(timers: Timers, ms: number): Promise<void> {
   return new Promise((resolve) => timers.after(ms, resolve));
 }
+
+/** The promise, for no longer than `ms`: then it rejects with what `late` gives, and the promise goes unheard. */
+export function within<Value>(timers: Timers, ms: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stopWaiting = timers.after(ms, () => reject(late()));
+    promise.then(
+      (value) => {
+        stopWaiting();
+        resolve(value);
+      },
+      (failure) => {
+        stopWaiting();
+        reject(failure);
+      },
+    );
+  });
+}

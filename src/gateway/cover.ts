@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ABSENT, type Placed } from '../base/roster.ts';
+import { machineTimers, within } from '../base/timers.ts';
 import {
   type Offer,
   outputTokensAfter,
@@ -91,7 +92,9 @@ export class Cover implements Placed {
     if (used <= this.#coveredTokens - this.#aheadTokens(used)) return null;
     const isAskedNow = this.#asking === null && !(isCovered && this.#isShort);
     if (isAskedNow) this.#startAsking(used);
-    return isCovered ? null : this.#decide(used, isAskedNow);
+    if (isCovered) return null;
+    // A store may neither answer nor fail.
+    return within(machineTimers, this.#message.settleWaitMs, this.#decide(used, isAskedNow), storeIsSilent);
   }
 
   /** Once a second: what is used unseen is looked at, and what a crash would bill is written down if it changed. */
@@ -215,6 +218,10 @@ export class Cover implements Placed {
       ? outputTokensThatFit(price, plan.firstCase, multiplier, amount)
       : outputTokensAfter(price, { ...this.#prompt, webSearches }, multiplier, speed, amount);
   }
+}
+
+function storeIsSilent(): TurnpikeError {
+  return new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.');
 }
 
 function isStoreGone(failure: unknown): boolean {

@@ -1,14 +1,7 @@
 // What a message will ask for before it is admitted: how many tokens it may produce, how many its
 // prompt may have, what is to be held for it, and the least that must be there.
 
-import {
-  type CacheWrites,
-  type Offer,
-  outputTokensThatFit,
-  priceWorstCase,
-  type Settings,
-  type WorstCase,
-} from '../catalog/catalog.ts';
+import { type Offer, outputTokensThatFit, priceWorstCase, type Settings, type WorstCase } from '../catalog/catalog.ts';
 import type { Provider } from '../providers/providers.ts';
 import {
   type Estimates,
@@ -16,7 +9,6 @@ import {
   inputTokensUpperBound,
   measurePrompt,
   type PromptMeasure,
-  readCacheWrites,
   readThinking,
 } from '../usage/usage.ts';
 import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
@@ -74,7 +66,7 @@ export function planMessage(
   const shared = {
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     speed: features.speed,
-    cacheWrites: readCacheWrites(request) as CacheWrites,
+    cacheWrites: features.cacheControl,
   };
   const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
   const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;

@@ -186,6 +186,7 @@ async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: Patie
 
 /** Ends a message whose stream broke, and gives the event that says so. */
 async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
+  message.dropAttempt(); // where it was not the upstream that failed, it still sends
   const error = stopError(message) ?? (thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown));
   try {
     if (!message.counter.started) await message.fail(error);

@@ -3,7 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { machineTimers, sleep, type Timers } from '../base/timers.ts';
+import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type {
@@ -97,7 +97,7 @@ export class NodeLedger implements LedgerGate {
     return this.#gate.batches();
   }
 
-  /** One decision over all meters. Throws overloaded when the queue is full, store_unavailable when the store is gone. */
+  /** One decision over all meters. Throws overloaded when the queue is full, store_unavailable when the store is gone or silent. */
   async admit(operation: Admit | Take): Promise<Admission> {
     const remembered = this.#refusals.find(operation, this.#clock.nowMs());
     if (remembered !== null) return remembered;
@@ -105,9 +105,12 @@ export class NodeLedger implements LedgerGate {
     this.#enter(operation.account);
     let answer: Answer;
     try {
-      answer = await this.#ask(operation);
+      answer = await within(this.#timers, bounds.admissionWaitMsMax, this.#ask(operation), storeIsSilent);
     } catch (failure) {
-      if (operation.kind === 'admit' && isStoreGone(failure)) this.#doubt(operation);
+      if (isStoreGone(failure)) {
+        this.#note(failure); // also where it failed by its silence
+        if (operation.kind === 'admit') this.#doubt(operation);
+      }
       throw failure;
     } finally {
       this.#exit(operation.account);
@@ -134,7 +137,7 @@ export class NodeLedger implements LedgerGate {
     this.#unfinished.add(ending);
     const forget = () => this.#unfinished.delete(ending);
     ending.then(forget, forget);
-    return within(this.#timers, waitMs, ending);
+    return within(this.#timers, waitMs, ending, storeIsSilent);
   }
 
   /** Changes what a message holds, and what a crash would bill. Throws store_unavailable. */
@@ -147,7 +150,7 @@ export class NodeLedger implements LedgerGate {
 
   /** Waits for endings that are still being tried. Resolves to how many the store does not have after `boundMs`. */
   async finishEndings(boundMs: number): Promise<number> {
-    await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished])).catch(() => {});
+    await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished]), storeIsSilent).catch(() => {});
     return this.#unfinished.size;
   }
 
@@ -300,23 +303,8 @@ export class NodeLedger implements LedgerGate {
   }
 }
 
-/** Waits for the promise, but no longer; what it does afterwards goes unheard. */
-function within<Value>(timers: Timers, waitMs: number, promise: Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const stopWaiting = timers.after(waitMs, () =>
-      reject(new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.')),
-    );
-    promise.then(
-      (value) => {
-        stopWaiting();
-        resolve(value);
-      },
-      (failure) => {
-        stopWaiting();
-        reject(failure);
-      },
-    );
-  });
+function storeIsSilent(): TurnpikeError {
+  return new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.');
 }
 
 /** Lowering a hold does not: what it gives back was counted as behind holds, which is remembered for a moment only. */

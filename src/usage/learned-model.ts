@@ -14,8 +14,9 @@ const PROMPT_MARGIN = 1.03;
 const RATIOS_KEPT = 64;
 const RATIOS_LEAST = 8;
 // Of messages: by so many a bill is too high, or a hold too small. Beginnings of messages scatter more.
-const LOW_SHARE = 0.03;
-const HIGH_SHARE = 0.97;
+const LOW_SHARE = 0.06;
+const LOW_MARGIN = 0.98; // where messages differ at all
+const HIGH_SHARE = 0.9;
 const SPEEDS_KEPT = 64;
 const SPEEDS_LEAST = 8;
 const SLOW_SHARE = 0.1;
@@ -125,7 +126,8 @@ export class LearnedModel {
 
   #estimateOutput(): void {
     this.#outputUntilLook = this.#samples + this.#speeds.size <= WARM_SAMPLES ? 1 : SAMPLES_BETWEEN_LOOKS;
-    const [low, high] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(LOW_SHARE, HIGH_SHARE);
+    const [lowest, high] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(LOW_SHARE, HIGH_SHARE);
+    const low = lowest < 1 ? lowest * LOW_MARGIN : lowest;
     const { lowTokensPerSecond: slow, topTokensPerSecond: fast } = UNLEARNED;
     const [lowTokensPerSecond, topTokensPerSecond] =
       this.#speeds.size < SPEEDS_LEAST ? [slow, fast] : this.#speeds.quantiles(SLOW_SHARE, FAST_SHARE);

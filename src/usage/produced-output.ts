@@ -6,6 +6,7 @@ import { addJson, addText, type ByteClasses } from './byte-classes.ts';
 import { type OutputEstimate, predictTokens } from './output-estimate.ts';
 import { ThinkingTime } from './thinking-time.ts';
 
+const ENDS_TOKENS = 2; // a message that was cut ends within one, and no function of its bytes is exact for a few
 const SEALED_BYTES_PER_TOKEN = 4; // of what is sealed nothing is seen, so nothing is learned either
 
 export class ProducedOutput {
@@ -61,7 +62,8 @@ export class ProducedOutput {
     const timed = Math.min(tokensMax, (this.time.totalMs() * lowTokensPerSecond) / 1000);
     const unseen = this.#runningTokens > 0 ? this.#runningTokens : timed;
     const thinking = Math.max(shown * low, unseen, shown === 0 ? this.#sealedTokens() : 0);
-    return roundUp(predictTokens(coefficients, this.visible) * low + this.#redactedTokens() + thinking);
+    const tokens = roundUp(predictTokens(coefficients, this.visible) * low + this.#redactedTokens() + thinking);
+    return low < 1 ? Math.max(0, tokens - ENDS_TOKENS) : tokens;
   }
 
   /** Of what is not seen at all, no more is believed than the `tokensMax` of the whole message. */

@@ -6,6 +6,5 @@ export type { LearnedDocument } from './learned-model.ts';
 export type { LearnedStore } from './learned-store.ts';
 export { inputTokensLikely, inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
 export type { OutputEstimate } from './output-estimate.ts';
-export { readCacheWrites } from './read-cache-writes.ts';
 export { readThinking } from './read-thinking.ts';
 export { type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';

@@ -130,7 +130,7 @@ test('thinking and text that are shown are billed by the low estimate and covere
     { type: 'text_delta', text: 'x'.repeat(400) },
   ]) {
     const counter = observe(new MessageCounter({ estimate }), messageStart, grown(delta));
-    expect(counter.total(limits).counts.output).toBe(50);
+    expect(counter.total(limits).counts.output).toBe(48);
     expect(counter.coverTokens()).toBe(200);
   }
 });
