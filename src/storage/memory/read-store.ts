@@ -8,6 +8,7 @@ import {
   type AnswerStore,
   gatherTotals,
   type LedgerReader,
+  type NewEntry,
   partOfTotals,
   type StoredUsageRecord,
   type UsagePage,
@@ -125,6 +126,7 @@ function auditReads(tables: MemoryTables): AuditStore {
 }
 
 function meterReads(tables: MemoryTables): LedgerReader {
+  const numberOf = makeNumbers<NewEntry>();
   return {
     async openHolds() {
       const holds = [...tables.holds.values()];
@@ -151,16 +153,19 @@ function meterReads(tables: MemoryTables): LedgerReader {
     },
     async listEntries({ account, sinceMs, untilMs, before, limit }) {
       const entries = tables.entries
-        .map(({ account: of, ...entry }, index) => ({ of, seq: index + 1, ...entry }))
-        .filter((entry) => entry.of === account && entry.atMs >= (sinceMs ?? 0) && entry.atMs <= (untilMs ?? Infinity));
-      return newestFirst(entries, before, limit).map(({ of: _, ...entry }) => entry);
+        .map((row) => ({ ...row, seq: numberOf(row) }))
+        .filter(
+          (entry) => entry.account === account && entry.atMs >= (sinceMs ?? 0) && entry.atMs <= (untilMs ?? Infinity),
+        );
+      return newestFirst(entries, before, limit).map(({ account: _, ...entry }) => entry);
     },
   };
 }
 
 function recordReads(tables: MemoryTables): UsageStore {
+  const numberOf = makeNumbers<string>();
   const stored = (): StoredUsageRecord[] =>
-    [...tables.endings.values()].map(({ record }, index) => ({ ...record, seq: index + 1 }));
+    [...tables.endings.values()].map(({ record }) => ({ ...record, seq: numberOf(record.requestId) }));
   const isAsked = (
     of: { account: number; key: number },
     { account, key, madeBy }: Pick<UsagePage, 'account' | 'key' | 'madeBy'>,
@@ -195,8 +200,26 @@ function newestFirst<Row extends { seq: number; atMs: number }>(
   limit: number,
 ): Row[] {
   const sorted = rows.sort((one, other) => other.atMs - one.atMs || other.seq - one.seq);
-  const start = before === null ? 0 : sorted.findIndex((row) => row.seq === before) + 1;
-  return sorted.slice(start, start + limit);
+  return sorted.slice(startOf(sorted, before), limit + startOf(sorted, before));
+}
+
+/** After the row numbered `before`; where that was dropped, at the one that came before it. */
+function startOf(sorted: readonly { seq: number }[], before: number | null): number {
+  if (before === null) return 0;
+  const found = sorted.findIndex((row) => row.seq === before);
+  if (found >= 0) return found + 1;
+  const next = sorted.findIndex((row) => row.seq < before);
+  return next < 0 ? sorted.length : next;
+}
+
+/** Numbers rows in the order in which they are first seen, which is that in which they came; a row keeps its number. */
+function makeNumbers<Row>(): (row: Row) => number {
+  const numbers = new Map<Row, number>();
+  return (row) => {
+    const number = numbers.get(row) ?? numbers.size + 1;
+    numbers.set(row, number);
+    return number;
+  };
 }
 
 function after<Row extends { id: number; createdAtMs: number }>(

@@ -89,6 +89,26 @@ function recordTests(open: OpenStores): void {
     expect(await entriesOf(bench)).toHaveLength(3);
   });
 
+  test('the place of who reads a list in which they go: it goes on from there, or ends', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const ids: string[] = [];
+    for (const days of [1, 1, 1, 1, 0]) {
+      ids.unshift(await message(bench, 10));
+      bench.clock.advance(days * DAY_MS);
+    }
+    const page = { account: null, key: null, madeBy: null, outcome: null, sinceMs: null, untilMs: null };
+    const read = async (before: number | null, limit: number) =>
+      bench.stores.usage.listUsage({ ...page, before, limit });
+    const places = (await read(null, 9)).map(({ seq }) => seq);
+    await forgetUsage(bench, usageKeptSinceMs(2, bench.clock.nowMs()));
+    const idsOf = async (before: number | undefined) => (await read(before ?? 0, 9)).map(({ requestId }) => requestId);
+    expect(await idsOf(places[1])).toEqual(ids.slice(2, 3));
+    for (const dropped of places.slice(2)) expect(await idsOf(dropped)).toEqual([]);
+    const newest = await message(bench, 10);
+    expect(await idsOf(places[0])).toEqual(ids.slice(1, 3));
+    expect((await read(null, 1))[0]?.requestId).toBe(newest);
+  });
+
   test('a record that is gone from being refunded or settled again, its account as it was', async () => {
     await using bench = await openWorkbench(open, 1000);
     const old = await message(bench, 10);
