@@ -40,6 +40,10 @@ export class Auditor {
   /** What the entries of a message bill, and what of it was given back by refunds. */
   readonly #billed = new Map<string, number>();
   readonly #refunded = new Map<string, number>();
+  /** What a message cost when it expired. */
+  readonly #expiredAt = new Map<string, number>();
+  /** Nodes with epochs of which a hold has expired. */
+  readonly #pastEpochs = new Set<string>();
   readonly #credited = new Map<string, number>();
   readonly #claims: ClaimsAudit;
 
@@ -154,6 +158,8 @@ export class Auditor {
     const after = changes.leases.get(owner.node)?.epoch ?? before;
     if (owner.epoch < before || owner.epoch > after)
       this.#trace.fail(`${requestId} was admitted under epoch ${owner.epoch} of ${owner.node}, which has ${before}`);
+    if (this.#pastEpochs.has(`${owner.node} ${owner.epoch}`))
+      this.#trace.fail(`${requestId} was admitted under an epoch of which holds have expired`);
     const status = changes.keys.get(key)?.status;
     if (status !== 'enabled' && !termsSet.has(key))
       this.#trace.fail(`${requestId} was admitted by a key that is ${status}`);
@@ -177,12 +183,15 @@ export class Auditor {
     const isAsHeld = hold !== undefined && !commit.extended.has(requestId);
     if (isAsHeld && cost <= hold.amount && writtenOff > 0)
       this.#trace.fail(`${requestId} held ${hold.amount}, cost ${cost}, and ${writtenOff} is written off`);
-    if (endedBy === 'expired') this.#checkExpired(commit, hold, ending);
+    if (endedBy !== 'expired') return;
+    this.#expiredAt.set(requestId, cost);
+    this.#checkExpired(commit, hold, ending);
   }
 
   #checkExpired({ changes, nowMs, extended }: Commit, hold: HoldRow | undefined, { record }: Ending): void {
     if (hold === undefined) return;
     const { owner, requestId, checkpoint } = hold;
+    this.#pastEpochs.add(`${owner.node} ${owner.epoch}`);
     const before = this.#leases.get(owner.node);
     const epochAfter = changes.leases.get(owner.node)?.epoch ?? before?.epoch;
     if (before !== undefined && before.expiresAtMs > nowMs && epochAfter === owner.epoch)
@@ -231,9 +240,10 @@ export class Auditor {
     if (endedBy === 'released' && whole !== 0) this.#trace.fail(`${requestId} was released, and costs ${whole}`);
     if (endedBy === 'forgiven' && record.cost !== 0)
       this.#trace.fail(`${requestId} is forgiven, and costs ${record.cost}`);
-    // A message whose admission was in doubt is released, and asked for no cost.
-    if (endedBy === 'corrected' && whole !== (cost ?? 0) && whole === record.cost)
-      this.#trace.fail(`${requestId} is corrected to ${whole}, and cost ${cost}`);
+    // By its late owner, who asks for no cost where its admission was in doubt; or by a refund.
+    const isExplained = whole === (cost ?? 0) || whole === this.#expiredAt.get(requestId);
+    if (endedBy === 'corrected' && !isExplained)
+      this.#trace.fail(`${requestId} is corrected to ${record.cost}, with refunds ${whole}, and cost ${cost}`);
   }
 
   /** A quota may be exceeded where it was lowered below what was used; nothing is ever taken beyond it. */

@@ -79,7 +79,9 @@ function deliverLate(network: Network, bundle: Bundle): void {
   scheduler.after(lateMs, late.process, () => {
     if (network.faults === null || (isAdmission && !network.mayAdmitAgain(bundle))) return;
     trace.count(`delivered twice: ${bundle.operations[0]?.kind}`);
-    late.gate.submit(bundle).catch(() => {}); // nobody waits for its answer
+    // Now and then behind another operation, which is taken together with it.
+    const operations = chance.is(0.5) ? bundle.operations : [{ kind: 'expire' } as const, ...bundle.operations];
+    late.gate.submit({ ...bundle, operations }).catch(() => {}); // nobody waits for its answer
   });
 }
 

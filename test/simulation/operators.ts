@@ -94,9 +94,11 @@ export class Operators {
   }
 
   #refund(): void {
-    const ended = [...this.#world.auditor.endings.keys()];
+    const ended = [...this.#world.auditor.endings].slice(-12);
     if (ended.length === 0) return;
-    const requestId = this.#chance.pick(ended.slice(-12));
+    // Those that expired at a cost may yet be corrected by their owners.
+    const expired = ended.filter(([, { record, endedBy }]) => endedBy === 'expired' && record.cost > 0);
+    const [requestId] = this.#chance.pick(expired.length > 0 && this.#chance.is(0.5) ? expired : ended);
     const amount = this.#chance.is(0.5) ? 'all' : this.#chance.between(1, 40);
     void this.#ask({ kind: 'refund', requestId, amount, note: null });
   }
