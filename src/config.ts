@@ -82,7 +82,7 @@ export const bounds = {
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
   rowsDroppedAtOnce: 200, // in one transaction, while messages wait
-  dropRestMs: 20, // between two of them
+  dropRestMs: 100, // between two of them: with less the log is copied so often that messages feel it
   dropEveryMs: 60 * 60 * 1000,
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 5_000, // daily totals that are added up by one statement
