@@ -84,6 +84,7 @@ export const bounds = {
   rowsDroppedAtOnce: 200, // in one transaction, while messages wait
   dropRestMs: 100, // between two of them: with less the log is copied so often that messages feel it
   dropEveryMs: 60 * 60 * 1000,
+  endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // of a key: until then who shows it is told that it was replaced
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   totalsRunRows: 5_000, // daily totals that are added up by one statement
   totalsStretchMs: 3, // without a rest

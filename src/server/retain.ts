@@ -56,7 +56,7 @@ async function dropOld(run: Run): Promise<void> {
   await forgetBefore(run, 'claims', nowMs - bounds.claimKeptMs);
   await forgetBefore(run, 'answers', nowMs - bounds.claimKeptMs);
   await forgetBefore(run, 'creations', nowMs - bounds.creationRememberedMs);
-  await forgetBefore(run, 'key_secrets', nowMs);
+  await forgetBefore(run, 'key_secrets', nowMs - bounds.endedSecretKeptMs);
   const { usageRetentionDays: days, journalRetentionMonths: months } = run.settings();
   if (days === null) return;
   const usageSinceMs = usageKeptSinceMs(days, nowMs);
