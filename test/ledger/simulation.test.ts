@@ -12,13 +12,15 @@ import { SqliteLedgerStore } from '../../src/storage/sqlite/sqlite.ts';
 import { openSqlite } from '../storage/open-sqlite.ts';
 import { makeRandom } from '../support/random.ts';
 import { findFaults, memoryRows, sqliteRows } from './simulation/compare.ts';
-import { type Expected, expectBundle, type Model, newModel, usedOf } from './simulation/model.ts';
+import { type Expected, expectBundle, usedOf } from './simulation/model.ts';
+import { type Model, newModel } from './simulation/model-rows.ts';
 import { World } from './simulation/world.ts';
 import { START_MS } from './workbench.ts';
 
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 12);
 const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
 const STEPS = 250;
+const CLAIM_REFUSALS = ['claim_running', 'claim_answered', 'claim_mismatch'];
 const REFUSALS = ['insufficient', 'requests_rate', 'input_tokens_rate', 'output_tokens_rate', 'concurrency'];
 
 /** How often each kind of answer was given, so that a simulation that tests nothing is seen. */
@@ -30,9 +32,9 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
 
 afterAll(() => {
   if (SEEDS < 10) return;
-  for (const kind of ['admitted', 'extended', 'ended', 'credited', 'lease', 'expired', 'done'])
+  for (const kind of ['admitted', 'extended', 'ended', 'credited', 'refunded', 'lease', 'expired', 'done'])
     expect([kind, (answered.get(kind) ?? 0) > 0]).toEqual([kind, true]);
-  for (const reason of [...REFUSALS, 'ended', 'not_owner', 'bundle_refused'])
+  for (const reason of [...REFUSALS, ...CLAIM_REFUSALS, 'ended', 'not_owner', 'unknown_message', 'bundle_refused'])
     expect([reason, (answered.get(`not: ${reason}`) ?? 0) > 0]).toEqual([reason, true]);
 });
 

@@ -3,7 +3,8 @@
 import type { Database } from 'bun:sqlite';
 import type { DailyTotal } from '../../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../../src/storage/memory/memory.ts';
-import { heldOf, type Model, runningOf } from './model.ts';
+import { heldOf, runningOf } from './model.ts';
+import type { Model } from './model-rows.ts';
 
 /** What is wrong with the rows, in words. */
 export function findFaults(model: Model, tables: MemoryTables): string[] {
@@ -37,6 +38,11 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
     expect(`what is written off of ${requestId}`, record?.writtenOff, ending.writtenOff);
     if (tables.holds.has(requestId)) faults.push(`${requestId} has ended and holds`);
   }
+  for (const [name, claim] of model.claims) {
+    const row = tables.claims.get(name.replace('/', ' '));
+    expect(`the message of claim ${name}`, row?.requestId, claim.requestId);
+    expect(`whether claim ${name} is answered`, row?.isAnswered, claim.isAnswered);
+  }
   return [...faults, ...findUnbalanced(model, tables), ...findWrongTotals(tables)];
 }
 
@@ -48,8 +54,8 @@ function findUnbalanced(model: Model, { entries }: MemoryTables): string[] {
   for (const { debit, credit, amount, kind, reference } of entries) {
     move(debit, -amount);
     move(credit, amount);
-    if (amount < 0) return [`an entry of ${amount}`];
-    if (reference === null || !['usage', 'write_off', 'correction'].includes(kind)) continue;
+    if (amount < 0 || (amount === 0 && kind === 'refund')) return [`an entry of ${amount}`];
+    if (reference === null || !['usage', 'write_off', 'correction', 'refund'].includes(kind)) continue;
     billed.set(reference, (billed.get(reference) ?? 0) + (credit === 3 ? amount : -amount));
   }
   const faults: string[] = [];
@@ -117,6 +123,11 @@ export function memoryRows(tables: MemoryTables): Record<string, unknown[]> {
     ]),
     key_spending: byId(tables.keyMeters).map(({ spending }) => Object.values(spending)),
     holds: [...tables.holds.values()].sort((one, other) => (one.requestId < other.requestId ? -1 : 1)),
+    claims: [...tables.claims.values()]
+      .map(({ key, name, requestId, requestHash, atMs, isAnswered }) =>
+        [key, name, requestId, requestHash, atMs, Number(isAnswered)].join(),
+      )
+      .sort(),
     leases: [...tables.leases.values()].map(({ node, epoch, expiresAtMs }) => [node, epoch, expiresAtMs]).sort(),
     entries: tables.entries.map((entry) => [
       entry.account,
@@ -157,6 +168,7 @@ export function sqliteRows(database: Database): Record<string, unknown[]> {
     key_meters: parsed(all('SELECT id, account_id, status, quota, limits, rates FROM key_meters ORDER BY id')),
     key_spending: all('SELECT quota_used, quota_held, quota_period_start_ms FROM key_meters ORDER BY id'),
     holds: parsed(all('SELECT document FROM holds ORDER BY request_id')).flat(),
+    claims: all('SELECT key_id, name, request_id, request_hash, at_ms, is_answered FROM claims').map(String).sort(),
     leases: all('SELECT node, epoch, expires_at_ms FROM leases ORDER BY node'),
     entries: all('SELECT account_id, at_ms, debit, credit, amount, kind, reference FROM entries ORDER BY seq'),
     usage: all('SELECT request_id, at_ms, ended_by, model, cost, written_off FROM usage_records ORDER BY seq'),

@@ -1,88 +1,18 @@
 // What the ledger should do, said once more and otherwise: sums over lists where the ledger keeps
 // counters, names of periods where it keeps their beginnings. It shares no code with what it judges.
 
-import type { Operation, RateLimits, UsageRecord } from '../../../src/ledger/ledger.ts';
+import type { Operation, RateLimits } from '../../../src/ledger/ledger.ts';
+import type { Bill, Bucket, Model, ModelAccount, ModelHold, ModelKey, Period, Spending } from './model-rows.ts';
 
-type Period = 'total' | 'day' | 'week' | 'month';
 type Of<Kind extends Operation['kind']> = Extract<Operation, { kind: Kind }>;
-
-/** Sixty-thousandths of a request or token, used and not yet drained. */
-interface Bucket {
-  requests: number;
-  inputTokens: number;
-  outputTokens: number;
-  atMs: number;
-  limits: RateLimits;
-}
-
-/** What of a record the meters take. */
-type Bill = Pick<UsageRecord, 'cost' | 'inputTokens' | 'outputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens'>;
-
-interface Spending {
-  limit: number | null;
-  period: Period;
-  /** Of the period in which `used` was last counted: "2026-11-18". */
-  periodName: string;
-  used: number;
-}
-
-export interface ModelAccount extends Spending {
-  id: number;
-  enabled: boolean;
-  creditLine: number;
-  balance: number;
-  buckets: Map<string, Bucket>;
-}
-
-export interface ModelKey extends Spending {
-  id: number;
-  account: number;
-  status: string;
-  expiresAtMs: number | null;
-  bucket: Bucket;
-}
-
-export interface ModelHold {
-  requestId: string;
-  account: number;
-  key: number;
-  group: string;
-  amount: number;
-  node: string;
-  epoch: number;
-  left: boolean;
-  /** Null: nothing used, nothing to bill. */
-  checkpoint: Bill | null;
-}
-
-export interface Model {
-  nowMs: number;
-  accounts: Map<number, ModelAccount>;
-  keys: Map<number, ModelKey>;
-  holds: Map<string, ModelHold>;
-  endings: Map<string, { cost: number; writtenOff: number; by: string }>;
-  leases: Map<string, { epoch: number; expiresAtMs: number }>;
-  credits: Map<string, number>;
-}
 
 /** What an answer must contain. */
 export type Expected = Record<string, unknown>;
 
 const ENDED: Expected = { ok: false, reason: 'ended' };
-const NOTHING: Bill = { cost: 0, inputTokens: 0, outputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
+const NOTHING: Bill = { cost: 0, ...NO_TOKENS, outcome: 'service_cut' };
 const DONE: Expected = { ok: true, kind: 'done' };
-
-export function newModel(nowMs: number): Model {
-  return {
-    nowMs,
-    accounts: new Map(),
-    keys: new Map(),
-    holds: new Map(),
-    endings: new Map(),
-    leases: new Map(),
-    credits: new Map(),
-  };
-}
 
 /** Does a whole bundle to the model, or nothing of it; what its answers must contain. */
 export function expectBundle(model: Model, operations: readonly Operation[]): Expected[] {
@@ -109,7 +39,7 @@ function expectOne(model: Model, operation: Operation): Expected {
     case 'credit':
       return credit(model, operation);
     case 'refund':
-      throw new Error('the model does not know refunds yet');
+      return refund(model, operation);
     case 'set-account':
       return setAccount(model, operation);
     case 'set-key':
@@ -182,23 +112,77 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   const caller = findCaller(model, operation);
   if (!Array.isArray(caller)) return caller;
   const [account, key] = caller;
-  const { requestId, amount, group, owner, limits } = operation;
-  if (model.holds.has(requestId)) return { ok: true, kind: 'admitted' };
+  const { requestId, group, owner, limits, claim } = operation;
+  const open = model.holds.get(requestId);
+  const given = () => Math.max(0, Math.min(...roomsOf(model, account, key).map(({ now }) => now)));
+  if (open !== undefined) return { ok: true, kind: 'admitted', amount: open.amount, available: open.amount + given() };
+  const claimed = claim === undefined ? null : findClaimTaken(model, operation, claim);
+  if (claimed !== null && 'refused' in claimed) return claimed.refused;
+  const takeBack = claimed === null ? () => {} : forgive(model, account, key, claimed.forgiven);
+  const refusal =
+    moneyShort(model, account, key, operation.least ?? operation.amount) ??
+    rateShort(model, account, key, operation) ??
+    (model.endings.has(requestId) ? ENDED : null);
+  if (refusal !== null) {
+    takeBack();
+    return refusal;
+  }
+  takeRequest(model, account, key, group, limits);
+  const { node, epoch } = owner;
+  const available = given();
+  const amount = Math.min(operation.amount, available);
+  const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null };
+  model.holds.set(requestId, { ...of, amount, left: false, checkpoint: null });
+  if (claim !== undefined) {
+    const stands = { requestId, hash: claim.requestHash, atMs: model.nowMs, isAnswered: false };
+    model.claims.set(`${key.id}/${claim.name}`, stands);
+  }
+  return { ok: true, kind: 'admitted', amount, available };
+}
+
+function moneyShort(model: Model, account: ModelAccount, key: ModelKey, amount: number): Expected | null {
   const rooms = roomsOf(model, account, key);
   const hopeless = rooms.find(({ later }) => amount > later);
   const short = hopeless ?? rooms.find(({ now }) => amount > now);
-  if (short !== undefined) {
-    const facts = { meter: short.name, ofKey: short.name === 'quota', available: Math.max(0, short.now) };
-    return { ok: false, reason: 'insufficient', ...facts, behindHolds: hopeless === undefined };
-  }
-  const refusal = rateShort(model, account, key, operation);
-  if (refusal !== null) return refusal;
-  if (model.endings.has(requestId)) return ENDED;
-  takeRequest(model, account, key, group, limits);
-  const { node, epoch } = owner;
-  const of = { requestId, account: account.id, key: key.id, group, node, epoch };
-  model.holds.set(requestId, { ...of, amount, left: false, checkpoint: null });
-  return { ok: true, kind: 'admitted' };
+  if (short === undefined) return null;
+  const facts = { meter: short.name, ofKey: short.name === 'quota', available: Math.max(0, short.now) };
+  return { ok: false, reason: 'insufficient', ...facts, behindHolds: hopeless === undefined };
+}
+
+/** What the claim is answered with, or the message to be forgiven; null: it is free. A claim is kept for a day. */
+function findClaimTaken(
+  model: Model,
+  { key, requestId }: Of<'admit'>,
+  { name, requestHash }: { name: string; requestHash: string },
+): { refused: Expected } | { forgiven: string } | null {
+  const claim = model.claims.get(`${key}/${name}`);
+  if (claim === undefined || claim.requestId === requestId || model.nowMs - claim.atMs >= 86_400_000) return null;
+  const reason = model.holds.has(claim.requestId) ? 'claim_running' : claim.isAnswered ? 'claim_answered' : null;
+  if (reason !== null)
+    return {
+      refused: {
+        ok: false,
+        reason: claim.hash === requestHash ? reason : 'claim_mismatch',
+        requestId: claim.requestId,
+      },
+    };
+  const ending = model.endings.get(claim.requestId);
+  if (ending === undefined || ['client_gone', 'quota_cut'].includes(ending.outcome)) return null;
+  return { forgiven: claim.requestId };
+}
+
+/** Gives back what the message cost. Gives what undoes that. */
+function forgive(model: Model, account: ModelAccount, key: ModelKey, requestId: string): () => void {
+  const ending = model.endings.get(requestId);
+  if (ending === undefined || (ending.cost === 0 && ending.by !== 'expire')) return () => {};
+  const before = [{ ...account }, { ...key }] as const;
+  pay(model, account, key, ending.writtenOff - ending.cost);
+  model.endings.set(requestId, { ...ending, cost: 0, writtenOff: 0, by: 'forgiven' });
+  return () => {
+    Object.assign(account, before[0]);
+    Object.assign(key, before[1]);
+    model.endings.set(requestId, ending);
+  };
 }
 
 function take(model: Model, operation: Of<'take'>): Expected {
@@ -294,9 +278,13 @@ function leave(model: Model, operation: Of<'leave'>): Expected {
 function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
   const { requestId, record, kind } = operation;
   const hold = model.holds.get(requestId);
-  if (hold !== undefined) return endHold(model, hold, record, kind);
+  if (hold !== undefined) {
+    const claim = hold.claim === null ? undefined : model.claims.get(`${hold.key}/${hold.claim}`);
+    if (kind === 'settle' && operation.isAnswer && claim?.requestId === requestId) claim.isAnswered = true;
+    return endHold(model, hold, record, kind);
+  }
   const ending = model.endings.get(requestId);
-  if (ending === undefined || ending.by === 'corrected') return ENDED;
+  if (ending === undefined || ['corrected', 'forgiven'].includes(ending.by)) return ENDED;
   if (ending.by !== 'expire') return { ok: true, kind: 'ended', cost: ending.cost, writtenOff: ending.writtenOff };
   const account = accountOf(model, record);
   const key = keyOf(model, record);
@@ -305,8 +293,24 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
   const paidMore = Math.min(record.cost - paidBefore, room);
   pay(model, account, key, paidMore);
   const writtenOff = record.cost - paidBefore - paidMore;
-  model.endings.set(requestId, { cost: record.cost, writtenOff, by: 'corrected' });
+  const { outcome, cost } = record;
+  model.endings.set(requestId, { ...ending, outcome, cost, writtenOff, by: 'corrected' });
   return ENDED;
+}
+
+function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expected {
+  const ending = model.endings.get(requestId);
+  if (ending === undefined) return { ok: false, reason: 'unknown_message' };
+  const account = accountOf(model, ending);
+  const paid = ending.cost - ending.writtenOff;
+  const amount = asked === 'all' ? paid : asked;
+  if (amount > paid) return { ok: false, reason: 'below_available', available: paid };
+  if (amount > 0) {
+    pay(model, account, keyOf(model, ending), -amount);
+    ending.cost -= amount;
+    if (ending.by === 'expire') ending.by = 'corrected';
+  }
+  return { ok: true, kind: 'refunded', amount, balance: account.balance };
 }
 
 function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expected {
@@ -323,7 +327,8 @@ function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expec
   if (bucket !== undefined) account.buckets.set(hold.group, fill(bucket, bucket.limits, model.nowMs, tokens));
   key.bucket = fill(key.bucket, key.bucket.limits, model.nowMs, tokens);
   const writtenOff = record.cost - paid;
-  model.endings.set(hold.requestId, { cost: record.cost, writtenOff, by });
+  const { outcome, cost } = record;
+  model.endings.set(hold.requestId, { account: account.id, key: key.id, outcome, cost, writtenOff, by });
   return { ok: true, kind: 'ended', cost: record.cost, writtenOff };
 }
 
@@ -360,12 +365,15 @@ function renew(model: Model, { node, epoch, leaseMs }: Of<'renew'>): Expected {
   return { ok: true, kind: 'lease', epoch: next };
 }
 
-function credit(model: Model, { account: id, amount, reference }: Of<'credit'>): Expected {
+function credit(model: Model, { account: id, amount, reference, source }: Of<'credit'>): Expected {
   const account = model.accounts.get(id);
   if (account === undefined) return { ok: false, reason: 'unknown_account' };
   const credited = reference === null ? undefined : model.credits.get(`${id}/${reference}`);
   if (credited !== undefined) return { ok: true, kind: 'credited', amount: credited, repeated: true };
   const available = account.balance + account.creditLine - heldOf(model, 'account', id);
+  const owed = Math.max(0, -account.balance);
+  if (source === 'write_off' && (amount < 0 || owed < amount))
+    return { ok: false, reason: 'below_available', available: owed };
   if (amount < 0 && available + amount < 0) return { ok: false, reason: 'below_available', available };
   account.balance += amount;
   if (reference !== null) model.credits.set(`${id}/${reference}`, amount);

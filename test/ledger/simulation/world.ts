@@ -1,7 +1,7 @@
 // Random operations for the simulation: whatever callers, operators, nodes and their failures may ask,
 // also twice, late, and of what is not theirs. The same random numbers give the same operations.
 
-import type { Operation, Owner, RateLimits, UsageRecord } from '../../../src/ledger/ledger.ts';
+import type { Credit, Operation, Owner, RateLimits, UsageRecord } from '../../../src/ledger/ledger.ts';
 import { usageRecord } from '../workbench.ts';
 
 /** Whole numbers from 0 to below `n`. */
@@ -18,6 +18,8 @@ const PERIODS = ['total', 'day', 'week', 'month'] as const;
 const GROUPS = ['default', 'vip', 'constructor'];
 const MODELS = ['sandbox-echo', 'sandbox-lorem'];
 const NODES = ['node-1', 'node-2', 'node-3'];
+const SOURCES = ['payment', 'promotion', 'adjustment', 'write_off'] as const;
+const OUTCOMES = ['completed', 'completed', 'upstream_cut', 'service_cut', 'client_gone', 'quota_cut'] as const;
 const LEASE_MS = 15_000;
 
 export class World {
@@ -37,7 +39,8 @@ export class World {
   /** Accounts, keys and leases to begin with. */
   begin(): Operation[] {
     const operations: Operation[] = [];
-    for (const account of this.accounts) operations.push(this.#setAccount(account), this.#credit(account, 500));
+    for (const account of this.accounts)
+      operations.push(this.#setAccount(account), this.#credit(account, 500, 'payment'));
     for (const key of this.keys) operations.push(this.#setKey(key));
     for (const node of NODES) operations.push({ kind: 'renew', node, epoch: null, leaseMs: LEASE_MS });
     return operations;
@@ -73,7 +76,8 @@ export class World {
     if (turn < 50) return this.#extend();
     if (turn < 54) return { kind: 'leave', requestId: this.#message().requestId };
     if (turn < 78) return this.#end();
-    if (turn < 84) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
+    if (turn < 81) return this.#refund();
+    if (turn < 86) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
     if (turn < 87) return this.#setAccount(this.#pick(this.accounts));
     if (turn < 90) return this.#setKey(this.#pick(this.keys));
     if (turn < 98) return this.#renew();
@@ -87,7 +91,14 @@ export class World {
     const stale = this.#draw(40) === 0 ? { ...owner, epoch: owner.epoch - 1 } : owner;
     const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0 };
     const limits = this.#limitsOf(message.group);
-    return { kind: 'admit', ...message, limits, amount: this.#draw(80), owner: stale, draft };
+    const least = this.#draw(2) === 0 ? {} : { least: this.#draw(60) };
+    const claim = this.#draw(2) === 0 ? {} : { claim: this.#claim() };
+    return { kind: 'admit', ...message, limits, amount: this.#draw(80), ...least, owner: stale, ...claim, draft };
+  }
+
+  /** One of a few, so that messages meet under them; now and then for something else. */
+  #claim() {
+    return { name: `claim ${this.#draw(6)}`, requestHash: this.#draw(8) === 0 ? 'other' : 'same' };
   }
 
   #take(): Operation {
@@ -98,7 +109,8 @@ export class World {
   #extend(): Operation {
     const message = this.#message();
     const checkpoint = this.#draw(2) === 0 ? null : this.#record(message, this.#draw(60));
-    return { kind: 'extend', requestId: message.requestId, amount: this.#draw(150), checkpoint };
+    const amount = this.#draw(4) === 0 ? 'same' : this.#draw(150);
+    return { kind: 'extend', requestId: message.requestId, amount, checkpoint };
   }
 
   #end(): Operation {
@@ -106,14 +118,21 @@ export class World {
     const { requestId } = message;
     if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
     const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
-    return { kind: 'settle', requestId, record: this.#record(message, cost) };
+    const isAnswer = this.#draw(3) === 0 ? {} : { isAnswer: this.#draw(2) === 0 };
+    return { kind: 'settle', requestId, record: this.#record(message, cost), ...isAnswer };
   }
 
-  #credit(account: number, amount: number): Operation {
+  #refund(): Operation {
+    const amount = this.#draw(2) === 0 ? 'all' : this.#draw(30);
+    return { kind: 'refund', requestId: this.#message().requestId, amount, note: null };
+  }
+
+  #credit(account: number, amount: number, source: Credit['source'] = this.#pick(SOURCES)): Operation {
     const reference =
       this.#draw(3) === 0 ? null : `reference ${this.#draw(5) === 0 ? this.#lastReference : ++this.#lastReference}`;
-    const source = this.#pick(['payment', 'promotion', 'adjustment'] as const);
-    return { kind: 'credit', account, amount, source, reference, note: null };
+    // Debts are small: so is what is given up of them, and now and then it is too much.
+    const given = source === 'write_off' ? this.#draw(15) : amount;
+    return { kind: 'credit', account, amount: given, source, reference, note: null };
   }
 
   #setAccount(account: number): Operation {
@@ -181,6 +200,7 @@ export class World {
       cacheWrite5mTokens: this.#draw(20),
       cacheWrite1hTokens: this.#draw(20),
       providerCost: this.#draw(2) === 0 ? null : this.#draw(30),
+      outcome: this.#pick(OUTCOMES),
       cost,
     });
   }

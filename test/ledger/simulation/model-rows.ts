@@ -1,0 +1,92 @@
+// What the model of the ledger keeps: lists of what happened, where the ledger keeps counters.
+
+import type { RateLimits, UsageRecord } from '../../../src/ledger/ledger.ts';
+
+export type Period = 'total' | 'day' | 'week' | 'month';
+
+/** Sixty-thousandths of a request or token, used and not yet drained. */
+export interface Bucket {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  atMs: number;
+  limits: RateLimits;
+}
+
+/** What of a record the meters take. */
+export type Bill = Pick<
+  UsageRecord,
+  'cost' | 'inputTokens' | 'outputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outcome'
+>;
+
+export interface Spending {
+  limit: number | null;
+  period: Period;
+  /** Of the period in which `used` was last counted: "2026-11-18". */
+  periodName: string;
+  used: number;
+}
+
+export interface ModelAccount extends Spending {
+  id: number;
+  enabled: boolean;
+  creditLine: number;
+  balance: number;
+  buckets: Map<string, Bucket>;
+}
+
+export interface ModelKey extends Spending {
+  id: number;
+  account: number;
+  status: string;
+  expiresAtMs: number | null;
+  bucket: Bucket;
+}
+
+export interface ModelHold {
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+  amount: number;
+  node: string;
+  epoch: number;
+  left: boolean;
+  claim: string | null;
+  /** Null: nothing used, nothing to bill. */
+  checkpoint: Bill | null;
+}
+
+export interface ModelEnding {
+  account: number;
+  key: number;
+  cost: number;
+  writtenOff: number;
+  outcome: string;
+  by: string;
+}
+
+export interface Model {
+  nowMs: number;
+  accounts: Map<number, ModelAccount>;
+  keys: Map<number, ModelKey>;
+  holds: Map<string, ModelHold>;
+  endings: Map<string, ModelEnding>;
+  /** By key and name. */
+  claims: Map<string, { requestId: string; hash: string; atMs: number; isAnswered: boolean }>;
+  leases: Map<string, { epoch: number; expiresAtMs: number }>;
+  credits: Map<string, number>;
+}
+
+export function newModel(nowMs: number): Model {
+  return {
+    nowMs,
+    accounts: new Map(),
+    keys: new Map(),
+    holds: new Map(),
+    endings: new Map(),
+    claims: new Map(),
+    leases: new Map(),
+    credits: new Map(),
+  };
+}
