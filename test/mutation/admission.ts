@@ -76,17 +76,17 @@ const meters = mutate('src/ledger/admit.ts', [
 ]);
 
 const taking = mutate('src/ledger/admit.ts', [
-  ['hold-of-wallet', 'a hold is taken from the wallet', 'held: account.held + operation.amount', 'held: account.held'],
+  ['hold-of-wallet', 'a hold is taken from the wallet', 'held: account.held + amount', 'held: account.held'],
   [
     'hold-of-allowance',
     'a hold is taken from the allowance',
-    'spending: withHeld(account.spending, operation.amount)',
+    'spending: withHeld(account.spending, amount)',
     'spending: account.spending',
   ],
   [
     'hold-of-quota',
     'a hold is taken from the quota',
-    'spending: withHeld(key.spending, operation.amount)',
+    'spending: withHeld(key.spending, amount)',
     'spending: key.spending',
   ],
   [
@@ -140,6 +140,94 @@ const taking = mutate('src/ledger/admit.ts', [
   ['amount-whole', 'an amount is a whole number', 'assertAmount(operation.amount);', ''],
 ]);
 
+const shrinking = mutate('src/ledger/admit.ts', [
+  [
+    'least-suffices',
+    'a hold shrinks to what is available',
+    'operation.least ?? operation.amount, rows',
+    'operation.amount, rows',
+  ],
+  [
+    'least-bounds',
+    'nothing is admitted for which the least is not there',
+    'operation.least ?? operation.amount, rows',
+    '0, rows',
+  ],
+  [
+    'least-or-all',
+    'without a least a hold is all or nothing',
+    'operation.least ?? operation.amount, rows',
+    'operation.least ?? 0, rows',
+  ],
+  ['least-whole', 'the least is a whole number', 'assertAmount(operation.least ?? 0);', ''],
+  [
+    'shrinks',
+    'no more is held than is available',
+    'const amount = Math.min(operation.amount, available);',
+    'const amount = operation.amount;',
+  ],
+  [
+    'shrinks-only',
+    'no more is held than was asked for',
+    'const amount = Math.min(operation.amount, available);',
+    'const amount = available;',
+  ],
+  [
+    'least-not-held',
+    'a least above the amount is not held',
+    'const amount = Math.min(operation.amount, available);',
+    'const amount = Math.min(Math.max(operation.amount, operation.least ?? 0), available);',
+  ],
+  [
+    'available-told',
+    'an admission tells what could be paid',
+    '      amount,\n      available,',
+    '      amount,\n      available: amount,',
+  ],
+  [
+    'available-told-again',
+    'an admission asked for again tells what could be paid',
+    'payable(meters.account, meters.key, open.amount)',
+    'open.amount',
+  ],
+  [
+    'amount-told-again',
+    'an admission asked for again tells what is held',
+    'amount: open.amount, available',
+    'amount: operation.amount, available',
+  ],
+]);
+
+const claiming = mutate('src/ledger/admit.ts', [
+  [
+    'claim-read',
+    'a message under a claim that is not free is not admitted',
+    "if ('ok' in claimed) return { answer: claimed };",
+    "if ('ok' in claimed) return begin(rows, operation, meters);",
+  ],
+  [
+    'claim-made',
+    'a message under a claim has it',
+    '? [] : [claimOf(operation, operation.claim, rows.nowMs)]',
+    '? [] : []',
+  ],
+  ['claim-of-hold', 'a hold names its claim', 'claim: operation.claim?.name ?? null,', 'claim: null,'],
+  [
+    'forgives',
+    'who asks again gets back what was no answer',
+    'claimed.forgiven === null ? meters :',
+    'true ? meters :',
+  ],
+  [
+    'forgives-when-admitted',
+    'nothing is given back to who is refused',
+    'return { answer: { ...refusal, levels: levelsNow() } };\n  if (rows.ending',
+    'return { ...given, answer: { ...refusal, levels: levelsNow() }, accounts: [given.account], keys: [given.key] };\n  if (rows.ending',
+  ],
+  ['forgiven-entries', 'what is given back is an entry', '    entries,\n    corrections,', '    corrections,'],
+  ['forgiven-record', 'what is given back is taken off its record', '    entries,\n    corrections,', '    entries,'],
+]);
+
 const identity = mutate('src/ledger/admit.ts', [
   ['fence', 'an owner with an old epoch admits nothing', LEASE, 'if (lease === undefined)'],
   [
@@ -167,8 +255,8 @@ const identity = mutate('src/ledger/admit.ts', [
   [
     'admit-once',
     'a message asked for again is not held again',
-    'if (open !== undefined) return {',
-    'if (open !== undefined && open.amount < 0) return {',
+    'if (open !== undefined) {',
+    'if (open !== undefined && open.amount < 0) {',
   ],
   [
     'ended-not-admitted',
@@ -197,4 +285,4 @@ const identity = mutate('src/ledger/admit.ts', [
   ],
 ]);
 
-export const admissionMutations = [...meters, ...taking, ...identity];
+export const admissionMutations = [...meters, ...taking, ...shrinking, ...claiming, ...identity];

@@ -39,6 +39,20 @@ const credits = mutate('src/ledger/credit.ts', [
     'if (balance + account.creditLine > NANO_MAX)',
     'if (balance > NANO_MAX)',
   ],
+  ['debt-owed', 'no more is given up than is owed', 'amount < 0 || amount > owed', 'amount < 0'],
+  ['debt-not-negative', 'a debt is not given up below nothing', 'amount < 0 || amount > owed', 'amount > owed'],
+  [
+    'debt-none',
+    'who owes nothing is told so',
+    'const owed = Math.max(0, -account.balance);',
+    'const owed = -account.balance;',
+  ],
+  [
+    'debt-kind',
+    'a debt that is given up is an entry of its own kind',
+    "operation.source === 'write_off' ? 'debt_write_off' : operation.source",
+    "operation.source === 'write_off' ? 'adjustment' : operation.source",
+  ],
   ['credit-whole', 'a credit is a whole number', "assertNano(operation.amount, 'a credit');", ''],
   ['credit-debit', 'a negative credit is debited', 'debit: amount < 0 ? account.id : other', 'debit: other'],
   [

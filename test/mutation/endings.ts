@@ -7,6 +7,8 @@ const FIRST_ANSWER =
   "return { answer: { ok: true, kind: 'ended', cost: ending.record.cost, writtenOff: ending.record.writtenOff } };";
 const LAPSED = 'lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs';
 const PAYABLE = 'return amount + Math.max(0, Math.min(walletAvailable(account), beyond));';
+const LATE = "if (ending.endedBy === 'corrected' || ending.endedBy === 'forgiven') return { answer: ENDED };";
+const ANSWERS = "operation.kind === 'settle' && operation.isAnswer === true";
 
 const repeats = mutate('src/ledger/end-hold.ts', [
   [
@@ -42,8 +44,21 @@ const repeats = mutate('src/ledger/end-hold.ts', [
   [
     'corrected-is-ended',
     'a late owner is never told success, however often he asks',
+    LATE,
+    "if (ending.endedBy === 'forgiven') return { answer: ENDED };",
+  ],
+  [
+    'forgiven-is-ended',
+    'who ends late what was given back meanwhile is not told success',
+    LATE,
     "if (ending.endedBy === 'corrected') return { answer: ENDED };",
-    '',
+  ],
+  ['answer-claims', 'an answer is one to its claim', `return ${ANSWERS}`, 'return false'],
+  [
+    'answer-when-said',
+    'a settlement is an answer only when it says so',
+    `return ${ANSWERS}`,
+    "return operation.kind === 'settle'",
   ],
   [
     'late-owner-told',
@@ -128,13 +143,20 @@ const expiry = mutate('src/ledger/end-hold.ts', [
 ]);
 
 const money = mutate('src/ledger/end-hold.ts', [
+  ['extend-bounded', 'an extension gives what can be had, not more', '    payable(account, key, hold.amount),\n', ''],
   [
-    'extend-bounded',
-    'an extension gives what can be had, not more',
-    'Math.min(operation.amount, payable(account, key, hold.amount))',
-    'operation.amount',
+    'extend-whole',
+    'an extension is a whole number',
+    "if (operation.amount !== 'same') assertAmount(operation.amount);",
+    '',
   ],
-  ['extend-whole', 'an extension is a whole number', 'assertAmount(operation.amount);', ''],
+  [
+    'extend-same',
+    'a checkpoint alone leaves the hold as it is',
+    "operation.amount === 'same' ? hold.amount : operation.amount",
+    "operation.amount === 'same' ? 0 : operation.amount",
+  ],
+  ['extend-checkpoint', 'a checkpoint is kept', 'operation.checkpoint ?? hold.checkpoint', 'hold.checkpoint'],
   [
     'checkpoint-checked',
     'a checkpoint that cannot be billed is refused',
@@ -182,36 +204,6 @@ const money = mutate('src/ledger/end-hold.ts', [
   ['usage-entry', 'what was paid is an entry', 'if (paid > 0)', 'if (paid < 0)'],
   ['no-empty-entry', 'a message that cost nothing has no entry', 'if (paid > 0)', 'if (paid >= 0)'],
   [
-    'payable-floor',
-    'what was held can be paid though a meter is overdrawn',
-    PAYABLE,
-    'return amount + Math.min(walletAvailable(account), beyond);',
-  ],
-  [
-    'payable-wallet',
-    'a cost above the hold leaves the holds of others',
-    PAYABLE,
-    'return amount + Math.max(0, beyond);',
-  ],
-  [
-    'payable-meters',
-    'a cost above the hold is bounded by quota and allowance',
-    PAYABLE,
-    'return amount + Math.max(0, walletAvailable(account));',
-  ],
-  [
-    'payable-allowance',
-    'a cost above the hold is bounded by the allowance',
-    'spendingAvailable(account.allowance, account.spending),\n    spendingAvailable(key.quota, key.spending)',
-    'spendingAvailable(key.quota, key.spending)',
-  ],
-  [
-    'payable-quota',
-    'a cost above the hold is bounded by the quota',
-    'spendingAvailable(account.allowance, account.spending),\n    spendingAvailable(key.quota, key.spending)',
-    'spendingAvailable(account.allowance, account.spending)',
-  ],
-  [
     'balance-pays',
     'a message is paid from the balance',
     'balance: account.balance - paid,',
@@ -256,6 +248,39 @@ const money = mutate('src/ledger/end-hold.ts', [
     'a cost counts in the period in which it is settled, of the key',
     'return { ...key, spending: rolled(key.spending, key.quotaPeriod, rows.nowMs) };',
     'return key;',
+  ],
+]);
+
+const payable = mutate('src/ledger/meters.ts', [
+  [
+    'payable-floor',
+    'what was held can be paid though a meter is overdrawn',
+    PAYABLE,
+    'return amount + Math.min(walletAvailable(account), beyond);',
+  ],
+  [
+    'payable-wallet',
+    'a cost above the hold leaves the holds of others',
+    PAYABLE,
+    'return amount + Math.max(0, beyond);',
+  ],
+  [
+    'payable-meters',
+    'a cost above the hold is bounded by quota and allowance',
+    PAYABLE,
+    'return amount + Math.max(0, walletAvailable(account));',
+  ],
+  [
+    'payable-allowance',
+    'a cost above the hold is bounded by the allowance',
+    'spendingAvailable(account.allowance, account.spending),\n    spendingAvailable(key.quota, key.spending),',
+    'spendingAvailable(key.quota, key.spending)',
+  ],
+  [
+    'payable-quota',
+    'a cost above the hold is bounded by the quota',
+    'spendingAvailable(account.allowance, account.spending),\n    spendingAvailable(key.quota, key.spending),',
+    'spendingAvailable(account.allowance, account.spending)',
   ],
 ]);
 
@@ -352,4 +377,4 @@ const corrections = mutate('src/ledger/end-hold.ts', [
   ],
 ]);
 
-export const endingMutations = [...repeats, ...expiry, ...money, ...rates, ...corrections];
+export const endingMutations = [...repeats, ...expiry, ...money, ...payable, ...rates, ...corrections];

@@ -1,10 +1,13 @@
-// Every guard of the ledger's core, as what is left of the code when it is taken out.
+// Every guard of the ledger's core, and of a message's money in the gateway, as what is left of the code when it is taken
+// out.
 
 import { admissionMutations } from './admission.ts';
 import { batchMutations } from './batches.ts';
 import { checkMutations } from './checks.ts';
+import { claimMutations } from './claims.ts';
 import { creditMutations } from './credits.ts';
 import { endingMutations } from './endings.ts';
+import { gatewayMutations } from './gateway.ts';
 import { meterMutations } from './meters.ts';
 import type { Mutation } from './mutation.ts';
 import { nodeMutations } from './nodes.ts';
@@ -14,7 +17,9 @@ export const mutations: readonly Mutation[] = [
   ...endingMutations,
   ...meterMutations,
   ...creditMutations,
+  ...claimMutations,
   ...batchMutations,
   ...checkMutations,
   ...nodeMutations,
+  ...gatewayMutations,
 ];

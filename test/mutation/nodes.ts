@@ -53,9 +53,56 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'doubt',
     'an admission whose answer is lost leaves no hold',
-    "if (operation.kind === 'admit' && isStoreGone(failure)) this.#doubt(operation);",
+    "if (operation.kind === 'admit') this.#doubt(operation);",
     '',
   ],
+  [
+    'doubt-bound',
+    'admissions in doubt are bounded',
+    'if (this.#doubtful.size > bounds.doubtfulAdmissionsMax) {',
+    'if (false) {',
+  ],
+  ['doubt-again', 'a second admission in doubt leaves no hold either', '    this.#isReleasing = false;', ''],
+  [
+    'admission-waits',
+    'an admission waits so long for a silent store, and not longer',
+    'await within(this.#timers, bounds.admissionWaitMsMax, this.#ask(operation), storeIsSilent)',
+    'await this.#ask(operation)',
+  ],
+  ['silence-noted', 'a store that is silent counts as one that fails', 'this.#note(failure); // also', ';//'],
+  ['claim-told', 'whose claim it is is told', 'if (isClaimRefusal(answer)) return answer;', ''],
+  [
+    'renew-before-expire',
+    'a node that was suspended renews its lease before it ends others',
+    "operations: [{ kind: 'renew', node, epoch, leaseMs: bounds.leaseMs }, { kind: 'expire' }],",
+    "operations: [{ kind: 'expire' }, { kind: 'renew', node, epoch, leaseMs: bounds.leaseMs }],",
+  ],
+  [
+    'renew-expires',
+    'a node ends what others left',
+    "leaseMs: bounds.leaseMs }, { kind: 'expire' }],",
+    'leaseMs: bounds.leaseMs }],',
+  ],
+  [
+    'renew-own',
+    'a node keeps its epoch as long as its lease stands',
+    "{ kind: 'renew', node, epoch, leaseMs",
+    "{ kind: 'renew', node, epoch: null, leaseMs",
+  ],
+  ['renew-lost', 'a lease that was lost is taken anew', 'else await this.#takeLease();', ''],
+  [
+    'renew-missing',
+    'a node without a lease takes one',
+    'if (this.#owner === null) return await this.#takeLease();',
+    'if (this.#owner === null) return;',
+  ],
+  [
+    'renew-tells-epoch',
+    'a node admits under the epoch that it was given last',
+    "if (answer.ok && answer.kind === 'lease') this.#owner = { node: this.#node, epoch: answer.epoch };",
+    "if (answer.ok && answer.kind === 'lease') this.#owner ??= { node: this.#node, epoch: answer.epoch };",
+  ],
+  ['expire-heard', 'what was ended for others is heard of at once', 'if (holds > 0) this.#refusals.forgetAll();', ''],
   [
     'ending-tried-again',
     'an ending is tried until the store has it',
@@ -65,7 +112,7 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'ending-frees',
     'an ending that cannot be taken frees its hold',
-    "await this.#endInStore({ kind: 'release', requestId, record }).catch(() => {});",
+    "await this.#endInStore({ kind: 'release', requestId, record }, []).catch(() => {});",
     '',
   ],
   [
@@ -77,13 +124,13 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'ending-waits',
     'an ending is waited for so long, and not longer',
-    'return within(waitMs, ending);',
+    'return within(this.#timers, waitMs, ending, storeIsSilent);',
     'return ending;',
   ],
   [
     'stop-waits',
     'a node that stops waits for its endings',
-    'await within(boundMs, Promise.allSettled([...this.#unfinished])).catch(() => {});',
+    'await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished]), storeIsSilent).catch(() => {});',
     '',
   ],
   [
@@ -102,12 +149,19 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'open-ends',
     'opening ends what an earlier run left',
-    "const answer = await this.#ask({ kind: 'expire' });",
-    "const answer = await this.#ask({ kind: 'leave', requestId: '' });",
+    "return this.#expire(await this.#ask({ kind: 'expire' }));",
+    "return this.#expire(await this.#ask({ kind: 'leave', requestId: '' }));",
   ],
 ]);
 
 const refusals = mutate('src/ledger/refusals.ts', [
+  [
+    'claimed-asks',
+    'a message under a claim is always asked: it may have been answered',
+    "if (operation.kind === 'admit' && operation.claim !== undefined) return null;",
+    '',
+  ],
+  ['least-compared', 'what is needed is the least, not the whole hold', 'return least ?? amount;', 'return amount;'],
   ['smaller-asked', 'a smaller amount is asked anew', ': amount >= refused;', ': true;'],
   [
     'behind-holds-larger',
@@ -185,4 +239,15 @@ const refusals = mutate('src/ledger/refusals.ts', [
   ],
 ]);
 
-export const nodeMutations = [...nodes, ...refusals];
+const timers = mutate('src/base/timers.ts', [
+  ['wait-bounded', 'a wait has an end', 'timers.after(ms, () => reject(late()))', 'timers.after(ms, () => {})'],
+  ['wait-over', 'a wait that is over leaves no timer behind', '(value) => {\n        stopWaiting();', '(value) => {'],
+  [
+    'wait-failed',
+    'a wait that failed leaves no timer behind',
+    '(failure) => {\n        stopWaiting();',
+    '(failure) => {',
+  ],
+]);
+
+export const nodeMutations = [...nodes, ...refusals, ...timers];

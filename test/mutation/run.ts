@@ -1,5 +1,5 @@
-// `npm run mutate`: takes each guard of the ledger out of a copy of this tree, one at a time, and runs the core's
-// tests, of which one must fail. `--only NAME` takes out one. Ends with one line with the counts: killed is passed.
+// `npm run mutate`: takes each guard of the money out of a copy of this tree, one at a time, and runs the tests of the
+// ledger or the gateway, of which one must fail. `--only NAME` takes out one, `--only FILE` those of a file. Ends with the counts: killed is passed.
 // With MUTATE_SECONDS it takes them out in the order that MUTATE_SEED (the day) gives, and begins none after that.
 
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,11 +11,39 @@ import { makeRandom } from '../support/random.ts';
 import { applyMutation, type Mutation } from './mutation.ts';
 import { mutations } from './mutations.ts';
 
-/** What tests the core, the quickest first: the first test that fails ends a run. */
-const SUITE = ['test/storage/memory.test.ts', 'test/base/clock.test.ts', ...ledgerTests()];
+interface Suite {
+  /** The quickest first: the first test that fails ends a run. */
+  tests: readonly string[];
+  runMsMax: number; // a mutation may make a loop endless
+  environment: Record<string, string>;
+}
+
 const COPIES_MAX = 4;
-const RUN_MS_MAX = 60_000; // a mutation may make a loop endless
-const TEST_MS_MAX = 15_000; // none takes a second
+const TEST_MS_MAX = 30_000; // none takes nearly so long
+
+const core: Suite = {
+  tests: ['test/storage/memory.test.ts', 'test/base/clock.test.ts', ...testsIn('test/ledger')],
+  runMsMax: 120_000,
+  environment: {},
+};
+/** Asked last, since it takes longest and tells least of what is wrong. */
+const simulation: Suite = {
+  tests: ['test/simulation/simulation.test.ts'],
+  runMsMax: 120_000,
+  environment: { SIMULATION_SEEDS: '150' },
+};
+const gateway: Suite = {
+  tests: [
+    ...testsIn('test/gateway'),
+    ...['200-stream', 'upstream-cut', '503-store', 'caller-gone'].map((name) => `test/post-messages/${name}.test.ts`),
+    'test/idempotency/replay.test.ts',
+    'test/idempotency/at-once.test.ts',
+    'test/rolling-holds/money-end.test.ts',
+    'test/rolling-holds/unseen.test.ts',
+  ],
+  runMsMax: 300_000,
+  environment: {},
+};
 
 interface Verdict {
   isKilled: boolean;
@@ -38,9 +66,10 @@ try {
 
 function chooseMutations(words: readonly string[]): readonly Mutation[] {
   if (words.length === 0) return Number.isFinite(secondsMax) ? shuffled(mutations) : mutations;
-  const named = mutations.filter(({ name }) => name === words[1]);
-  if (words[0] === '--only' && words.length === 2 && named.length === 1) return named;
-  throw new Error(`usage: mutate [--only NAME], where NAME is one of ${mutations.map(({ name }) => name).join(' ')}`);
+  const named = mutations.filter(({ name, file }) => name === words[1] || file === words[1]);
+  if (words[0] === '--only' && words.length === 2 && named.length > 0) return named;
+  const names = mutations.map(({ name }) => name).join(' ');
+  throw new Error(`usage: mutate [--only NAME|FILE], where NAME is one of ${names}`);
 }
 
 function shuffled(all: readonly Mutation[]): readonly Mutation[] {
@@ -51,8 +80,9 @@ function shuffled(all: readonly Mutation[]): readonly Mutation[] {
 
 async function runAll(all: readonly Mutation[]): Promise<boolean> {
   const copies = Array.from({ length: Math.min(COPIES_MAX, availableParallelism(), all.length) }, copyTree);
-  const sound = await runSuite(copies[0] as string, SUITE);
-  if (sound.isKilled || sound.by !== '') {
+  for (const suite of new Set(all.flatMap(suitesOf))) {
+    const sound = await runSuite(copies[0] as string, suite);
+    if (!sound.isKilled && sound.by === '') continue;
     console.log(`the tests fail as it is, with nothing taken out: ${sound.by}\n\n0 passed, 1 failed`);
     return false;
   }
@@ -86,17 +116,22 @@ function copyTree(_: unknown, index: number): string {
   return copy;
 }
 
-/** The tests of the ledger, and the long simulation last. */
-function ledgerTests(): string[] {
-  const names = readdirSync(join(rootDirectory, 'test/ledger')).filter((name) => name.endsWith('.test.ts'));
+/** The tests in a directory, and the long simulation last. */
+function testsIn(path: string): string[] {
+  const names = readdirSync(join(rootDirectory, path)).filter((name) => name.endsWith('.test.ts'));
   const isLong = (name: string) => Number(name === 'simulation.test.ts');
-  return names.sort((one, other) => isLong(one) - isLong(other)).map((name) => `test/ledger/${name}`);
+  return names.sort((one, other) => isLong(one) - isLong(other)).map((name) => `${path}/${name}`);
 }
 
-/** All tests, and first those that bear the name of the file that is changed: they are the likeliest to see it. */
-function testsOf({ file }: Mutation): string[] {
+/** One after the other, until a test fails. */
+function suitesOf({ file }: Mutation): readonly Suite[] {
+  return file.startsWith('src/gateway/') ? [gateway] : [core, simulation];
+}
+
+/** The tests that bear the name of the file that is changed come first: they are the likeliest to see it. */
+function ownFirst({ tests, ...suite }: Suite, { file }: Mutation): Suite {
   const isOwn = (path: string) => Number(basename(path, '.test.ts') === basename(file, '.ts'));
-  return SUITE.toSorted((one, other) => isOwn(other) - isOwn(one));
+  return { ...suite, tests: tests.toSorted((one, other) => isOwn(other) - isOwn(one)) };
 }
 
 async function runMutated(copy: string, mutation: Mutation): Promise<Verdict> {
@@ -104,14 +139,18 @@ async function runMutated(copy: string, mutation: Mutation): Promise<Verdict> {
   const text = readFileSync(path, 'utf8');
   try {
     writeFileSync(path, applyMutation(text, mutation));
-    return await runSuite(copy, testsOf(mutation));
+    for (const suite of suitesOf(mutation)) {
+      const verdict = await runSuite(copy, ownFirst(suite, mutation));
+      if (verdict.isKilled || verdict.by !== '') return verdict;
+    }
+    return { isKilled: false, by: '' };
   } finally {
     writeFileSync(path, text);
   }
 }
 
 /** Only a test that fails, or that does not end, kills: code that does not load has lost more than one guard. */
-async function runSuite(copy: string, tests: readonly string[]): Promise<Verdict> {
+async function runSuite(copy: string, { tests, runMsMax, environment }: Suite): Promise<Verdict> {
   const child = Bun.spawn(
     [
       process.execPath,
@@ -123,9 +162,9 @@ async function runSuite(copy: string, tests: readonly string[]): Promise<Verdict
     ],
     {
       cwd: copy,
-      env: { ...process.env, NO_COLOR: '1' },
+      env: { ...process.env, NO_COLOR: '1', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: RUN_MS_MAX,
+      timeout: runMsMax,
     },
   );
   const [shown, more, exitCode] = await Promise.all([
@@ -136,7 +175,7 @@ async function runSuite(copy: string, tests: readonly string[]): Promise<Verdict
   if (exitCode === 0) return { isKilled: false, by: '' };
   if (child.signalCode !== null && child.signalCode !== 'SIGTERM')
     return { isKilled: false, by: `signal ${child.signalCode}` };
-  if (child.signalCode !== null) return { isKilled: true, by: `no end in ${RUN_MS_MAX / 1000} s` };
+  if (child.signalCode !== null) return { isKilled: true, by: `no end in ${runMsMax / 1000} s` };
   const failed = /^\(fail\) (.*?)(?: \[[\d.]+m?s\])?$/m.exec(`${shown}\n${more}`)?.[1];
   if (failed !== undefined) return { isKilled: true, by: failed };
   return { isKilled: false, by: `no test failed, but the tests ended with ${exitCode}: ${more.slice(-2000)}` };
