@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util';
 import { type RunResult, simulate } from './simulate.ts';
 
-const STEPS = 1_200;
+const STEPS = 2_000;
 
 const { values } = parseArgs({
   options: {

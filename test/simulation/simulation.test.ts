@@ -1,14 +1,14 @@
 // The simulation as part of every test run: many seeds, the same seed twice, and a crowd at once. The number of
-// seeds is set by SIMULATION_SEEDS, the first of them by SIMULATION_SEED.
+// seeds is set by SIMULATE_SEEDS, the first of them by SIMULATE_SEED.
 
 import { expect, test } from 'bun:test';
 import { happens } from './coverage.ts';
 import { crowd } from './crowd.ts';
 import { type RunResult, simulate } from './simulate.ts';
 
-const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 2_000);
-const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
-const STEPS = 1_200;
+const SEEDS = Number(process.env['SIMULATE_SEEDS'] ?? 2_000);
+const FIRST_SEED = Number(process.env['SIMULATE_SEED'] ?? 1);
+const STEPS = 2_000;
 const SEEDS_PER_TEST = 250;
 const SEEDS_COVERING = 1_000; // from which on everything has to have happened
 const TEST_MS_MAX = 300_000;

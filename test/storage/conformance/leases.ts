@@ -140,6 +140,15 @@ function correctionTests(open: OpenStores): void {
     });
   });
 
+  test('with no correction once something of it was refunded, so that it is not taken again', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await expireOne(bench);
+    await bench.ask({ kind: 'refund', requestId, amount: 10, note: null });
+    expect(await bench.settle(requestId, 45)).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.wallet()).toEqual({ balance: 80, held: 0 });
+    expect(await corrections(bench)).toEqual([]);
+  });
+
   test('with a correction downward, and to nothing for a released message', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 60 });
     const first = await expireOne(bench);
