@@ -14,7 +14,7 @@ const CLIENT_WAIT_MS = 3_000;
 
 type Decide = (rows: Rows) => Changes;
 
-/** How often each thing goes wrong; all zero when faults have stopped. */
+/** How often each thing goes wrong at a commit, of 1. */
 export interface StoreFaults {
   crashBefore: number;
   crashAfter: number;

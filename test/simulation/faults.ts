@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 const SUSPENDED_MS_MAX = 90_000;
 const JUMP_MS_MAX = 600_000;
 
-/** How often what goes wrong in one run; null: never. */
+/** How often what goes wrong in one run, of 1; those of nodes, clocks and the store each time that faults are drawn. */
 export interface FaultPlan {
   store: StoreFaults;
   network: NetworkFaults;
