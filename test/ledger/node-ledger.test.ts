@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../src/base/assert.ts';
 import { manualClock } from '../../src/base/clock.ts';
+import { machineTimers, type Timers } from '../../src/base/timers.ts';
 import { bounds } from '../../src/config.ts';
 import { TurnpikeError } from '../../src/errors.ts';
 import { type Answer, type Bundle, type LedgerGate, NodeLedger } from '../../src/ledger/ledger.ts';
@@ -15,6 +16,8 @@ class FlakyGate implements LedgerGate {
   /** `lossy`: what is asked is done, and the answer is lost. */
   state: 'up' | 'gone' | 'hung' | 'lossy' = 'up';
   asked = 0;
+  /** Messages that were released. */
+  readonly released: string[] = [];
   readonly #gate: LedgerGate;
   #hung: (() => void)[] = [];
 
@@ -31,6 +34,8 @@ class FlakyGate implements LedgerGate {
     if (this.state === 'gone') throw new TurnpikeError('store_unavailable', 'gone');
     if (this.state === 'hung') await new Promise<void>((resolve) => this.#hung.push(resolve));
     const answers = await this.#gate.submit(bundle);
+    for (const operation of bundle.operations)
+      if (operation.kind === 'release') this.released.push(operation.requestId);
     if (this.state === 'lossy') throw new TurnpikeError('store_unavailable', 'the answer is lost');
     return answers;
   }
@@ -42,6 +47,42 @@ class FlakyGate implements LedgerGate {
   }
 }
 
+/** Timers that fire when they are told to. */
+class HandTimers implements Timers {
+  /** Those of `after`, with how long each lasts. */
+  readonly waiting = new Map<() => void, number>();
+  readonly #repeating = new Set<() => void>();
+
+  after(ms: number, callback: () => void): () => void {
+    this.waiting.set(callback, ms);
+    return () => this.waiting.delete(callback);
+  }
+
+  every(_: number, callback: () => void): () => void {
+    this.#repeating.add(callback);
+    return () => this.#repeating.delete(callback);
+  }
+
+  soon(callback: () => void): void {
+    machineTimers.soon(callback);
+  }
+
+  /** What lasts so long is over. */
+  fire(ms: number): void {
+    for (const [callback, lastsMs] of this.waiting) {
+      if (lastsMs !== ms) continue;
+      this.waiting.delete(callback);
+      callback();
+    }
+  }
+
+  /** A turn of all that repeats, to its end. */
+  async turn(): Promise<void> {
+    for (const callback of this.#repeating) callback();
+    await Bun.sleep(20);
+  }
+}
+
 interface Node extends AsyncDisposable {
   bench: Workbench;
   gate: FlakyGate;
@@ -49,14 +90,14 @@ interface Node extends AsyncDisposable {
 }
 
 /** A node over an in-memory store, with an account of that balance. */
-async function openNode(balance: number): Promise<Node> {
+async function openNode(balance: number, timers: Timers = machineTimers): Promise<Node> {
   let gate: FlakyGate | undefined;
   const bench = await openWorkbench((clock) => {
     const stores = memoryStores(clock, (commit) => (gate = new FlakyGate(commit)));
     return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
   }, balance);
   if (gate === undefined) throw new Error('there is no gate');
-  const ledger = new NodeLedger(gate, bench.clock, 'node-1');
+  const ledger = new NodeLedger(gate, bench.clock, 'node-1', timers);
   await ledger.open();
   bench.owner = ledger.owner;
   const dispose = async () => {
@@ -309,6 +350,106 @@ test('a node that stops waits for the endings that the store does not have yet',
   gate.state = 'up';
   expect(await ledger.finishEndings(10_000)).toBe(0);
   expect(await bench.stores.ledger.accountMeters(bench.account, START_MS)).toMatchObject({ balance: 60, held: 0 });
+});
+
+test('an admission waits so long for a store that is silent, and what it may have left is released', async () => {
+  const timers = new HandTimers();
+  await using node = await openNode(100, timers);
+  const { bench, gate, ledger } = node;
+  for (let turn = 0; turn < 2; turn++) {
+    gate.state = 'hung';
+    const admission = failureOf(ledger.admit(bench.admission(60)));
+    timers.fire(bounds.admissionWaitMsMax);
+    expect(await admission).toMatchObject({ code: 'store_unavailable', status: 503 });
+    expect(ledger.isAvailable).toBe(false);
+    gate.recover();
+    await until(async () => gate.released.length === turn + 1);
+    await until(async () => (await bench.wallet()).held === 0);
+    expect(ledger.isAvailable).toBe(true);
+  }
+});
+
+test('what is waited for leaves no timer behind, whether it came or failed', async () => {
+  const timers = new HandTimers();
+  await using node = await openNode(100, timers);
+  const { bench, gate, ledger } = node;
+  await ledger.admit(bench.admission(10));
+  expect(timers.waiting.size).toBe(0);
+  gate.state = 'gone';
+  await failureOf(ledger.admit(bench.admission(10)));
+  expect([...timers.waiting.values()]).not.toContain(bounds.admissionWaitMsMax);
+});
+
+test('admissions in doubt are bounded: the oldest are dropped', async () => {
+  await using node = await openNode(100);
+  const { bench, gate, ledger } = node;
+  gate.state = 'gone';
+  const admissions = Array.from({ length: bounds.doubtfulAdmissionsMax + 10 }, () => bench.admission(1));
+  for (const admission of admissions) await failureOf(ledger.admit(admission));
+  gate.state = 'up';
+  const latest = admissions.at(-1)?.requestId as string;
+  await until(async () => gate.released.includes(latest));
+  // The first is being released already when the others come.
+  expect(gate.released.length).toBeLessThanOrEqual(bounds.doubtfulAdmissionsMax + 1);
+}, 30_000);
+
+test('whose claim it is is told, and not remembered', async () => {
+  await using node = await openNode(100);
+  const { bench, ledger } = node;
+  const claim = { name: 'order-17', requestHash: 'hash' };
+  const first = bench.admission(10, { claim });
+  await ledger.admit(first);
+  const { requestId } = first;
+  expect(await ledger.admit(bench.admission(10, { claim }))).toEqual({ ok: false, reason: 'claim_running', requestId });
+  await ledger.end(settlement(bench, requestId, 0), 1000);
+  expect(await ledger.admit(bench.admission(10, { claim }))).toMatchObject({ ok: true });
+});
+
+test('a node that was suspended past its lease keeps it where nobody ended it, with its epoch and its messages', async () => {
+  const timers = new HandTimers();
+  await using node = await openNode(100, timers);
+  const { bench, ledger } = node;
+  const { epoch } = ledger.owner;
+  await ledger.admit(bench.admission(10));
+  for (let turn = 0; turn < 2; turn++) {
+    bench.clock.advance(bounds.leaseMs + 1);
+    await timers.turn();
+    expect(ledger.owner.epoch).toBe(epoch);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 10 });
+  }
+});
+
+test('a node whose lease was ended takes it anew at its next turn, and admits under the new epoch', async () => {
+  const timers = new HandTimers();
+  await using node = await openNode(100, timers);
+  const { bench, ledger } = node;
+  const { epoch } = ledger.owner;
+  bench.clock.advance(bounds.leaseMs);
+  await bench.ask({ kind: 'expire' });
+  await timers.turn();
+  expect(ledger.owner.epoch).toBeGreaterThan(epoch);
+  expect(await ledger.admit(bench.admission(1, { owner: ledger.owner }))).toMatchObject({ ok: true });
+  await bench.takeLease('node-1');
+  expect(await ledger.admit(bench.admission(1, { owner: ledger.owner }))).toMatchObject({ reason: 'not_owner' });
+  expect(() => ledger.owner).toThrow('no lease');
+  await timers.turn();
+  expect(await ledger.admit(bench.admission(1, { owner: ledger.owner }))).toMatchObject({ ok: true });
+});
+
+test('a node ends what others left, and what was refused because of it is asked anew', async () => {
+  const timers = new HandTimers();
+  await using node = await openNode(100, timers);
+  const { bench, ledger } = node;
+  const owner = await bench.takeLease('node-2');
+  await bench.begin(60, { owner });
+  bench.clock.advance(bounds.leaseMs - 1);
+  await timers.turn();
+  const admission = () => ledger.admit(bench.admission(50, { owner: ledger.owner }));
+  expect(await admission()).toMatchObject({ ok: false, behindHolds: true });
+  bench.clock.advance(1);
+  await timers.turn();
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  expect(await admission()).toMatchObject({ ok: true });
 });
 
 /** Resolves when the claim is true; asked often, a few seconds long. */

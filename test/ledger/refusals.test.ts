@@ -57,6 +57,18 @@ test('a smaller amount is asked anew: it may fit, now or when holds have ended',
   expect(refusals.find(admission({ amount: 50 }), NOW_MS)).toBeNull();
 });
 
+test('what is needed is the least that is asked for, where not all has to be held', () => {
+  const refusals = remembering({}, { least: 60 });
+  expect(refusals.find(admission({ amount: 59 }), NOW_MS)).toBeNull();
+  expect(refusals.find(admission({ amount: 60 }), NOW_MS)).not.toBeNull();
+  expect(refusals.find(admission({ amount: 200, least: 59 }), NOW_MS)).toBeNull();
+  expect(refusals.find(admission({ amount: 10, least: 60 }), NOW_MS)).not.toBeNull();
+});
+
+test('who comes under a claim is always asked for: he may have been answered, and that costs nothing', () => {
+  expect(remembering({}).find(admission({ claim: { name: 'order-17', requestHash: 'hash' } }), NOW_MS)).toBeNull();
+});
+
 test('behind holds it is remembered for a moment, and no larger amount is told to try again', () => {
   const refusals = remembering({ behindHolds: true });
   expect(refusals.find(admission({ amount: 51 }), NOW_MS)).toMatchObject({ behindHolds: true });

@@ -196,11 +196,27 @@ function identityTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
   });
 
+  test('down to the least that is needed, holding what is there and never more than was asked for', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 80 });
+    expect(await bench.admit(50, { least: 20 })).toMatchObject({ ok: true, amount: 50, available: 80 });
+    const short = { ok: false, meter: 'quota', available: 30, behindHolds: true };
+    expect(await bench.admit(50, { least: 31 })).toMatchObject(short);
+    expect(await bench.admit(31)).toMatchObject(short);
+    const requestId = await bench.begin(50, { least: 30 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 80 });
+    expect(await bench.admit(50, { requestId, least: 30 })).toMatchObject({ ok: true, amount: 30, available: 30 });
+    await bench.settle(requestId, 0);
+    expect(await bench.admit(5, { least: 31 })).toMatchObject(short);
+    expect(await bench.admit(5, { least: 30 })).toMatchObject({ ok: true, amount: 5, available: 30 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 55 });
+  });
+
   test('nothing for an amount that is no whole number, and what else is asked goes on', async () => {
     await using bench = await openWorkbench(open, 100);
     for (const amount of [0.5, -1, Number.NaN, 2 ** 53]) {
-      const [refused, admitted] = await Promise.allSettled([bench.admit(amount), bench.admit(1)]);
-      expect(refused.status).toBe('rejected');
+      const asked = [bench.admit(amount), bench.admit(1, { least: amount || 0.5 }), bench.admit(1)];
+      const [refused, least, admitted] = await Promise.allSettled(asked);
+      expect([refused?.status, least?.status]).toEqual(['rejected', 'rejected']);
       expect(admitted).toMatchObject({ status: 'fulfilled', value: { ok: true } });
     }
     expect(await bench.wallet()).toEqual({ balance: 100, held: 4 });

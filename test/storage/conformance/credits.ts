@@ -47,6 +47,28 @@ function amountTests(open: OpenStores): void {
     expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
   });
 
+  test('a debt that is given up, at most as much as is owed, once under its reference', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const giveUp = (amount: number, reference: string | null = null) =>
+      bench.credit(amount, { source: 'write_off', reference });
+    const refused = { ok: false, reason: 'below_available' } as const;
+    await bench.credit(5);
+    expect(await giveUp(1)).toEqual({ ...refused, available: 0 });
+    expect(await giveUp(0)).toMatchObject({ ok: true });
+    await bench.setAccount({ creditLine: 50 });
+    await bench.settle(await bench.begin(45), 45);
+    expect(await giveUp(41)).toEqual({ ...refused, available: 40 });
+    expect(await giveUp(-1)).toEqual({ ...refused, available: 40 });
+    expect(await Promise.all([giveUp(10, 'court 1'), giveUp(10, 'court 1')])).toMatchObject([
+      { balance: -30, repeated: false },
+      { balance: -30, repeated: true },
+    ]);
+    expect(await giveUp(30)).toMatchObject({ ok: true, balance: 0 });
+    const [entry] = await bench.entries();
+    const sides = { debit: systemAccounts.writeOffs, credit: bench.account };
+    expect(entry).toEqual({ kind: 'debt_write_off', amount: 30, ...sides });
+  });
+
   test('nobody who is unknown, and no fraction', async () => {
     await using bench = await openWorkbench(open, 0);
     expect(await bench.credit(1, { account: 7 })).toEqual({ ok: false, reason: 'unknown_account' });

@@ -202,8 +202,22 @@ function extendTests(open: OpenStores): void {
     expect(await bench.admit(80)).toMatchObject({ ok: true });
     expect(await bench.extend(requestId, 0)).toEqual({ ok: true, kind: 'extended', amount: 0 });
     expect(await failureOf(bench.extend(requestId, -1))).toBeInstanceOf(Error);
-    expect(await failureOf(bench.extend(requestId, Number.NaN))).toBeInstanceOf(Error);
+    for (const amount of [Number.NaN, 0.5, null as unknown as number])
+      expect(await failureOf(bench.extend(requestId, amount))).toBeInstanceOf(Error);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 80 });
+  });
+
+  test('later than a checkpoint, which leaves what is held as it is, also where it is no more available', async () => {
+    await using bench = await openWorkbench(open, 100, { quota: 90 });
+    const requestId = await bench.begin(50);
+    await bench.setKey({ quota: 20 });
+    const checkpoint = bench.record(requestId, { cost: 30, outcome: 'service_cut' });
+    const answer = await bench.ask({ kind: 'extend', requestId, amount: 'same', checkpoint });
+    expect(answer).toEqual({ ok: true, kind: 'extended', amount: 50 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
+    await bench.takeLease('node-1');
+    await bench.ask({ kind: 'expire' });
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
   });
 
   test('never taking back what was held when a quota is lowered below it', async () => {

@@ -73,6 +73,33 @@ function leaseTests(open: OpenStores): void {
 }
 
 function expireTests(open: OpenStores): void {
+  test('that are renewed and expire in one bundle: a node that was suspended is not its own heir', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const { node, epoch } = bench.owner;
+    await bench.begin(20);
+    const owner = await bench.takeLease('node-2');
+    await bench.begin(30, { owner });
+    bench.clock.advance(20_000);
+    const operations = [{ kind: 'renew', node, epoch, leaseMs: 15_000 } as const, { kind: 'expire' } as const];
+    expect(await bench.stores.gate.submit({ operations })).toEqual([
+      { ok: true, kind: 'lease', epoch },
+      { ok: true, kind: 'expired', holds: 1 },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 20 });
+    expect(await bench.admit(1, { owner: { node, epoch } })).toMatchObject({ ok: true });
+    expect(await bench.admit(1, { owner })).toMatchObject({ reason: 'not_owner' });
+  });
+
+  test('whose holds end in the bundle in which they began, where the lease is over already', async () => {
+    await using bench = await openWorkbench(open, 100);
+    bench.clock.advance(20_000);
+    expect(await bench.stores.gate.submit({ operations: [bench.admission(20), { kind: 'expire' }] })).toMatchObject([
+      { ok: true, kind: 'admitted' },
+      { ok: true, kind: 'expired', holds: 1 },
+    ]);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  });
+
   test('whose holds end at their checkpoint, and those of other nodes stay', async () => {
     await using bench = await openWorkbench(open, 100, { concurrency: 2 });
     const owner = bench.owner;
