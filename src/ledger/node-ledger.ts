@@ -47,6 +47,7 @@ export class NodeLedger implements LedgerGate {
   #queued = 0;
   #owner: Owner | null = null;
   #endRenewals: (() => void) | null = null;
+  #isRenewing = false;
   #isAvailable = true;
   /** Endings that the store does not have yet. */
   readonly #unfinished = new Set<Promise<Settlement>>();
@@ -267,6 +268,9 @@ export class NodeLedger implements LedgerGate {
    * bundle, so that a node that was suspended never takes itself for one of them.
    */
   async #renew(): Promise<void> {
+    // One at a time: of two that take a lease, the second would give up what was admitted under the first.
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
     try {
       if (this.#owner === null) return await this.#takeLease();
       const { node, epoch } = this.#owner;
@@ -277,6 +281,8 @@ export class NodeLedger implements LedgerGate {
       else await this.#takeLease();
     } catch {
       // Asked again at the next turn, whatever it was: without a lease this node admits nothing.
+    } finally {
+      this.#isRenewing = false;
     }
   }
 
