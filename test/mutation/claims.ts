@@ -179,18 +179,6 @@ const refunds = mutate('src/ledger/refund.ts', [
     'key.spending',
   ],
   [
-    'refund-allowance-period',
-    'a refund counts in the period in which it is made, of the account',
-    'rolled(account.spending, account.allowancePeriod, rows.nowMs)',
-    'account.spending',
-  ],
-  [
-    'refund-quota-period',
-    'a refund counts in the period in which it is made, of the key',
-    'rolled(key.spending, key.quotaPeriod, rows.nowMs)',
-    'key.spending',
-  ],
-  [
     'refund-kind',
     'a refund is an entry of its own kind',
     "kind: 'refund',\n        reference",

@@ -69,12 +69,6 @@ const covers = mutate('src/gateway/cover.ts', [
   ['correct-never-raises', 'a correction never raises what is held', CORRECT, "this.#asking === null ? ahead : 'same'"],
   ['correct-lowers', 'what is held too much is given back', CORRECT, "'same' as number | 'same'"],
   [
-    'correct-not-asked',
-    'a correction takes back nothing that is being asked for',
-    CORRECT,
-    "ahead < this.#held ? ahead : 'same'",
-  ],
-  [
     'correct-poor',
     'where money is short, what is held too much is given back at once',
     'if (this.#isPoor) this.#correct(null);',
