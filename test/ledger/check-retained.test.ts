@@ -12,22 +12,27 @@ import { openWorkbench, type Workbench } from './workbench.ts';
 
 const MONTH_MS = Date.UTC(2026, 11, 1);
 const DAY_MS = 86_400_000;
+const BILLION = 1_000_000_000; // so that sums are beyond 32 bits
 
 let opened: OpenedSqlite;
 let bench: Workbench;
+/** A message that ran from December until yesterday. */
+let long: string;
 
-/** A message in November, of which only totals and a carried sum are left; one in December; one of yesterday. */
+/** A message in November, of which only totals and a carried sum are left; one in December; one of yesterday; a long one. */
 beforeAll(async () => {
   bench = await openWorkbench((clock) => {
     opened = openSqlite(clock);
     return opened;
-  }, 1000);
+  }, 10 * BILLION);
   const { retention } = bench.stores;
-  await message(30);
+  await message(3 * BILLION);
   bench.clock.advance(MONTH_MS + DAY_MS - bench.clock.nowMs());
-  await message(20);
+  await message(2 * BILLION);
+  long = newRequestId(bench.clock.nowMs());
   bench.clock.advance(100 * DAY_MS);
-  await message(10);
+  await message(BILLION);
+  await message(BILLION, long);
   const usageSinceMs = MONTH_MS + 90 * DAY_MS;
   await retention.keepSince('usage', usageSinceMs);
   await retention.forget('usage_records', usageSinceMs);
@@ -39,9 +44,8 @@ afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-async function message(cost: number): Promise<void> {
+async function message(cost: number, requestId = newRequestId(bench.clock.nowMs())): Promise<void> {
   await bench.takeLease('node-1');
-  const requestId = newRequestId(bench.clock.nowMs());
   await bench.settle(await bench.begin(50, { requestId }), cost);
 }
 
@@ -118,7 +122,7 @@ describe('after old rows were dropped, check sees', () => {
   test('nothing wrong with what is left, and says from when on that is all', () => {
     expect(faultsAfter(() => {})).toEqual([]);
     expect(checkLedger(opened.sums())).toMatchObject({
-      entries: 2 + 3, // of two months, and what carries the account, payments and revenue forward
+      entries: 3 + 3, // of two months, and what carries the account, payments and revenue forward
       usage_since: '2027-03-01T00:00:00.000Z',
       journal_since: '2026-12-01T00:00:00.000Z',
     });
@@ -128,6 +132,13 @@ describe('after old rows were dropped, check sees', () => {
     test(what, () => {
       expect(faultsAfter((database) => database.run(statement)).join('\n')).toContain(fault);
     });
+
+  test('the record of a message that is gone though it ended on a day that is kept, whenever it began', () => {
+    const statement = `DELETE FROM usage_records WHERE request_id = '${long}'`;
+    expect(faultsAfter((database) => database.run(statement))).toContain(
+      `${long}: its entries do not add up to its cost`,
+    );
+  });
 
   test('no total of a day of which records are not kept: there is nothing to compare it with', () => {
     const first = 'day_ms = (SELECT MIN(day_ms) FROM daily_totals)';

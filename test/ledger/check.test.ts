@@ -13,12 +13,20 @@ import { openWorkbench, type Workbench } from './workbench.ts';
 let opened: OpenedSqlite;
 let bench: Workbench;
 
-/** A wallet with credit, a settled message, one written off in part, one corrected, one running, one left. */
+/**
+ * A wallet with credit, a debt that was given up, a settled message, one refunded in part, one written off in part, one
+ * corrected, one forgiven, one running, one left.
+ */
 beforeAll(async () => {
   bench = await openWorkbench((clock) => {
     opened = openSqlite(clock);
     return opened;
-  }, 1000);
+  }, 0);
+  await bench.setAccount({ creditLine: 10 });
+  await bench.settle(await bench.begin(10), 10);
+  await bench.credit(10, { source: 'write_off' });
+  await bench.setAccount({ creditLine: 0 });
+  await bench.credit(1000);
   await bench.settle(await bench.begin(50), 30, { inputTokens: 5 });
   await bench.setKey({ quota: 100 });
   await bench.settle(await bench.begin(50), 90, { outputTokens: 7 });
@@ -28,6 +36,14 @@ beforeAll(async () => {
   await bench.ask({ kind: 'expire' });
   await bench.settle(late, 4);
   await bench.takeLease('node-1');
+  const refunded = await bench.begin(50);
+  await bench.settle(refunded, 30);
+  await bench.ask({ kind: 'refund', requestId: refunded, amount: 10, note: null });
+  const claim = { name: 'order-17', requestHash: 'hash' };
+  await bench.setKey({ quota: 200 });
+  await bench.settle(await bench.begin(50, { claim }), 90, { outcome: 'upstream_cut' });
+  await bench.release(await bench.begin(50, { claim }));
+  await bench.setKey({ quota: 500 });
   await bench.begin(20);
   await bench.ask({ kind: 'leave', requestId: await bench.begin(10) });
   opened.database.run('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -173,7 +189,7 @@ describe('check sees', () => {
     expect(checkLedger(opened.sums())).toEqual({
       ok: true,
       accounts: 1,
-      entries: 5,
+      entries: 5 + 2 + 2 + 4,
       open_holds: 2,
       usage_since: null,
       journal_since: null,

@@ -1,5 +1,5 @@
 // `npm run mutate`: takes each guard of the money out of a copy of this tree, one at a time, and runs the tests of the
-// ledger or the gateway, of which one must fail. `--only NAME` takes out one, `--only FILE` those of a file. Ends with the counts: killed is passed.
+// ledger or the gateway, of which one must fail. `--only NAME` takes out one, `--only FILE` those of a file.
 // With MUTATE_SECONDS it takes them out in the order that MUTATE_SEED (the day) gives, and begins none after that.
 
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
