@@ -175,6 +175,7 @@ export class Cover implements Placed {
     const amount = this.#asking === null && ahead < this.#held ? ahead : 'same';
     if (amount === 'same' && checkpoint === null) return;
     this.#isWriting = true;
+    if (amount !== 'same') this.#holds(amount); // before it is answered: the answer may be lost
     this.#ask(
       { kind: 'extend', requestId: this.#message.requestId, amount, checkpoint },
       amount === 'same' ? 0 : amount,
@@ -194,9 +195,13 @@ export class Cover implements Placed {
       this.#message.stopElsewhere();
       throw endedElsewhere();
     }
-    this.#held = answer.amount;
-    this.#coveredTokens = this.#tokensFor(answer.amount);
+    this.#holds(answer.amount);
     if (operation.amount !== 'same') this.#isShort = answer.amount < wanted;
+  }
+
+  #holds(amount: number): void {
+    this.#held = amount;
+    this.#coveredTokens = this.#tokensFor(amount);
   }
 
   #amountFor(outputTokens: number): number {

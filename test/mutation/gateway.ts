@@ -128,7 +128,7 @@ const covers = mutate('src/gateway/cover.ts', [
     'if (this.#isClosed) return;\n    if (!answer.ok)',
     'if (!answer.ok)',
   ],
-  ['cover-grows', 'what was given covers more', 'this.#coveredTokens = this.#tokensFor(answer.amount);', ''],
+  ['cover-grows', 'what was given covers more', 'this.#holds(answer.amount);', ''],
   [
     'payable-share',
     'of what came at the end no more is given out than is paid for',

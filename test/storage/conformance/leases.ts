@@ -8,6 +8,7 @@ import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../..
 export function leaseConformance(open: OpenStores): void {
   leaseTests(open);
   expireTests(open);
+  checkpointTests(open);
   correctionTests(open);
   lateTests(open);
   writeOffTests(open);
@@ -99,7 +100,9 @@ function expireTests(open: OpenStores): void {
     ]);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
   });
+}
 
+function checkpointTests(open: OpenStores): void {
   test('whose holds end at their checkpoint, and those of other nodes stay', async () => {
     await using bench = await openWorkbench(open, 100, { concurrency: 2 });
     const owner = bench.owner;
