@@ -274,6 +274,15 @@ test('what a crash would bill is written at each look at which it has changed, a
   expect(gate.extensions.map(({ checkpoint }) => checkpoint?.outcome)).toEqual(['service_cut', 'service_cut']);
 });
 
+test('what is given back is held no more, also where the store does not say whether it heard of it', async () => {
+  await using stream = await openStream({ promptTokens: 20 });
+  stream.gate.state = 'gone';
+  stream.use(10);
+  stream.cover.look();
+  await stream.settle();
+  expect(stream.cover.coveredTokens).toBe(110);
+});
+
 test('one checkpoint is written at a time, and one that was not written at the next look', async () => {
   await using stream = await openStream();
   const { cover, gate } = stream;

@@ -91,6 +91,11 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
     'it moves nothing sensible',
   ],
   [
+    'a sum that is carried forward under the name of another',
+    "UPDATE entries SET account_id = 2 WHERE kind = 'carried_forward' AND account_id = 3",
+    'it moves nothing sensible',
+  ],
+  [
     'what is carried forward to where it does not belong',
     "UPDATE entries SET credit = 5 WHERE kind = 'carried_forward' AND credit = 6",
     'it moves nothing sensible',

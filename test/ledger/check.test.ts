@@ -110,6 +110,7 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
   ['an entry that moves nothing', 'UPDATE entries SET debit = credit', 'it moves nothing sensible'],
   ['an entry of a negative amount', 'UPDATE entries SET amount = -amount', 'it moves nothing sensible'],
   ["an entry about another's money", "UPDATE entries SET debit = 99 WHERE kind = 'usage'", "nobody's money"],
+  ["an entry that gives another's account", "UPDATE entries SET credit = 99 WHERE kind = 'usage'", "nobody's money"],
   ['an entry of nobody', 'UPDATE entries SET account_id = 99', "nobody's money"],
   [
     'a credit of nobody',

@@ -69,6 +69,12 @@ const covers = mutate('src/gateway/cover.ts', [
   ['correct-never-raises', 'a correction never raises what is held', CORRECT, "this.#asking === null ? ahead : 'same'"],
   ['correct-lowers', 'what is held too much is given back', CORRECT, "'same' as number | 'same'"],
   [
+    'correct-lost',
+    'what was given back covers nothing, also where the answer is lost',
+    "if (amount !== 'same') this.#holds(amount);",
+    '',
+  ],
+  [
     'correct-poor',
     'where money is short, what is held too much is given back at once',
     'if (this.#isPoor) this.#correct(null);',
@@ -163,12 +169,6 @@ const messages = mutate('src/gateway/open-message.ts', [
     "source === 'reported'",
   ],
   [
-    'bill-failed',
-    'who had no answer pays nothing',
-    "if (outcome === 'failed') return {",
-    "if (outcome === 'failed' && usage.source === 'none') return {",
-  ],
-  [
     'bill-left',
     'who left pays for the prompt that was worked on',
     "return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };",
@@ -198,7 +198,6 @@ const messages = mutate('src/gateway/open-message.ts', [
     'payableMaxTokens(plan, offer, admitted.available)',
     'plan.maxTokens',
   ],
-  ['learns-reported', 'nothing is learned of what was estimated', "if (source !== 'reported') return;", ''],
 ]);
 
 const relays = mutate('src/gateway/relay.ts', [

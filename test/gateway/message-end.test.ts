@@ -1,0 +1,100 @@
+// The one ending of a message: what it is billed where the money ended it, and that it is billed and reported once.
+
+import { expect, test } from 'bun:test';
+import type { ProviderReply } from '../../src/providers/providers.ts';
+import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
+import { EVENTS, startHandMade, streamOf } from '../post-messages/hand-made-service.ts';
+import { eventsOf, expectErrorEvent } from '../post-messages/world.ts';
+
+const PROMPT_NANO = 25 * 3_000;
+const TOKEN_NANO = 15_000;
+
+/** A whole answer of so many tokens, seen and reported. */
+function answerOf(tokens: number): StreamEvent[] {
+  const delta = { type: 'text_delta', text: 'x'.repeat(tokens * 4) };
+  const usage = { output_tokens: tokens };
+  return [
+    ...EVENTS.slice(0, 2),
+    makeEvent({ type: 'content_block_delta', index: 0, delta }),
+    makeEvent({ type: 'content_block_stop', index: 0 }),
+    makeEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }),
+    makeEvent({ type: 'message_stop' }),
+  ];
+}
+
+/** A reply that begins with the first event and gives the others in so large pieces; with a promise before the second. */
+function pieces(events: readonly StreamEvent[], size: number, wait: Promise<void>, signal: AbortSignal): ProviderReply {
+  let place = 0;
+  const next = async () => {
+    if (place > 0) await wait;
+    signal.throwIfAborted();
+    const piece = events.slice(place, place === 0 ? 1 : place + size);
+    place += piece.length;
+    return piece.length === 0 ? null : piece;
+  };
+  return { form: 'stream', upstreamRequestId: null, events: { next } };
+}
+
+test('of an answer that comes at once and is more than the money pays, no more is billed than was covered', async () => {
+  await using service = await startHandMade({
+    answer: async (_, signal) => pieces(answerOf(1_000), 10, Promise.resolve(), signal),
+  });
+  const quota = PROMPT_NANO + 500 * TOKEN_NANO;
+  const response = await service.post(await service.makeKey({ quota }), { stream: true, max_tokens: 2_000 });
+  await expectErrorEvent(response, 'billing_error', 'insufficient_user_quota');
+  const bill = { outcome: 'quota_cut', usageSource: 'estimated', outputTokens: 500, cost: quota, writtenOff: 0 };
+  expect(await service.records()).toMatchObject([bill]);
+});
+
+test('what is read for a caller who left ends with the money as well', async () => {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const hundred = { type: 'text_delta', text: 'x'.repeat(400) };
+  const delta = makeEvent({ type: 'content_block_delta', index: 0, delta: hundred });
+  const events = [...EVENTS.slice(0, 2), ...Array.from({ length: 30 }, () => delta), ...EVENTS.slice(3)];
+  let isStopped = false;
+  await using service = await startHandMade({
+    settings: { finish_streams_without_caller_max: 1 },
+    answer: async (_, signal) => {
+      signal.addEventListener('abort', () => (isStopped = true));
+      return pieces(events, 1, promise, signal);
+    },
+  });
+  const caller = new AbortController();
+  const key = await service.makeKey({ quota: PROMPT_NANO + 500 * TOKEN_NANO });
+  const response = await service.post(key, { stream: true, max_tokens: 4_000 }, caller.signal);
+  await (response.body as ReadableStream<Uint8Array>).getReader().read();
+  caller.abort();
+  await Bun.sleep(50); // it is noticed that he left
+  goOn();
+  for (let tries = 0; tries < 500 && service.gateway.running.count > 0; tries++) await Bun.sleep(10);
+  expect(isStopped).toBe(true);
+  const [record] = await service.records();
+  expect(record).toMatchObject({ outcome: 'client_gone', usageSource: 'estimated' });
+  expect(record?.outputTokens).toBeLessThanOrEqual(600);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('an answer that the money pays to its last token is whole', async () => {
+  await using service = await startHandMade({ answer: async () => streamOf(answerOf(500)) });
+  const quota = PROMPT_NANO + 500 * TOKEN_NANO;
+  const response = await service.post(await service.makeKey({ quota }), { stream: true, max_tokens: 2_000 });
+  expect(eventsOf(await response.text()).at(-1)).toMatchObject({ name: 'message_stop' });
+  const bill = { outcome: 'completed', usageSource: 'reported', outputTokens: 500, cost: quota, writtenOff: 0 };
+  expect(await service.records()).toMatchObject([bill]);
+});
+
+test('a message that is ended from more than one side ends once, and is reported once', async () => {
+  const never = new Promise<never>(() => {});
+  await using service = await startHandMade({ answer: async (_, signal) => streamOf(EVENTS, { 3: never }, signal) });
+  const response = await service.post(await service.makeKey(), { stream: true });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let text = '';
+  while (!text.includes('Hello')) text += new TextDecoder().decode((await reader.read()).value);
+  service.gateway.running.cutAll();
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+    text += new TextDecoder().decode(piece.value);
+  expect(text).toContain('event: error');
+  expect(service.reports).toMatchObject([{ record: { outcome: 'service_cut', usageSource: 'estimated' } }]);
+  expect(service.gateway.seats.taken).toBe(0);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
