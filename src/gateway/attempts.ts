@@ -96,7 +96,7 @@ async function tryRoute(
     if (first?.[0]?.name !== 'message_start')
       throw new ProviderFault('failed', 'the stream did not begin with message_start');
     message.take(first);
-    if (!message.counter.finished) message.beginStream();
+    message.beginStream();
     message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
     return { form: 'stream', first, events: reply.events };
   } finally {

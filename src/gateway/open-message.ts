@@ -146,7 +146,7 @@ export class OpenMessage implements Running, Covered, Recorded {
   beginStream(): void {
     if (this.cover === null || this.hasEnded) return;
     this.cover.begin();
-    this.#gateway.covers.add(this.cover);
+    if (!this.counter.finished) this.#gateway.covers.add(this.cover);
   }
 
   /** Events of the answer have come. */
@@ -288,11 +288,12 @@ export class OpenMessage implements Running, Covered, Recorded {
       return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
     }
     if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
-    if (use === 'billed' || this.cover === null) return usage;
+    if (this.cover === null || outcome === 'completed') return usage;
     const { coveredTokens } = this.cover;
     const { counts, source } = usage;
+    if (use === 'billed' && (this.plan.thinks || source === 'reported')) return usage;
     if (counts.output <= coveredTokens || (source === 'reported' && this.plan.thinks)) return usage;
-    // What came last was more than the money paid for, and was not passed on.
+    // What came last was more than was paid for, and was not passed on.
     return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };
   }
 

@@ -118,15 +118,16 @@ async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened
   message.isFinishing = true;
   try {
     const { events } = requireStream(await opening);
-    while (!message.counter.finished) {
-      const arrived = await (message.pulling ?? pull(message, events));
-      message.pulling = null;
-      if (arrived === null) break;
+    for (;;) {
       const covering = message.cover?.see() ?? null;
       if (covering !== null && !(await covering) && endsForMoney(message)) {
         message.stopForMoney();
         throw stopError(message);
       }
+      if (message.counter.finished) break;
+      const arrived = await (message.pulling ?? pull(message, events));
+      message.pulling = null;
+      if (arrived === null) break;
     }
     await message.complete();
   } catch (thrown) {
@@ -190,8 +191,8 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
   const error = stopError(message) ?? (thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown));
   try {
     if (!message.counter.started) await message.fail(error);
-    else if (message.callerHasLeft) await message.complete();
     else if (message.stopReason === 'money') await message.endForMoney();
+    else if (message.callerHasLeft) await message.complete();
     else await message.end(isOfUpstream(message, thrown) ? 'upstream_cut' : 'service_cut', 200, error);
   } catch (failure) {
     return errorEvent(message, asTurnpikeError(failure));

@@ -46,6 +46,19 @@ test('of an answer that comes at once and is more than the money pays, no more i
   expect(await service.records()).toMatchObject([bill]);
 });
 
+test('an answer that comes whole with its first events is billed by the prompt that was reported with them', async () => {
+  const events = { next: async () => answerOf(1_000) };
+  await using service = await startHandMade({
+    answer: async () => ({ form: 'stream', upstreamRequestId: null, events }),
+  });
+  const prompt = [{ role: 'user', content: 'x'.repeat(1_000) }]; // of which 25 tokens are reported
+  const quota = PROMPT_NANO + 600 * TOKEN_NANO;
+  const body = { stream: true, max_tokens: 2_000, messages: prompt };
+  const response = await service.post(await service.makeKey({ quota }), body);
+  await expectErrorEvent(response, 'billing_error', 'insufficient_user_quota');
+  expect(await service.records()).toMatchObject([{ outcome: 'quota_cut', outputTokens: 600, cost: quota }]);
+});
+
 test('what is read for a caller who left ends with the money as well', async () => {
   const { promise, resolve: goOn } = Promise.withResolvers<void>();
   const hundred = { type: 'text_delta', text: 'x'.repeat(400) };
@@ -69,8 +82,7 @@ test('what is read for a caller who left ends with the money as well', async () 
   for (let tries = 0; tries < 500 && service.gateway.running.count > 0; tries++) await Bun.sleep(10);
   expect(isStopped).toBe(true);
   const [record] = await service.records();
-  expect(record).toMatchObject({ outcome: 'client_gone', usageSource: 'estimated' });
-  expect(record?.outputTokens).toBeLessThanOrEqual(600);
+  expect(record).toMatchObject({ outcome: 'quota_cut', usageSource: 'estimated', outputTokens: 500, writtenOff: 0 });
   expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
