@@ -4,16 +4,27 @@
 import { DAY_MS } from '../base/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 import { type FaultKind, ProviderFault } from './provider.ts';
+import { readUpstreamRequestId } from './read-answer.ts';
+
+/** What an error says of itself, whatever its shape. */
+export interface SaidError {
+  type: string | null;
+  message: string | null;
+}
 
 /** The fault of an answer in the Messages shape, also when its body is HTML, empty or broken. Pure. */
 export function mapFault(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
-  const { type, message } = readError(parseJson(bodyText));
+  return faultOf(status, headers, readError(parseErrorJson(bodyText)), nowMs);
+}
+
+/** The fault of an answer whose error was read already; its type is one of the Messages protocol, or null. Pure. */
+export function faultOf(status: number, headers: Headers, { type, message }: SaidError, nowMs: number): ProviderFault {
   const kind = kindOf(status, type, message);
   return new ProviderFault(kind, scrubIdentifiers(message ?? `the provider answered with status ${status}`), {
     status,
     retryAfterMs: readRetryAfterMs(headers, nowMs),
     errorType: type ?? (status === 413 ? 'request_too_large' : kind === 'rejected' ? 'invalid_request_error' : null),
-    upstreamRequestId: headers.get('request-id'),
+    upstreamRequestId: readUpstreamRequestId(headers),
   });
 }
 
@@ -35,7 +46,8 @@ const EVENT_KINDS: ReadonlyMap<string, FaultKind> = new Map([
   ['invalid_request_error', 'rejected'],
 ]);
 
-function kindOf(status: number, type: string | null, message: string | null): FaultKind {
+/** Who is to blame for an answer of this status, by its words where the status does not tell. */
+export function kindOf(status: number, type: string | null, message: string | null): FaultKind {
   switch (status) {
     case 401:
     case 402:
@@ -112,14 +124,15 @@ function readDecimal(text: string | null): number | null {
   return text !== null && /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
 }
 
-function readError(value: JsonValue | undefined): { type: string | null; message: string | null } {
+function readError(value: JsonValue | undefined): SaidError {
   const error = isJsonObject(value) ? value['error'] : undefined;
   if (!isJsonObject(error)) return { type: null, message: null };
   const { type, message } = error;
   return { type: typeof type === 'string' ? type : null, message: typeof message === 'string' ? message : null };
 }
 
-function parseJson(text: string): JsonValue | undefined {
+/** Undefined for what is no JSON. */
+export function parseErrorJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,10 +5,10 @@ import { bounds } from '../../config.ts';
 import { type JsonObject, unfoldMessage } from '../../wire/wire.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { readErrorText, readObject } from '../read-answer.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 import { probe } from './probe.ts';
-import { readErrorText, readObject } from './read-answer.ts';
 import { readStream } from './read-stream.ts';
 
 export const anthropic: Provider = {

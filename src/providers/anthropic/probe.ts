@@ -3,9 +3,9 @@
 
 import { mapFault } from '../map-fault.ts';
 import { type ProbeReply, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { readErrorText, readObject } from '../read-answer.ts';
 import { fetchUpstream } from '../upstream.ts';
 import { convertUrl, endpointHeaders } from './convert-request.ts';
-import { readErrorText, readObject } from './read-answer.ts';
 
 const MODELS_PATH = '/v1/models?limit=1000'; // the most that one page may have
 const NOT_THERE: readonly number[] = [404, 405];

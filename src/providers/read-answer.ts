@@ -1,12 +1,22 @@
 // The bodies of a provider's answers that are not streams, bounded: the JSON object that was asked for,
 // or the text of an error.
 
-import { bounds } from '../../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { ProviderFault } from '../provider.ts';
-import { cancelBody, readBounded, upstreamFault } from '../upstream.ts';
+import { bounds } from '../config.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { ProviderFault } from './provider.ts';
+import { cancelBody, readBounded, upstreamFault } from './upstream.ts';
 
 const ERROR_BODY_MS_MAX = 5_000;
+const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-generation-id'];
+
+/** The provider's own id of a request, under whatever name its family gives it; null when it gives none. */
+export function readUpstreamRequestId(headers: Headers): string | null {
+  for (const name of REQUEST_ID_HEADERS) {
+    const id = headers.get(name);
+    if (id !== null) return id;
+  }
+  return null;
+}
 
 /** The text of an error, as far as it comes in time: its status is known, and must not be lost for the rest. */
 export async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
@@ -24,7 +34,7 @@ export async function readObject(
   response: Response,
   signal: AbortSignal,
 ): Promise<{ value: JsonObject; text: string; upstreamRequestId: string | null }> {
-  const upstreamRequestId = response.headers.get('request-id');
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
   if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
     await cancelBody(response);
     throw new ProviderFault('failed', 'the provider streamed what was not to be streamed', { upstreamRequestId });
