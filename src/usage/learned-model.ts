@@ -17,6 +17,9 @@ const RATIOS_LEAST = 8;
 const LOW_SHARE = 0.06;
 const LOW_MARGIN = 0.98; // where messages differ at all
 const HIGH_SHARE = 0.9;
+// However far off messages are: one caller's odd ones must not move far what others pay and may have.
+const LOW_LEAST = 0.7;
+const HIGH_MOST = 1.5;
 const SPEEDS_KEPT = 64;
 const SPEEDS_LEAST = 8;
 const SLOW_SHARE = 0.1;
@@ -126,8 +129,9 @@ export class LearnedModel {
 
   #estimateOutput(): void {
     this.#outputUntilLook = this.#samples + this.#speeds.size <= WARM_SAMPLES ? 1 : SAMPLES_BETWEEN_LOOKS;
-    const [lowest, high] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(LOW_SHARE, HIGH_SHARE);
-    const low = lowest < 1 ? lowest * LOW_MARGIN : lowest;
+    const [lowest, highest] = this.#ratios.size < RATIOS_LEAST ? [1, 1] : this.#ratios.quantiles(LOW_SHARE, HIGH_SHARE);
+    const low = Math.max(LOW_LEAST, lowest < 1 ? lowest * LOW_MARGIN : lowest);
+    const high = Math.min(HIGH_MOST, highest);
     const { lowTokensPerSecond: slow, topTokensPerSecond: fast } = UNLEARNED;
     const [lowTokensPerSecond, topTokensPerSecond] =
       this.#speeds.size < SPEEDS_LEAST ? [slow, fast] : this.#speeds.quantiles(SLOW_SHARE, FAST_SHARE);

@@ -153,6 +153,22 @@ test('a count that no text can have moves the estimates only within their limits
   }
 });
 
+test('odd messages of one caller among the others move what those pay and are covered for only so far', () => {
+  for (const tokensPerByte of [1 / 14, 0.9]) {
+    const [estimates, random] = [new Estimates(), randomFrom(7)];
+    const tokenizer = byKind(rates);
+    for (let made = 0; made < 400; made++) {
+      const pieces = makeMixed(random);
+      const bytes = pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+      const tokens = made % 8 === 0 ? Math.round(bytes * tokensPerByte) : tokenizer(pieces);
+      estimates.learnOutput(MODEL, complete(pieces, tokens));
+    }
+    const pieces = Array.from({ length: 20 }, () => makeMixed(random)).flat();
+    expect(billed(estimates, pieces) / tokenizer(pieces)).toBeWithin(0.5, 1.2);
+    expect(covered(estimates, pieces) / tokenizer(pieces)).toBeWithin(0.75, 2);
+  }
+});
+
 const long: Piece[] = [{ kind: 'english', text: 'word '.repeat(200) }];
 const thought = { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'so' } };
 
