@@ -95,6 +95,55 @@ test('an answer that the money pays to its last token is whole', async () => {
   expect(await service.records()).toMatchObject([bill]);
 });
 
+test('what waits for its cover when the service ends it is not billed: nobody was given it', async () => {
+  const { promise, resolve: recover } = Promise.withResolvers<void>();
+  await using service = await startHandMade({
+    answer: async (_, signal) => pieces(answerOf(3_000).slice(0, 3), 10, Promise.resolve(), signal),
+    gateOver: (gate) => ({
+      batches: () => gate.batches(),
+      submit: async (bundle) => {
+        if (bundle.operations[0]?.kind === 'extend') await promise;
+        return gate.submit(bundle);
+      },
+    }),
+  });
+  const response = await service.post(await service.makeKey(), { stream: true, max_tokens: 4_000 });
+  for (let tries = 0; tries < 500 && service.gateway.running.count === 0; tries++) await Bun.sleep(2);
+  await Bun.sleep(50); // all has come, and waits
+  service.gateway.running.cutAll();
+  for (let tries = 0; tries < 500 && (await service.records()).length === 0; tries++) await Bun.sleep(5);
+  recover();
+  expect(await response.text()).toContain('event: error');
+  const [record] = await service.records();
+  expect(record).toMatchObject({ outcome: 'service_cut', usageSource: 'estimated', writtenOff: 0 });
+  expect(record?.outputTokens).toBeLessThan(2_100); // the first tranche, and what the prompt did not need
+});
+
+for (const hasLeft of [false, true])
+  test(`output that was reported and could not be seen is billed as reported (caller gone: ${hasLeft})`, async () => {
+    const { promise, resolve: goOn } = Promise.withResolvers<void>();
+    const usage = { output_tokens: 200 };
+    const end = makeEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
+    const events = [...EVENTS.slice(0, 4), end, ...EVENTS.slice(5)];
+    await using service = await startHandMade({
+      settings: { finish_streams_without_caller_max: 1 },
+      answer: async (_, signal) => pieces(events, 10, promise, signal),
+    });
+    const caller = new AbortController();
+    const quota = 50 * 3_000 + 64 * TOKEN_NANO;
+    const response = await service.post(await service.makeKey({ quota }), { stream: true }, caller.signal);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    if (hasLeft) caller.abort();
+    await Bun.sleep(50); // it is noticed that he left
+    goOn();
+    while (!hasLeft && !(await reader.read()).done);
+    for (let tries = 0; tries < 500 && service.gateway.running.count > 0; tries++) await Bun.sleep(5);
+    const cost = PROMPT_NANO + 200 * TOKEN_NANO;
+    const bill = { usageSource: 'reported', outputTokens: 200, cost, writtenOff: cost - quota };
+    expect(await service.records()).toMatchObject([{ outcome: hasLeft ? 'client_gone' : 'completed', ...bill }]);
+  });
+
 test('a message that is ended from more than one side ends once, and is reported once', async () => {
   const never = new Promise<never>(() => {});
   await using service = await startHandMade({ answer: async (_, signal) => streamOf(EVENTS, { 3: never }, signal) });

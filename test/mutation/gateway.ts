@@ -157,6 +157,18 @@ const messages = mutate('src/gateway/open-message.ts', [
     'return usage;',
   ],
   [
+    'bill-cut',
+    'what the service ended while it waited for its cover is billed no higher than what was covered',
+    "if (this.cover === null || outcome === 'completed') return usage;",
+    "if (this.cover === null || use === 'billed') return usage;",
+  ],
+  [
+    'bill-reported-left',
+    'what is read to its end for who left is billed as reported',
+    "if (use === 'billed' && (this.plan.thinks || source === 'reported')) return usage;",
+    '',
+  ],
+  [
     'bill-reported',
     'unseen output that was reported is billed as reported',
     "if (counts.output <= coveredTokens || (source === 'reported' && this.plan.thinks)) return usage;",
@@ -197,6 +209,15 @@ const messages = mutate('src/gateway/open-message.ts', [
     'no more unseen output is asked for than can be paid',
     'payableMaxTokens(plan, offer, admitted.available)',
     'plan.maxTokens',
+  ],
+]);
+
+const attempts = mutate('src/gateway/attempts.ts', [
+  [
+    'begin-whole',
+    'a stream that comes whole is covered by the prompt that was reported with it',
+    '    message.beginStream();',
+    '    if (!message.counter.finished) message.beginStream();',
   ],
 ]);
 
@@ -258,6 +279,18 @@ const relays = mutate('src/gateway/relay.ts', [
     'if (covering === undefined) {',
   ],
   [
+    'finish-whole',
+    'what comes whole for who left is covered as well',
+    'for (;;) {\n      const covering = message.cover?.see() ?? null;',
+    'for (;;) {\n      const covering = message.counter.finished ? null : (message.cover?.see() ?? null);',
+  ],
+  [
+    'left-money',
+    'what the money ended is no answer to who left',
+    "else if (message.stopReason === 'money') await message.endForMoney();\n    else if (message.callerHasLeft) await message.complete();",
+    "else if (message.callerHasLeft) await message.complete();\n    else if (message.stopReason === 'money') await message.endForMoney();",
+  ],
+  [
     'relay-broken',
     'a stream that broke off has no clean end',
     "if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');",
@@ -271,4 +304,4 @@ const relays = mutate('src/gateway/relay.ts', [
   ],
 ]);
 
-export const gatewayMutations = [...covers, ...messages, ...relays];
+export const gatewayMutations = [...covers, ...messages, ...attempts, ...relays];

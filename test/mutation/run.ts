@@ -38,6 +38,7 @@ const gateway: Suite = {
     ...['200-stream', '503-store', 'caller-gone'].map((name) => `test/post-messages/${name}.test.ts`),
     'test/idempotency/replay.test.ts',
     'test/idempotency/at-once.test.ts',
+    'test/rolling-holds/left-at-money-end.test.ts',
     'test/rolling-holds/money-end.test.ts',
     'test/rolling-holds/unseen.test.ts',
   ],
