@@ -33,7 +33,8 @@ export function readClaim(rows: Rows, { key, requestId }: Admit, claim: Claim): 
       return { ok: false, reason: 'claim_mismatch', requestId: taken.requestId };
     return { ok: false, reason: isRunning ? 'claim_running' : 'claim_answered', requestId: taken.requestId };
   }
-  const ending = rows.ending(taken.requestId);
+  // Who asks for something else has not asked again: with as little as can be asked he would get back what he had.
+  const ending = taken.requestHash === claim.requestHash ? rows.ending(taken.requestId) : undefined;
   return { forgiven: ending !== undefined && isForgivable(ending) ? ending : null };
 }
 

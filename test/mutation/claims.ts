@@ -54,6 +54,12 @@ const claims = mutate('src/ledger/claims.ts', [
     'ending ?? null',
   ],
   [
+    'forgiven-same',
+    'nothing is forgiven who asks for something else',
+    'taken.requestHash === claim.requestHash ? rows.ending(taken.requestId) : undefined',
+    'rows.ending(taken.requestId)',
+  ],
+  [
     'forgiven-expired',
     'what expired for nothing is not billed when its owner comes late',
     MAY_COST,

@@ -167,7 +167,8 @@ function findClaimTaken(
       },
     };
   const ending = model.endings.get(claim.requestId);
-  if (ending === undefined || ['client_gone', 'quota_cut'].includes(ending.outcome)) return null;
+  if (claim.hash !== requestHash || ending === undefined || ['client_gone', 'quota_cut'].includes(ending.outcome))
+    return null;
   return { forgiven: claim.requestId };
 }
 
