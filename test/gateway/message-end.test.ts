@@ -130,7 +130,7 @@ for (const hasLeft of [false, true])
       answer: async (_, signal) => pieces(events, 10, promise, signal),
     });
     const caller = new AbortController();
-    const quota = 50 * 3_000 + 64 * TOKEN_NANO;
+    const quota = 110 * 3_000 + 64 * TOKEN_NANO; // as much as its prompt may have, and max_tokens
     const response = await service.post(await service.makeKey({ quota }), { stream: true }, caller.signal);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
