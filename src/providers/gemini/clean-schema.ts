@@ -1,0 +1,296 @@
+// A JSON Schema as the schema of Gemini's functions, which is a small part of it: what has an equivalent is put
+// so, references are put in their place, and the rest, which only narrows what may be given, is left out. One
+// member that is not known there is refused together with the whole request.
+
+import { bounds } from '../../config.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+
+/** Members that mean the same there, by the types that may have them. */
+const KEPT: Readonly<Record<string, readonly string[]>> = {
+  ARRAY: ['minItems', 'maxItems'],
+  OBJECT: ['minProperties', 'maxProperties'],
+  STRING: ['minLength', 'maxLength', 'pattern'],
+  INTEGER: ['minimum', 'maximum'],
+  NUMBER: ['minimum', 'maximum'],
+};
+const KEPT_FORMATS: Readonly<Record<string, readonly string[]>> = {
+  STRING: ['date-time'],
+  INTEGER: ['int32', 'int64'],
+  NUMBER: ['float', 'double'],
+};
+const TYPES: readonly string[] = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT'];
+const ANYTHING: readonly JsonObject[] = ['STRING', 'NUMBER', 'BOOLEAN', 'OBJECT'].map((type) => ({ type }));
+const OPEN_OBJECT: JsonObject = { type: 'OBJECT' };
+
+/** Null for a function without parameters: an object without properties is not taken at the top. */
+export function cleanSchema(schema: JsonObject): JsonObject | null {
+  const cleaned = joinObjects(new SchemaCleaner(schema).clean({ ...schema, type: 'object' }, []));
+  return isJsonObject(cleaned['properties']) ? cleaned : null;
+}
+
+/** At the top there is one object and no choice: it has the properties of all, and needs what all of them need. */
+function joinObjects(schema: JsonObject): JsonObject {
+  const choices = jsonObjects(schema['anyOf']);
+  if (choices.length === 0) return { ...schema, type: 'OBJECT' };
+  const properties = joinProperties(choices.map((choice) => choice['properties']).filter(isJsonObject));
+  const lists = choices.map(({ required }) => (Array.isArray(required) ? required : []));
+  const required = (lists[0] ?? []).filter((name) => lists.every((list) => list.includes(name)));
+  if (Object.keys(properties).length === 0) return OPEN_OBJECT;
+  return { type: 'OBJECT', properties, ...(required.length > 0 && { required }) };
+}
+
+/** A property that several have in different forms may have any of these. */
+function joinProperties(lists: readonly JsonObject[]): JsonObject {
+  const names = [...new Set(lists.flatMap((list) => Object.keys(list)))];
+  return Object.fromEntries(
+    names.map((name) => {
+      const forms = new Map<string, JsonObject>();
+      for (const list of lists) {
+        const form = Object.hasOwn(list, name) ? list[name] : undefined;
+        if (isJsonObject(form)) forms.set(JSON.stringify(form), form);
+      }
+      return [name, anyOf(joinEnums([...forms.values()]), {})];
+    }),
+  );
+}
+
+class SchemaCleaner {
+  readonly #root: JsonObject;
+  #nodes = 0;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+  }
+
+  /** `path` are the references that lead here: one that comes again would never end. */
+  clean(value: JsonValue | undefined, path: readonly string[], depth = 0): JsonObject {
+    this.#nodes++;
+    if (this.#nodes > bounds.geminiSchemaNodesMax || depth > bounds.geminiSchemaDepthMax) return OPEN_OBJECT;
+    if (!isJsonObject(value)) return anything(undefined);
+    const reference = value['$ref'];
+    if (typeof reference === 'string') {
+      if (path.includes(reference)) return { ...OPEN_OBJECT, ...described(value) };
+      const { $ref: _, ...beside } = value;
+      return this.clean({ ...this.#resolve(reference), ...beside }, [...path, reference], depth);
+    }
+    const schema = this.#merged(value, path);
+    if (schema['$ref'] !== undefined) return this.clean(schema, path, depth);
+    const { types, isNullable } = typesOf(schema);
+    const cleaned = this.#choose(schema, types, path, depth);
+    return isNullable ? nullable(cleaned) : cleaned;
+  }
+
+  #choose(schema: JsonObject, types: readonly string[], path: readonly string[], depth: number): JsonObject {
+    const choices = [...jsonObjects(schema['anyOf']), ...jsonObjects(schema['oneOf'])];
+    if (choices.length > 0 && !isJsonObject(schema['properties'])) {
+      const beside = common(schema, types[0]);
+      return this.#oneOf(
+        schema,
+        choices.map((choice) => ({ ...beside, ...choice })),
+        path,
+        depth,
+      );
+    }
+    if (types.length === 0) return anything(schema);
+    const cleaned = types.map((type) => this.#typed(schema, type, path, depth));
+    return cleaned.length === 1 ? { ...cleaned[0], ...described(schema) } : anyOf(cleaned, schema);
+  }
+
+  /** Where one of several may be, nothing else may stand beside them: what is said of all is said of each. */
+  #oneOf(schema: JsonObject, choices: readonly JsonObject[], path: readonly string[], depth: number): JsonObject {
+    const isNull = (choice: JsonObject) => choice['type'] === 'null' || choice['const'] === null;
+    const cleaned = choices.filter((choice) => !isNull(choice)).map((choice) => this.clean(choice, path, depth + 1));
+    const flat = cleaned.flatMap((choice) =>
+      Array.isArray(choice['anyOf']) ? jsonObjects(choice['anyOf']) : [choice],
+    );
+    const joined = flat.length === 0 ? anything(schema) : anyOf(joinEnums(flat), schema);
+    return choices.some(isNull) ? nullable(joined) : joined;
+  }
+
+  #typed(schema: JsonObject, type: string, path: readonly string[], depth: number): JsonObject {
+    const cleaned: JsonObject = { type, ...limits(schema, type), ...choicesOf(schema, type) };
+    if (type === 'ARRAY') cleaned['items'] = this.#items(schema, path, depth);
+    if (type !== 'OBJECT' || !isJsonObject(schema['properties'])) return cleaned;
+    const names = Object.keys(schema['properties']);
+    if (names.length === 0) return cleaned;
+    const properties = schema['properties'];
+    // By entries: a property may have any name, "__proto__" too.
+    cleaned['properties'] = Object.fromEntries(
+      names.map((name) => [name, this.clean(properties[name], path, depth + 1)]),
+    );
+    const required = (Array.isArray(schema['required']) ? schema['required'] : []).filter((name) =>
+      names.includes(name as string),
+    );
+    if (required.length > 0) cleaned['required'] = required;
+    return cleaned;
+  }
+
+  /** Items by their position have no equivalent: each may be any of them. */
+  #items(schema: JsonObject, path: readonly string[], depth: number): JsonObject {
+    const { items, prefixItems } = schema;
+    const placed = [...jsonObjects(prefixItems), ...jsonObjects(items)];
+    if (placed.length === 0) return this.clean(items, path, depth + 1);
+    const all = isJsonObject(items) ? [...placed, items] : placed;
+    return this.#oneOf({}, all, path, depth);
+  }
+
+  /** With the members of `allOf` among its own. */
+  #merged(schema: JsonObject, path: readonly string[]): JsonObject {
+    if (!Array.isArray(schema['allOf'])) return schema;
+    const { allOf, ...own } = schema;
+    let merged: JsonObject = own;
+    for (const part of jsonObjects(allOf)) merged = mergeSchemas(merged, this.#open(part, path));
+    return merged;
+  }
+
+  #open(part: JsonObject, path: readonly string[]): JsonObject {
+    const reference = part['$ref'];
+    if (typeof reference !== 'string' || path.includes(reference)) return this.#merged(withoutReference(part), path);
+    this.#nodes++;
+    if (this.#nodes > bounds.geminiSchemaNodesMax || path.length > bounds.geminiSchemaDepthMax) return {};
+    return this.#open({ ...this.#resolve(reference), ...withoutReference(part) }, [...path, reference]);
+  }
+
+  /** Of a reference inside the schema; one that leads nowhere, or out of it, says nothing. */
+  #resolve(reference: string): JsonObject {
+    if (!reference.startsWith('#')) return {};
+    let found: JsonValue | undefined = this.#root;
+    for (const part of reference
+      .slice(1)
+      .split('/')
+      .filter((name) => name !== '')) {
+      const name = decodePointer(part);
+      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return {};
+      found = (found as JsonObject)[name];
+    }
+    return isJsonObject(found) ? found : {};
+  }
+}
+
+function decodePointer(part: string): string {
+  try {
+    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return part; // a "%" that encodes nothing
+  }
+}
+
+function withoutReference({ $ref: _, ...schema }: JsonObject): JsonObject {
+  return schema;
+}
+
+function mergeSchemas(one: JsonObject, other: JsonObject): JsonObject {
+  const merged: JsonObject = { ...other, ...one };
+  for (const name of ['properties', '$defs', 'definitions']) {
+    if (isJsonObject(one[name]) && isJsonObject(other[name])) merged[name] = { ...other[name], ...one[name] };
+  }
+  if (Array.isArray(one['required']) && Array.isArray(other['required']))
+    merged['required'] = [...new Set([...one['required'], ...other['required']])];
+  return merged;
+}
+
+/** The types in capitals, without "null", which is told beside them; none where nothing says of any. */
+function typesOf(schema: JsonObject): { types: string[]; isNullable: boolean } {
+  const { type, enum: values } = schema;
+  const named = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
+  const types = named.map((name) => name.toUpperCase()).filter((name) => TYPES.includes(name));
+  const hasNull = named.some((name) => name.toLowerCase() === 'null') || schema['nullable'] === true;
+  const isNullable = hasNull || (Array.isArray(values) && values.includes(null));
+  return { types: types.length > 0 ? [...new Set(types)] : inferTypes(schema), isNullable };
+}
+
+function inferTypes(schema: JsonObject): string[] {
+  if (isJsonObject(schema['properties'])) return ['OBJECT'];
+  if (schema['items'] !== undefined || schema['prefixItems'] !== undefined) return ['ARRAY'];
+  const values = valuesOf(schema).map(typeOfValue);
+  return [...new Set(values.filter((type) => type !== null))];
+}
+
+function typeOfValue(value: JsonValue): string | null {
+  switch (typeof value) {
+    case 'string':
+      return 'STRING';
+    case 'number':
+      return Number.isInteger(value) ? 'INTEGER' : 'NUMBER';
+    case 'boolean':
+      return 'BOOLEAN';
+    default:
+      return value === null ? null : Array.isArray(value) ? 'ARRAY' : 'OBJECT';
+  }
+}
+
+function valuesOf({ const: only, enum: several }: JsonObject): JsonValue[] {
+  if (only !== undefined) return [only];
+  return Array.isArray(several) ? several : [];
+}
+
+/** Only texts can be listed there, and none that is empty; other values are told in words. */
+function choicesOf(schema: JsonObject, type: string): JsonObject {
+  const values = toldValues(schema);
+  return type === 'STRING' && values.length > 0 && values.every(isListed) ? { enum: [...new Set(values)] } : {};
+}
+
+function toldValues(schema: JsonObject): JsonValue[] {
+  return valuesOf(schema).filter((value) => value !== null);
+}
+
+function isListed(value: JsonValue): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function described(schema: JsonObject): JsonObject {
+  const { title, description } = schema;
+  const values = toldValues(schema);
+  const words = typeof description === 'string' && description !== '' ? [description] : [];
+  if (!values.every(isListed)) words.push(`One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`);
+  return {
+    ...(typeof title === 'string' && title !== '' && { title }),
+    ...(words.length > 0 && { description: words.join(' ') }),
+  };
+}
+
+function limits(schema: JsonObject, type: string): JsonObject {
+  const kept = Object.fromEntries(
+    (KEPT[type] ?? []).filter((name) => schema[name] !== undefined).map((name) => [name, schema[name] as JsonValue]),
+  );
+  const { format, exclusiveMinimum, exclusiveMaximum } = schema;
+  const step = type === 'INTEGER' ? 1 : 0;
+  if (KEPT[type]?.includes('minimum') === true) {
+    if (typeof exclusiveMinimum === 'number') kept['minimum'] ??= exclusiveMinimum + step;
+    if (typeof exclusiveMaximum === 'number') kept['maximum'] ??= exclusiveMaximum - step;
+  }
+  if (typeof format === 'string' && KEPT_FORMATS[type]?.includes(format) === true) kept['format'] = format;
+  return kept;
+}
+
+/** What a schema says of all its choices, as members of each. */
+function common(schema: JsonObject, type: string | undefined): JsonObject {
+  return type === undefined ? {} : { type: type.toLowerCase(), ...limits(schema, type) };
+}
+
+function anything(schema: JsonObject | undefined): JsonObject {
+  return anyOf(ANYTHING, schema ?? {});
+}
+
+function anyOf(choices: readonly JsonObject[], schema: JsonObject): JsonObject {
+  const words = described(schema);
+  const [first] = choices;
+  if (choices.length === 1) return { ...first, ...words };
+  return { anyOf: choices.map((choice) => ({ ...words, ...choice })) };
+}
+
+/** Texts that are listed one by one, as generators of schemas write a union of constants, are one list. */
+function joinEnums(choices: readonly JsonObject[]): JsonObject[] {
+  const isPlainList = (choice: JsonObject) =>
+    Array.isArray(choice['enum']) && Object.keys(choice).every((name) => name === 'type' || name === 'enum');
+  const lists = choices.filter(isPlainList);
+  if (lists.length < 2) return [...choices];
+  const texts = [...new Set(lists.flatMap((choice) => choice['enum'] as JsonValue[]))];
+  return [{ type: 'STRING', enum: texts }, ...choices.filter((choice) => !isPlainList(choice))];
+}
+
+function nullable(schema: JsonObject): JsonObject {
+  const choices = schema['anyOf'];
+  if (!Array.isArray(choices)) return { ...schema, nullable: true };
+  return { anyOf: jsonObjects(choices).map((choice) => ({ ...choice, nullable: true })) };
+}

@@ -1,0 +1,93 @@
+// Images and documents as parts. Nothing is fetched here: an address goes to Gemini, which reads it itself, or is
+// refused.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { rejected } from './reject.ts';
+
+const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'];
+const TYPES_BY_SUFFIX: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  gif: 'image/gif',
+};
+const PDF = 'application/pdf';
+
+/** The part of an image's source. Throws ProviderFault (rejected). */
+export function convertImage(block: JsonObject, path: string): JsonObject {
+  const source = sourceOf(block, path);
+  switch (source['type']) {
+    case 'base64':
+      return inline(
+        imageType(source['media_type'], `${path}.source.media_type`),
+        source['data'],
+        `${path}.source.data`,
+      );
+    case 'url':
+      return imageAt(source['url'], `${path}.source.url`);
+    default:
+      throw refusedSource(path);
+  }
+}
+
+/** The part of a document that is a PDF; null for one that is text. Throws ProviderFault (rejected). */
+export function convertPdf(block: JsonObject, path: string): JsonObject | null {
+  const source = sourceOf(block, path);
+  switch (source['type']) {
+    case 'base64':
+      if (source['media_type'] !== PDF) throw rejected(`${path}.source.media_type`, `Input should be '${PDF}'`);
+      return inline(PDF, source['data'], `${path}.source.data`);
+    case 'url': {
+      const address = readAddress(source['url'], `${path}.source.url`);
+      return { fileData: { fileUri: address.href, mimeType: PDF } };
+    }
+    case 'text':
+    case 'content':
+      return null;
+    default:
+      throw refusedSource(path);
+  }
+}
+
+function sourceOf(block: JsonObject, path: string): JsonObject {
+  const source = block['source'];
+  if (!isJsonObject(source)) throw rejected(`${path}.source`, 'Field required');
+  return source;
+}
+
+function refusedSource(path: string): Error {
+  return rejected(`${path}.source.type`, 'this kind of source is not available for the provider of this model');
+}
+
+function imageType(type: JsonValue | undefined, path: string): string {
+  if (typeof type === 'string' && IMAGE_TYPES.includes(type)) return type;
+  throw rejected(path, `the provider of this model takes ${IMAGE_TYPES.join(', ')}`);
+}
+
+function inline(mimeType: string, data: JsonValue | undefined, path: string): JsonObject {
+  if (typeof data !== 'string' || data === '') throw rejected(path, 'Field required');
+  return { inlineData: { mimeType, data } };
+}
+
+function imageAt(url: JsonValue | undefined, path: string): JsonObject {
+  const inside = typeof url === 'string' ? /^data:([^;,]+);base64,(.*)$/s.exec(url) : null;
+  if (inside !== null) return inline(imageType(inside[1], path), inside[2], path);
+  const address = readAddress(url, path);
+  const suffix = /\.([A-Za-z]+)$/.exec(address.pathname)?.[1]?.toLowerCase() ?? '';
+  const type = TYPES_BY_SUFFIX[suffix];
+  // Where the address does not tell, Gemini finds out.
+  return { fileData: { fileUri: address.href, ...(type !== undefined && { mimeType: imageType(type, path) }) } };
+}
+
+/** Google reads its own addresses with the rights of the key, which is the operator's: no caller may name what lies there. */
+function readAddress(url: JsonValue | undefined, path: string): URL {
+  const address = typeof url === 'string' ? URL.parse(url) : null;
+  if (address === null || address.protocol !== 'https:')
+    throw rejected(path, 'the provider of this model takes addresses that begin with https:// only');
+  if (/(^|\.)(googleapis\.com|storage\.cloud\.google\.com)\.?$/.test(address.hostname))
+    throw rejected(path, "addresses of Google's own storage cannot be used here");
+  return address;
+}
