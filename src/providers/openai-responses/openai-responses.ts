@@ -1,0 +1,85 @@
+// A provider that speaks OpenAI's Responses protocol. Nothing is kept there: each turn brings the whole conversation,
+// and reasoning travels in the signatures of thinking blocks.
+
+import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
+import { messageIdOf } from '../compose-message.ts';
+import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
+import { cancelBody, fetchUpstream } from '../upstream.ts';
+import { convertAnswer, convertAnswerEvents } from './convert-answer.ts';
+import type { AnswerTerms } from './convert-chunk.ts';
+import { convertError } from './convert-error.ts';
+import { convertBody, convertHeaders, convertUrl } from './convert-request.ts';
+import { readDisplay } from './convert-thinking.ts';
+import { replacedToolNames } from './convert-tools.ts';
+import { probe } from './probe.ts';
+import { readStream } from './read-stream.ts';
+import { homeOf } from './reasoning-signature.ts';
+
+export const openaiResponses: Provider = {
+  kind: 'openai-responses',
+
+  async submit(attempt) {
+    const response = await post(attempt, convertBody(attempt));
+    const terms = termsOf(attempt, response);
+    return attempt.request.stream
+      ? await openStream(response, attempt, terms)
+      : await openMessage(response, attempt, terms);
+  },
+
+  async countTokens() {
+    return null;
+  },
+
+  countLocally() {
+    return null;
+  },
+
+  probe,
+};
+
+/** An answer of status 2xx. Throws ProviderFault for every other. */
+async function post({ provider, request, trace, signal }: Attempt, body: JsonObject): Promise<Response> {
+  const headers = convertHeaders(provider, request.stream ? 'text/event-stream' : 'application/json', trace);
+  const url = convertUrl(provider.baseUrl, '/responses');
+  const response = await fetchUpstream({ url, headers, body: JSON.stringify(body), signal });
+  if (response.ok) return response;
+  throw convertError(response.status, response.headers, await readErrorText(response, signal), Date.now());
+}
+
+function termsOf({ request, requestId, provider, upstreamModel }: Attempt, response: Response): AnswerTerms {
+  return {
+    messageId: messageIdOf(requestId),
+    model: upstreamModel,
+    display: readDisplay(request.body),
+    home: homeOf(provider),
+    toolNames: replacedToolNames(request.body),
+    upstreamRequestId: readUpstreamRequestId(response.headers),
+  };
+}
+
+async function openStream(response: Response, { signal }: Attempt, terms: AnswerTerms): Promise<ProviderReply> {
+  const { upstreamRequestId } = terms;
+  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
+  if (contentType.includes('json')) {
+    const { value } = await readObject(response, signal);
+    return { form: 'stream', events: giveOnce(convertAnswerEvents(value, terms)), upstreamRequestId };
+  }
+  if (!contentType.includes('text/event-stream') || response.body === null) {
+    await cancelBody(response);
+    throw new ProviderFault('failed', 'the provider answered a stream with something else', { upstreamRequestId });
+  }
+  return { form: 'stream', events: readStream(response.body, signal, terms), upstreamRequestId };
+}
+
+/** A provider that does not stream: its whole message as one batch of events. */
+function giveOnce(events: StreamEvent[]): EventSource {
+  const batches = [events];
+  return { next: async () => batches.shift() ?? null };
+}
+
+async function openMessage(response: Response, { signal }: Attempt, terms: AnswerTerms): Promise<ProviderReply> {
+  const { value } = await readObject(response, signal);
+  const message = convertAnswer(value, terms);
+  return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId: terms.upstreamRequestId };
+}

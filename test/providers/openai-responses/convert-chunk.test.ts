@@ -1,0 +1,299 @@
+// The provider's streams as Messages streams: everything that was said, in its order, once.
+
+import { describe, expect, test } from 'bun:test';
+import { convertAnswer, convertAnswerEvents } from '../../../src/providers/openai-responses/convert-answer.ts';
+import { ChunkConverter } from '../../../src/providers/openai-responses/convert-chunk.ts';
+import { decodeReasoning } from '../../../src/providers/openai-responses/reasoning-signature.ts';
+import { isJsonObject, type JsonObject, jsonObjects } from '../../../src/wire/wire.ts';
+import {
+  chunksOf,
+  convertPieces,
+  eventsOf,
+  fixtureNames,
+  fold,
+  messageOf,
+  readFixture,
+  responseOf,
+  TERMS,
+} from './convert-fixture.ts';
+
+const USAGE = {
+  input_tokens: 20,
+  cache_read_input_tokens: 100,
+  cache_creation_input_tokens: 0,
+  output_tokens: 40,
+  output_tokens_details: { thinking_tokens: 25 },
+};
+const BROKEN = ['failed', 'error', 'failed-at-once', 'no-end'];
+const WHOLE = fixtureNames.filter((name) => !BROKEN.includes(name));
+
+describe('a stream', () => {
+  test('becomes a message with its text, model, stop reason and usage', async () => {
+    expect(await messageOf('text')).toEqual({
+      id: 'msg_ours',
+      type: 'message',
+      role: 'assistant',
+      model: 'gpt-test-2026',
+      content: [{ type: 'text', text: 'Héllo ✓ wörld' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: USAGE,
+    });
+  });
+
+  test('passes on each piece of a text as it comes', async () => {
+    const deltas = (await eventsOf('text')).flatMap(({ value }) => (value['delta'] as JsonObject)?.['text'] ?? []);
+    expect(deltas).toEqual(['Hé', 'llo ✓', ' wörld']);
+  });
+
+  test('keeps thinking, text and tools in their order, each in a block of its own', async () => {
+    expect((await messageOf('reasoning-and-tools'))['content']).toEqual([
+      {
+        type: 'thinking',
+        thinking: '**Looking**\nAt the weather.\n\n**Asking**\nThe tool.',
+        signature: expect.stringMatching(/^openai-responses\.1\.[\w-]+\.gAAAA\.sealed-0==$/),
+      },
+      { type: 'text', text: 'Let me look.' },
+      { type: 'tool_use', id: 'call_2', name: 'get_weather', input: { city: 'Zürich', days: 2 } },
+      { type: 'tool_use', id: 'call_3', name: 'get_time', input: {} },
+    ]);
+  });
+
+  test('says tool_use wherever a tool is called', async () => {
+    for (const name of ['reasoning-and-tools', 'arguments-at-end', 'mixed-items'])
+      expect((await messageOf(name))['stop_reason']).toBe('tool_use');
+  });
+
+  test('gives tools the arguments that come only at their end', async () => {
+    expect((await messageOf('arguments-at-end'))['content']).toMatchObject([
+      { type: 'tool_use', id: 'call_0', input: { city: 'Paris' } },
+      { type: 'tool_use', id: 'call_1', input: { zone: 'UTC' } },
+    ]);
+  });
+
+  test('tells items in turn whose pieces come mixed', async () => {
+    expect((await messageOf('mixed-items'))['content']).toEqual([
+      { type: 'tool_use', id: 'call_0', name: 'get_weather', input: { city: 'Paris' } },
+      { type: 'tool_use', id: 'call_1', name: 'get_time', input: { zone: 'UTC' } },
+      { type: 'text', text: 'Both asked.' },
+    ]);
+  });
+
+  test('does not keep an item waiting that is not mixed with others', () => {
+    const converter = new ChunkConverter(TERMS);
+    const given = chunksOf('reasoning-and-tools').map((chunk) => [chunk['type'], converter.add(chunk).length]);
+    const deltas = given.filter(([type]) => String(type).endsWith('.delta'));
+    expect(deltas.length).toBeGreaterThan(5);
+    expect(deltas.every(([, count]) => Number(count) > 0)).toBe(true);
+  });
+
+  test('keeps the texts of two messages apart', async () => {
+    expect((await messageOf('two-messages'))['content']).toEqual([
+      { type: 'text', text: 'First.' },
+      { type: 'text', text: 'Second.' },
+    ]);
+  });
+
+  test.each([
+    ['refusal', 'refusal', 'I cannot help with that.'],
+    ['content-filter', 'refusal', 'Half of it'],
+    ['max-tokens', 'max_tokens', 'Half of it'],
+  ])('that ends by %s stops with %s and keeps what was said', async (name, stopReason, text) => {
+    expect(await messageOf(name)).toMatchObject({ stop_reason: stopReason, content: [{ type: 'text', text }] });
+  });
+
+  test('that is cut inside the arguments of a tool says max_tokens, and no fault', async () => {
+    const events = await eventsOf('max-tokens-in-tool');
+    expect(events.at(-2)?.value).toMatchObject({ delta: { stop_reason: 'max_tokens' }, usage: USAGE });
+    expect(events.at(-3)?.name).toBe('content_block_stop');
+  });
+
+  test('of an odd server, with comments, new events and [DONE], reads like any other', async () => {
+    const events = await eventsOf('odd-server');
+    expect(fold(events)['content']).toEqual([{ type: 'text', text: 'Half of it' }]);
+    expect(events.map(({ json }) => json).join()).not.toContain('DONE');
+  });
+
+  test.each(WHOLE)('(%s) has one start and one end, and blocks that count from 0 and never overlap', async (name) => {
+    const events = await eventsOf(name);
+    expect(events.filter((event) => event.name === 'message_start')).toHaveLength(1);
+    expect(events.at(-1)?.name).toBe('message_stop');
+    let open: unknown = null;
+    let next = 0;
+    for (const { name: type, value } of events) {
+      if (type === 'content_block_start') expect([open, value['index']]).toEqual([null, next++]);
+      if (type === 'content_block_delta') expect(value['index'] as unknown).toBe(open);
+      if (type === 'content_block_start') open = value['index'];
+      if (type === 'content_block_stop') open = null;
+    }
+    expect(open).toBeNull();
+  });
+
+  test.each(WHOLE)('(%s) reports no count before it is known, and every count at its end', async (name) => {
+    const events = await eventsOf(name);
+    expect(events[0]?.value['message']).toMatchObject({ usage: { output_tokens: 0 } });
+    expect(events[0]?.json).not.toContain('input_tokens');
+    expect(events.at(-2)?.value['usage']).toEqual(USAGE);
+  });
+
+  test.each(fixtureNames)('(%s) gives the same events wherever it is cut', async (name) => {
+    const bytes = readFixture(name);
+    const whole = await convertPieces([bytes]);
+    for (let at = 1; at < bytes.length; at++) {
+      const { events, fault } = await convertPieces([bytes.subarray(0, at), bytes.subarray(at)]);
+      if (events.length !== whole.events.length || fault?.message !== whole.fault?.message)
+        throw new Error(`cut at ${at}: ${events.length} events, ${fault?.message}`);
+      expect(events.map(({ json }) => json).join('\n')).toBe(whole.events.map(({ json }) => json).join('\n'));
+    }
+  });
+});
+
+describe('a fault in a stream', () => {
+  test.each([
+    ['failed', 'failed', 'The server had an error.'],
+    ['error', 'rate_limited', 'Slow down.'],
+    ['no-end', 'failed', 'the stream ended before the message did'],
+  ])('(%s) is thrown after what was said before it, and never a clean end', async (name, kind, message) => {
+    const { events, fault } = await convertPieces([readFixture(name)]);
+    expect(fault).toMatchObject({ kind, message });
+    expect(events.map((event) => event.name)).not.toContain('message_stop');
+    expect(events.at(-1)?.value).toMatchObject({ delta: { text: 'of it' } });
+  });
+
+  test('that comes before anything was produced comes before the message begins, so that another may be asked', async () => {
+    const { events, fault } = await convertPieces([readFixture('failed-at-once')]);
+    expect(events).toEqual([]);
+    expect(fault).toMatchObject({
+      kind: 'rejected',
+      errorType: 'invalid_request_error',
+      message: 'prompt is too long: Your input exceeds the context window of this model.',
+    });
+  });
+
+  test.each(['{"type":', '12', '<h1>It works!</h1>'])('is an event that is no JSON object (%s)', async (text) => {
+    const { fault } = await convertPieces([readFixture('no-end'), Buffer.from(`data: ${text}\n\n`)]);
+    expect(fault?.kind).toBe('failed');
+    expect(fault?.message).not.toContain('It works');
+  });
+
+  test('is input of a tool that is no JSON object', async () => {
+    const text = readFixture('arguments-at-end').toString().replaceAll('{\\"zone\\":\\"UTC\\"}', '[1]');
+    const { fault } = await convertPieces([Buffer.from(text)]);
+    expect(fault).toMatchObject({ kind: 'failed' });
+  });
+
+  test('is an item that waits for its turn with more than is kept', () => {
+    const converter = new ChunkConverter(TERMS);
+    const [, first = {}, second = {}] = chunksOf('mixed-items');
+    converter.add(first);
+    converter.add(second);
+    const delta = { type: 'response.function_call_arguments.delta', output_index: 1, delta: 'x'.repeat(9_000_000) };
+    converter.add(delta);
+    expect(() => converter.add(delta)).toThrow('cannot be told in turn');
+  });
+});
+
+describe('thinking', () => {
+  test('that was not asked for is not shown, and neither is its signature', async () => {
+    const { content } = (await messageOf('reasoning-and-tools', { display: 'hidden' })) as { content: JsonObject[] };
+    expect(content.map(({ type }) => type)).toEqual(['text', 'tool_use', 'tool_use']);
+  });
+
+  test('that is to be omitted comes as its signature alone', async () => {
+    const { content } = (await messageOf('reasoning-and-tools', { display: 'sealed' })) as { content: JsonObject[] };
+    expect(content[0]).toEqual({ type: 'thinking', thinking: '', signature: expect.stringContaining('gAAAA.sealed') });
+    expect(decodeReasoning('', String(content[0]?.['signature']), 'home')).toEqual({
+      type: 'reasoning',
+      id: 'rs_0',
+      summary: [],
+      encrypted_content: 'gAAAA.sealed-0==',
+    });
+  });
+
+  test('goes back as the very item that it came as', async () => {
+    for (const name of ['reasoning-and-tools', 'open-reasoning']) {
+      const [block] = jsonObjects((await messageOf(name))['content']);
+      const item = jsonObjects(responseOf(name)['output'])[0];
+      expect(decodeReasoning(String(block?.['thinking']), String(block?.['signature']), 'home')).toEqual(item as never);
+    }
+  });
+
+  test('that a server shows in the open is shown', async () => {
+    expect((await messageOf('open-reasoning'))['content']).toMatchObject([
+      { type: 'thinking', thinking: 'Hm, let me see.' },
+      { type: 'text', text: 'Yes.' },
+    ]);
+  });
+});
+
+describe('an answer that is not streamed', () => {
+  test.each(WHOLE.filter((name) => name !== 'max-tokens-in-tool'))(
+    '(%s) is the message of its stream',
+    async (name) => {
+      expect(convertAnswer(responseOf(name), TERMS)).toEqual(await messageOf(name));
+    },
+  );
+
+  test('that was cut inside the arguments of a tool leaves the tool out', () => {
+    const message = convertAnswer(responseOf('max-tokens-in-tool'), TERMS);
+    expect(message).toMatchObject({ content: [], stop_reason: 'max_tokens', usage: USAGE });
+  });
+
+  test('is as many events as a client that asked for a stream needs', () => {
+    const events = convertAnswerEvents(responseOf('text'), TERMS);
+    expect(events[0]?.name).toBe('message_start');
+    expect(events.at(-1)?.name).toBe('message_stop');
+  });
+
+  test.each([
+    [{ status: 'failed', output: [], error: { code: 'server_error', message: 'Broken.' } }, 'failed', 'Broken.'],
+    [{ status: 'failed', output: [], error: { code: 'insufficient_quota', message: 'No.' } }, 'credentials', 'No.'],
+    [{ status: 'in_progress', output: [] }, 'failed', 'the provider answered before it was done'],
+    [{ status: 'queued', output: [] }, 'failed', 'the provider answered before it was done'],
+    [{ object: 'list', data: [] }, 'failed', 'the provider sent an error'],
+  ])('that is no answer is a fault: %p', (response, kind, message) => {
+    expect(() => convertAnswer(response as JsonObject, TERMS)).toThrow(message);
+    try {
+      convertAnswer(response as JsonObject, TERMS);
+    } catch (fault) {
+      expect((fault as { kind: string }).kind).toBe(kind);
+    }
+  });
+});
+
+describe('names and ids', () => {
+  const call = (members: object) => ({
+    status: 'completed',
+    output: [{ type: 'function_call', arguments: '{}', ...members }],
+  });
+
+  test('of tools that had to be replaced are given back as the caller has them', () => {
+    const response = call({ call_id: 'call_1', name: 'short' });
+    const message = convertAnswer(response, { ...TERMS, toolNames: new Map([['short', 'the.long name']]) });
+    expect(message['content']).toMatchObject([{ name: 'the.long name' }]);
+  });
+
+  test.each([
+    ['call:1/2', 'call_1_2'],
+    [undefined, 'msg_ours_0'],
+  ])('of calls (%p) are ones that a client can send back', (id, ours) => {
+    const response = call({ name: 'look', ...(id !== undefined && { call_id: id }) });
+    expect(convertAnswer(response, TERMS)['content']).toMatchObject([{ id: ours }]);
+  });
+
+  test('of the model are those asked for where the provider names none', () => {
+    expect(convertAnswer({ status: 'completed', output: [] }, TERMS)['model']).toBe('upstream-model');
+  });
+
+  test('of items may be missing: they come in the order in which they were begun', () => {
+    const converter = new ChunkConverter(TERMS);
+    const events = chunksOf('two-messages').flatMap(({ output_index: _, ...chunk }) => {
+      const { response } = chunk;
+      return converter.add(isJsonObject(response) ? { ...chunk, response: { ...response, output: [] } } : chunk);
+    });
+    expect(fold(events)['content']).toEqual([
+      { type: 'text', text: 'First.' },
+      { type: 'text', text: 'Second.' },
+    ]);
+  });
+});

@@ -1,0 +1,349 @@
+// A message request as the provider is told it: everything that it can be told, and a refusal by the field's path for
+// what it cannot.
+
+import { describe, expect, test } from 'bun:test';
+import { convertBody, convertHeaders, convertUrl } from '../../../src/providers/openai-responses/convert-request.ts';
+import {
+  DROPPED_FIELDS,
+  DROPPED_MEMBERS,
+  REFUSED_FIELDS,
+} from '../../../src/providers/openai-responses/refuse-field.ts';
+import { type Attempt, ProviderFault } from '../../../src/providers/providers.ts';
+import { Secret } from '../../../src/secrets/secrets.ts';
+import type { JsonObject } from '../../../src/wire/wire.ts';
+import { makeAttempt } from '../make-attempt.ts';
+
+const HELLO = { model: 'gpt-test', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
+const SAID = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] };
+const LOOK = {
+  name: 'look',
+  description: 'Looks.',
+  input_schema: { type: 'object', properties: { at: { type: 'string' } } },
+};
+const THINKING = { type: 'adaptive' };
+
+const convert = (members: object = {}, changes: Partial<Attempt> = {}): JsonObject =>
+  convertBody(makeAttempt('http://upstream', { ...HELLO, ...members }, changes));
+
+function refusalOf(members: object, changes: Partial<Attempt> = {}): ProviderFault {
+  try {
+    convert(members, changes);
+  } catch (thrown) {
+    if (thrown instanceof ProviderFault) return thrown;
+    throw thrown;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a request', () => {
+  test('keeps nothing at the provider, and says no more than was asked', () => {
+    expect(convert()).toEqual({
+      model: 'gpt-test',
+      input: [SAID],
+      max_output_tokens: 100,
+      store: false,
+      stream: false,
+    });
+  });
+
+  test('goes out under the name of the model at the provider, with the tokens of the attempt, streamed as asked', () => {
+    const changes = { upstreamModel: 'gpt-theirs', maxTokens: 50 };
+    expect(convert({ stream: true }, changes)).toMatchObject({
+      model: 'gpt-theirs',
+      max_output_tokens: 50,
+      stream: true,
+    });
+  });
+
+  test('asks for no fewer tokens than the provider takes, and refuses to ask for none', () => {
+    expect(convert({ max_tokens: 1 })['max_output_tokens']).toBe(16);
+    expect(refusalOf({ max_tokens: 0 }).message).toStartWith('max_tokens: ');
+  });
+
+  test.each<[unknown, string | undefined]>([
+    ['Be brief.', 'Be brief.'],
+    ['', undefined],
+    [[], undefined],
+    [
+      [
+        { type: 'text', text: 'Be brief.' },
+        { type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } },
+      ],
+      'Be brief.\n\nBe kind.',
+    ],
+    [
+      [
+        { type: 'text', text: 'x-anthropic-billing-header: cc_version=2;' },
+        { type: 'text', text: 'Be brief.' },
+      ],
+      'Be brief.',
+    ],
+  ])('tells its system prompt %j as instructions', (system, instructions) => {
+    expect(convert({ system })['instructions']).toBe(instructions as never);
+  });
+
+  test('tells how to sample, but not where that is unset, usual, or the model reasons', () => {
+    expect(convert({ temperature: 0.2, top_p: 0.9 })).toMatchObject({ temperature: 0.2, top_p: 0.9 });
+    expect(convert({ temperature: 0 })['temperature']).toBe(0);
+    for (const members of [{ temperature: 1, top_p: 1 }, { top_p: -1 }, { temperature: 0.2, thinking: THINKING }]) {
+      const body = convert(members);
+      expect([body['temperature'], body['top_p']]).toEqual([undefined, undefined]);
+    }
+    for (const upstreamModel of ['o3', 'o4-mini', 'gpt-5', 'gpt-5.2-codex'])
+      expect(convert({ temperature: 0.2 }, { upstreamModel })).not.toHaveProperty('temperature');
+    for (const upstreamModel of ['gpt-4o', 'gpt-5-chat-latest', 'orca'])
+      expect(convert({ temperature: 0.2 }, { upstreamModel })).toMatchObject({ temperature: 0.2 });
+  });
+
+  test('that must not be served faster than usual says so', () => {
+    expect(convert({ service_tier: 'standard_only' })['service_tier']).toBe('default');
+    expect(convert({ service_tier: 'auto' })).not.toHaveProperty('service_tier');
+  });
+});
+
+describe('what the provider cannot be told', () => {
+  const asking: Record<string, unknown> = {
+    stop_sequences: ['END'],
+    mcp_servers: [{ type: 'url', name: 'm', url: 'https://m.example' }],
+    container: { id: 'container_1' },
+    compaction: { type: 'summarize' },
+  };
+
+  test.each(Object.keys(REFUSED_FIELDS))('is refused by its name: %s', (name) => {
+    expect(asking).toHaveProperty(name);
+    const fault = refusalOf({ [name]: asking[name] });
+    expect(fault).toMatchObject({ kind: 'rejected', status: 400, errorType: 'invalid_request_error' });
+    expect(fault.message).toBe(`${name}: ${REFUSED_FIELDS[name]}`);
+    for (const nothing of [null, ...(name === 'container' || name === 'compaction' ? [{}] : [[]])])
+      expect(convert({ [name]: nothing })).toEqual(convert());
+  });
+
+  test('is left out where only a hint is lost, so that the answer is the same', () => {
+    const hints: Record<string, unknown> = {
+      cache_control: { type: 'ephemeral' },
+      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+      diagnostics: null,
+      inference_geo: 'global',
+      metadata: { user_id: 'somebody' },
+      top_k: 5,
+    };
+    expect(Object.keys(hints)).toEqual([...DROPPED_FIELDS]);
+    expect(convert({ ...hints, field_of_the_future: 1 })).toEqual(convert());
+  });
+
+  test('of a tool or a block is left out where only a hint is lost', () => {
+    const members = Object.fromEntries(DROPPED_MEMBERS.map((name) => [name, { type: 'ephemeral' }]));
+    const text = { type: 'text', text: 'Hello' };
+    expect(
+      convert({ tools: [{ ...LOOK, ...members }], messages: [{ role: 'user', content: [{ ...text, ...members }] }] }),
+    ).toEqual(convert({ tools: [LOOK] }));
+  });
+
+  test('is a fast mode', () => {
+    expect(refusalOf({ speed: 'fast' }).message).toStartWith('speed: ');
+    expect(convert({ speed: 'standard' })).toEqual(convert());
+  });
+});
+
+describe('tools', () => {
+  test('are functions that are not strict', () => {
+    expect(
+      convert({ tools: [LOOK, { type: 'custom', name: 'wait', input_schema: { type: 'object' } }] })['tools'],
+    ).toEqual([
+      {
+        type: 'function',
+        name: 'look',
+        description: 'Looks.',
+        parameters: { type: 'object', properties: { at: { type: 'string' } } },
+        strict: false,
+      },
+      { type: 'function', name: 'wait', parameters: { type: 'object', properties: {} }, strict: false },
+    ]);
+  });
+
+  test('keep the keys of their schemas in order', () => {
+    const schema = { required: ['b'], properties: { b: { type: 'string' }, a: {} }, $defs: {}, type: 'object' };
+    const [tool] = convert({ tools: [{ name: 'look', input_schema: schema }] })['tools'] as JsonObject[];
+    expect(JSON.stringify(tool?.['parameters'])).toBe(JSON.stringify(schema));
+  });
+
+  test('are strict where that was asked for and the provider would take it', () => {
+    const strict = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+      additionalProperties: false,
+    };
+    const nested = {
+      ...strict,
+      properties: { a: { type: 'array', items: { type: 'object', properties: { b: {} } } } },
+    };
+    for (const [schema, isStrict] of [
+      [strict, true],
+      [LOOK.input_schema, false],
+      [nested, false],
+    ])
+      expect(convert({ tools: [{ ...LOOK, strict: true, input_schema: schema }] })['tools']).toMatchObject([
+        { strict: isStrict },
+      ]);
+  });
+
+  test('that a client runs and names by type are told with their schemas', () => {
+    const typed = [
+      { type: 'bash_20250124', name: 'bash' },
+      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 10 },
+      { type: 'memory_20250818', name: 'memory' },
+    ];
+    expect(convert({ tools: typed })['tools']).toMatchObject([
+      { type: 'function', name: 'bash', strict: false, parameters: { properties: { command: {}, restart: {} } } },
+      { name: 'str_replace_based_edit_tool', parameters: { properties: { insert_text: {}, view_range: {} } } },
+      { name: 'memory', parameters: { properties: { old_path: {} }, required: ['command'] } },
+    ]);
+  });
+
+  test.each(['web_search_20250305', 'code_execution_20250825', 'computer_toolset_20260801', 'tool_of_the_future'])(
+    'that only another provider runs are refused: %s',
+    (type) => {
+      expect(refusalOf({ tools: [LOOK, { type, name: 'x' }] }).message).toBe(
+        `tools.1: the provider of this model has no tool of the type "${type}"`,
+      );
+    },
+  );
+
+  test('are given shorter names where theirs are too long, each its own, the same in every turn', () => {
+    const names = ['a'.repeat(100), `${'a'.repeat(100)}b`, 'mcp__server__tool', 'with.dot'];
+    const tools = names.map((name) => ({ ...LOOK, name }));
+    const choice = { type: 'tool', name: names[0] };
+    const messages = [
+      HELLO.messages[0],
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: names[0], input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }] },
+    ];
+    const body = convert({ tools, tool_choice: choice, messages });
+    const theirs = (body['tools'] as JsonObject[]).map(({ name }) => String(name));
+    expect(new Set(theirs).size).toBe(4);
+    for (const name of theirs) expect(name).toMatch(/^[\w-]{1,64}$/);
+    expect(theirs[2]).toBe('mcp__server__tool');
+    expect(body['tool_choice']).toEqual({ type: 'function', name: String(theirs[0]) });
+    expect((body['input'] as JsonObject[])[1]).toMatchObject({ name: theirs[0] });
+  });
+
+  test.each<[object, unknown]>([
+    [{ type: 'auto' }, { tool_choice: 'auto' }],
+    [{ type: 'any' }, { tool_choice: 'required' }],
+    [{ type: 'none' }, { tool_choice: 'none' }],
+    [{ type: 'tool', name: 'look' }, { tool_choice: { type: 'function', name: 'look' } }],
+    [
+      { type: 'auto', disable_parallel_tool_use: true },
+      { tool_choice: 'auto', parallel_tool_calls: false },
+    ],
+    [{ type: 'any', disable_parallel_tool_use: false }, { tool_choice: 'required' }],
+  ])('are chosen from as %j says', (choice, expected) => {
+    const { tool_choice, parallel_tool_calls } = convert({ tools: [LOOK], tool_choice: choice });
+    const said = {
+      ...(tool_choice !== undefined && { tool_choice }),
+      ...(parallel_tool_calls !== undefined && { parallel_tool_calls }),
+    };
+    expect(said).toEqual(expected as never);
+  });
+
+  test('that are not there cannot be demanded; a wish for none is no fault', () => {
+    expect(refusalOf({ tool_choice: { type: 'any' } }).message).toStartWith('tool_choice: ');
+    expect(convert({ tools: [], tool_choice: { type: 'auto', disable_parallel_tool_use: true } })).toEqual(convert());
+  });
+});
+
+describe('thinking', () => {
+  const include = ['reasoning.encrypted_content'];
+  test.each<[object, object]>([
+    [
+      { thinking: { type: 'enabled', budget_tokens: 1024 } },
+      { reasoning: { effort: 'low', summary: 'auto' }, include },
+    ],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 2047 } },
+      { reasoning: { effort: 'low', summary: 'auto' }, include },
+    ],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 2048 } },
+      { reasoning: { effort: 'medium', summary: 'auto' }, include },
+    ],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 8192 } },
+      { reasoning: { effort: 'high', summary: 'auto' }, include },
+    ],
+    [{ thinking: { type: 'adaptive' } }, { reasoning: { summary: 'auto' }, include }],
+    [{ thinking: { type: 'adaptive', display: 'summarized' } }, { reasoning: { summary: 'auto' }, include }],
+    [{ thinking: { type: 'adaptive', display: 'omitted' } }, { include }],
+    [
+      { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'xhigh' } },
+      { reasoning: { effort: 'xhigh' }, include },
+    ],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 1024 }, output_config: { effort: 'max' } },
+      { reasoning: { effort: 'max', summary: 'auto' }, include },
+    ],
+    [{ output_config: { effort: 'low' } }, { reasoning: { effort: 'low' } }],
+    [{ thinking: { type: 'disabled' } }, {}],
+    [{ output_config: { effort: null } }, {}],
+    [{}, {}],
+  ])('%j is reasoning, sealed for the next turn only where it was asked for', (members, expected) => {
+    const body = convert(members);
+    expect(
+      Object.fromEntries(['reasoning', 'include'].flatMap((name) => (name in body ? [[name, body[name]]] : []))),
+    ).toEqual(expected as never);
+  });
+});
+
+describe('a structured output', () => {
+  const strict = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  test.each<[string, object, boolean]>([
+    ['output_config.format', { output_config: { format: { type: 'json_schema', schema: strict } } }, true],
+    ['output_format', { output_format: { type: 'json_schema', schema: strict } }, true],
+    [
+      'a schema with optional members',
+      { output_config: { format: { type: 'json_schema', schema: { ...strict, required: [] } } } },
+      false,
+    ],
+  ])('by %s is asked for by its schema, strict where the provider takes it so', (_words, members, isStrict) => {
+    expect(convert(members)['text']).toMatchObject({
+      format: { type: 'json_schema', name: 'output', schema: { type: 'object' }, strict: isStrict },
+    });
+  });
+
+  test('of another kind is refused; none is none', () => {
+    expect(refusalOf({ output_config: { format: { type: 'regex' } } }).message).toStartWith('output_config.format: ');
+    expect(convert({ output_config: { format: null } })).toEqual(convert());
+  });
+});
+
+describe('the address and the headers', () => {
+  test.each([
+    ['https://api.openai.com', 'https://api.openai.com/v1/responses'],
+    ['https://api.openai.com/v1', 'https://api.openai.com/v1/responses'],
+    ['https://host/openai/v1/', 'https://host/openai/v1/responses'],
+    ['https://host/api/v3', 'https://host/api/v3/responses'],
+  ])('of %s are found with or without its version', (base, url) => {
+    expect(convertUrl(base, '/responses')).toBe(url);
+  });
+
+  test('carry the credential and the trace, and nothing of the caller', () => {
+    const trace = { traceparent: '00-1', tracestate: 'a=b' };
+    const headers = convertHeaders({ credential: new Secret(' sk-ours ') }, 'application/json', trace as never);
+    expect(headers).toEqual({
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'user-agent': 'turnpike',
+      authorization: 'Bearer sk-ours',
+      traceparent: '00-1',
+      tracestate: 'a=b',
+    });
+    expect(convertHeaders({ credential: null }, '*/*')).not.toHaveProperty('authorization');
+    expect(() => convertHeaders({ credential: new Secret('sk\nours') }, '*/*')).toThrow(ProviderFault);
+  });
+});
