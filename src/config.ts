@@ -68,6 +68,8 @@ export const bounds = {
   countTokensSecondsMax: 10, // over all routes, before the count is estimated
   promptCountSecondsMax: 5, // before a message is refused that cannot be paid by its estimate
   promptCountsMax: 64, // at once
+  promptCountsInVainPerMinuteMax: 20, // of one account, whose messages were refused all the same
+  promptCountAccountsMax: 10_000,
   geminiSchemaDepthMax: 24, // of a tool's schema; deeper, or with more parts, it is an object of any form
   geminiSchemaNodesMax: 5_000,
   providerProbeMsMax: 10_000,

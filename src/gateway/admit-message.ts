@@ -37,6 +37,7 @@ export async function admitMessage(
     if (counted !== null) {
       plan = planMessage(asked.request, asked.offer, asked.terms, counted);
       admission = await askLedger(gateway, asked, plan);
+      if (admission.ok) gateway.counting.noteUseful(asked.caller.account.id);
     }
   }
   times.admittedMs = performance.now();
@@ -69,13 +70,13 @@ function mayFit({ offer }: Asked, plan: MessagePlan, refusal: Refusal): boolean 
 
 /** The provider's count, or null when it has none to give soon, or too many are being asked for. */
 async function countPrompt(gateway: Gateway, { submission, caller, request, offer }: Asked): Promise<number | null> {
-  if (gateway.counting.take(caller.account.id, 1) !== null) return null;
+  if (!gateway.counting.take(caller.account.id, gateway.clock.nowMs())) return null;
   try {
     return await countByProvider(gateway, submission, request, offer, bounds.promptCountSecondsMax);
   } catch {
     return null; // the message is refused for its money, whatever else is wrong with it
   } finally {
-    gateway.counting.giveBack(caller.account.id, 1);
+    gateway.counting.giveBack(caller.account.id);
   }
 }
 

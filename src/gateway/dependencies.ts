@@ -2,7 +2,6 @@
 
 import type { Gatehouse } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
-import type { FairRoom } from '../base/fair-room.ts';
 import type { Catalogue } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
@@ -12,6 +11,7 @@ import type { KeptAnswers } from './kept-answers.ts';
 import type { LastLevels } from './last-levels.ts';
 import type { MessageTrace, TraceStart } from './message-trace.ts';
 import type { OwnReads } from './own-reads.ts';
+import type { PromptCounts } from './prompt-counts.ts';
 import type { RunningMessages } from './running-messages.ts';
 import type { Seats } from './seats.ts';
 import type { SilenceWatches } from './silence-watch.ts';
@@ -34,7 +34,7 @@ export interface Gateway {
   /** For messages under way, whether admitted yet or not. */
   seats: Seats;
   /** For counts of prompts that providers are asked for before a message is refused. */
-  counting: FairRoom;
+  counting: PromptCounts;
   silence: SilenceWatches;
   covers: Covers;
   /** What is learned of each model, by which its messages are estimated. */

@@ -30,6 +30,7 @@ export { LastLevels } from './last-levels.ts';
 export { type MessageTimes, startTimes } from './message-times.ts';
 export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
 export { type OwnReader, OwnReads } from './own-reads.ts';
+export { PromptCounts } from './prompt-counts.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
 export { Seats } from './seats.ts';
 export { SilenceWatches } from './silence-watch.ts';

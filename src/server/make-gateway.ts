@@ -2,15 +2,14 @@
 
 import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
-import { FairRoom } from '../base/fair-room.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
 import {
   Covers,
   type Gateway,
   KeptAnswers,
   LastLevels,
   OwnReads,
+  PromptCounts,
   RunningMessages,
   Seats,
   SilenceWatches,
@@ -40,7 +39,7 @@ export async function makeGateway(
     providers: providerKinds,
     running: new RunningMessages(),
     seats: new Seats(() => holder.current.settings.shedOpenMessages),
-    counting: new FairRoom(() => bounds.promptCountsMax),
+    counting: new PromptCounts(),
     silence: new SilenceWatches(),
     covers: new Covers(),
     estimates: await openEstimates(stores.learned, closing),

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { FairRoom } from '../../src/base/fair-room.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
   Covers,
@@ -14,6 +13,7 @@ import {
   KeptAnswers,
   LastLevels,
   OwnReads,
+  PromptCounts,
   RunningMessages,
   Seats,
   SilenceWatches,
@@ -58,7 +58,7 @@ export async function startCountedService(): Promise<CountedService> {
     providers: providerKinds,
     running: new RunningMessages(),
     seats: new Seats(() => holder.current.settings.shedOpenMessages),
-    counting: new FairRoom(() => 64),
+    counting: new PromptCounts(),
     silence: new SilenceWatches(),
     covers: new Covers(),
     estimates: new Estimates(),

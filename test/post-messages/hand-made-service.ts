@@ -3,7 +3,6 @@
 
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import { FairRoom } from '../../src/base/fair-room.ts';
 import {
   Covers,
   type Gateway,
@@ -11,6 +10,7 @@ import {
   LastLevels,
   type MessageReport,
   OwnReads,
+  PromptCounts,
   RunningMessages,
   Seats,
   SilenceWatches,
@@ -86,7 +86,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
     running: new RunningMessages(),
     seats: new Seats(() => catalogue.settings.shedOpenMessages),
-    counting: new FairRoom(() => 64),
+    counting: new PromptCounts(),
     silence: new SilenceWatches(),
     covers: new Covers(),
     estimates: new Estimates(),

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseUsd } from '../../src/base/money.ts';
+import { formatUsd, parseUsd } from '../../src/base/money.ts';
+import { bounds } from '../../src/config.ts';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { spawnTurnpike, startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
@@ -105,6 +106,25 @@ describe('a prompt that could not be paid at a token a byte', () => {
     expect((await turnpike.post(poor.secret, bodyOf())).status).toBe(400);
     const paths = upstream.requests.slice(-2).map(({ path }) => path);
     expect(paths).toEqual(['/v1/messages/count_tokens', '/v1/messages/count_tokens']);
+  });
+
+  test('is counted for an account so often only, where that makes nothing payable, and for others all the same', async () => {
+    await using turnpike = await startTurnpike(catalogue());
+    playCounting();
+    const { account, secret } = await turnpike.makeKey({ credit: '0.02' });
+    const before = upstream.requests.length;
+    for (let sent = 0; sent < bounds.promptCountsInVainPerMinuteMax + 10; sent++)
+      expect((await turnpike.post(secret, bodyOf())).status).toBe(400);
+    expect(upstream.requests).toHaveLength(before + bounds.promptCountsInVainPerMinuteMax);
+    const other = await turnpike.makeKey({ credit: '0.05' });
+    const amount = formatUsd((PROMPT_TOKENS + 12) * 10_000); // what a message costs
+    for (let sent = 0; sent < bounds.promptCountsInVainPerMinuteMax + 5; sent++) {
+      expect((await turnpike.post(other.secret, bodyOf())).status).toBe(200);
+      await turnpike.admin('POST', `/accounts/${other.account}/credits`, { amount });
+    }
+    expect(upstream.requests).toHaveLength(before + 3 * bounds.promptCountsInVainPerMinuteMax + 10);
+    await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '1.00' });
+    expect((await turnpike.post(secret, bodyOf())).status).toBe(200);
   });
 
   test('is not counted for whoever could not pay the least of it', async () => {
