@@ -35,7 +35,7 @@ const simulation: Suite = {
 const gateway: Suite = {
   tests: [
     ...testsIn('test/gateway'),
-    ...['200-stream', '503-store', 'caller-gone'].map((name) => `test/post-messages/${name}.test.ts`),
+    ...['503-store', 'caller-gone'].map((name) => `test/post-messages/${name}.test.ts`),
     'test/idempotency/replay.test.ts',
     'test/idempotency/at-once.test.ts',
     'test/rolling-holds/left-at-money-end.test.ts',
