@@ -34,7 +34,7 @@ export class MessageComposer {
     return this.#hasTool;
   }
 
-  /** The first call gives message_start. Of the usage only what is known by now: an unknown count is left out, never zero. */
+  /** The first call gives message_start. Of the usage only what is known by now: what is not is left out, never zero. */
   start(usage: JsonObject): StreamEvent[] {
     assert(!this.#isFinished, 'nothing follows the end of a message');
     if (this.#isStarted) return [];
@@ -47,7 +47,7 @@ export class MessageComposer {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: { output_tokens: 0, ...usage },
+      usage,
     };
     return [makeEvent({ type: 'message_start', message })];
   }
