@@ -33,7 +33,7 @@ interface Meters extends Payer {
 /** Takes all that a message needs, or answers which meter was short. Asked again for an open hold, it admits without taking twice. */
 export function admit(rows: Rows, operation: Admit): Effect {
   assertAmount(operation.amount);
-  assertAmount(operation.least ?? 0);
+  if (operation.least !== undefined) assertAmount(operation.least); // null is what becomes of a number that is none
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
   const meters = readMeters(rows, operation);
@@ -172,6 +172,7 @@ interface MoneyMeter {
  * that is short, and then only the holds of other messages stand in the way.
  */
 function findMoneyShort({ account, key }: Payer, amount: number, nowMs: number): Refusal | null {
+  if (amount === 0) return null; // what is free needs no money, also where a limit was lowered under what is used
   const wallet = walletAvailable(account);
   const allowance = spendingAvailable(account.allowance, account.spending);
   const quota = spendingAvailable(key.quota, key.spending);

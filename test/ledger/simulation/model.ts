@@ -141,6 +141,7 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
 }
 
 function moneyShort(model: Model, account: ModelAccount, key: ModelKey, amount: number): Expected | null {
+  if (amount === 0) return null;
   const rooms = roomsOf(model, account, key);
   const hopeless = rooms.find(({ later }) => amount > later);
   const short = hopeless ?? rooms.find(({ now }) => amount > now);

@@ -81,6 +81,7 @@ function quotaTests(open: OpenStores): void {
     await bench.settle(await bench.begin(50), 50);
     await bench.setKey({ quota: 10 });
     expect(await bench.admit(1)).toMatchObject({ ok: false, meter: 'quota', available: 0, behindHolds: false });
+    expect(await bench.admit(0)).toMatchObject({ ok: true, amount: 0 }); // what is free needs none
   });
 }
 
