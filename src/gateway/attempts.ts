@@ -87,18 +87,14 @@ async function tryRoute(
     message.upstreamRequestId = reply.upstreamRequestId;
     if ((reply.form === 'stream') !== message.isStream)
       throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
-    if (reply.form === 'message') {
-      message.counter.observeMessage(reply.message);
-      message.answer?.keepMessage(reply.text);
-      return { form: 'message', text: reply.text };
-    }
+    if (reply.form === 'message') return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
     const first = await reply.events.next();
     if (first?.[0]?.name !== 'message_start')
       throw new ProviderFault('failed', 'the stream did not begin with message_start');
-    message.take(first);
+    const told = message.take(first);
     message.beginStream();
     message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
-    return { form: 'stream', first, events: reply.events };
+    return { form: 'stream', first: told, events: reply.events };
   } finally {
     message.watch.end();
   }

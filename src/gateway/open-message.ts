@@ -8,8 +8,9 @@ import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import type { Admitted, Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import { type MessageRequest, NO_TOKENS, promptTokens, type StreamEvent } from '../wire/wire.ts';
+import { type JsonObject, type MessageRequest, NO_TOKENS, promptTokens, type StreamEvent } from '../wire/wire.ts';
 import type { Asked } from './admit-message.ts';
+import { completeEvents, completeText } from './complete-usage.ts';
 import { Cover, type Covered } from './cover.ts';
 import type { Gateway } from './dependencies.ts';
 import type { CollectedAnswer } from './kept-answers.ts';
@@ -149,10 +150,20 @@ export class OpenMessage implements Running, Covered, Recorded {
     if (!this.counter.finished) this.#gateway.covers.add(this.cover);
   }
 
-  /** Events of the answer have come. */
-  take(events: readonly StreamEvent[]): void {
+  /** Events of the answer have come: they are counted. Gives them as the caller gets them. */
+  take(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
-    this.answer?.keepEvents(events);
+    const told = completeEvents(events, () => this.#countUsage('completed').counts);
+    this.answer?.keepEvents(told);
+    return told;
+  }
+
+  /** The whole answer has come, not streamed: it is counted. Gives its text as the caller gets it. */
+  takeMessage(message: JsonObject, text: string): string {
+    this.counter.observeMessage(message);
+    const told = completeText(message, text, () => this.#countUsage('completed').counts);
+    this.answer?.keepMessage(told);
+    return told;
   }
 
   checkpoint(): UsageRecord {

@@ -146,8 +146,7 @@ function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] 
   const pulling = events.next().then(
     (arrived) => {
       message.watch.end();
-      if (arrived !== null) message.take(arrived);
-      return arrived;
+      return arrived === null ? null : message.take(arrived);
     },
     (failure) => {
       message.watch.end();
