@@ -2,7 +2,7 @@
 // fetched here. What the provider cannot read is refused by its path, never left out. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { refuseField } from './refuse-field.ts';
+import { refuseField } from '../refuse-field.ts';
 
 const FILE_NAME = 'document.pdf'; // of a document without a title: the provider wants one
 
@@ -27,6 +27,11 @@ export function convertBlock(block: JsonObject, path: string): JsonObject[] {
       return convertSearchResult(block, path);
     case 'tool_reference':
       return textParts(`The tool ${textOf(block['tool_name'])} is at hand.`);
+    case 'browser_state':
+      return textParts(JSON.stringify(block));
+    case 'tool_addition':
+    case 'tool_removal':
+      return []; // all tools that a conversation ever had are given from its beginning
     default:
       return refuseBlock(block, path);
   }

@@ -3,10 +3,10 @@
 
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { refuseField } from '../refuse-field.ts';
 import { convertBlock, convertContent, convertResult, refuseBlock } from './convert-blocks.ts';
 import { convertToolName } from './convert-tools.ts';
 import { decodeReasoning } from './reasoning-signature.ts';
-import { refuseField } from './refuse-field.ts';
 
 /** The home of reasoning items that go back to the provider; null: none do, because no thinking was asked for. */
 export type ReasoningHome = string | null;

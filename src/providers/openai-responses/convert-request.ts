@@ -1,48 +1,24 @@
 // A message request as the body of POST /v1/responses, which keeps nothing at the provider (store: false): every turn
 // brings the whole conversation, reasoning included. Only what is listed here travels. Pure.
 
+import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
-import type { Attempt, ProviderEndpoint } from '../provider.ts';
-import { ProviderFault } from '../provider.ts';
+import type { Attempt } from '../provider.ts';
+import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';
 import { convertThinking, readDisplay } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
+import { takesEndUser } from './endpoint.ts';
 import { isStrictSchema } from './is-strict-schema.ts';
+import { refuseFields } from './lost-fields.ts';
+import { reasoningOf } from './reasoning-models.ts';
 import { homeOf } from './reasoning-signature.ts';
-import { refuseField, refuseFields } from './refuse-field.ts';
 
 // The provider refuses a lower one. Up to here an answer may be longer than was asked for.
 const OUTPUT_TOKENS_LEAST = 16;
 const FORMAT_NAME = 'output';
 // A line that a client adds for its own vendor's accounting: nobody else's business, and other in every conversation.
 const BILLING_LINE = /^x-anthropic-billing-header:/;
-// They refuse to be told how to sample. A model with another name may still: it says so itself.
-const REASONING_MODEL = /^(o\d|gpt-5(?!.*chat))/;
-
-/** The address of a path such as "/responses"; the base may be given with or without its version. */
-export function convertUrl(baseUrl: string, path: string): string {
-  const base = baseUrl.replace(/\/+$/, '');
-  return `${/\/v\d+$/.test(base) ? base : `${base}/v1`}${path}`;
-}
-
-/** The headers of a request. Of a caller's own only the trace travels on. Throws ProviderFault (credentials). */
-export function convertHeaders(
-  { credential }: Pick<ProviderEndpoint, 'credential'>,
-  accept: string,
-  trace: Attempt['trace'] = null,
-): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept, 'user-agent': 'turnpike' };
-  if (trace) {
-    headers['traceparent'] = trace.traceparent;
-    if (trace.tracestate !== null) headers['tracestate'] = trace.tracestate;
-  }
-  if (credential === null) return headers;
-  const secret = credential.reveal().trim();
-  if (!/^[\x21-\x7e]+$/.test(secret))
-    throw new ProviderFault('credentials', "the provider's credential is empty or has characters no header can carry");
-  headers['authorization'] = `Bearer ${secret}`;
-  return headers;
-}
 
 /** The body of POST /v1/responses. Throws ProviderFault (rejected) for what the provider cannot be told. */
 export function convertBody(attempt: Attempt): JsonObject {
@@ -50,15 +26,17 @@ export function convertBody(attempt: Attempt): JsonObject {
   const { body } = request;
   refuseFields(body);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
-  const isThinking = readDisplay(body) !== 'hidden';
+  const model = reasoningOf(upstreamModel);
+  const isThinking = readDisplay(body) !== 'hidden' && model.does !== 'never';
   return {
     model: upstreamModel,
     ...convertSystem(body),
     input: convertMessages(body, isThinking ? homeOf(attempt.provider) : null),
     ...convertTools(body),
-    ...convertThinking(body),
+    ...convertThinking(body, model),
     ...convertFormat(body),
-    ...(isThinking || REASONING_MODEL.test(upstreamModel) ? {} : convertSampling(body)),
+    ...(isThinking || model.does === 'always' ? {} : convertSampling(body)), // who reasons refuses to be told
+    ...(takesEndUser(attempt.provider) && convertEndUser(body)),
     ...(body['service_tier'] === 'standard_only' && { service_tier: 'default' }),
     max_output_tokens: Math.max(OUTPUT_TOKENS_LEAST, maxTokens),
     store: false,
@@ -72,7 +50,14 @@ function convertSystem({ system }: JsonObject): JsonObject {
   return said.length === 0 ? {} : { instructions: said.join('\n\n') };
 }
 
-/** What the protocol takes for unset goes unsaid: models that reason refuse to be told it, too. */
+/** As a hash: it is told apart from others, and not who it is. */
+function convertEndUser({ metadata }: JsonObject): JsonObject {
+  const userId = isJsonObject(metadata) ? metadata['user_id'] : null;
+  if (typeof userId !== 'string' || userId === '') return {};
+  return { safety_identifier: createHash('sha256').update(userId).digest('hex') };
+}
+
+/** What is unset or usual goes unsaid: a model that reasons refuses to be told even that. */
 function convertSampling(body: JsonObject): JsonObject {
   const { temperature, top_p } = body;
   const isSet = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value !== 1;

@@ -3,9 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { refuseField } from '../refuse-field.ts';
 import { CLIENT_TOOLS } from './client-tools.ts';
 import { isStrictSchema } from './is-strict-schema.ts';
-import { refuseField } from './refuse-field.ts';
 
 const NAME_CHARACTERS_MAX = 64;
 const MARK_CHARACTERS = 12; // of a hash, so that two names do not become one
@@ -19,7 +19,7 @@ export function convertToolName(name: string): string {
 
 /** Name at the provider → the caller's, of the tools whose names had to be replaced. */
 export function replacedToolNames(body: JsonObject): ReadonlyMap<string, string> {
-  const names = jsonObjects(body['tools']).flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
+  const names = gatherTools(body).flatMap(({ tool: { name } }) => (typeof name === 'string' ? [name] : []));
   return new Map(
     names.map((name): [string, string] => [convertToolName(name), name]).filter(([theirs, ours]) => theirs !== ours),
   );
@@ -27,7 +27,7 @@ export function replacedToolNames(body: JsonObject): ReadonlyMap<string, string>
 
 /** `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request has any. Throws ProviderFault (rejected). */
 export function convertTools(body: JsonObject): JsonObject {
-  const tools = jsonObjects(body['tools']).map((tool, place) => convertTool(tool, `tools.${place}`));
+  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path));
   const choice = isJsonObject(body['tool_choice']) ? body['tool_choice'] : {};
   const isDemanded = choice['type'] === 'any' || choice['type'] === 'tool';
   if (tools.length === 0) return isDemanded ? refuseField('tool_choice', 'there are no tools to choose from') : {};
@@ -36,6 +36,26 @@ export function convertTools(body: JsonObject): JsonObject {
     ...present('tool_choice', convertChoice(choice)),
     ...(choice['disable_parallel_tool_use'] === true && { parallel_tool_calls: false }),
   };
+}
+
+interface PlacedTool {
+  tool: JsonObject;
+  /** Where it stands in the request. */
+  path: string;
+}
+
+/** The tools of the request and those that a message adds in the middle of the conversation. */
+function gatherTools(body: JsonObject): PlacedTool[] {
+  const tools = jsonObjects(body['tools']).map((tool, place) => ({ tool, path: `tools.${place}` }));
+  for (const [index, { content }] of jsonObjects(body['messages']).entries()) {
+    for (const [place, block] of jsonObjects(content).entries()) {
+      const added = isJsonObject(block['tool']) ? block['tool']['definition'] : undefined;
+      if (block['type'] !== 'tool_addition' || !isJsonObject(added)) continue;
+      if (tools.some(({ tool }) => tool['name'] === added['name'])) continue;
+      tools.push({ tool: added, path: `messages.${index}.content.${place}.tool.definition` });
+    }
+  }
+  return tools;
 }
 
 function convertTool(tool: JsonObject, path: string): JsonObject {

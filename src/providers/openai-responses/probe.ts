@@ -5,7 +5,7 @@ import { ProviderFault } from '../provider.ts';
 import { readErrorText, readObject } from '../read-answer.ts';
 import { fetchUpstream } from '../upstream.ts';
 import { convertError } from './convert-error.ts';
-import { convertHeaders, convertUrl } from './convert-request.ts';
+import { convertHeaders, convertUrl } from './endpoint.ts';
 
 /** Throws ProviderFault: `credentials` also where only the list of models is refused. */
 export async function probe(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply> {

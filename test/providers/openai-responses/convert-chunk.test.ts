@@ -131,8 +131,8 @@ describe('a stream', () => {
 
   test.each(WHOLE)('(%s) reports no count before it is known, and every count at its end', async (name) => {
     const events = await eventsOf(name);
-    expect(events[0]?.value['message']).toMatchObject({ usage: { output_tokens: 0 } });
-    expect(events[0]?.json).not.toContain('input_tokens');
+    expect(events[0]?.value['message']).toMatchObject({ usage: {} });
+    expect(events[0]?.json).not.toContain('_tokens');
     expect(events.at(-2)?.value['usage']).toEqual(USAGE);
   });
 

@@ -180,6 +180,7 @@ describe('tools', () => {
     [{ content: [text('Sun.'), image] }, [inputText('Sun.'), inputImage]],
     [{ content: [image] }, [inputImage]],
     [{ content: [{ type: 'tool_reference', tool_name: 'dig' }] }, 'The tool dig is at hand.'],
+    [{ content: [{ type: 'browser_state', tabs: [] }] }, '{"type":"browser_state","tabs":[]}'],
     [{ content: 'No city.', is_error: true }, 'Error: No city.'],
     [{ is_error: true }, 'Error: '],
     [{ content: [image], is_error: true }, [inputText('Error:'), inputImage]],
@@ -191,7 +192,7 @@ describe('tools', () => {
   });
 
   test('whose result the provider cannot read are refused by its path', () => {
-    const content = [text('See:'), { type: 'browser_state', tabs: [] }];
+    const content = [text('See:'), { type: 'video' }];
     expect(refusalOf([ASKED, assistant(use('toolu_1')), user(result('toolu_1', { content }))])).toStartWith(
       'messages.2.content.0.tool_result.content.1: ',
     );

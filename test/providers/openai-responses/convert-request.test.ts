@@ -2,18 +2,20 @@
 // what it cannot.
 
 import { describe, expect, test } from 'bun:test';
-import { convertBody, convertHeaders, convertUrl } from '../../../src/providers/openai-responses/convert-request.ts';
+import { convertBody } from '../../../src/providers/openai-responses/convert-request.ts';
+import { convertHeaders, convertUrl } from '../../../src/providers/openai-responses/endpoint.ts';
 import {
   DROPPED_FIELDS,
   DROPPED_MEMBERS,
   REFUSED_FIELDS,
-} from '../../../src/providers/openai-responses/refuse-field.ts';
+} from '../../../src/providers/openai-responses/lost-fields.ts';
+import { encodeReasoning, homeOf } from '../../../src/providers/openai-responses/reasoning-signature.ts';
 import { type Attempt, ProviderFault } from '../../../src/providers/providers.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 import { makeAttempt } from '../make-attempt.ts';
 
-const HELLO = { model: 'gpt-test', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
+const HELLO = { model: 'some-model', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 const SAID = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] };
 const LOOK = {
   name: 'look',
@@ -38,7 +40,7 @@ function refusalOf(members: object, changes: Partial<Attempt> = {}): ProviderFau
 describe('a request', () => {
   test('keeps nothing at the provider, and says no more than was asked', () => {
     expect(convert()).toEqual({
-      model: 'gpt-test',
+      model: 'some-model',
       input: [SAID],
       max_output_tokens: 100,
       store: false,
@@ -91,7 +93,7 @@ describe('a request', () => {
     }
     for (const upstreamModel of ['o3', 'o4-mini', 'gpt-5', 'gpt-5.2-codex'])
       expect(convert({ temperature: 0.2 }, { upstreamModel })).not.toHaveProperty('temperature');
-    for (const upstreamModel of ['gpt-4o', 'gpt-5-chat-latest', 'orca'])
+    for (const upstreamModel of ['gpt-4o', 'gpt-5-chat-latest', 'orca', 'ft:gpt-4.1:us'])
       expect(convert({ temperature: 0.2 }, { upstreamModel })).toMatchObject({ temperature: 0.2 });
   });
 
@@ -124,7 +126,8 @@ describe('what the provider cannot be told', () => {
       context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
       diagnostics: null,
       inference_geo: 'global',
-      metadata: { user_id: 'somebody' },
+      safeguards: {},
+      tags: ['a'],
       top_k: 5,
     };
     expect(Object.keys(hints)).toEqual([...DROPPED_FIELDS]);
@@ -137,6 +140,14 @@ describe('what the provider cannot be told', () => {
     expect(
       convert({ tools: [{ ...LOOK, ...members }], messages: [{ role: 'user', content: [{ ...text, ...members }] }] }),
     ).toEqual(convert({ tools: [LOOK] }));
+  });
+
+  test('of the end user goes to OpenAI alone, as a hash', () => {
+    const openai = { name: 'p', kind: 'openai-responses', baseUrl: 'https://api.openai.com/v1', credential: null };
+    const metadata = { user_id: 'somebody' };
+    expect(convert({ metadata })).toEqual(convert());
+    expect(convert({ metadata }, { provider: openai })['safety_identifier']).toMatch(/^[0-9a-f]{64}$/);
+    expect(convert({ metadata: { user_id: null } }, { provider: openai })).not.toHaveProperty('safety_identifier');
   });
 
   test('is a fast mode', () => {
@@ -253,6 +264,30 @@ describe('tools', () => {
   });
 });
 
+describe('tools that a message brings into the conversation', () => {
+  const added = (definition: object) => ({ type: 'tool_addition', tool: { type: 'definition', definition } });
+  const bringing = (definition: object) => [
+    HELLO.messages[0],
+    { role: 'system', content: [{ type: 'text', text: 'You can look now.' }, added(definition)] },
+  ];
+
+  test('are given from its beginning, once', () => {
+    const body = convert({ messages: bringing(LOOK) });
+    expect(body['tools']).toEqual(convert({ tools: [LOOK] })['tools']);
+    expect(convert({ tools: [LOOK], messages: bringing(LOOK) })['tools']).toHaveLength(1);
+    expect((body['input'] as JsonObject[]).at(-1)).toMatchObject({
+      role: 'developer',
+      content: [{ type: 'input_text' }],
+    });
+  });
+
+  test('are refused where they stand', () => {
+    expect(refusalOf({ messages: bringing({ type: 'web_search_20250305', name: 'x' }) }).message).toStartWith(
+      'messages.1.content.1.tool.definition: ',
+    );
+  });
+});
+
 describe('thinking', () => {
   const include = ['reasoning.encrypted_content'];
   test.each<[object, object]>([
@@ -277,11 +312,11 @@ describe('thinking', () => {
     [{ thinking: { type: 'adaptive', display: 'omitted' } }, { include }],
     [
       { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'xhigh' } },
-      { reasoning: { effort: 'xhigh' }, include },
+      { reasoning: { effort: 'high' }, include },
     ],
     [
       { thinking: { type: 'enabled', budget_tokens: 1024 }, output_config: { effort: 'max' } },
-      { reasoning: { effort: 'max', summary: 'auto' }, include },
+      { reasoning: { effort: 'high', summary: 'auto' }, include },
     ],
     [{ output_config: { effort: 'low' } }, { reasoning: { effort: 'low' } }],
     [{ thinking: { type: 'disabled' } }, {}],
@@ -292,6 +327,38 @@ describe('thinking', () => {
     expect(
       Object.fromEntries(['reasoning', 'include'].flatMap((name) => (name in body ? [[name, body[name]]] : []))),
     ).toEqual(expected as never);
+  });
+});
+
+describe('a model', () => {
+  test.each<[string, object, object]>([
+    ['gpt-5', { output_config: { effort: 'max' } }, { reasoning: { effort: 'high' } }],
+    ['gpt-5.2', { output_config: { effort: 'max' } }, { reasoning: { effort: 'xhigh' } }],
+    ['o3', { thinking: { type: 'disabled' } }, {}],
+    ['gpt-5-mini', { thinking: { type: 'disabled' } }, { reasoning: { effort: 'minimal' } }],
+    ['gpt-5.1', { thinking: { type: 'disabled' } }, { reasoning: { effort: 'none' } }],
+    ['openai/gpt-5.1', { output_config: { effort: 'low' } }, { reasoning: { effort: 'low' } }],
+    ['gpt-4o', { thinking: { type: 'enabled', budget_tokens: 4096 }, output_config: { effort: 'low' } }, {}],
+    ['gpt-5-chat-latest', { thinking: { type: 'adaptive' } }, {}],
+  ])('%s is asked with %j for what it knows', (upstreamModel, members, expected) => {
+    const { reasoning, include } = convert(members, { upstreamModel });
+    expect(reasoning).toEqual((expected as JsonObject)['reasoning']);
+    expect(include).toBeUndefined();
+  });
+
+  test('that does not reason is not given what another one thought', () => {
+    const parts = [{ of: 'summary' as const, characters: 3 }];
+    const { provider } = makeAttempt('http://upstream', HELLO);
+    const signature = encodeReasoning({ id: 'rs_1', encryptedContent: 'gAAAA', parts }, homeOf(provider));
+    const content = [
+      { type: 'thinking', thinking: 'Hm.', signature },
+      { type: 'text', text: 'Yes.' },
+    ];
+    const messages = [HELLO.messages[0], { role: 'assistant', content }, HELLO.messages[0]];
+    const typesFor = (upstreamModel: string) =>
+      (convert({ messages, thinking: THINKING }, { upstreamModel })['input'] as JsonObject[]).map(({ type }) => type);
+    expect(typesFor('gpt-5')).toEqual(['message', 'reasoning', 'message', 'message']);
+    expect(typesFor('gpt-4o')).toEqual(['message', 'message', 'message']);
   });
 });
 
@@ -328,13 +395,19 @@ describe('the address and the headers', () => {
     ['https://api.openai.com/v1', 'https://api.openai.com/v1/responses'],
     ['https://host/openai/v1/', 'https://host/openai/v1/responses'],
     ['https://host/api/v3', 'https://host/api/v3/responses'],
+    ['https://some.openai.azure.com', 'https://some.openai.azure.com/openai/v1/responses'],
+    ['https://some.openai.azure.com/openai/v1', 'https://some.openai.azure.com/openai/v1/responses'],
   ])('of %s are found with or without its version', (base, url) => {
     expect(convertUrl(base, '/responses')).toBe(url);
   });
 
   test('carry the credential and the trace, and nothing of the caller', () => {
     const trace = { traceparent: '00-1', tracestate: 'a=b' };
-    const headers = convertHeaders({ credential: new Secret(' sk-ours ') }, 'application/json', trace as never);
+    const headers = convertHeaders(
+      { baseUrl: 'http://upstream', credential: new Secret(' sk-ours ') },
+      'application/json',
+      trace as never,
+    );
     expect(headers).toEqual({
       'content-type': 'application/json',
       accept: 'application/json',
@@ -343,7 +416,7 @@ describe('the address and the headers', () => {
       traceparent: '00-1',
       tracestate: 'a=b',
     });
-    expect(convertHeaders({ credential: null }, '*/*')).not.toHaveProperty('authorization');
-    expect(() => convertHeaders({ credential: new Secret('sk\nours') }, '*/*')).toThrow(ProviderFault);
+    expect(convertHeaders({ baseUrl: '', credential: null }, '*/*')).not.toHaveProperty('authorization');
+    expect(() => convertHeaders({ baseUrl: '', credential: new Secret('sk\nours') }, '*/*')).toThrow(ProviderFault);
   });
 });

@@ -2,7 +2,7 @@
 // change what was asked for, and what is left out, because only a hint is lost. docs/providers.md has both.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { ProviderFault } from '../provider.ts';
+import { refuseField } from '../refuse-field.ts';
 
 /** Fields of a request that are refused wherever they ask for anything, and why. */
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
@@ -18,7 +18,8 @@ export const DROPPED_FIELDS: readonly string[] = [
   'context_management',
   'diagnostics',
   'inference_geo',
-  'metadata',
+  'safeguards',
+  'tags',
   'top_k',
 ];
 
@@ -32,11 +33,6 @@ export const DROPPED_MEMBERS: readonly string[] = [
   'input_examples',
   'transformations',
 ];
-
-/** The refusal of one field: a 400 that begins with its path, as the provider would send it. */
-export function refuseField(path: string, sentence: string): never {
-  throw new ProviderFault('rejected', `${path}: ${sentence}`, { status: 400, errorType: 'invalid_request_error' });
-}
 
 /** Throws ProviderFault (rejected) for the first of REFUSED_FIELDS that asks for anything. */
 export function refuseFields(body: JsonObject): void {
