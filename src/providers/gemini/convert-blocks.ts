@@ -2,8 +2,8 @@
 // result of a tool.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { refuseField } from '../refuse-field.ts';
 import { convertImage, convertPdf } from './convert-source.ts';
-import { rejected } from './reject.ts';
 
 /** A block and where it stands. */
 export interface PlacedBlock {
@@ -15,9 +15,9 @@ export interface PlacedBlock {
 export function placeBlocks(content: JsonValue | undefined, path: string): PlacedBlock[] {
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }];
   if (content === undefined || content === null) return [];
-  if (!Array.isArray(content)) throw rejected(path, 'Input should be a valid string or list');
+  if (!Array.isArray(content)) refuseField(path, 'Input should be a valid string or list');
   return content.map((block, index) => {
-    if (!isJsonObject(block)) throw rejected(`${path}.${index}`, 'Input should be a valid dictionary');
+    if (!isJsonObject(block)) refuseField(`${path}.${index}`, 'Input should be a valid dictionary');
     return { block, path: `${path}.${index}` };
   });
 }
@@ -39,13 +39,13 @@ export function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
     case 'tool_reference':
       return textPart(`Tool: ${String(block['tool_name'])}`);
     default:
-      throw refusedBlock(block, path);
+      return refuseBlock(block, path);
   }
 }
 
-export function refusedBlock(block: JsonObject, path: string): Error {
+export function refuseBlock(block: JsonObject, path: string): never {
   const type = String(block['type']).slice(0, TYPE_CHARACTERS_MAX);
-  return rejected(path, `a block of the type "${type}" is not available for the provider of this model`);
+  refuseField(path, `a block of the type "${type}" is not available for the provider of this model`);
 }
 
 const TYPE_CHARACTERS_MAX = 64;

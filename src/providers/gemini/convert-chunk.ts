@@ -132,7 +132,7 @@ export class ChunkConverter {
 
   /** Begins with the first content and not before: until then another provider may still be tried. */
   #start(): StreamEvent[] {
-    return this.#compose().start(convertInputUsage(this.#usage));
+    return this.#compose().start({ ...convertInputUsage(this.#usage), output_tokens: 0 });
   }
 }
 

@@ -2,10 +2,10 @@
 // answered all together by the next, thoughts with their signatures where they were.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { refuseField } from '../refuse-field.ts';
 import { readCallId } from './call-ids.ts';
-import { convertBlock, type PlacedBlock, placeBlocks, refusedBlock, textPart } from './convert-blocks.ts';
+import { convertBlock, type PlacedBlock, placeBlocks, refuseBlock, textPart } from './convert-blocks.ts';
 import { type Call, convertResult } from './convert-results.ts';
-import { rejected } from './reject.ts';
 import { readSignature } from './thought-signature.ts';
 import { shortenName } from './tool-names.ts';
 
@@ -35,7 +35,7 @@ export function convertMessages(messages: JsonValue | undefined, options: { need
     }
   }
   const [unanswered] = calls;
-  if (unanswered !== undefined) throw withoutResult([unanswered]);
+  if (unanswered !== undefined) refuseUnanswered([unanswered]);
   return contents;
 }
 
@@ -85,11 +85,11 @@ function convertUserTurn(blocks: readonly PlacedBlock[], calls: readonly Call[])
     const { block, path } = placed;
     if (block['type'] !== 'tool_result') continue;
     const id = String(block['tool_use_id']);
-    if (results.has(id) || !calls.some((call) => call.id === id)) throw withoutCall(path, id);
+    if (results.has(id) || !calls.some((call) => call.id === id)) refuseUnasked(path, id);
     results.set(id, placed);
   }
   const missing = calls.filter(({ id }) => !results.has(id));
-  if (missing.length > 0) throw withoutResult(missing);
+  if (missing.length > 0) refuseUnanswered(missing);
   const answered = calls.map((call) => convertResult(call, results.get(call.id) as PlacedBlock));
   return [
     ...answered.map(({ response }) => response),
@@ -120,7 +120,7 @@ function convertModelTurn(blocks: readonly PlacedBlock[], needsSignatures: boole
         break;
       }
       default:
-        throw refusedBlock(block, path);
+        refuseBlock(block, path);
     }
   }
   return parts;
@@ -145,7 +145,7 @@ function isBareText(part: JsonObject | undefined): part is JsonObject {
 
 function convertCall(block: JsonObject, path: string): JsonObject {
   const { id, name, input } = block;
-  if (typeof name !== 'string') throw rejected(`${path}.name`, 'Field required');
+  if (typeof name !== 'string') refuseField(`${path}.name`, 'Field required');
   const given = typeof id === 'string' ? readCallId(id) : null;
   const args = isJsonObject(input) ? input : {};
   return { functionCall: { ...(given !== null && { id: given }), name: shortenName(name), args } };
@@ -157,17 +157,17 @@ function callsOf(blocks: readonly PlacedBlock[]): Call[] {
     .map(({ block, path }) => ({ id: String(block['id']), name: shortenName(String(block['name'])), path }));
 }
 
-function withoutResult(calls: readonly Call[]): Error {
+function refuseUnanswered(calls: readonly Call[]): never {
   const path = (calls[0] as Call).path.replace(/\.content.*$/, '');
   const ids = calls.map(({ id }) => id).join(', ');
-  return rejected(
+  refuseField(
     path,
     `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
   );
 }
 
-function withoutCall(path: string, id: string): Error {
-  return rejected(
+function refuseUnasked(path: string, id: string): never {
+  refuseField(
     path,
     `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
   );

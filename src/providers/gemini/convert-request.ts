@@ -2,11 +2,11 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { refuseField } from '../refuse-field.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
 import { convertThinking, needsSignatures } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
 import { exactBody } from './exact-json.ts';
-import { rejected } from './reject.ts';
 import { refuseFields } from './unsupported.ts';
 
 const STOP_SEQUENCES_MAX = 5;
@@ -69,7 +69,7 @@ function convertPrompt(body: JsonObject, model: string): JsonObject {
 
 function convertConfig(body: JsonObject, { maxTokens, upstreamModel }: Attempt): JsonObject {
   const thinkingConfig = convertThinking(body, plainModel(upstreamModel));
-  if (maxTokens < 1) throw rejected('max_tokens', 'the provider of this model needs at least 1');
+  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model needs at least 1');
   return {
     maxOutputTokens: maxTokens,
     ...sampling(body),
@@ -97,7 +97,7 @@ function sampling(body: JsonObject): JsonObject {
 function stopSequences(sequences: JsonValue | undefined): JsonObject {
   if (!Array.isArray(sequences) || sequences.length === 0) return {};
   if (sequences.length > STOP_SEQUENCES_MAX)
-    throw rejected('stop_sequences', `the provider of this model takes at most ${STOP_SEQUENCES_MAX}`);
+    refuseField('stop_sequences', `the provider of this model takes at most ${STOP_SEQUENCES_MAX}`);
   return { stopSequences: sequences };
 }
 
@@ -106,7 +106,7 @@ function outputFormat({ output_config: config, output_format: former }: JsonObje
   const format = isJsonObject(config) && isJsonObject(config['format']) ? config['format'] : former;
   if (!isJsonObject(format)) return {};
   if (format['type'] !== 'json_schema' || !isJsonObject(format['schema']))
-    throw rejected('output_config.format', "Input should have the type 'json_schema' and a schema");
+    refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
   return { responseMimeType: 'application/json', responseJsonSchema: format['schema'] };
 }
 

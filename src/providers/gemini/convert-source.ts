@@ -2,7 +2,7 @@
 // refused.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { rejected } from './reject.ts';
+import { refuseField } from '../refuse-field.ts';
 
 const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'];
 const TYPES_BY_SUFFIX: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export function convertImage(block: JsonObject, path: string): JsonObject {
     case 'url':
       return imageAt(source['url'], `${path}.source.url`);
     default:
-      throw refusedSource(path);
+      return refuseSource(path);
   }
 }
 
@@ -38,7 +38,7 @@ export function convertPdf(block: JsonObject, path: string): JsonObject | null {
   const source = sourceOf(block, path);
   switch (source['type']) {
     case 'base64':
-      if (source['media_type'] !== PDF) throw rejected(`${path}.source.media_type`, `Input should be '${PDF}'`);
+      if (source['media_type'] !== PDF) refuseField(`${path}.source.media_type`, `Input should be '${PDF}'`);
       return inline(PDF, source['data'], `${path}.source.data`);
     case 'url': {
       const address = readAddress(source['url'], `${path}.source.url`);
@@ -48,27 +48,27 @@ export function convertPdf(block: JsonObject, path: string): JsonObject | null {
     case 'content':
       return null;
     default:
-      throw refusedSource(path);
+      return refuseSource(path);
   }
 }
 
 function sourceOf(block: JsonObject, path: string): JsonObject {
   const source = block['source'];
-  if (!isJsonObject(source)) throw rejected(`${path}.source`, 'Field required');
+  if (!isJsonObject(source)) refuseField(`${path}.source`, 'Field required');
   return source;
 }
 
-function refusedSource(path: string): Error {
-  return rejected(`${path}.source.type`, 'this kind of source is not available for the provider of this model');
+function refuseSource(path: string): never {
+  refuseField(`${path}.source.type`, 'this kind of source is not available for the provider of this model');
 }
 
 function imageType(type: JsonValue | undefined, path: string): string {
   if (typeof type === 'string' && IMAGE_TYPES.includes(type)) return type;
-  throw rejected(path, `the provider of this model takes ${IMAGE_TYPES.join(', ')}`);
+  refuseField(path, `the provider of this model takes ${IMAGE_TYPES.join(', ')}`);
 }
 
 function inline(mimeType: string, data: JsonValue | undefined, path: string): JsonObject {
-  if (typeof data !== 'string' || data === '') throw rejected(path, 'Field required');
+  if (typeof data !== 'string' || data === '') refuseField(path, 'Field required');
   return { inlineData: { mimeType, data } };
 }
 
@@ -86,8 +86,8 @@ function imageAt(url: JsonValue | undefined, path: string): JsonObject {
 function readAddress(url: JsonValue | undefined, path: string): URL {
   const address = typeof url === 'string' ? URL.parse(url) : null;
   if (address === null || address.protocol !== 'https:')
-    throw rejected(path, 'the provider of this model takes addresses that begin with https:// only');
+    refuseField(path, 'the provider of this model takes addresses that begin with https:// only');
   if (/(^|\.)(googleapis\.com|storage\.cloud\.google\.com)\.?$/.test(address.hostname))
-    throw rejected(path, "addresses of Google's own storage cannot be used here");
+    refuseField(path, "addresses of Google's own storage cannot be used here");
   return address;
 }

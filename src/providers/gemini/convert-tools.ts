@@ -1,9 +1,9 @@
 // Tools and the choice among them, as function declarations.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { refuseField } from '../refuse-field.ts';
 import { cleanSchema } from './clean-schema.ts';
 import { findClientTool } from './client-tools.ts';
-import { rejected } from './reject.ts';
 import { shortenName } from './tool-names.ts';
 
 /** `tools` and `toolConfig`; neither without tools. Throws ProviderFault (rejected) for a tool that cannot be had. */
@@ -24,15 +24,12 @@ export function toolNames({ tools }: JsonObject): string[] {
 }
 
 function convertTool(tool: JsonValue, path: string): JsonObject {
-  if (!isJsonObject(tool)) throw rejected(path, 'Input should be a valid dictionary');
+  if (!isJsonObject(tool)) refuseField(path, 'Input should be a valid dictionary');
   const { type, name } = tool;
   const definition = typeof type !== 'string' || type === 'custom' ? tool : findClientTool(type);
   if (definition === null)
-    throw rejected(
-      `${path}.type`,
-      `a tool of the type "${shown(type)}" is not available for the provider of this model`,
-    );
-  if (typeof name !== 'string' || name === '') throw rejected(`${path}.name`, 'Field required');
+    refuseField(`${path}.type`, `a tool of the type "${shown(type)}" is not available for the provider of this model`);
+  if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
   const { description, input_schema: schema } = definition;
   const parameters = isJsonObject(schema) ? cleanSchema(schema) : null;
   return {
@@ -54,7 +51,7 @@ function convertChoice(choice: JsonValue | undefined): JsonObject | null {
     case 'tool':
       return { mode: 'ANY', allowedFunctionNames: [shortenName(String(choice['name']))] };
     default:
-      throw rejected('tool_choice.type', "Input should be 'auto', 'any', 'tool' or 'none'");
+      refuseField('tool_choice.type', "Input should be 'auto', 'any', 'tool' or 'none'");
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer, convertWhole } from './convert-answer.ts';
 import { type Asked, ChunkConverter } from './convert-chunk.ts';
@@ -12,7 +13,7 @@ import { asksForThinking } from './convert-thinking.ts';
 import { toolNames } from './convert-tools.ts';
 import { mapError } from './map-error.ts';
 import { probe } from './probe.ts';
-import { readErrorText, readJson, readObject } from './read-answer.ts';
+import { readJson } from './read-json.ts';
 import { readStream } from './read-stream.ts';
 import { namesByShort } from './tool-names.ts';
 
@@ -31,10 +32,11 @@ export const gemini: Provider = {
 
   async countTokens(attempt) {
     const response = await post(attempt, 'countTokens', 'application/json', convertCountBody(attempt));
-    const tokens = (await readObject(response, attempt.signal))['totalTokens'];
+    const { value, upstreamRequestId } = await readObject(response, attempt.signal);
+    const tokens = value['totalTokens'];
     if (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= bounds.usageTokensMax)
       return tokens;
-    throw new ProviderFault('failed', 'the provider sent a count that is none');
+    throw new ProviderFault('failed', 'the provider sent a count that is none', { upstreamRequestId });
   },
 
   countLocally() {
@@ -63,7 +65,7 @@ async function post(attempt: Attempt, method: string, accept: string, body: stri
 }
 
 async function openStream(response: Response, { signal }: Attempt, asked: Asked): Promise<ProviderReply> {
-  const upstreamRequestId = response.headers.get('x-request-id');
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
   const contentType = response.headers.get('content-type') ?? 'text/event-stream';
   if (contentType.includes('json'))
     return { form: 'stream', events: giveOnce(await readJson(response, signal), asked), upstreamRequestId };
@@ -89,7 +91,7 @@ function giveOnce(answer: Parameters<typeof convertWhole>[0], asked: Asked): Eve
 }
 
 async function openMessage(response: Response, { signal }: Attempt, asked: Asked): Promise<ProviderReply> {
-  const upstreamRequestId = response.headers.get('x-request-id');
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
   const message = convertAnswer(await readJson(response, signal), asked);
   return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId };
 }

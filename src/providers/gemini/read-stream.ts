@@ -1,68 +1,23 @@
-// The events of a Gemini stream, pulled: a chunk is read only when someone asks for it. Gemini ends its stream by
-// ending it; whether the message was at its end then, the converter knows.
+// The stream of a Gemini answer: each event's data is one chunk, and the end of the stream is the end of the answer;
+// whether the message was at its end then, the converter knows.
 
-import { EventStreamParser, type JsonValue, type StreamEvent } from '../../wire/wire.ts';
+import type { JsonValue } from '../../wire/wire.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
-import { upstreamFault } from '../upstream.ts';
+import { pullStream } from '../pull-stream.ts';
 import type { ChunkConverter } from './convert-chunk.ts';
 import { parseExactly } from './exact-json.ts';
 
-/** Reads a body as a Messages stream; `signal` is the one its fetch was given. It is closed by its end, a fault, or the signal. */
+/** Reads a body as the answer that the converter knows the request of. */
 export function readStream(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   converter: ChunkConverter,
 ): EventSource {
-  return new ConvertedStream(body.getReader(), signal, converter);
-}
-
-class ConvertedStream implements EventSource {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #signal: AbortSignal;
-  readonly #converter: ChunkConverter;
-  readonly #parser = new EventStreamParser();
-  #fault: ProviderFault | null = null; // thrown once the events before it have been given out
-  #isEnded = false;
-
-  constructor(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal, converter: ChunkConverter) {
-    this.#reader = reader;
-    this.#signal = signal;
-    this.#converter = converter;
-  }
-
-  async next(): Promise<StreamEvent[] | null> {
-    // Bounded by the stream's end and by the signal: an upstream that sends nothing is the gateway's to give up.
-    while (!this.#isEnded) {
-      if (this.#fault !== null) throw this.#fault;
-      const events: StreamEvent[] = [];
-      try {
-        this.#signal.throwIfAborted();
-        const { done, value } = await this.#reader.read();
-        if (value !== undefined) this.#take(value, events);
-        else if (done) this.#end(events);
-      } catch (thrown) {
-        this.#fail(thrown);
-      }
-      if (events.length > 0) return events;
-    }
-    return null;
-  }
-
-  #take(bytes: Uint8Array, events: StreamEvent[]): void {
-    for (const { text } of this.#parser.push(bytes)) events.push(...this.#converter.push(parseChunk(text)));
-  }
-
-  #end(events: StreamEvent[]): void {
-    if (!this.#parser.end()) throw new ProviderFault('failed', 'the stream ended before the message did');
-    events.push(...this.#converter.end());
-    this.#isEnded = true;
-  }
-
-  #fail(thrown: unknown): void {
-    this.#fault = upstreamFault(thrown, this.#signal);
-    // Not awaited: whether the upstream hears of it changes nothing here.
-    this.#reader.cancel().catch(() => undefined);
-  }
+  return pullStream(body, signal, {
+    isDone: false,
+    take: ({ text }) => converter.push(parseChunk(text)),
+    end: () => converter.end(),
+  });
 }
 
 function parseChunk(text: string): JsonValue {

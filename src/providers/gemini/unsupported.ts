@@ -2,7 +2,7 @@
 // and what is refused, because the answer would be another without it. docs/providers.md has the same lists.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { rejected } from './reject.ts';
+import { refuseField } from '../refuse-field.ts';
 
 /** Left out without a word. `cache_control` is so wherever it stands: Gemini caches by itself. */
 export const DROPPED = {
@@ -40,7 +40,7 @@ export const REFUSED = {
 
 /** Throws ProviderFault (rejected) for a field that asks for what cannot be done. */
 export function refuseFields(body: JsonObject): void {
-  for (const name of REFUSED.fields) if (asksFor(body, name)) throw rejected(plainName(name), WORDS);
+  for (const name of REFUSED.fields) if (asksFor(body, name)) refuseField(plainName(name), WORDS);
 }
 
 const WORDS = 'is not available for the provider of this model';

@@ -1,0 +1,359 @@
+// What Gemini answers as the events of a Messages stream: every part in its order, blocks one after another, the
+// stop reason and the counts.
+
+import { describe, expect, test } from 'bun:test';
+import { convertAnswer, convertWhole } from '../../../src/providers/gemini/convert-answer.ts';
+import { type Asked, ChunkConverter } from '../../../src/providers/gemini/convert-chunk.ts';
+import { namesByShort, shortenName } from '../../../src/providers/gemini/tool-names.ts';
+import { ProviderFault } from '../../../src/providers/providers.ts';
+import { MessageCounter } from '../../../src/usage/usage.ts';
+import { type JsonObject, type JsonValue, MessageFold } from '../../../src/wire/wire.ts';
+import { answered, resultOf, said, sentBody } from './gemini-attempt.ts';
+
+const asked = (changes: Partial<Asked> = {}): Asked => ({
+  requestId: 'req_1',
+  upstreamModel: 'gemini-2.5-flash',
+  names: new Map(),
+  callIds: new Set(),
+  thinks: true,
+  ...changes,
+});
+
+const USAGE = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+
+/** A chunk with these parts; the last one of an answer has a reason to finish. */
+const chunk = (parts: JsonObject[], finishReason?: string, usageMetadata: JsonObject | null = USAGE): JsonObject => ({
+  candidates: [{ content: { role: 'model', parts }, ...(finishReason && { finishReason }), index: 0 }],
+  ...(usageMetadata && { usageMetadata }),
+  modelVersion: 'gemini-2.5-flash-001',
+  responseId: 'r-1',
+});
+
+/** The message of an answer that comes in these chunks. */
+const messageOf = (chunks: JsonObject[], changes: Partial<Asked> = {}) => convertAnswer(chunks, asked(changes));
+const contentOf = (chunks: JsonObject[], changes: Partial<Asked> = {}) => messageOf(chunks, changes)['content'];
+const finish = (reason: string, parts: JsonObject[] = [{ text: 'a' }]) => messageOf([chunk(parts, reason)]);
+const call = (name = 'look', args: JsonValue = {}, more: JsonObject = {}) => ({
+  functionCall: { name, args },
+  ...more,
+});
+
+function faultOf(chunks: JsonValue[]): ProviderFault {
+  try {
+    convertWhole(chunks, asked());
+  } catch (thrown) {
+    if (thrown instanceof ProviderFault) return thrown;
+    throw thrown;
+  }
+  throw new Error('no fault');
+}
+
+test('text comes piece by piece in one block, and the message begins once, with the counts of the prompt', () => {
+  const events = convertWhole(
+    [chunk([{ text: 'Hel' }]), chunk([{ text: 'lo' }]), chunk([{ text: '' }], 'STOP')],
+    asked(),
+  );
+  expect(events.map(({ value }) => value)).toEqual([
+    {
+      type: 'message_start',
+      message: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'gemini-2.5-flash-001',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: {
+          input_tokens: 10,
+          cache_creation_input_tokens: 0,
+          cache_read_input_tokens: 0,
+          output_tokens: 0,
+        },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hel' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'lo' } },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: {
+        input_tokens: 10,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        output_tokens: 5,
+      },
+    },
+    { type: 'message_stop' },
+  ]);
+});
+
+test('nothing is said before there is content, so that another provider may still be tried', () => {
+  const converter = new ChunkConverter(asked());
+  expect(converter.push({ usageMetadata: { promptTokenCount: 10 } })).toEqual([]);
+  expect(converter.push(chunk([{ text: '' }]))).toEqual([]);
+  expect(converter.push(chunk([{ text: 'a' }])).map(({ name }) => name)).toEqual([
+    'message_start',
+    'content_block_start',
+    'content_block_delta',
+  ]);
+});
+
+describe('calls', () => {
+  test('are tools with an id and an input, several in one answer, and the message stops for them', () => {
+    const parts = [
+      { text: 'Looking.' },
+      call('look', { at: 'sky', n: 1 }),
+      call('hear'),
+      { functionCall: { name: 'x' } },
+    ];
+    const message = messageOf([chunk(parts, 'STOP')]);
+    const id = expect.stringMatching(/^toolu_[A-Za-z0-9_-]+$/);
+    expect(message).toMatchObject({
+      content: [
+        { type: 'text', text: 'Looking.' },
+        { type: 'tool_use', id, name: 'look', input: { at: 'sky', n: 1 } },
+        { type: 'tool_use', id, name: 'hear', input: {} },
+        { type: 'tool_use', id, name: 'x', input: {} },
+      ],
+      stop_reason: 'tool_use',
+    });
+  });
+
+  test('have ids that are the same for the same answer, and others in every other', () => {
+    const ids = (requestId: string) =>
+      (contentOf([chunk([call(), call(), call()], 'STOP')], { requestId }) as { id: string }[]).map(({ id }) => id);
+    expect(ids('req_1')).toEqual(ids('req_1'));
+    expect(new Set([...ids('req_1'), ...ids('req_2')]).size).toBe(6);
+  });
+
+  test('carry the ids that Gemini gives, unless they come again', () => {
+    const parts = ['a-1', 'a-1', 'b', 'not/fit', ''].map((id) => ({ functionCall: { id, name: 'look' } }));
+    const content = contentOf([chunk(parts, 'STOP')], { callIds: new Set(['toolu_gemini_b']) });
+    const ids = (content as { id: string }[]).map(({ id }) => id);
+    expect(ids[0]).toBe('toolu_gemini_a-1');
+    for (const id of ids.slice(1)) expect(id).toMatch(/^toolu_[0-9a-f]{24}$/);
+    expect(new Set(ids).size).toBe(5);
+  });
+
+  test('have the names that the caller knows', () => {
+    const long = 'n'.repeat(128);
+    const content = contentOf([chunk([call(shortenName(long)), call('other')], 'STOP')], {
+      names: namesByShort([long]),
+    });
+    expect(content).toMatchObject([{ name: long }, { name: 'other' }]);
+  });
+
+  test('whose input is no object, or that name nothing, are a fault', () => {
+    for (const bad of [call('look', 'text'), call('look', [1]), { functionCall: { args: {} } }])
+      expect(faultOf([chunk([bad as JsonObject], 'STOP')]).kind).toBe('failed');
+  });
+});
+
+describe('thinking', () => {
+  const thought = (text: string, more: JsonObject = {}) => ({ text, thought: true, ...more });
+
+  test('comes before the text, in a block of its own', () => {
+    const chunks = [chunk([thought('Hm')]), chunk([thought('m.')]), chunk([{ text: 'Yes.' }], 'STOP')];
+    expect(contentOf(chunks)).toEqual([
+      { type: 'thinking', thinking: 'Hmm.', signature: '' },
+      { type: 'text', text: 'Yes.' },
+    ]);
+  });
+
+  test('is not shown to who did not ask for it', () => {
+    const chunks = [
+      chunk([thought('Hm.', { thoughtSignature: 'S' })]),
+      chunk([{ text: 'Yes.', thoughtSignature: 'T' }], 'STOP'),
+    ];
+    expect(contentOf(chunks, { thinks: false })).toEqual([{ type: 'text', text: 'Yes.' }]);
+  });
+
+  test('keeps the signature of a call even so, because the next turn needs it', () => {
+    const content = contentOf([chunk([call('look', {}, { thoughtSignature: 'S' })], 'STOP')], { thinks: false });
+    expect(content).toMatchObject([
+      { type: 'thinking', thinking: '', signature: 'gemini.call.S' },
+      { type: 'tool_use' },
+    ]);
+  });
+
+  const places: [name: string, parts: JsonObject[]][] = [
+    ['a call after a thought', [thought('I look.'), call('look', { at: 'sky' }, { thoughtSignature: 'S1' })]],
+    ['the first of several calls', [call('look', {}, { thoughtSignature: 'S1' }), call('hear')]],
+    [
+      'each of several calls',
+      [call('look', {}, { thoughtSignature: 'S1' }), call('hear', {}, { thoughtSignature: 'S2' })],
+    ],
+    ['a text', [{ text: 'Hello', thoughtSignature: 'S1' }]],
+    ['a part without text', [{ text: 'Hello' }, { text: '', thoughtSignature: 'S1' }]],
+    ['a thought', [thought('Hm.', { thoughtSignature: 'S1' }), { text: 'Hello' }]],
+    ['a text and a call', [{ text: 'Hello', thoughtSignature: 'S1' }, call('look', {}, { thoughtSignature: 'S2' })]],
+  ];
+  test.each(places)('on %s is sent back exactly where it was', (_name, parts) => {
+    const content = contentOf([chunk(parts, 'STOP')]) as JsonObject[];
+    for (const block of content) expect(block).not.toEqual({ type: 'text', text: '' });
+    const calls = content.filter(({ type }) => type === 'tool_use');
+    const next = said([...calls.map(({ id }) => resultOf(String(id))), { type: 'text', text: 'On.' }]);
+    const sent = sentBody({ messages: [said(), answered(content), next] })['contents'] as JsonObject[];
+    // Thoughts without a signature are for the reader only, and need not come back.
+    const wanted = parts.filter((part) => part['thought'] !== true || 'thoughtSignature' in part);
+    expect(sent[1]).toEqual({ role: 'model', parts: wanted });
+  });
+});
+
+describe('the end', () => {
+  test.each([
+    ['STOP', 'end_turn'],
+    ['MAX_TOKENS', 'max_tokens'],
+    ['SAFETY', 'refusal'],
+    ['RECITATION', 'refusal'],
+    ['BLOCKLIST', 'refusal'],
+    ['PROHIBITED_CONTENT', 'refusal'],
+    ['SPII', 'refusal'],
+    ['IMAGE_SAFETY', 'refusal'],
+    ['LANGUAGE', 'end_turn'],
+    ['OTHER', 'end_turn'],
+    ['SOMETHING_NEW', 'end_turn'],
+  ])('%s is %s', (reason, stopReason) => {
+    expect(finish(reason)).toMatchObject({ stop_reason: stopReason, stop_sequence: null });
+  });
+
+  test('with calls is for them, unless it was cut or refused', () => {
+    const reasons = ['STOP', 'OTHER', 'MAX_TOKENS', 'SAFETY'];
+    expect(reasons.map((reason) => finish(reason, [call()])['stop_reason'])).toEqual([
+      'tool_use',
+      'tool_use',
+      'max_tokens',
+      'refusal',
+    ]);
+  });
+
+  test.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MISSING_THOUGHT_SIGNATURE'])(
+    '%s is a failure, never an answer without a call',
+    (reason) => {
+      expect(faultOf([chunk([], reason)])).toMatchObject({ kind: 'failed' });
+      expect(faultOf([chunk([{ text: 'a' }]), chunk([], reason)])).toMatchObject({ kind: 'failed' });
+    },
+  );
+
+  test('of a prompt that was blocked is a refusal without content, and the prompt is counted', () => {
+    const message = messageOf([
+      { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 7, totalTokenCount: 7 } },
+    ]);
+    expect(message).toMatchObject({
+      content: [],
+      stop_reason: 'refusal',
+      usage: { input_tokens: 7, output_tokens: 0 },
+    });
+  });
+
+  test('that nobody announced is a fault', () => {
+    for (const chunks of [[], [chunk([{ text: 'a' }])], [{ usageMetadata: USAGE }], [{ candidates: [] }]])
+      expect(faultOf(chunks)).toMatchObject({ kind: 'failed', message: 'the stream ended before the message did' });
+  });
+
+  test('without any content is a message without content', () => {
+    expect(messageOf([chunk([], 'MAX_TOKENS')])).toMatchObject({ content: [], stop_reason: 'max_tokens' });
+    const bare: JsonObject = {
+      candidates: [{ finishReason: 'STOP', content: { role: 'model' } }],
+      usageMetadata: USAGE,
+    };
+    expect(messageOf([bare])).toMatchObject({ content: [], stop_reason: 'end_turn' });
+  });
+
+  test('has the counts of a chunk that comes after it', () => {
+    const late = { usageMetadata: { ...USAGE, candidatesTokenCount: 9 } };
+    expect(messageOf([chunk([{ text: 'a' }], 'STOP'), late])).toMatchObject({ usage: { output_tokens: 9 } });
+  });
+});
+
+test('content that a message has no place for is a fault, not lost in silence', () => {
+  const image = { inlineData: { mimeType: 'image/png', data: 'aW1n' } };
+  expect(faultOf([chunk([{ text: 'Here:' }, image], 'STOP')]).message).toContain('no place');
+});
+
+test('an error inside an answer is a fault of its kind, also in a list', () => {
+  const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } };
+  expect(faultOf([chunk([{ text: 'a' }]), error]).kind).toBe('overloaded');
+  expect(faultOf([chunk([{ text: 'a' }]), [error]]).kind).toBe('overloaded');
+});
+
+describe('counts', () => {
+  const usageOf = (...metadata: JsonObject[]) =>
+    messageOf(
+      metadata.map((counts, index) =>
+        chunk([{ text: 'a' }], index + 1 === metadata.length ? 'STOP' : undefined, counts),
+      ),
+    )['usage'];
+
+  test('of the cache are not counted twice, and thoughts are output', () => {
+    expect(
+      usageOf({
+        promptTokenCount: 100,
+        cachedContentTokenCount: 60,
+        candidatesTokenCount: 20,
+        thoughtsTokenCount: 30,
+        toolUsePromptTokenCount: 7,
+        totalTokenCount: 157,
+      }),
+    ).toEqual({
+      input_tokens: 47,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 60,
+      output_tokens: 50,
+      output_tokens_details: { thinking_tokens: 30 },
+    });
+  });
+
+  test('are those of the last chunk, which are of the whole', () => {
+    expect(
+      usageOf(
+        { promptTokenCount: 10, totalTokenCount: 10 },
+        { promptTokenCount: 10, thoughtsTokenCount: 4, candidatesTokenCount: 1, totalTokenCount: 15 },
+        { promptTokenCount: 10, cachedContentTokenCount: 8, candidatesTokenCount: 6, totalTokenCount: 20 },
+      ),
+    ).toMatchObject({ input_tokens: 2, cache_read_input_tokens: 8, output_tokens: 10 });
+  });
+
+  test('that are zero are left out there, and zero here', () => {
+    expect(usageOf({ promptTokenCount: 10, totalTokenCount: 10 })).toMatchObject({ output_tokens: 0 });
+    expect(usageOf({ promptTokenCount: 10, thoughtsTokenCount: 90, totalTokenCount: 100 })).toMatchObject({
+      output_tokens: 90,
+      output_tokens_details: { thinking_tokens: 90 },
+    });
+  });
+
+  test('that are absent or absurd stay absent, and are estimated', () => {
+    const absent: [JsonObject | null, string][] = [
+      [null, 'input_tokens output_tokens'],
+      [{ promptTokenCount: 10 }, 'output_tokens'],
+      [{ promptTokenCount: -1, candidatesTokenCount: 5 }, 'input_tokens'],
+      [{ promptTokenCount: 10, cachedContentTokenCount: 11, candidatesTokenCount: 5 }, 'input_tokens'],
+      [{ promptTokenCount: 10, thoughtsTokenCount: 9, totalTokenCount: 15 }, 'output_tokens'],
+    ];
+    for (const [metadata, names] of absent) {
+      const events = convertWhole([chunk([{ text: 'a' }], 'STOP', metadata)], asked());
+      const usage = events.at(-2)?.value['usage'] as JsonObject;
+      for (const name of names.split(' ')) expect(usage).not.toContainKey(name);
+      const counter = new MessageCounter();
+      for (const event of events) counter.observe(event);
+      const total = counter.total({ inputEstimate: 33, outputTokensMax: 100 });
+      expect(total).toMatchObject({ source: 'estimated', disbelieved: [], unknown: [] });
+    }
+  });
+});
+
+test('streamed or whole, an answer is the same message', () => {
+  const parts = [
+    { text: 'Hmm.', thought: true },
+    { text: 'Yes.' },
+    call('look', { at: 'sky' }, { thoughtSignature: 'S' }),
+  ];
+  const fold = new MessageFold();
+  const converter = new ChunkConverter(asked());
+  const chunks = parts.map((part, index) => chunk([part], index === 2 ? 'STOP' : undefined));
+  for (const event of [...chunks.flatMap((one) => converter.push(one)), ...converter.end()]) fold.add(event);
+  expect(fold.message()).toEqual(messageOf([chunk(parts, 'STOP')]));
+});
