@@ -1,0 +1,233 @@
+// Gemini over real sockets and streams: how it is asked, however its answer is cut, and what its failures become.
+
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ChunkConverter } from '../../../src/providers/gemini/convert-chunk.ts';
+import { gemini } from '../../../src/providers/gemini/gemini.ts';
+import { readStream } from '../../../src/providers/gemini/read-stream.ts';
+import type { ProviderReply } from '../../../src/providers/providers.ts';
+import { Secret } from '../../../src/secrets/secrets.ts';
+import type { StreamEvent } from '../../../src/wire/wire.ts';
+import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { faultOf, readAll, readToFault } from '../make-attempt.ts';
+import { GEMINI_KEY, geminiAttempt, said } from './gemini-attempt.ts';
+
+const FIXTURES = join(import.meta.dir, 'fixtures');
+const fixtures = readdirSync(FIXTURES).map((name): [string, Buffer] => [name, readFileSync(join(FIXTURES, name))]);
+const fixture = (name: string) => readFileSync(join(FIXTURES, name), 'utf8');
+
+const asked = () => ({
+  requestId: 'req_1',
+  upstreamModel: 'gemini-2.5-flash',
+  names: new Map<string, string>(),
+  callIds: new Set<string>(),
+  thinks: true,
+});
+
+const eventsOfPieces = (...pieces: Uint8Array[]) => {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      controller.close();
+    },
+  });
+  return readStream(body, new AbortController().signal, new ChunkConverter(asked()));
+};
+
+const hello = { messages: [said()], stream: true, thinking: { type: 'adaptive' } };
+const streamOf = (reply: ProviderReply) => {
+  if (reply.form === 'stream') return reply.events;
+  throw new Error('it was not streamed');
+};
+const texts = (events: StreamEvent[]) =>
+  events.map(({ value }) => (value['delta'] as { text?: string } | undefined)?.text ?? '').join('');
+
+describe.each(fixtures)('the stream %s', (_name, bytes) => {
+  test('gives the same events wherever it is cut', async () => {
+    const whole = await readAll(eventsOfPieces(bytes));
+    expect(whole.at(-1)?.name).toBe('message_stop');
+    for (let at = 1; at < bytes.length; at++)
+      expect(await readAll(eventsOfPieces(bytes.subarray(0, at), bytes.subarray(at)))).toEqual(whole);
+    const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
+    expect(await readAll(eventsOfPieces(...single))).toEqual(whole);
+  });
+
+  test('that ends before its last chunk is a fault, never a clean end', async () => {
+    // Of the last line end one character may be missing: the event is whole then.
+    for (let at = 0; at < bytes.length - 1; at += 3) {
+      const { events, fault } = await readToFault(eventsOfPieces(bytes.subarray(0, at)));
+      expect(fault).toMatchObject({ kind: 'failed', message: 'the stream ended before the message did' });
+      expect(events.map(({ name }) => name)).not.toContain('message_stop');
+    }
+  });
+});
+
+async function submitTo(script: Script, body: object = hello) {
+  await using upstream = await startScriptedUpstream(script);
+  const reply = await gemini.submit(geminiAttempt(body, {}, upstream.url));
+  const events = reply.form === 'stream' ? await readAll(reply.events) : [];
+  return { reply, events, request: upstream.requests[0] };
+}
+
+test('a stream is asked for with its own method, and the key in a header alone', async () => {
+  const { request, events } = await submitTo(scripts.rawStream(fixture('text.txt')));
+  expect(request).toMatchObject({
+    method: 'POST',
+    path: '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+    headers: { 'x-goog-api-key': GEMINI_KEY, accept: 'text/event-stream' },
+  });
+  expect(request?.headers).not.toContainKeys(['authorization', 'x-api-key', 'anthropic-version']);
+  expect(request?.body).not.toContain(GEMINI_KEY);
+  expect(texts(events)).toBe('The quick — brünette ✓ 🦊');
+});
+
+test('an answer that is not streamed is one message', async () => {
+  const answer = JSON.stringify({
+    candidates: [{ content: { parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  });
+  const { request, reply } = await submitTo(scripts.json(answer), { messages: [said()] });
+  expect(request?.path).toBe('/v1beta/models/gemini-2.5-flash:generateContent');
+  expect(reply).toMatchObject({ form: 'message', message: { content: [{ type: 'text', text: 'Hello' }] } });
+  if (reply.form === 'message') expect(JSON.parse(reply.text)).toEqual(reply.message);
+});
+
+test('a stream that comes as a list of chunks is a stream all the same', async () => {
+  const chunks = fixture('text.txt').split('data: ').slice(1);
+  const { events } = await submitTo(scripts.json(`[${chunks.join(',')}]`));
+  expect(events).toEqual(await readAll(eventsOfPieces(Buffer.from(fixture('text.txt')))).then(renamed));
+});
+
+/** Events of the request that was submitted: ids of messages are those of their requests. */
+function renamed(events: StreamEvent[]): StreamEvent[] {
+  return JSON.parse(JSON.stringify(events).replaceAll('msg_1', 'msg_ours'));
+}
+
+test('numbers in the input of a tool keep every digit', async () => {
+  const { events } = await submitTo(scripts.rawStream(fixture('tools.txt')));
+  expect(events.map(({ json }) => json).join('')).toContain('\\"id\\":12345678901234567890');
+});
+
+describe('a failure', () => {
+  const error = (code: number, status: string) => ({ error: { code, status, message: 'It says so.' } });
+  const refusing =
+    (code: number, body: unknown): Script =>
+    (answer) =>
+      answer.send(code, { 'content-type': 'application/json' }, JSON.stringify(body));
+
+  test.each([
+    [400, 'INVALID_ARGUMENT', 'rejected'],
+    [403, 'PERMISSION_DENIED', 'credentials'],
+    [429, 'RESOURCE_EXHAUSTED', 'rate_limited'],
+    [503, 'UNAVAILABLE', 'overloaded'],
+  ])('before the stream is a fault of its kind: %d %s', async (code, status, kind) => {
+    for (const body of [error(code, status), [error(code, status)]])
+      expect(await faultOf(submitTo(refusing(code, body)))).toMatchObject({
+        kind,
+        status: code,
+        message: 'It says so.',
+      });
+  });
+
+  test('in the middle of the stream is a fault after what came before it', async () => {
+    const [first] = fixture('text.txt').split('\r\n\r\n');
+    await using upstream = await startScriptedUpstream(
+      scripts.rawStream(`${first}\r\n\r\ndata: ${JSON.stringify(error(503, 'UNAVAILABLE'))}\r\n\r\n`),
+    );
+    const reply = await gemini.submit(geminiAttempt(hello, {}, upstream.url));
+    const { events, fault } = await readToFault(streamOf(reply));
+    expect(fault).toMatchObject({ kind: 'overloaded', message: 'It says so.' });
+    expect(texts(events)).toBe('The quick — ');
+  });
+
+  test.each([
+    ['a connection that breaks', scripts.resetBeforeHead()],
+    ['a page', scripts.html(200)],
+    ['something that is no JSON', scripts.rawStream('data: <h1>\n\n')],
+    ['JSON that is no answer', scripts.rawStream('data: 7\n\n')],
+    ['nothing', scripts.rawStream('')],
+  ])('%s is a fault', async (_name, script) => {
+    expect(await faultOf(submitTo(script))).toMatchObject({ kind: 'failed' });
+  });
+
+  test('what cannot be said to it is refused before anything is sent', async () => {
+    await using upstream = await startScriptedUpstream(scripts.rawStream(fixture('text.txt')));
+    const bad = { ...hello, mcp_servers: [{ name: 'x' }] };
+    expect(await faultOf(gemini.submit(geminiAttempt(bad, {}, upstream.url)))).toMatchObject({ kind: 'rejected' });
+    expect(upstream.connectionCount).toBe(0);
+  });
+});
+
+test('an abort stops the upstream, and what waits for it', async () => {
+  const [first] = fixture('text.txt').split('\r\n\r\n');
+  await using upstream = await startScriptedUpstream(async (answer) => {
+    answer.begin(200, { 'content-type': 'text/event-stream' });
+    await answer.write(`${first}\r\n\r\n`);
+  });
+  const controller = new AbortController();
+  const reply = await gemini.submit(geminiAttempt(hello, { signal: controller.signal }, upstream.url));
+  const source = streamOf(reply);
+  expect((await source.next())?.[0]?.name).toBe('message_start');
+  const waiting = faultOf(source.next());
+  controller.abort();
+  expect((await waiting).kind).toBe('aborted');
+  await upstream.aborted();
+});
+
+describe('counting', () => {
+  test('asks the counter of the provider', async () => {
+    await using upstream = await startScriptedUpstream(scripts.json('{"totalTokens":31,"promptTokensDetails":[]}'));
+    const attempt = geminiAttempt({ messages: [said()], system: 'Be kind.' }, {}, upstream.url);
+    expect(await gemini.countTokens(attempt)).toBe(31);
+    expect(upstream.requests[0]?.path).toBe('/v1beta/models/gemini-2.5-flash:countTokens');
+    expect(JSON.parse(upstream.requests[0]?.body ?? '')).toMatchObject({
+      generateContentRequest: {
+        model: 'models/gemini-2.5-flash',
+        systemInstruction: { parts: [{ text: 'Be kind.' }] },
+      },
+    });
+  });
+
+  test.each(['{}', '{"totalTokens":-1}', '{"totalTokens":1.5}', '{"totalTokens":"9"}'])(
+    'believes no count that is none: %s',
+    async (answer) => {
+      await using upstream = await startScriptedUpstream(scripts.json(answer));
+      const attempt = geminiAttempt({ messages: [said()] }, {}, upstream.url);
+      expect(await faultOf(gemini.countTokens(attempt))).toMatchObject({ kind: 'failed' });
+    },
+  );
+
+  test('is never done without asking', () => {
+    expect(gemini.countLocally(geminiAttempt({ messages: [said()] }).request)).toBeNull();
+  });
+});
+
+describe('a probe', () => {
+  const signal = new AbortController().signal;
+  const probe = async (script: Script) => {
+    await using upstream = await startScriptedUpstream(script);
+    const credential = new Secret(GEMINI_KEY);
+    const answering = gemini.probe?.({ name: 'g', kind: 'gemini', baseUrl: upstream.url, credential }, signal);
+    return { outcome: await answering?.catch((thrown) => thrown), request: upstream.requests[0] };
+  };
+
+  test('reads the list of models, at no cost', async () => {
+    const { outcome, request } = await probe(scripts.json('{"models":[{"name":"models/a"},{"name":"models/b"}]}'));
+    expect(outcome).toEqual({ status: 200, models: 2 });
+    expect(request).toMatchObject({ method: 'GET', path: '/v1beta/models?pageSize=1000' });
+    expect(request?.headers['x-goog-api-key']).toBe(GEMINI_KEY);
+  });
+
+  test('does not tell the number of a list that goes on', async () => {
+    const { outcome } = await probe(scripts.json('{"models":[{"name":"models/a"}],"nextPageToken":"x"}'));
+    expect(outcome).toEqual({ status: 200, models: null });
+  });
+
+  test('tells a key that is not taken from an address that is wrong', async () => {
+    const body = { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'API key not valid.' } };
+    const refusing: Script = (answer) => answer.send(400, {}, JSON.stringify(body));
+    expect((await probe(refusing)).outcome).toMatchObject({ kind: 'credentials' });
+    expect((await probe(scripts.json('{"data":[]}'))).outcome).toMatchObject({ kind: 'failed' });
+  });
+});
