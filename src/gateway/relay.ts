@@ -47,6 +47,10 @@ export async function* relay(
         message.stopForMoney();
         throw stopError(message);
       }
+      if (message.counter.finished && message.hasEnded) {
+        yield* give(message, encode(payablePart(message, arrived))); // it was cut while nobody read here
+        throw stopError(message) ?? endedElsewhere();
+      }
       if (message.counter.finished) {
         for await (const text of finish(message, arrived, wait)) yield* give(message, text);
         return;

@@ -58,6 +58,29 @@ test('a reader who rests at a ping does not make a provider silent that has gone
   expect(await stream.service.records()).toMatchObject([{ outcome: 'completed', usageSource: 'reported' }]);
 });
 
+test('a reader who rests at a ping while the end comes, and is cut then, is told so', async () => {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const pieces = [EVENTS.slice(0, PAUSE_INDEX), EVENTS.slice(PAUSE_INDEX)];
+  const next = async () => {
+    if (pieces.length === 1) await promise;
+    return [...(pieces.shift() ?? [])];
+  };
+  const answer = async () => ({ form: 'stream' as const, events: { next }, upstreamRequestId: null });
+  await using service = await startHandMade({ answer });
+  const reply = await submitMessage(service.gateway, await submissionOf(service, new AbortController().signal));
+  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  for (let text = ''; !text.startsWith('event: ping'); text = (await reader.next()).value as string);
+  goOn();
+  await Bun.sleep(20);
+  service.gateway.running.cutAll();
+  let rest = '';
+  for (let piece = await reader.next(); piece.done !== true; piece = await reader.next()) rest += piece.value;
+  expect(rest).toContain('content_block_stop');
+  expect(rest).toContain('"code":"draining"');
+  expect(rest).not.toContain('event: message_stop');
+  expect(await service.records()).toMatchObject([{ outcome: 'service_cut', usageSource: 'reported' }]);
+});
+
 async function leave({ service, left }: Awaited<ReturnType<typeof openPaused>>) {
   left.abort();
   for (let tries = 0; tries < 200 && service.gateway.running.count > 0; tries++) await Bun.sleep(5);
