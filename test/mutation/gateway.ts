@@ -257,8 +257,8 @@ const relays = mutate('src/gateway/relay.ts', [
   [
     'relay-part',
     'of the events that the money ends in only what is paid for is given out',
-    'encode(payablePart(message, arrived))',
-    'encode(arrived)',
+    'encode(payablePart(message, arrived)));\n        message.stopForMoney();',
+    'encode(arrived));\n        message.stopForMoney();',
   ],
   [
     'relay-whole',
@@ -289,6 +289,12 @@ const relays = mutate('src/gateway/relay.ts', [
     'what the money ended is no answer to who left',
     "else if (message.stopReason === 'money') await message.endForMoney();\n    else if (message.callerHasLeft) await message.complete();",
     "else if (message.callerHasLeft) await message.complete();\n    else if (message.stopReason === 'money') await message.endForMoney();",
+  ],
+  [
+    'relay-cut',
+    'what was cut meanwhile has no clean end, though its end has come',
+    'if (message.counter.finished && message.hasEnded) {',
+    'if (message.counter.finished && message.callerHasLeft) {',
   ],
   [
     'relay-broken',
