@@ -159,7 +159,12 @@ const shrinking = mutate('src/ledger/admit.ts', [
     'operation.least ?? operation.amount, rows',
     'operation.least ?? 0, rows',
   ],
-  ['least-whole', 'the least is a whole number', 'if (operation.least !== undefined) assertAmount(operation.least);', ''],
+  [
+    'least-whole',
+    'the least is a whole number',
+    'if (operation.least !== undefined) assertAmount(operation.least);',
+    '',
+  ],
   [
     'shrinks',
     'no more is held than is available',
