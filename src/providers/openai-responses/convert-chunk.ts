@@ -173,7 +173,6 @@ export class ChunkConverter {
 
   /** An item as it is at its end: what its pieces have not brought, and that it ends. */
   #whole(index: number, value: JsonValue | undefined): StreamEvent[] {
-    if (this.#told.has(index)) return [];
     this.#itemOf({ output_index: index });
     if (!isJsonObject(value)) return [];
     const events = this.#begin(index, value);

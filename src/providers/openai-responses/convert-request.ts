@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
+import { exactBody } from '../exact-json.ts';
 import type { Attempt } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';
@@ -31,7 +32,7 @@ export function convertBody(attempt: Attempt): JsonObject {
   return {
     model: upstreamModel,
     ...convertSystem(body),
-    input: convertMessages(body, isThinking ? homeOf(attempt.provider) : null),
+    input: convertMessages(exactBody(request), isThinking ? homeOf(attempt.provider) : null),
     ...convertTools(body),
     ...convertThinking(body, model),
     ...convertFormat(body),

@@ -81,6 +81,5 @@ function giveOnce(events: StreamEvent[]): EventSource {
 
 async function openMessage(response: Response, { signal }: Attempt, terms: AnswerTerms): Promise<ProviderReply> {
   const { value } = await readObject(response, signal);
-  const message = convertAnswer(value, terms);
-  return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId: terms.upstreamRequestId };
+  return { form: 'message', ...convertAnswer(value, terms), upstreamRequestId: terms.upstreamRequestId };
 }

@@ -87,6 +87,15 @@ describe('a stream', () => {
     expect(deltas.every(([, count]) => Number(count) > 0)).toBe(true);
   });
 
+  test('keeps the parts of one message apart', () => {
+    const content = ['One.', 'Two.'].map((text) => ({ type: 'output_text', text }));
+    const response = { status: 'completed', output: [{ type: 'message', content }] };
+    expect(convertAnswer(response, TERMS).message['content']).toEqual([
+      { type: 'text', text: 'One.' },
+      { type: 'text', text: 'Two.' },
+    ]);
+  });
+
   test('keeps the texts of two messages apart', async () => {
     expect((await messageOf('two-messages'))['content']).toEqual([
       { type: 'text', text: 'First.' },
@@ -230,13 +239,25 @@ describe('an answer that is not streamed', () => {
   test.each(WHOLE.filter((name) => name !== 'max-tokens-in-tool'))(
     '(%s) is the message of its stream',
     async (name) => {
-      expect(convertAnswer(responseOf(name), TERMS)).toEqual(await messageOf(name));
+      const { message, text } = convertAnswer(responseOf(name), TERMS);
+      expect(message).toEqual(await messageOf(name));
+      expect(text).toBe(JSON.stringify(message));
     },
   );
 
   test('that was cut inside the arguments of a tool leaves the tool out', () => {
-    const message = convertAnswer(responseOf('max-tokens-in-tool'), TERMS);
+    const { message } = convertAnswer(responseOf('max-tokens-in-tool'), TERMS);
     expect(message).toMatchObject({ content: [], stop_reason: 'max_tokens', usage: USAGE });
+  });
+
+  test('gives the numbers in the input of a tool to their last digit, streamed or not', () => {
+    const input = '{"id":12345678901234567890,"at":1.25}';
+    const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: input };
+    const response = { status: 'completed', output: [call] };
+    expect(convertAnswer(response, TERMS).text).toContain(`"input":${input}`);
+    expect(convertAnswerEvents(response, TERMS).map(({ json }) => json)).toContainEqual(
+      expect.stringContaining(JSON.stringify(input)),
+    );
   });
 
   test('is as many events as a client that asked for a stream needs', () => {
@@ -269,7 +290,7 @@ describe('names and ids', () => {
 
   test('of tools that had to be replaced are given back as the caller has them', () => {
     const response = call({ call_id: 'call_1', name: 'short' });
-    const message = convertAnswer(response, { ...TERMS, toolNames: new Map([['short', 'the.long name']]) });
+    const { message } = convertAnswer(response, { ...TERMS, toolNames: new Map([['short', 'the.long name']]) });
     expect(message['content']).toMatchObject([{ name: 'the.long name' }]);
   });
 
@@ -278,11 +299,11 @@ describe('names and ids', () => {
     [undefined, 'msg_ours_0'],
   ])('of calls (%p) are ones that a client can send back', (id, ours) => {
     const response = call({ name: 'look', ...(id !== undefined && { call_id: id }) });
-    expect(convertAnswer(response, TERMS)['content']).toMatchObject([{ id: ours }]);
+    expect(convertAnswer(response, TERMS).message['content']).toMatchObject([{ id: ours }]);
   });
 
   test('of the model are those asked for where the provider names none', () => {
-    expect(convertAnswer({ status: 'completed', output: [] }, TERMS)['model']).toBe('upstream-model');
+    expect(convertAnswer({ status: 'completed', output: [] }, TERMS).message['model']).toBe('upstream-model');
   });
 
   test('of items may be missing: they come in the order in which they were begun', () => {

@@ -97,6 +97,21 @@ describe('a request', () => {
       expect(convert({ temperature: 0.2 }, { upstreamModel })).toMatchObject({ temperature: 0.2 });
   });
 
+  test('gives the numbers in the input of a tool to their last digit', () => {
+    const text = JSON.stringify({
+      ...HELLO,
+      temperature: 0.30000000000000004,
+      messages: [
+        HELLO.messages[0],
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { id: 0 } }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }] },
+      ],
+    }).replace('"id":0', '"id":12345678901234567890');
+    const body = convertBody(makeAttempt('http://upstream', text));
+    expect((body['input'] as JsonObject[])[1]).toMatchObject({ arguments: '{"id":12345678901234567890}' });
+    expect(body['temperature']).toBe(0.30000000000000004);
+  });
+
   test('that must not be served faster than usual says so', () => {
     expect(convert({ service_tier: 'standard_only' })['service_tier']).toBe('default');
     expect(convert({ service_tier: 'auto' })).not.toHaveProperty('service_tier');
@@ -197,6 +212,7 @@ describe('tools', () => {
       expect(convert({ tools: [{ ...LOOK, strict: true, input_schema: schema }] })['tools']).toMatchObject([
         { strict: isStrict },
       ]);
+    expect(convert({ tools: [{ ...LOOK, input_schema: strict }] })['tools']).toMatchObject([{ strict: false }]);
   });
 
   test('that a client runs and names by type are told with their schemas', () => {
