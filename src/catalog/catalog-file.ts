@@ -20,7 +20,10 @@ import { type Fault, membersOf, readPart } from './fault.ts';
 import { findPrivateHost, privateNetworkFault } from './private-address.ts';
 import { takeListed } from './take-listed.ts';
 
-const DEFAULT_BASE_URLS: Record<string, string> = { anthropic: 'https://api.anthropic.com' };
+const DEFAULT_BASE_URLS: Record<string, string> = {
+  anthropic: 'https://api.anthropic.com',
+  gemini: 'https://generativelanguage.googleapis.com',
+};
 
 /** A file as it was read. A name whose object has a fault stands with null, so that references to it are no faults too. */
 export interface CatalogFile {

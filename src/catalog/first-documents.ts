@@ -8,42 +8,46 @@ import { planApply } from './plan-apply.ts';
 import { listedModels, PRICE_LIST_MS } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
-const ANTHROPIC = 'anthropic'; // the kind, the family on the price list, and the name of the provider that is made of them
+/** Each is a kind, a family on the price list, and the name of the provider that is made of them. */
+export const firstFamilies = ['anthropic', 'gemini'] as const;
+export type FirstFamily = (typeof firstFamilies)[number];
 
 /**
- * The sandbox with its models and the groups `default` and `sandbox`; with a credential, sealed with
- * the context "provider:anthropic", also that provider and the models of its family, at their list prices
- * and at that cost, but for those that have been retired by `nowMs`.
+ * The sandbox with its models and the groups `default` and `sandbox`; for each family with a credential, sealed with
+ * the context "provider:<family>", also that provider and its models, at their list prices and at that cost, but for
+ * those that have been retired by `nowMs`.
  */
 export function firstDocuments(
   sandboxModels: readonly string[],
-  anthropicKeySealed: string | null,
+  sealedKeys: Readonly<Partial<Record<FirstFamily, string>>>,
   nowMs: number = PRICE_LIST_MS,
 ): CatalogDocument[] {
   const sandboxModel = { price: { input: '1', output: '5' }, routes: [{ provider: SANDBOX_KIND }] };
-  const hasAnthropic = anthropicKeySealed !== null;
+  const families = firstFamilies.filter((family) => sealedKeys[family] !== undefined);
   const file = {
-    providers: { sandbox: { kind: SANDBOX_KIND }, ...(hasAnthropic && { [ANTHROPIC]: { kind: ANTHROPIC } }) },
+    providers: {
+      sandbox: { kind: SANDBOX_KIND },
+      ...Object.fromEntries(families.map((family) => [family, { kind: family }])),
+    },
     models: {
       ...Object.fromEntries(sandboxModels.map((name) => [name, sandboxModel])),
-      ...(hasAnthropic && modelsOf(ANTHROPIC, nowMs)),
+      ...Object.assign({}, ...families.map((family) => modelsOf(family, nowMs))),
     },
     groups: { default: { models: ['*'] }, sandbox: { models: ['sandbox-*'] } },
   };
   const { faults, put } = planApply([], file, {
     prune: false,
     origin: 'start',
-    kinds: [SANDBOX_KIND, ANTHROPIC],
+    kinds: [SANDBOX_KIND, ...firstFamilies],
     nowMs: PRICE_LIST_MS,
     seal: (text) => text, // never asked: the file has no credential
     unseal: (sealed) => sealed,
   });
   assert(faults.length === 0, `the first documents are wrong: ${faults.map(formatFault).join('; ')}`);
-  return put.map(({ document, ...entry }) =>
-    entry.kind === 'provider' && entry.name === ANTHROPIC
-      ? { ...entry, document: { ...document, api_key_sealed: anthropicKeySealed } }
-      : { ...entry, document },
-  );
+  return put.map(({ document, ...entry }) => {
+    const sealed = entry.kind === 'provider' ? sealedKeys[entry.name as FirstFamily] : undefined;
+    return { ...entry, document: sealed === undefined ? document : { ...document, api_key_sealed: sealed } };
+  });
 }
 
 /** The family's models that are still to be had, as a file would have them. */

@@ -1,7 +1,9 @@
 // The door of the providers: the interface the gateway uses, and one provider for each kind.
 
 import { anthropic } from './anthropic/anthropic.ts';
+import { gemini } from './gemini/gemini.ts';
 import { hideCredential } from './hide-credential.ts';
+import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
 
@@ -22,5 +24,7 @@ export { prepareFetching } from './upstream.ts';
 /** The provider of each kind that a configuration may name. */
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([
   [anthropic.kind, hideCredential(anthropic)],
+  [openaiResponses.kind, hideCredential(openaiResponses)],
+  [gemini.kind, hideCredential(gemini)],
   [sandbox.kind, sandbox],
 ]);

@@ -1,18 +1,27 @@
-// What is sold before an operator has said anything: the sandbox, and the provider whose key the
+// What is sold before an operator has said anything: the sandbox, and the providers whose keys the
 // environment gives. Nothing that stands is touched.
 
 import { describeChange, type Trail, theService } from '../audit/audit.ts';
-import { type CatalogDocument, credentialContext, firstDocuments } from '../catalog/catalog.ts';
+import {
+  type CatalogDocument,
+  credentialContext,
+  type FirstFamily,
+  firstDocuments,
+  firstFamilies,
+} from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { sandboxModelNames } from '../providers/providers.ts';
 import type { OpenStore } from './open-store.ts';
 
-/** Makes the catalogue that a new installation begins with, and a provider whose key the environment gives. */
+/** Makes the catalogue that a new installation begins with, and the providers whose keys the environment gives. */
 export async function prepareCatalogue(config: Config, { vault, stores }: OpenStore, nowMs: number): Promise<void> {
   const present = await stores.catalog.loadCatalog();
-  const apiKey = config.providerKeys.anthropic;
-  const sealed = apiKey === null ? null : vault.seal(apiKey, credentialContext('anthropic'));
-  const documents = firstDocuments(sandboxModelNames, sealed, nowMs);
+  const sealedKeys: Partial<Record<FirstFamily, string>> = {};
+  for (const family of firstFamilies) {
+    const apiKey = config.providerKeys[family];
+    if (apiKey !== null) sealedKeys[family] = vault.seal(apiKey, credentialContext(family));
+  }
+  const documents = firstDocuments(sandboxModelNames, sealedKeys, nowMs);
   const missing = present.length === 0 ? documents : missingDocuments(documents, present);
   if (missing.length > 0) await stores.catalog.saveCatalog(missing, [], firstTrail(missing, nowMs));
 }
@@ -29,18 +38,28 @@ function firstTrail(documents: readonly CatalogDocument[], nowMs: number): Trail
   return { audit, creation: null };
 }
 
-/** A provider that came with the environment only later, and its models; nothing of what stands is touched. */
+/**
+ * Providers that came with the environment only later, and their models; nothing of what stands is touched. Where a
+ * provider of the kind or of the name is there already, the operator has seen to it.
+ */
 function missingDocuments(
   documents: readonly CatalogDocument[],
   present: readonly CatalogDocument[],
 ): CatalogDocument[] {
-  if (!documents.some(isAnthropic) || present.some(isAnthropic)) return [];
   const names = new Set(present.map((entry) => `${entry.kind} ${entry.name}`));
-  const isWanted = ({ kind, name }: CatalogDocument) =>
-    (kind === 'provider' || kind === 'model') && !name.startsWith('sandbox');
-  return documents.filter((entry) => isWanted(entry) && !names.has(`${entry.kind} ${entry.name}`));
+  const isThere = (family: FirstFamily) =>
+    names.has(`provider ${family}`) || present.some((entry) => isOfKind(entry, family));
+  const families = new Set<unknown>(firstFamilies.filter((family) => !isThere(family)));
+  return documents.filter((entry) => families.has(familyOf(entry)) && !names.has(`${entry.kind} ${entry.name}`));
 }
 
-function isAnthropic(entry: CatalogDocument): boolean {
-  return entry.kind === 'provider' && entry.document['kind'] === 'anthropic';
+function isOfKind({ kind, document }: CatalogDocument, family: FirstFamily): boolean {
+  return kind === 'provider' && document['kind'] === family;
+}
+
+/** The family that a first document belongs to: a provider's kind, or what a model's only route leads to. */
+function familyOf({ kind, document }: CatalogDocument): unknown {
+  if (kind === 'provider') return document['kind'];
+  const routes = document['routes'];
+  return Array.isArray(routes) ? (routes[0] as { provider?: unknown }).provider : null;
 }

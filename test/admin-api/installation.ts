@@ -53,7 +53,7 @@ export async function makeInstallation(): Promise<Installation> {
   const stores = memoryStores(clock);
   const vault = openVault(Buffer.alloc(32, 7));
   const open = (sealed: string, context: string) => vault.open(sealed, context);
-  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], null), [], noTrail);
+  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noTrail);
   const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
   const addresses: Installation['addresses'] = new Map();

@@ -44,7 +44,7 @@ describe('buildCatalogue', () => {
 });
 
 test('a holder that cannot read what it is given keeps what it has', () => {
-  const holder = new CatalogueHolder(firstDocuments(SANDBOX_MODELS, null), unseal);
+  const holder = new CatalogueHolder(firstDocuments(SANDBOX_MODELS, {}), unseal);
   const before = holder.current;
   expect(() => holder.swap([{ kind: 'group', name: 'g', origin: 'api', document: {} }])).toThrow();
   expect(holder.current).toBe(before);
@@ -55,7 +55,7 @@ test('a holder that cannot read what it is given keeps what it has', () => {
 
 describe('the first start', () => {
   test('sells the sandbox models to both groups at 1 and 5 dollars', () => {
-    const catalogue = buildCatalogue(firstDocuments(SANDBOX_MODELS, null), unseal);
+    const catalogue = buildCatalogue(firstDocuments(SANDBOX_MODELS, {}), unseal);
     for (const group of ['default', 'sandbox'])
       for (const name of SANDBOX_MODELS) {
         const { model, routes } = resolveModel(catalogue, { keyModels: null, groups: [group] }, name);
@@ -67,7 +67,7 @@ describe('the first start', () => {
   });
 
   test('with a credential also sells the listed models, to the default group only', () => {
-    const documents = firstDocuments(SANDBOX_MODELS, seal('sk-ant', 'provider:anthropic'));
+    const documents = firstDocuments(SANDBOX_MODELS, { anthropic: seal('sk-ant', 'provider:anthropic') });
     const catalogue = buildCatalogue(documents, unseal);
     expect(catalogue.providers.get('anthropic')?.credential?.reveal()).toBe('sk-ant');
     const offer = resolveModel(
@@ -85,6 +85,6 @@ describe('the first start', () => {
       models: { 'sandbox-echo': { price: { input: '1', output: '5' }, routes: [{ provider: 'sandbox' }] } },
       groups: { default: { models: ['*'], multiplier: '1' }, sandbox: { models: ['sandbox-*'] } },
     };
-    expect(planApply(firstDocuments(SANDBOX_MODELS, null), same, planOptions()).changes).toEqual([]);
+    expect(planApply(firstDocuments(SANDBOX_MODELS, {}), same, planOptions()).changes).toEqual([]);
   });
 });

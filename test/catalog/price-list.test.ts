@@ -136,7 +136,8 @@ describe('the price list', () => {
 });
 
 describe('a first start with a credential', () => {
-  const first = (nowMs?: number) => firstDocuments(['sandbox-echo'], seal('sk-ant', 'provider:anthropic'), nowMs);
+  const first = (nowMs?: number) =>
+    firstDocuments(['sandbox-echo'], { anthropic: seal('sk-ant', 'provider:anthropic') }, nowMs);
   const namesOf = (documents: CatalogDocument[]) =>
     documents.filter(({ kind, name }) => kind === 'model' && name !== 'sandbox-echo').map(({ name }) => name);
 

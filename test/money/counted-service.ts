@@ -49,7 +49,7 @@ export async function startCountedService(): Promise<CountedService> {
   // A stream holds all of its max_tokens from the beginning, and so stands in the way of others.
   const document = { output_tranche_tokens: 1_000_000 };
   const settings = { kind: 'settings' as const, name: 'settings', origin: 'file' as const, document };
-  await stores.catalog.saveCatalog([...firstDocuments(sandboxModelNames, null), settings], [], noTrail);
+  await stores.catalog.saveCatalog([...firstDocuments(sandboxModelNames, {}), settings], [], noTrail);
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), () => '');
   const gateway: Gateway = {
     catalogue: () => holder.current,

@@ -1,12 +1,12 @@
 // The request as Gemini wants it: where it goes, its headers, and its body.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { exactBody } from '../exact-json.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
 import { convertThinking, needsSignatures } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
-import { exactBody } from './exact-json.ts';
 import { refuseFields } from './unsupported.ts';
 
 const STOP_SEQUENCES_MAX = 5;

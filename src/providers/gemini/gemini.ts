@@ -2,10 +2,12 @@
 // as it comes, streamed or whole by the same machine. Nothing is counted here.
 
 import { bounds } from '../../config.ts';
+import type { StreamEvent } from '../../wire/wire.ts';
+import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
-import { convertAnswer, convertWhole } from './convert-answer.ts';
+import { convertAnswer } from './convert-answer.ts';
 import { type Asked, ChunkConverter } from './convert-chunk.ts';
 import { callIdsOf } from './convert-messages.ts';
 import { convertBody, convertCountBody, convertHeaders, convertUrl, plainModel } from './convert-request.ts';
@@ -68,7 +70,11 @@ async function openStream(response: Response, { signal }: Attempt, asked: Asked)
   const upstreamRequestId = readUpstreamRequestId(response.headers);
   const contentType = response.headers.get('content-type') ?? 'text/event-stream';
   if (contentType.includes('json'))
-    return { form: 'stream', events: giveOnce(await readJson(response, signal), asked), upstreamRequestId };
+    return {
+      form: 'stream',
+      events: giveOnce(convertAnswer(await readJson(response, signal), asked)),
+      upstreamRequestId,
+    };
   if (!contentType.includes('text/event-stream') || response.body === null) {
     await cancelBody(response);
     throw new ProviderFault('failed', 'the provider answered a stream with something else', { upstreamRequestId });
@@ -78,8 +84,7 @@ async function openStream(response: Response, { signal }: Attempt, asked: Asked)
 }
 
 /** What came as one list although a stream was asked for: all of it as one batch of events. */
-function giveOnce(answer: Parameters<typeof convertWhole>[0], asked: Asked): EventSource {
-  const events = convertWhole(answer, asked);
+function giveOnce(events: StreamEvent[]): EventSource {
   let isGiven = false;
   return {
     async next() {
@@ -92,6 +97,6 @@ function giveOnce(answer: Parameters<typeof convertWhole>[0], asked: Asked): Eve
 
 async function openMessage(response: Response, { signal }: Attempt, asked: Asked): Promise<ProviderReply> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
-  const message = convertAnswer(await readJson(response, signal), asked);
-  return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId };
+  const events = convertAnswer(await readJson(response, signal), asked);
+  return { form: 'message', ...foldAnswer(events), upstreamRequestId };
 }

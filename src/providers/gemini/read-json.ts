@@ -3,9 +3,9 @@
 
 import { bounds } from '../../config.ts';
 import type { JsonValue } from '../../wire/wire.ts';
+import { parseExactly } from '../exact-json.ts';
 import { ProviderFault } from '../provider.ts';
 import { cancelBody, readBounded } from '../upstream.ts';
-import { parseExactly } from './exact-json.ts';
 
 /** Throws ProviderFault (failed, aborted). */
 export async function readJson(response: Response, signal: AbortSignal): Promise<JsonValue> {

@@ -2,10 +2,10 @@
 // whether the message was at its end then, the converter knows.
 
 import type { JsonValue } from '../../wire/wire.ts';
+import { parseExactly } from '../exact-json.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
 import { pullStream } from '../pull-stream.ts';
 import type { ChunkConverter } from './convert-chunk.ts';
-import { parseExactly } from './exact-json.ts';
 
 /** Reads a body as the answer that the converter knows the request of. */
 export function readStream(

@@ -2,7 +2,8 @@
 // stop reason and the counts.
 
 import { describe, expect, test } from 'bun:test';
-import { convertAnswer, convertWhole } from '../../../src/providers/gemini/convert-answer.ts';
+import { foldAnswer } from '../../../src/providers/fold-answer.ts';
+import { convertAnswer } from '../../../src/providers/gemini/convert-answer.ts';
 import { type Asked, ChunkConverter } from '../../../src/providers/gemini/convert-chunk.ts';
 import { namesByShort, shortenName } from '../../../src/providers/gemini/tool-names.ts';
 import { ProviderFault } from '../../../src/providers/providers.ts';
@@ -30,7 +31,8 @@ const chunk = (parts: JsonObject[], finishReason?: string, usageMetadata: JsonOb
 });
 
 /** The message of an answer that comes in these chunks. */
-const messageOf = (chunks: JsonObject[], changes: Partial<Asked> = {}) => convertAnswer(chunks, asked(changes));
+const messageOf = (chunks: JsonObject[], changes: Partial<Asked> = {}) =>
+  foldAnswer(convertAnswer(chunks, asked(changes))).message;
 const contentOf = (chunks: JsonObject[], changes: Partial<Asked> = {}) => messageOf(chunks, changes)['content'];
 const finish = (reason: string, parts: JsonObject[] = [{ text: 'a' }]) => messageOf([chunk(parts, reason)]);
 const call = (name = 'look', args: JsonValue = {}, more: JsonObject = {}) => ({
@@ -40,7 +42,7 @@ const call = (name = 'look', args: JsonValue = {}, more: JsonObject = {}) => ({
 
 function faultOf(chunks: JsonValue[]): ProviderFault {
   try {
-    convertWhole(chunks, asked());
+    convertAnswer(chunks, asked());
   } catch (thrown) {
     if (thrown instanceof ProviderFault) return thrown;
     throw thrown;
@@ -49,7 +51,7 @@ function faultOf(chunks: JsonValue[]): ProviderFault {
 }
 
 test('text comes piece by piece in one block, and the message begins once, with the counts of the prompt', () => {
-  const events = convertWhole(
+  const events = convertAnswer(
     [chunk([{ text: 'Hel' }]), chunk([{ text: 'lo' }]), chunk([{ text: '' }], 'STOP')],
     asked(),
   );
@@ -334,7 +336,7 @@ describe('counts', () => {
       [{ promptTokenCount: 10, thoughtsTokenCount: 9, totalTokenCount: 15 }, 'output_tokens'],
     ];
     for (const [metadata, names] of absent) {
-      const events = convertWhole([chunk([{ text: 'a' }], 'STOP', metadata)], asked());
+      const events = convertAnswer([chunk([{ text: 'a' }], 'STOP', metadata)], asked());
       const usage = events.at(-2)?.value['usage'] as JsonObject;
       for (const name of names.split(' ')) expect(usage).not.toContainKey(name);
       const counter = new MessageCounter();

@@ -104,9 +104,15 @@ function renamed(events: StreamEvent[]): StreamEvent[] {
   return JSON.parse(JSON.stringify(events).replaceAll('msg_1', 'msg_ours'));
 }
 
-test('numbers in the input of a tool keep every digit', async () => {
+test('numbers in the input of a tool keep every digit, streamed or not', async () => {
   const { events } = await submitTo(scripts.rawStream(fixture('tools.txt')));
   expect(events.map(({ json }) => json).join('')).toContain('\\"id\\":12345678901234567890');
+  const answer = fixture('tools.txt')
+    .split('data: ')
+    .slice(1)
+    .map((text) => text.trim());
+  const { reply } = await submitTo(scripts.json(`[${answer.join(',')}]`), { messages: [said()] });
+  expect(reply).toMatchObject({ form: 'message', text: expect.stringContaining('"id":12345678901234567890') });
 });
 
 describe('a failure', () => {
