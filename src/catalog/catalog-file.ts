@@ -23,6 +23,7 @@ import { takeListed } from './take-listed.ts';
 const DEFAULT_BASE_URLS: Record<string, string> = {
   anthropic: 'https://api.anthropic.com',
   gemini: 'https://generativelanguage.googleapis.com',
+  'openai-responses': 'https://api.openai.com',
 };
 
 /** A file as it was read. A name whose object has a fault stands with null, so that references to it are no faults too. */

@@ -22,6 +22,7 @@ export const CHAT = 'chat';
 const PROVIDERS: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
+  'openai-responses': 'openai',
   gemini: 'gcp.gemini',
 };
 

@@ -1,6 +1,7 @@
 // The provider's errors as faults: answers of a status, and those that come inside of a stream, which have a code alone.
 // Words by which clients mend their own requests are given as the Messages protocol has them. Pure.
 
+import { DAY_MS } from '../../base/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
@@ -45,6 +46,7 @@ export function convertErrorEvent(value: JsonValue | undefined, upstreamRequestI
   const kind = isOurs(said) ? 'credentials' : kindOfCode(said);
   return new ProviderFault(kind, scrubIdentifiers(wordsOf(said) ?? 'the provider sent an error'), {
     errorType: kind === 'rejected' ? 'invalid_request_error' : null,
+    retryAfterMs: kind === 'rate_limited' ? readWaitMs(said.message) : null,
     upstreamRequestId,
   });
 }
@@ -58,6 +60,13 @@ function kindOfCode({ code, message }: SaidError): FaultKind {
   if (kind !== undefined) return kind;
   if (!REJECTED_CODE.test(code)) return 'failed';
   return kindOf(400, null, message);
+}
+
+/** Inside of a stream there is no header: how long to wait stands in the words. */
+function readWaitMs(message: string | null): number | null {
+  const [, digits, unit] = /try again in (\d+(?:\.\d+)?) ?(ms|s)\b/i.exec(message ?? '') ?? [];
+  if (digits === undefined) return null;
+  return Math.min(Math.ceil(Number(digits) * (unit === 'ms' ? 1 : 1_000)), DAY_MS);
 }
 
 function withKind(fault: ProviderFault, kind: FaultKind): ProviderFault {

@@ -3,10 +3,11 @@
 
 import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
 import { messageIdOf } from '../compose-message.ts';
+import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
-import { convertAnswer, convertAnswerEvents } from './convert-answer.ts';
+import { convertAnswer } from './convert-answer.ts';
 import type { AnswerTerms } from './convert-chunk.ts';
 import { convertError } from './convert-error.ts';
 import { convertBody } from './convert-request.ts';
@@ -64,7 +65,7 @@ async function openStream(response: Response, { signal }: Attempt, terms: Answer
   const contentType = response.headers.get('content-type') ?? 'text/event-stream';
   if (contentType.includes('json')) {
     const { value } = await readObject(response, signal);
-    return { form: 'stream', events: giveOnce(convertAnswerEvents(value, terms)), upstreamRequestId };
+    return { form: 'stream', events: giveOnce(convertAnswer(value, terms)), upstreamRequestId };
   }
   if (!contentType.includes('text/event-stream') || response.body === null) {
     await cancelBody(response);
@@ -81,5 +82,5 @@ function giveOnce(events: StreamEvent[]): EventSource {
 
 async function openMessage(response: Response, { signal }: Attempt, terms: AnswerTerms): Promise<ProviderReply> {
   const { value } = await readObject(response, signal);
-  return { form: 'message', ...convertAnswer(value, terms), upstreamRequestId: terms.upstreamRequestId };
+  return { form: 'message', ...foldAnswer(convertAnswer(value, terms)), upstreamRequestId: terms.upstreamRequestId };
 }

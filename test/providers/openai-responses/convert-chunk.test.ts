@@ -1,7 +1,8 @@
 // The provider's streams as Messages streams: everything that was said, in its order, once.
 
 import { describe, expect, test } from 'bun:test';
-import { convertAnswer, convertAnswerEvents } from '../../../src/providers/openai-responses/convert-answer.ts';
+import { foldAnswer } from '../../../src/providers/fold-answer.ts';
+import { convertAnswer } from '../../../src/providers/openai-responses/convert-answer.ts';
 import { ChunkConverter } from '../../../src/providers/openai-responses/convert-chunk.ts';
 import { decodeReasoning } from '../../../src/providers/openai-responses/reasoning-signature.ts';
 import { isJsonObject, type JsonObject, jsonObjects } from '../../../src/wire/wire.ts';
@@ -24,6 +25,7 @@ const USAGE = {
   output_tokens: 40,
   output_tokens_details: { thinking_tokens: 25 },
 };
+const answerOf = (response: JsonObject, terms = TERMS) => foldAnswer(convertAnswer(response, terms));
 const BROKEN = ['failed', 'error', 'failed-at-once', 'no-end'];
 const WHOLE = fixtureNames.filter((name) => !BROKEN.includes(name));
 
@@ -90,7 +92,7 @@ describe('a stream', () => {
   test('keeps the parts of one message apart', () => {
     const content = ['One.', 'Two.'].map((text) => ({ type: 'output_text', text }));
     const response = { status: 'completed', output: [{ type: 'message', content }] };
-    expect(convertAnswer(response, TERMS).message['content']).toEqual([
+    expect(answerOf(response).message['content']).toEqual([
       { type: 'text', text: 'One.' },
       { type: 'text', text: 'Two.' },
     ]);
@@ -239,14 +241,14 @@ describe('an answer that is not streamed', () => {
   test.each(WHOLE.filter((name) => name !== 'max-tokens-in-tool'))(
     '(%s) is the message of its stream',
     async (name) => {
-      const { message, text } = convertAnswer(responseOf(name), TERMS);
+      const { message, text } = answerOf(responseOf(name));
       expect(message).toEqual(await messageOf(name));
       expect(text).toBe(JSON.stringify(message));
     },
   );
 
   test('that was cut inside the arguments of a tool leaves the tool out', () => {
-    const { message } = convertAnswer(responseOf('max-tokens-in-tool'), TERMS);
+    const { message } = answerOf(responseOf('max-tokens-in-tool'));
     expect(message).toMatchObject({ content: [], stop_reason: 'max_tokens', usage: USAGE });
   });
 
@@ -254,14 +256,14 @@ describe('an answer that is not streamed', () => {
     const input = '{"id":12345678901234567890,"at":1.25}';
     const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: input };
     const response = { status: 'completed', output: [call] };
-    expect(convertAnswer(response, TERMS).text).toContain(`"input":${input}`);
-    expect(convertAnswerEvents(response, TERMS).map(({ json }) => json)).toContainEqual(
+    expect(answerOf(response).text).toContain(`"input":${input}`);
+    expect(convertAnswer(response, TERMS).map(({ json }) => json)).toContainEqual(
       expect.stringContaining(JSON.stringify(input)),
     );
   });
 
   test('is as many events as a client that asked for a stream needs', () => {
-    const events = convertAnswerEvents(responseOf('text'), TERMS);
+    const events = convertAnswer(responseOf('text'), TERMS);
     expect(events[0]?.name).toBe('message_start');
     expect(events.at(-1)?.name).toBe('message_stop');
   });
@@ -290,7 +292,7 @@ describe('names and ids', () => {
 
   test('of tools that had to be replaced are given back as the caller has them', () => {
     const response = call({ call_id: 'call_1', name: 'short' });
-    const { message } = convertAnswer(response, { ...TERMS, toolNames: new Map([['short', 'the.long name']]) });
+    const { message } = answerOf(response, { ...TERMS, toolNames: new Map([['short', 'the.long name']]) });
     expect(message['content']).toMatchObject([{ name: 'the.long name' }]);
   });
 
@@ -299,11 +301,11 @@ describe('names and ids', () => {
     [undefined, 'msg_ours_0'],
   ])('of calls (%p) are ones that a client can send back', (id, ours) => {
     const response = call({ name: 'look', ...(id !== undefined && { call_id: id }) });
-    expect(convertAnswer(response, TERMS).message['content']).toMatchObject([{ id: ours }]);
+    expect(answerOf(response).message['content']).toMatchObject([{ id: ours }]);
   });
 
   test('of the model are those asked for where the provider names none', () => {
-    expect(convertAnswer({ status: 'completed', output: [] }, TERMS).message['model']).toBe('upstream-model');
+    expect(answerOf({ status: 'completed', output: [] }).message['model']).toBe('upstream-model');
   });
 
   test('of items may be missing: they come in the order in which they were begun', () => {

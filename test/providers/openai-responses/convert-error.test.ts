@@ -85,6 +85,14 @@ describe('an error inside of a stream', () => {
   });
 });
 
+test.each([
+  ['Rate limit reached. Please try again in 1.242s.', 1_242],
+  ['Please try again in 350ms.', 350],
+  ['Please try again.', null],
+])('a limit inside of a stream says how long to wait in its words: %s', (message, retryAfterMs) => {
+  expect(convertErrorEvent({ code: 'rate_limit_exceeded', message }, null).retryAfterMs).toBe(retryAfterMs);
+});
+
 describe('usage', () => {
   test('counts no token twice that was cached', () => {
     const usage = {
