@@ -1,0 +1,82 @@
+// Usage of Chat Completions in the counts of the Messages protocol: exact, nothing twice, nothing made up.
+
+import { describe, expect, test } from 'bun:test';
+import { convertUsage, startUsage } from '../../../src/providers/openai/convert-usage.ts';
+
+describe('usage', () => {
+  test('has what was read from the cache and written to it apart from the other input', () => {
+    const details = { cached_tokens: 600, cache_write_tokens: 300 };
+    expect(
+      convertUsage({ prompt_tokens: 1000, completion_tokens: 5, total_tokens: 1005, prompt_tokens_details: details }),
+    ).toEqual({
+      input_tokens: 100,
+      cache_creation_input_tokens: 300,
+      cache_read_input_tokens: 600,
+      output_tokens: 5,
+    });
+    for (const cached of [{ prompt_cache_hit_tokens: 8 }, { cached_tokens: 8 }, { num_cached_tokens: 8 }])
+      expect(convertUsage({ prompt_tokens: 10, completion_tokens: 1, ...cached })).toMatchObject({
+        input_tokens: 2,
+        cache_read_input_tokens: 8,
+      });
+  });
+
+  test('never has more in the cache than in the prompt', () => {
+    const details = { cached_tokens: 50, cache_write_tokens: 50 };
+    expect(convertUsage({ prompt_tokens: 40, completion_tokens: 1, prompt_tokens_details: details })).toMatchObject({
+      input_tokens: 0,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 40,
+    });
+  });
+
+  test('has the reasoning within the output, also where it was reported beside it', () => {
+    const reported = (total_tokens: number) =>
+      convertUsage({
+        prompt_tokens: 10,
+        completion_tokens: 20,
+        total_tokens,
+        completion_tokens_details: { reasoning_tokens: 7 },
+      });
+    expect(reported(30)).toMatchObject({ output_tokens: 20, output_tokens_details: { thinking_tokens: 7 } });
+    expect(reported(37)).toMatchObject({ output_tokens: 27, output_tokens_details: { thinking_tokens: 7 } });
+  });
+
+  test('that reports nothing is none: absent, null, or zeros that stand for what is not known yet', () => {
+    for (const none of [undefined, null, [], 'x', {}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }])
+      expect(convertUsage(none)).toBeNull();
+  });
+
+  test('leaves out what cannot be believed, and keeps a zero of output', () => {
+    expect(convertUsage({ prompt_tokens: 10, completion_tokens: -1 })).not.toHaveProperty('output_tokens');
+    expect(convertUsage({ prompt_tokens: 1.5, completion_tokens: 3 })).toEqual({ output_tokens: 3 });
+    expect(convertUsage({ prompt_tokens: 10, completion_tokens: 0 })).toHaveProperty('output_tokens', 0);
+    expect(convertUsage({ prompt_tokens: 0, completion_tokens: 3 })).not.toHaveProperty('input_tokens');
+  });
+
+  test('keeps numbers that nobody knows under their own names, and drops what costs nothing', () => {
+    const odd = {
+      num_sources_used: 3,
+      cost: 0.01,
+      total_time: 0.5,
+      prompt_tokens_details: { audio_tokens: 4, cached_tokens: 0 },
+    };
+    expect(convertUsage({ prompt_tokens: 10, completion_tokens: 1, ...odd })).toEqual({
+      input_tokens: 10,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: 1,
+      num_sources_used: 3,
+      prompt_tokens_details: { audio_tokens: 4 },
+    });
+  });
+
+  test('at the beginning of a message is that of its prompt', () => {
+    expect(startUsage(convertUsage({ prompt_tokens: 10, completion_tokens: 4 }))).toEqual({
+      input_tokens: 10,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+    });
+    expect(startUsage(null)).toEqual({});
+  });
+});
