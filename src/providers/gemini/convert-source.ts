@@ -12,9 +12,11 @@ const TYPES_BY_SUFFIX: Readonly<Record<string, string>> = {
   webp: 'image/webp',
   heic: 'image/heic',
   heif: 'image/heif',
-  gif: 'image/gif',
 };
+/** Of an image whose address does not tell: without a type Gemini would take a film too, which nobody has paid for. */
+const TYPE_UNTOLD = 'image/jpeg';
 const PDF = 'application/pdf';
+const OF_GOOGLE = /(^|\.)(googleapis\.com|storage\.cloud\.google\.com|youtube\.com|youtu\.be)\.?$/;
 
 /** The part of an image's source. Throws ProviderFault (rejected). */
 export function convertImage(block: JsonObject, path: string): JsonObject {
@@ -76,18 +78,19 @@ function imageAt(url: JsonValue | undefined, path: string): JsonObject {
   const inside = typeof url === 'string' ? /^data:([^;,]+);base64,(.*)$/s.exec(url) : null;
   if (inside !== null) return inline(imageType(inside[1], path), inside[2], path);
   const address = readAddress(url, path);
-  const suffix = /\.([A-Za-z]+)$/.exec(address.pathname)?.[1]?.toLowerCase() ?? '';
-  const type = TYPES_BY_SUFFIX[suffix];
-  // Where the address does not tell, Gemini finds out.
-  return { fileData: { fileUri: address.href, ...(type !== undefined && { mimeType: imageType(type, path) }) } };
+  const suffix = /\.([A-Za-z0-9]{1,5})$/.exec(address.pathname)?.[1]?.toLowerCase();
+  const type = suffix === undefined ? TYPE_UNTOLD : TYPES_BY_SUFFIX[suffix];
+  return { fileData: { fileUri: address.href, mimeType: imageType(type, path) } };
 }
 
-/** Google reads its own addresses with the rights of the key, which is the operator's: no caller may name what lies there. */
+/**
+ * Google reads its own addresses with the rights of the key, which is the operator's: no caller may name what lies there.
+ * And at one of them every address is a film.
+ */
 function readAddress(url: JsonValue | undefined, path: string): URL {
   const address = typeof url === 'string' ? URL.parse(url) : null;
   if (address === null || address.protocol !== 'https:')
     refuseField(path, 'the provider of this model takes addresses that begin with https:// only');
-  if (/(^|\.)(googleapis\.com|storage\.cloud\.google\.com)\.?$/.test(address.hostname))
-    refuseField(path, "addresses of Google's own storage cannot be used here");
+  if (OF_GOOGLE.test(address.hostname)) refuseField(path, "addresses of Google's own cannot be used here");
   return address;
 }

@@ -271,7 +271,7 @@ describe('images and documents', () => {
       ),
     ).toEqual([
       { fileData: { fileUri: 'https://example.com/a.JPG?x=1', mimeType: 'image/jpeg' } },
-      { fileData: { fileUri: 'https://example.com/picture' } },
+      { fileData: { fileUri: 'https://example.com/picture', mimeType: 'image/jpeg' } },
       { fileData: { fileUri: 'https://example.com/a.pdf', mimeType: 'application/pdf' } },
     ]);
   });
@@ -286,6 +286,8 @@ describe('images and documents', () => {
     'https://storage.googleapis.com./bucket/a.png',
     'https://GenerativeLanguage.GoogleAPIs.com/v1beta/files/abc',
     'https://storage.cloud.google.com/bucket/a.png',
+    'https://www.youtube.com/watch?v=abc',
+    'https://youtu.be/abc',
   ])('at %p are refused', (url) => {
     expect(refusedBlock(image({ type: 'url', url }))).toStartWith('messages.0.content.0.source.url: ');
     expect(refusedBlock(document({ type: 'url', url }))).toStartWith('messages.0.content.0.source.url: ');
@@ -294,9 +296,10 @@ describe('images and documents', () => {
   test('of kinds that it does not take are refused by their field', () => {
     const of = (media_type: string) => ({ type: 'base64', media_type, data: 'eA==' });
     expect(refusedBlock(image(of('image/gif')))).toStartWith('messages.0.content.0.source.media_type: ');
-    expect(refusedBlock(image({ type: 'url', url: 'https://example.com/a.gif' }))).toStartWith(
-      'messages.0.content.0.source.url: ',
-    );
+    for (const name of ['a.gif', 'film.mp4', 'page.html', 'a.svg'])
+      expect(refusedBlock(image({ type: 'url', url: `https://example.com/${name}` }))).toStartWith(
+        'messages.0.content.0.source.url: ',
+      );
     expect(refusedBlock(document(of('text/html')))).toStartWith('messages.0.content.0.source.media_type: ');
     expect(refusedBlock(image({ type: 'file', file_id: 'f' }))).toStartWith('messages.0.content.0.source.type: ');
     const result = resultOf('toolu_1', [image(of('image/gif'))]);
