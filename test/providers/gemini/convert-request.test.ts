@@ -2,6 +2,8 @@
 // the conversation itself.
 
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   convertBody,
   convertCountBody,
@@ -368,6 +370,18 @@ describe('what Gemini has no place for', () => {
       expect(refusalOf({ messages: [said()], ...values[name] })).toBe(words);
     }
     expect(sentBody({ messages: [said()], mcp_servers: [], compaction: null })).toContainKey('contents');
+  });
+
+  test('stands in its documentation', () => {
+    const page = readFileSync(join(import.meta.dir, '../../../docs/providers.md'), 'utf8');
+    const section = page.split('\n## Gemini\n')[1]?.split('\n## ')[0] ?? '';
+    const { fields, blockMembers, toolMembers, blocks } = DROPPED;
+    const [left = '', refused = ''] = section.split('Left out, because')[1]?.split('Refused with 400') ?? [];
+    for (const name of [...fields, ...blockMembers, ...toolMembers]) expect(left).toContain(`\`${name}\``);
+    for (const name of blocks) expect(left).toContain(`\`${name.split(' ')[0]}\``);
+    for (const name of REFUSED.fields) expect(refused).toContain(`\`${name}\``);
+    for (const words of [REFUSED.blocks, REFUSED.tools])
+      expect(refused.replaceAll('`', '')).toContain(words.replace(' and thinking', ', thinking'));
   });
 
   test.each([
