@@ -7,7 +7,7 @@ export { comparePrices, type PriceComparison, type PriceDifference, type Retirem
 export { formatRate, readDecimalRate } from './document.ts';
 export { explainPrice, type PriceExplanation, type PricePart } from './explain-price.ts';
 export { type Fault, formatFault } from './fault.ts';
-export { type FirstFamily, firstDocuments, firstFamilies } from './first-documents.ts';
+export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
 export { matchesAnyPattern, matchesPattern } from './match-pattern.ts';
 export type {
   Catalogue,

@@ -8,9 +8,16 @@ import { planApply } from './plan-apply.ts';
 import { listedModels, PRICE_LIST_MS } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
-/** Each is a kind, a family on the price list, and the name of the provider that is made of them. */
-export const firstFamilies = ['anthropic', 'gemini'] as const;
+/** Each is a family on the price list, and the name of the provider that is made of it. */
+export const firstFamilies = ['anthropic', 'openai', 'gemini'] as const;
 export type FirstFamily = (typeof firstFamilies)[number];
+
+/** The kind of each family's provider: of the two that its models speak, the one that lets them think beside tools. */
+export const firstKinds: Readonly<Record<FirstFamily, string>> = {
+  anthropic: 'anthropic',
+  openai: 'openai-responses',
+  gemini: 'gemini',
+};
 
 /**
  * The sandbox with its models and the groups `default` and `sandbox`; for each family with a credential, sealed with
@@ -27,7 +34,7 @@ export function firstDocuments(
   const file = {
     providers: {
       sandbox: { kind: SANDBOX_KIND },
-      ...Object.fromEntries(families.map((family) => [family, { kind: family }])),
+      ...Object.fromEntries(families.map((family) => [family, { kind: firstKinds[family] }])),
     },
     models: {
       ...Object.fromEntries(sandboxModels.map((name) => [name, sandboxModel])),
@@ -38,7 +45,7 @@ export function firstDocuments(
   const { faults, put } = planApply([], file, {
     prune: false,
     origin: 'start',
-    kinds: [SANDBOX_KIND, ...firstFamilies],
+    kinds: [SANDBOX_KIND, ...Object.values(firstKinds)],
     nowMs: PRICE_LIST_MS,
     seal: (text) => text, // never asked: the file has no credential
     unseal: (sealed) => sealed,

@@ -9,7 +9,9 @@ const LONG_NUMBER = /\d{16}/; // shorter ones are exact
 export function parseExactly(text: string): JsonValue {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
   const keepDigits = (_name: string, value: JsonValue, { source }: { source?: string } = {}) =>
-    typeof value === 'number' && source !== undefined && source.length >= 16 ? rawJson(source) : value;
+    typeof value === 'number' && source !== undefined && source.length >= 16 && String(value) !== source
+      ? rawJson(source)
+      : value;
   return (JSON.parse as (text: string, reviver: typeof keepDigits) => JsonValue)(text, keepDigits);
 }
 

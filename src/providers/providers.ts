@@ -3,6 +3,7 @@
 import { anthropic } from './anthropic/anthropic.ts';
 import { gemini } from './gemini/gemini.ts';
 import { hideCredential } from './hide-credential.ts';
+import { openai } from './openai/openai.ts';
 import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
@@ -24,6 +25,7 @@ export { prepareFetching } from './upstream.ts';
 /** The provider of each kind that a configuration may name. */
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([
   [anthropic.kind, hideCredential(anthropic)],
+  [openai.kind, hideCredential(openai)],
   [openaiResponses.kind, hideCredential(openaiResponses)],
   [gemini.kind, hideCredential(gemini)],
   [sandbox.kind, sandbox],

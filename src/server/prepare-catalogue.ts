@@ -8,6 +8,7 @@ import {
   type FirstFamily,
   firstDocuments,
   firstFamilies,
+  firstKinds,
 } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { sandboxModelNames } from '../providers/providers.ts';
@@ -40,26 +41,34 @@ function firstTrail(documents: readonly CatalogDocument[], nowMs: number): Trail
 
 /**
  * Providers that came with the environment only later, and their models; nothing of what stands is touched. Where a
- * provider of the kind or of the name is there already, the operator has seen to it.
+ * provider of the kind, of the name or of the address is there already, the operator has seen to it.
  */
 function missingDocuments(
   documents: readonly CatalogDocument[],
   present: readonly CatalogDocument[],
 ): CatalogDocument[] {
   const names = new Set(present.map((entry) => `${entry.kind} ${entry.name}`));
-  const isThere = (family: FirstFamily) =>
-    names.has(`provider ${family}`) || present.some((entry) => isOfKind(entry, family));
+  const isThere = (family: FirstFamily) => {
+    const made = documents.find(({ kind, name }) => kind === 'provider' && name === family);
+    return names.has(`provider ${family}`) || present.some((entry) => isOfKind(entry, family) || isAt(entry, made));
+  };
   const families = new Set<unknown>(firstFamilies.filter((family) => !isThere(family)));
   return documents.filter((entry) => families.has(familyOf(entry)) && !names.has(`${entry.kind} ${entry.name}`));
 }
 
 function isOfKind({ kind, document }: CatalogDocument, family: FirstFamily): boolean {
-  return kind === 'provider' && document['kind'] === family;
+  return kind === 'provider' && document['kind'] === firstKinds[family];
 }
 
-/** The family that a first document belongs to: a provider's kind, or what a model's only route leads to. */
-function familyOf({ kind, document }: CatalogDocument): unknown {
-  if (kind === 'provider') return document['kind'];
+function isAt({ kind, document }: CatalogDocument, made: CatalogDocument | undefined): boolean {
+  const hostOf = (address: unknown) => URL.parse(String(address))?.host;
+  const host = hostOf(made?.document['base_url']);
+  return kind === 'provider' && host !== undefined && hostOf(document['base_url']) === host;
+}
+
+/** The family that a first document belongs to: a provider's name, or what a model's only route leads to. */
+function familyOf({ kind, name, document }: CatalogDocument): unknown {
+  if (kind === 'provider') return name;
   const routes = document['routes'];
   return Array.isArray(routes) ? (routes[0] as { provider?: unknown }).provider : null;
 }

@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { firstFamilies, listedModels } from '../../src/catalog/catalog.ts';
+import { firstFamilies, firstKinds, listedModels } from '../../src/catalog/catalog.ts';
 import { readConfig } from '../../src/config.ts';
 import { providerKinds } from '../../src/providers/providers.ts';
 import { startServer } from '../../src/server/server.ts';
@@ -16,6 +16,7 @@ type Json = Record<string, unknown>;
 const KEYS: Record<string, string> = {
   ANTHROPIC_API_KEY: 'sk-first-anthropic-1',
   GEMINI_API_KEY: 'sk-first-gemini-1',
+  OPENAI_API_KEY: 'sk-first-openai-1',
 };
 const current = (family: string) =>
   listedModels(family).filter(({ retiresOn }) => retiresOn === null || Date.now() < Date.parse(retiresOn));
@@ -46,17 +47,21 @@ async function offersAfter(...starts: { environment: Record<string, string>; doc
 const namesOf = (list: Json[]) => list.map(({ name }) => String(name)).filter((name) => !name.startsWith('sandbox'));
 
 test('every family of a first start is a kind of provider that the service has', () => {
-  for (const family of firstFamilies) expect([...providerKinds.keys()]).toContain(family);
+  for (const family of firstFamilies) expect([...providerKinds.keys()]).toContain(firstKinds[family]);
 });
 
 test('a first start with keys sells the models of each family at its own provider, and shows no key', async () => {
   await using turnpike = await startTurnpike(undefined, KEYS);
   const providers = (await turnpike.admin('GET', '/providers'))['data'] as Json[];
   const models = (await turnpike.admin('GET', '/models'))['data'] as Json[];
-  expect(namesOf(providers).sort()).toEqual(['anthropic', 'gemini']);
+  expect(namesOf(providers).sort()).toEqual(['anthropic', 'gemini', 'openai']);
   expect(providers.find(({ name }) => name === 'gemini')).toMatchObject({
     kind: 'gemini',
     base_url: 'https://generativelanguage.googleapis.com',
+  });
+  expect(providers.find(({ name }) => name === 'openai')).toMatchObject({
+    kind: 'openai-responses',
+    base_url: 'https://api.openai.com',
   });
   const wanted = firstFamilies.flatMap((family) => current(family).map(({ name }) => name));
   expect(namesOf(models).sort()).toEqual(wanted.sort());
@@ -83,4 +88,14 @@ test('where the operator has a provider of the kind, or of the name, none is mad
     expect(namesOf(lists.providers)).toEqual(Object.keys(providers));
     expect(namesOf(lists.models)).toEqual([]);
   }
+});
+
+test('where the operator has a provider at the address of a family, of whatever kind, none is made', async () => {
+  const environment = { OPENAI_API_KEY: KEYS['OPENAI_API_KEY'] as string };
+  const chat = { kind: 'openai', base_url: 'https://api.openai.com/v1', api_key: 'sk-own-openai-key' };
+  const lists = await offersAfter({ environment: {}, document: { providers: { chat } } }, { environment });
+  expect(namesOf(lists.providers)).toEqual(['chat']);
+  const local = { kind: 'openai', base_url: 'http://127.0.0.1:11434/v1', private_network: true };
+  const beside = await offersAfter({ environment: {}, document: { providers: { local } } }, { environment });
+  expect(namesOf(beside.providers).sort()).toEqual(['local', 'openai']);
 });

@@ -1,14 +1,7 @@
-// A whole Chat Completions answer as the events of a message, or as the message. It passes the state machine of
-// the streams as if it had come in one chunk.
+// A whole Chat Completions answer as the events of a message. It passes the state machine of the streams as if it
+// had come in one chunk.
 
-import {
-  isJsonObject,
-  type JsonObject,
-  jsonObjects,
-  MalformedStream,
-  MessageFold,
-  type StreamEvent,
-} from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { ChunkConverter } from './convert-chunk.ts';
 import type { Profile } from './profile.ts';
@@ -25,18 +18,6 @@ export function convertAnswer(
   if (events.length === 0)
     throw new ProviderFault('failed', 'the provider answered with JSON that is no answer', { upstreamRequestId });
   return [...events, ...converter.finish()];
-}
-
-/** The message that the events are of. Throws ProviderFault (failed). */
-export function foldMessage(events: readonly StreamEvent[], upstreamRequestId: string | null): JsonObject {
-  try {
-    const fold = new MessageFold();
-    for (const event of events) fold.add(event);
-    return fold.message();
-  } catch (cause) {
-    if (!(cause instanceof MalformedStream)) throw cause;
-    throw new ProviderFault('failed', cause.message, { upstreamRequestId, cause });
-  }
 }
 
 function asChunk(answer: JsonObject): JsonObject {

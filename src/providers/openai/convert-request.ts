@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { exactBody } from '../exact-json.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertEffort } from './convert-effort.ts';
@@ -50,12 +51,13 @@ export function endpointHeaders(endpoint: ProviderEndpoint, profile: Profile, ac
 /** The body of POST /chat/completions. Throws ProviderFault (rejected), naming the field. */
 export function convertBody({ request, upstreamModel, maxTokens }: Attempt, profile: Profile): JsonObject {
   const { body } = request;
+  const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
   refuseFields(body);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model produces at least one token');
-  const tools = convertTools(body, profile);
+  const tools = convertTools(exact, profile);
   return {
     model: upstreamModel,
-    messages: convertMessages(body, profile, upstreamModel),
+    messages: convertMessages(exact, profile, upstreamModel),
     [profile.maxTokens]: maxTokens,
     ...convertSampling(body, profile),
     ...convertStops(body['stop_sequences'], profile),

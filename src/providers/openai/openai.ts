@@ -2,10 +2,11 @@
 // or whole, become Messages events by one state machine. Tokens are never counted here, nor asked for.
 
 import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
+import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
-import { convertAnswer, foldMessage } from './convert-answer.ts';
+import { convertAnswer } from './convert-answer.ts';
 import { convertBody, convertChatUrl, convertHeaders } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
 import { probe } from './probe.ts';
@@ -81,8 +82,8 @@ function giveOnce(events: StreamEvent[]): EventSource {
 
 async function openMessage(response: Response, attempt: Attempt, profile: Profile): Promise<ProviderReply> {
   const { value, upstreamRequestId } = await readAnswer(response, attempt);
-  const message = foldMessage(convertAnswer(value, attempt, profile, upstreamRequestId), upstreamRequestId);
-  return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId };
+  const events = convertAnswer(value, attempt, profile, upstreamRequestId);
+  return { form: 'message', ...foldAnswer(events), upstreamRequestId };
 }
 
 /** Throws ProviderFault, also for an error of status 200. */
