@@ -4,7 +4,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 
 /** What is known of the models by their names; the first that fits counts. */
-const MODELS: readonly [name: RegExp, thinks: Budget | Level][] = [
+const MODELS: readonly [name: RegExp, thinks: Budget | Level | null][] = [
+  [/-(image|tts|audio|live)\b/, null],
   [/^gemini-2\.5-flash-lite/, { least: 0, from: 512, most: 24_576 }],
   [/^gemini-2\.5-flash/, { least: 0, from: 1, most: 24_576 }],
   [/^gemini-2\.5/, { least: 128, from: 128, most: 32_768 }],
@@ -51,7 +52,7 @@ export function asksForThinking({ thinking }: JsonObject): boolean {
 
 /** Models of this generation refuse a function call of their own that comes back without its signature. */
 export function needsSignatures(model: string): boolean {
-  return /^gemini-([3-9]|\d\d)\b/.test(model);
+  return /^gemini-([3-9]|\d\d)\b|^gemini-[a-z-]+-latest$/.test(model);
 }
 
 function leastOf(thinks: Budget | Level): JsonObject {

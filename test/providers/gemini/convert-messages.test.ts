@@ -255,7 +255,7 @@ describe('signatures', () => {
       { functionCall: { name: 'look', args: {} }, thoughtSignature: DUMMY },
       { functionCall: { name: 'look', args: {} } },
     ]);
-    for (const model of ['models/gemini-3-flash-preview', 'gemini-10-pro'])
+    for (const model of ['models/gemini-3-flash-preview', 'gemini-10-pro', 'gemini-flash-latest'])
       expect(modelParts([callOf('toolu_1')], model)).toMatchObject([{ thoughtSignature: DUMMY }]);
     for (const model of ['gemini-2.5-pro', 'gemma-3-27b-it'])
       expect(modelParts([callOf('toolu_1')], model)).toEqual([{ functionCall: { name: 'look', args: {} } }]);

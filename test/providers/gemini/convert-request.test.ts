@@ -117,6 +117,9 @@ describe('thinking', () => {
     ['gemini-3.6-flash', { thinkingLevel: 'MINIMAL' }],
     ['gemini-3.8-flash', { thinkingLevel: 'LOW' }],
     ['models/gemini-3.1-pro-preview', { thinkingLevel: 'LOW' }],
+    ['gemini-3.7-flash', { thinkingLevel: 'LOW' }],
+    ['gemini-2.5-flash-image', undefined],
+    ['gemini-2.5-flash-preview-tts', undefined],
     ['gemma-3-27b-it', undefined],
   ])('that nobody asks %s for is the least that it can do with', (model, least) => {
     expect(thinking(model)).toEqual(least);

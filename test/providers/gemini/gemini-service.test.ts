@@ -4,6 +4,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { generateText, stepCountIs, streamText, tool } from 'ai';
+import { z } from 'zod';
 import { type Anthropic, makeClient, sdks } from '../../clients/official-sdks.ts';
 import { type Caller, eventsOf, expectError, expectErrorEvent, expectMoney } from '../../post-messages/world.ts';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.ts';
@@ -210,6 +213,37 @@ describe.each(sdks)('with the SDK $name', (sdk) => {
     expect(await client.messages.countTokens({ model: 'flash', messages: [question] })).toEqual({ input_tokens: 31 });
     expect(upstream.requests[0]?.path).toBe('/v1beta/models/gemini-2.5-flash:countTokens');
     await expectMoney(turnpike, caller, []);
+  });
+});
+
+describe.each([true, false])('with the Vercel AI SDK; thinking: %p', (thinks) => {
+  test('a dialogue with tools runs over two turns, and gives back what it was given', async () => {
+    globalThis.AI_SDK_LOG_WARNINGS = false; // it does not know the names of these models
+    const anthropic = createAnthropic({ baseURL: `${turnpike.url}/v1`, apiKey: caller.secret });
+    const execute = async ({ city }: { city?: string | undefined }) => `${city}: rain`;
+    const inputSchema = z.object({ city: z.string().optional() });
+    const asked = {
+      model: anthropic('new'),
+      prompt: 'The weather in Zürich?',
+      tools: { get_weather: tool({ inputSchema, execute }) },
+      stopWhen: stepCountIs(3),
+      ...(thinks && { providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } } } }),
+    } as const;
+    for (const isStreamed of [true, false]) {
+      upstream.play(playing(fixture('tools.txt')), playing(fixture('text.txt')));
+      const text = isStreamed ? await streamText(asked).text : (await generateText(asked)).text;
+      expect(text).toBe('The quick — brünette ✓ 🦊');
+      expect(sentBody()['contents']).toMatchObject([
+        {},
+        { parts: [{}, { thoughtSignature: 'CpsBAR/+x0aZ==' }, { functionCall: { id: 'fc-2' } }] },
+        {
+          parts: [
+            { functionResponse: { name: 'get_weather', response: { output: 'Zürich: rain' } } },
+            { functionResponse: { id: 'fc-2', name: 'get_weather', response: { output: 'undefined: rain' } } },
+          ],
+        },
+      ]);
+    }
   });
 });
 
