@@ -1,11 +1,18 @@
 // Turns the chunks of an answer, each a GenerateContentResponse with new parts, into the events of a Messages
 // stream. Knows nothing of sockets; an answer that came whole is one chunk.
 
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  makeEvent,
+  type StreamEvent,
+} from '../../wire/wire.ts';
 import { MessageComposer, messageIdOf } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 import { makeCallId } from './call-ids.ts';
-import { convertInputUsage, convertUsage, mergeUsage } from './convert-usage.ts';
+import { convertInputUsage, convertUsage, mergeUsage, thoughtTokens } from './convert-usage.ts';
 import { mapErrorInside } from './map-error.ts';
 import { placeSignature } from './thought-signature.ts';
 
@@ -38,6 +45,7 @@ export class ChunkConverter {
   #model: string | null = null;
   #stopReason: string | null = null;
   #calls = 0;
+  #toldThoughts = 0; // tokens
   readonly #callIds: Set<string>;
 
   constructor(asked: Asked) {
@@ -97,8 +105,19 @@ export class ChunkConverter {
   #takeThought(text: string, signature: string): StreamEvent[] {
     if (!this.#asked.thinks) return [];
     const composer = this.#compose();
+    const begun = this.#start();
     const sealed = signature === '' ? '' : placeSignature('thought', signature);
-    return [...this.#start(), ...composer.thinking(text), ...composer.signature(sealed)];
+    const shown = composer.thinking(text).map((event) => this.#tellTokens(event));
+    return [...begun, ...shown, ...composer.signature(sealed)];
+  }
+
+  /** What is shown of thoughts is a summary: how much they cost so far is told beside it, as the protocol has it. */
+  #tellTokens(event: StreamEvent): StreamEvent {
+    const { delta } = event.value;
+    const grown = thoughtTokens(this.#usage) - this.#toldThoughts;
+    if (!isJsonObject(delta) || delta['type'] !== 'thinking_delta' || grown <= 0) return event;
+    this.#toldThoughts += grown;
+    return makeEvent({ ...event.value, type: event.name, delta: { ...delta, estimated_tokens: grown } });
   }
 
   #takeText(text: string, signature: string): StreamEvent[] {

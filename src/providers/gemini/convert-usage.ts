@@ -28,6 +28,11 @@ export function convertUsage(metadata: JsonObject): JsonObject {
   };
 }
 
+/** The tokens of thoughts so far. */
+export function thoughtTokens(metadata: JsonObject): number {
+  return countOf(metadata, 'thoughtsTokenCount') ?? 0;
+}
+
 /** Counts grow from chunk to chunk; one that a chunk leaves out is as it was. */
 export function mergeUsage(before: JsonObject, metadata: JsonValue | undefined): JsonObject {
   return isJsonObject(metadata) ? { ...before, ...metadata } : before;

@@ -165,6 +165,25 @@ describe('thinking', () => {
     ]);
   });
 
+  test('tells how many tokens it took so far, so that a hold can cover it and who leaves pays for it', () => {
+    const counts = (thoughtsTokenCount: number) => ({ ...USAGE, thoughtsTokenCount });
+    const converter = new ChunkConverter(asked());
+    const events = [
+      ...converter.push(chunk([thought('Hm')], undefined, counts(400))),
+      ...converter.push(chunk([thought('m'), thought('.')], undefined, counts(900))),
+      ...converter.push(chunk([thought('..')], undefined, counts(900))),
+    ];
+    const told = events.map(({ json }) => JSON.parse(json).delta?.estimated_tokens);
+    expect(told.filter((tokens) => tokens !== undefined)).toEqual([400, 500]);
+    const counter = new MessageCounter();
+    for (const event of events) counter.observe(event);
+    expect(counter.coverTokens(10_000)).toBeWithin(900, 910);
+    expect(counter.total({ inputEstimate: 1, outputTokensMax: 10_000 }).counts).toMatchObject({
+      input: 10,
+      output: 900,
+    });
+  });
+
   test('is not shown to who did not ask for it', () => {
     const chunks = [
       chunk([thought('Hm.', { thoughtSignature: 'S' })]),
