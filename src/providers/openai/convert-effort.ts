@@ -52,8 +52,10 @@ function effortMember(asked: Asked, profile: Profile, hasTools: boolean): JsonOb
   return effort === null ? {} : { reasoning_effort: effort };
 }
 
+/** In the Messages protocol who does not ask for thinking gets none; such a model would think by itself. */
 function toggleMembers(asked: Asked, profile: Profile): JsonObject {
-  if (asked.thinks === 'off') return { thinking: { type: 'disabled' } };
+  if (asked.thinks === 'off' || (asked.thinks === null && asked.effort === null))
+    return { thinking: { type: 'disabled' } };
   const effort = nearestEffort(asked.effort, profile);
   return {
     ...(asked.thinks === 'on' && { thinking: { type: 'enabled' } }),

@@ -247,6 +247,7 @@ const MODELS: readonly { families: readonly string[]; model: RegExp; differs: Pa
     model: /^kimi-k(?:2\.[5-9]|[3-9])/,
     differs: { sampling: [], thinking: 'thinking' },
   },
+  { families: ['deepseek'], model: /reasoner/, differs: { thinking: null } }, // it is its name that makes it think
   {
     families: ['groq', 'ollama', 'compatible'],
     model: /gpt-oss/,

@@ -139,6 +139,8 @@ describe('thinking', () => {
     expect(bodyOf({ thinking: { type: 'disabled' } }, 'deepseek', 'deepseek-v4')).toMatchObject({
       thinking: { type: 'disabled' },
     });
+    expect(bodyOf({}, 'deepseek', 'deepseek-v4')).toMatchObject({ thinking: { type: 'disabled' } });
+    expect(bodyOf({}, 'deepseek', 'deepseek-reasoner')).not.toHaveProperty('thinking');
     expect(bodyOf({ thinking: think(2048) }, 'openrouter')).toMatchObject({ reasoning: { max_tokens: 2048 } });
     expect(bodyOf({ thinking: { type: 'adaptive' } }, 'openrouter')).toMatchObject({ reasoning: { enabled: true } });
     expect(bodyOf({ thinking: { type: 'disabled' } }, 'openrouter')).toMatchObject({ reasoning: { effort: 'none' } });
