@@ -108,9 +108,9 @@ describe('an answer', () => {
 
   test('begins with an estimate of its prompt, since clients demand one and the provider has not counted it', async () => {
     const [start] = eventsOf(await (await post({ stream: true })).text());
-    const message = start?.json['message'] as Json;
-    expect(message['usage']).toMatchObject({ input_tokens: expect.any(Number), output_tokens: 0 });
-    expect((message['usage'] as { input_tokens: number }).input_tokens).toBeGreaterThan(0);
+    const message = start?.json['message'] as { usage: Record<string, number> } | undefined;
+    expect(message?.usage['input_tokens']).toBeGreaterThan(0);
+    expect(message?.usage['output_tokens']).toBe(0);
   });
 
   test('whose usage is not reported is billed by an estimate, and tells the caller of it', async () => {
@@ -282,9 +282,7 @@ describe('a failure', () => {
     const said = await expectError(await post(), 502, 'api_error', 'upstream_credentials');
     expect(said).not.toContain(KEY);
     upstream.play(refuseChat(429, 'insufficient_quota', 'You exceeded your current quota.'));
-    await expectError(await post({ stream: true }), 502, 'api_error', 'upstream_credentials').catch(
-      async () => undefined,
-    );
+    await expectError(await post({ stream: true }), 502, 'api_error', 'upstream_credentials');
     expect(await expectMoneyOf(3)).toEqual(['0', '0', '0']);
   });
 
@@ -301,7 +299,6 @@ describe('a failure', () => {
   test('before the first event has another route tried', async () => {
     upstream.play(refuseChat(503, 'server_error', 'Overloaded'));
     expect(await (await post({ model: 'paired' })).json()).toMatchObject({ content: [{ text: 'From the second.' }] });
-    upstream.play(breakChat(null, { content: null }), sayChat());
     upstream.play((answer) => {
       answer.begin(200, { 'content-type': 'text/event-stream' });
       void answer.write('data: {"error":{"message":"Busy","code":503}}\n\n').then(() => answer.end());
