@@ -18,6 +18,8 @@ const OUR_CODES: readonly string[] = [
 ];
 const OUR_WORDS = /\borgani[sz]ation must be verified\b|\bexceeded your current quota\b/i;
 
+const REASONING_REFUSED = /^(?:unsupported parameter: 'reasoning\b|encrypted content is not supported)/i;
+
 const CODE_KINDS: ReadonlyMap<string, FaultKind> = new Map([
   ['rate_limit_exceeded', 'rate_limited'],
   ['server_is_overloaded', 'overloaded'],
@@ -51,6 +53,11 @@ export function convertErrorEvent(value: JsonValue | undefined, upstreamRequestI
   });
 }
 
+/** Whether it is the refusal of a model that does not reason, because it was asked to. */
+export function refusesReasoning(thrown: unknown): boolean {
+  return thrown instanceof ProviderFault && thrown.kind === 'rejected' && REASONING_REFUSED.test(thrown.message);
+}
+
 function isOurs({ code, message }: SaidError): boolean {
   return OUR_CODES.includes(code) || OUR_WORDS.test(message ?? '');
 }
@@ -76,6 +83,8 @@ function withKind(fault: ProviderFault, kind: FaultKind): ProviderFault {
 
 function wordsOf({ code, message }: SaidError): string | null {
   if (code === 'context_length_exceeded') return tooLong(message ?? 'it exceeds the context window');
+  if (/image/.test(code) && !/could not process image/i.test(message ?? ''))
+    return `Could not process image: ${message ?? code}`;
   if (code === 'invalid_encrypted_content') return `Invalid signature in thinking block: ${message ?? code}`;
   return message;
 }

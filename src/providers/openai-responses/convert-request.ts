@@ -22,12 +22,11 @@ const FORMAT_NAME = 'output';
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
 /** The body of POST /v1/responses. Throws ProviderFault (rejected) for what the provider cannot be told. */
-export function convertBody(attempt: Attempt): JsonObject {
+export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstreamModel)): JsonObject {
   const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
   refuseFields(body);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
-  const model = reasoningOf(upstreamModel);
   const isThinking = readDisplay(body) !== 'hidden' && model.does !== 'never';
   return {
     model: upstreamModel,

@@ -9,20 +9,21 @@ import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import type { AnswerTerms } from './convert-chunk.ts';
-import { convertError } from './convert-error.ts';
+import { convertError, refusesReasoning } from './convert-error.ts';
 import { convertBody } from './convert-request.ts';
 import { readDisplay } from './convert-thinking.ts';
 import { replacedToolNames } from './convert-tools.ts';
 import { convertHeaders, convertUrl } from './endpoint.ts';
 import { probe } from './probe.ts';
 import { readStream } from './read-stream.ts';
+import { NO_REASONING, reasoningOf } from './reasoning-models.ts';
 import { homeOf } from './reasoning-signature.ts';
 
 export const openaiResponses: Provider = {
   kind: 'openai-responses',
 
   async submit(attempt) {
-    const response = await post(attempt, convertBody(attempt));
+    const response = await ask(attempt);
     const terms = termsOf(attempt, response);
     return attempt.request.stream
       ? await openStream(response, attempt, terms)
@@ -39,6 +40,19 @@ export const openaiResponses: Provider = {
 
   probe,
 };
+
+/**
+ * Thinking is a hint: a model of a name that nobody here knows, which refuses to be asked to reason, is asked once more
+ * without. Throws ProviderFault.
+ */
+async function ask(attempt: Attempt): Promise<Response> {
+  try {
+    return await post(attempt, convertBody(attempt));
+  } catch (thrown) {
+    if (reasoningOf(attempt.upstreamModel).does !== 'unknown' || !refusesReasoning(thrown)) throw thrown;
+  }
+  return await post(attempt, convertBody(attempt, NO_REASONING));
+}
 
 /** An answer of status 2xx. Throws ProviderFault for every other. */
 async function post({ provider, request, trace, signal }: Attempt, body: JsonObject): Promise<Response> {

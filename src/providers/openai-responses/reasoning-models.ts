@@ -12,11 +12,14 @@ export interface Reasoning {
   efforts: readonly Effort[];
 }
 
+/** What is believed of a model that has refused to be asked to reason. */
+export const NO_REASONING: Reasoning = { does: 'never', efforts: [] };
+
 const USUAL: readonly Effort[] = ['low', 'medium', 'high'];
 
 /** The first that fits. */
 const MODELS: readonly [name: RegExp, reasoning: Reasoning][] = [
-  [/^(?:gpt-[34]|chatgpt-|gpt-[5-9].*-chat)/, { does: 'never', efforts: [] }],
+  [/^(?:gpt-[34]|chatgpt-|gpt-[5-9].*-chat)/, NO_REASONING],
   [/^gpt-5\.1-codex-max/, { does: 'always', efforts: ['none', ...USUAL, 'xhigh'] }],
   [/^gpt-5\.1/, { does: 'always', efforts: ['none', ...USUAL] }],
   [/^gpt-5(?![.\d])/, { does: 'always', efforts: ['minimal', ...USUAL] }],

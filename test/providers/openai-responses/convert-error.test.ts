@@ -63,6 +63,11 @@ describe('an answer of status', () => {
     });
   });
 
+  test('400 about an image has the words at which agents leave it out', () => {
+    const fault = answer(400, { code: 'invalid_image_format', message: 'You uploaded an unsupported image.' });
+    expect(fault.message).toBe('Could not process image: You uploaded an unsupported image.');
+  });
+
   test('400 about reasoning that cannot be opened has the words at which agents leave it out', () => {
     const fault = answer(400, { code: 'invalid_encrypted_content', message: 'It could not be verified.' });
     expect(fault.message).toStartWith('Invalid signature in thinking block');

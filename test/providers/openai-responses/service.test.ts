@@ -42,6 +42,8 @@ beforeAll(async () => {
     providers: { first: provider(upstream.url), second: provider(`${second.url}/v1`) },
     models: {
       gpt: { price: PRICE, routes: [route] },
+      deployed: { price: PRICE, routes: [{ ...route, model: 'our-deployment' }] },
+      'gpt-5': { price: PRICE, routes: [{ ...route, model: 'gpt-5' }] },
       paired: { price: PRICE, routes: [route, { ...route, provider: 'second', priority: 1 }] },
     },
   });
@@ -195,6 +197,32 @@ describe('a failure', () => {
     }
   });
 });
+
+test.each([
+  "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+  'Encrypted content is not supported with this model.',
+])(
+  'a model that refuses to be asked to reason is asked once more without, its name being unknown: %s',
+  async (message) => {
+    const thinking = { type: 'enabled', budget_tokens: 1024 };
+    const caller = await turnpike.makeKey();
+    for (const [model, name, asked] of [
+      ['deployed', 'our-deployment', 2],
+      ['gpt-5', 'gpt-5', 1],
+    ] as const) {
+      upstream.requests.length = 0;
+      upstream.play(refusing(400, { type: 'invalid_request_error', message }), answering(said('Hello.')));
+      const response = await turnpike.post(caller.secret, { ...BODY, model, max_tokens: 2000, thinking });
+      expect([name, response.status, upstream.requests.length]).toEqual([name, asked === 2 ? 200 : 400, asked]);
+      await response.arrayBuffer();
+    }
+    upstream.play(refusing(400, { message }));
+    const refused = await turnpike.post(caller.secret, { ...BODY, model: 'deployed', max_tokens: 2000, thinking });
+    expect(await expectError(refused, 400, 'invalid_request_error', 'upstream_rejected')).toBe(message);
+    expect(sent()).not.toHaveProperty('reasoning');
+    expect(sent()).not.toHaveProperty('include');
+  },
+);
 
 test('a caller who leaves stops the provider', async () => {
   const before = upstream.abortedCount;
