@@ -97,9 +97,9 @@ function readMessage(value: JsonValue | undefined): string | null {
   if (isJsonObject(value)) return readMessage(value['detail'] ?? value['message']);
   const lines = jsonObjects(value)
     .slice(0, DETAILS_MAX)
-    .map(({ loc, msg }) => {
+    .map(({ loc, msg: said }) => {
       const path = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
-      return path === '' ? String(msg) : `${path}: ${String(msg)}`;
+      return path === '' ? String(said) : `${path}: ${String(said)}`;
     });
   return lines.length === 0 ? null : lines.join('\n');
 }
