@@ -63,8 +63,10 @@ const CLIENT_TOOLS: readonly { type: string; description: string; schema: JsonOb
 /** `tools`, `tool_choice` and `parallel_tool_calls`; nothing for a request without tools. Throws ProviderFault (rejected). */
 export function convertTools(body: JsonObject, profile: Profile): JsonObject {
   const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path, profile));
-  if (tools.length === 0) return {};
   const choice = isJsonObject(body['tool_choice']) ? body['tool_choice'] : {};
+  // Who does not listen to a choice is given nothing to choose from.
+  const isUnheard = choice['type'] === 'none' && !profile.demandsTools;
+  if (tools.length === 0 || isUnheard) return {};
   const isSingle = profile.parallelToolCalls && choice['disable_parallel_tool_use'] === true;
   return {
     tools,

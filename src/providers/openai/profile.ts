@@ -24,7 +24,7 @@ export interface Profile {
   sampling: readonly ('temperature' | 'top_p' | 'top_k')[];
   /** How many stop sequences it takes. */
   stopMax: number;
-  /** Whether a call of a tool can be demanded. */
+  /** Whether it listens to `tool_choice`: a call can be demanded, or forbidden. */
   demandsTools: boolean;
   parallelToolCalls: boolean;
   strictTools: boolean;

@@ -184,6 +184,7 @@ describe('tools', () => {
     expect(bodyOf({ tools })).not.toHaveProperty('tool_choice');
     expect(bodyOf({ tool_choice: { type: 'any' } })).not.toHaveProperty('tool_choice');
     expect(refusalOf({ tools, tool_choice: { type: 'any' } }, 'ollama')).toStartWith('tool_choice: ');
+    expect(bodyOf({ tools, tool_choice: { type: 'none' } }, 'ollama')).not.toHaveProperty('tools');
   });
 
   test('are used one at a time where the family can be told so', () => {
