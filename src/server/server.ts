@@ -123,7 +123,12 @@ async function startOn(
     const notBilled = await drain(gateway, http, log);
     await close();
     if (notBilled === 0) finish();
-    else fail(new Error(`bills that the store did not take: ${notBilled}; their messages are charged to their last checkpoint, or nothing`));
+    else
+      fail(
+        new Error(
+          `bills that the store did not take: ${notBilled}; their messages are charged to their last checkpoint, or nothing`,
+        ),
+      );
   };
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
