@@ -82,7 +82,7 @@ export function planMessage(
     amount: priceWorstCase(model.price, firstCase, group.multiplierMillionths),
     isCounted: input.isCounted,
     trancheTokens: settings.outputTrancheTokens,
-    ...readThinking(request),
+    ...planThinking(request, offer, terms),
   };
 }
 
@@ -100,6 +100,17 @@ export function payableMaxTokens(plan: MessagePlan, offer: Offer, available: num
   const { price } = offer.model;
   const fits = outputTokensThatFit(price, plan.firstCase, offer.group.multiplierMillionths, available);
   return Math.min(plan.maxTokens, Math.max(fits, (plan.budgetTokens ?? 0) + 1));
+}
+
+/** A model that thinks unasked is held to what one is that was asked. */
+function planThinking(
+  request: MessageRequest,
+  { routes }: Offer,
+  { providerOf }: PlanTerms,
+): Pick<MessagePlan, 'thinks' | 'budgetTokens'> {
+  const { thinks, budgetTokens } = readThinking(request);
+  const isUnasked = routes.some(({ provider, upstreamModel }) => providerOf(provider).thinksUnasked?.(upstreamModel));
+  return { thinks: thinks || isUnasked, budgetTokens };
 }
 
 interface PlannedInput {

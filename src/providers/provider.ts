@@ -103,6 +103,8 @@ export interface Provider {
   countTokens(attempt: Attempt): Promise<number | null>;
   /** The provider's exact count without asking it, or null: the general estimate is used. */
   countLocally(request: MessageRequest): number | null;
+  /** Whether the model may think though it is not asked to, and show nothing of it; absent: none of its models does. */
+  thinksUnasked?(upstreamModel: string): boolean;
   /**
    * Asks whether it is there and takes the credential, by requests that cost nothing; absent where that
    * cannot be asked. Bounded by the signal alone. Throws ProviderFault.

@@ -3,6 +3,7 @@
 
 import { type JsonValue, rewriteRequest } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { dropForeignThinking } from './drop-foreign-thinking.ts';
 
 const VERSION_DEFAULT = '2023-06-01';
 
@@ -48,6 +49,8 @@ export function convertMessageBody(attempt: Attempt): string {
   const changes: Record<string, JsonValue | undefined> = unsetSampling(attempt);
   if (request.model !== upstreamModel) changes['model'] = upstreamModel;
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
+  const messages = dropForeignThinking(request);
+  if (messages !== undefined) changes['messages'] = messages;
   return Object.keys(changes).length === 0 ? request.text : rewriteRequest(request, changes);
 }
 
@@ -81,6 +84,8 @@ const NOT_COUNTED = [
 /** The body of POST /v1/messages/count_tokens. */
 export function convertCountBody(attempt: Attempt): string {
   const changes: Record<string, JsonValue | undefined> = { model: attempt.upstreamModel };
+  const messages = dropForeignThinking(attempt.request);
+  if (messages !== undefined) changes['messages'] = messages;
   for (const name of NOT_COUNTED) changes[name] = undefined;
   return rewriteRequest(attempt.request, changes);
 }

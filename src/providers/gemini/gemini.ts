@@ -6,6 +6,7 @@ import type { StreamEvent } from '../../wire/wire.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
+import { thinksUnasked } from '../thinks-unasked.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import { type Asked, ChunkConverter } from './convert-chunk.ts';
@@ -44,6 +45,8 @@ export const gemini: Provider = {
   countLocally() {
     return null;
   },
+
+  thinksUnasked,
 
   probe,
 };

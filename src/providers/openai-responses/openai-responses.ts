@@ -6,6 +6,7 @@ import { messageIdOf } from '../compose-message.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
+import { thinksUnasked } from '../thinks-unasked.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import type { AnswerTerms } from './convert-chunk.ts';
@@ -37,6 +38,8 @@ export const openaiResponses: Provider = {
   countLocally() {
     return null;
   },
+
+  thinksUnasked,
 
   probe,
 };

@@ -5,6 +5,7 @@ import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
+import { thinksUnasked } from '../thinks-unasked.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import { convertBody, convertChatUrl, convertHeaders } from './convert-request.ts';
@@ -32,6 +33,8 @@ export const openai: Provider = {
   countLocally() {
     return null;
   },
+
+  thinksUnasked,
 
   probe,
 };
