@@ -39,6 +39,7 @@ export class ChunkConverter {
   #composer: MessageComposer;
   #calls: CallGatherer;
   #usage: JsonObject | null = null; // as reported last
+  #isUsageLate = true; // nothing of the content came after it
   #finishReason: string | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
@@ -61,11 +62,14 @@ export class ChunkConverter {
   take(chunk: JsonObject): StreamEvent[] {
     if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     const choice = jsonObjects(chunk['choices'])[0];
-    this.#takeUsage(chunk, choice);
+    const isCounted = this.#takeUsage(chunk, choice);
     if (choice === undefined) return []; // of usage alone, or of what was found out about the prompt
     const events = this.#start(chunk);
     const delta = isJsonObject(choice['delta']) ? choice['delta'] : choice['message'];
-    if (isJsonObject(delta)) events.push(...this.#takeDelta(delta));
+    if (isJsonObject(delta)) {
+      if (!isCounted && hasContent(delta)) this.#isUsageLate = false;
+      events.push(...this.#takeDelta(delta));
+    }
     this.#takeEnd(choice);
     return events;
   }
@@ -82,7 +86,7 @@ export class ChunkConverter {
     // What is sealed may come behind everything else: it is kept in a block of its own.
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
     const { reason, sequence } = this.#stop();
-    return [...events, ...this.#composer.finish(reason, sequence, this.#usage ?? {})];
+    return [...events, ...this.#composer.finish(reason, sequence, this.#finalUsage())];
   }
 
   #start(chunk: JsonObject): StreamEvent[] {
@@ -106,11 +110,19 @@ export class ChunkConverter {
     });
   }
 
-  /** Counts of a stream are cumulative, so the last ones count. */
-  #takeUsage(chunk: JsonObject, choice: JsonObject | undefined): void {
+  /** Counts of a stream are cumulative, so the last ones count. Whether there are any. */
+  #takeUsage(chunk: JsonObject, choice: JsonObject | undefined): boolean {
     const groq = isJsonObject(chunk['x_groq']) ? chunk['x_groq']['usage'] : undefined;
     const usage = convertUsage(chunk['usage']) ?? convertUsage(choice?.['usage']) ?? convertUsage(groq);
-    if (usage !== null) this.#usage = usage;
+    if (usage === null) return false;
+    this.#usage = usage;
+    this.#isUsageLate = true;
+    return true;
+  }
+
+  /** Of counts that came before the last of the content, those of the output are not of all of it. */
+  #finalUsage(): JsonObject {
+    return this.#isUsageLate ? (this.#usage ?? {}) : startUsage(this.#usage);
   }
 
   #takeDelta(delta: JsonObject): StreamEvent[] {
@@ -191,6 +203,13 @@ export class ChunkConverter {
     if (this.#stopSequence !== null) return { reason: 'stop_sequence', sequence: this.#stopSequence };
     return { reason: 'end_turn', sequence: null };
   }
+}
+
+/** Whether anything was produced by it: the first and the last chunk have empty texts. */
+function hasContent(delta: JsonObject): boolean {
+  return Object.entries(delta).some(([name, value]) =>
+    typeof value === 'string' ? name !== 'role' && value !== '' : jsonObjects(value).length > 0 || isJsonObject(value),
+  );
 }
 
 /** The pieces of calls; what an old server calls a function is the one call that there is. */

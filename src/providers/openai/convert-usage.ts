@@ -10,6 +10,7 @@ const KNOWN: readonly string[] = [
   'total_tokens',
   'prompt_tokens_details.cached_tokens',
   'prompt_tokens_details.cache_write_tokens',
+  'prompt_tokens_details.cache_creation_tokens', // LiteLLM
   'prompt_tokens_details.text_tokens',
   'prompt_tokens_details.image_tokens',
   'completion_tokens_details.reasoning_tokens',
@@ -30,6 +31,10 @@ const KNOWN: readonly string[] = [
   'cost_details.upstream_inference_completions_cost',
   'cost_in_usd_ticks', // xAI
 ];
+
+/** What a number beside the known ones must not be called: here the name has a meaning, and what is billed hangs on it. */
+const TAKEN =
+  /^(?:(?:input|output|cache_\w+_input)_tokens|(?:cache_creation|output_tokens_details|server_tool_use)(?:\..*)?)$/;
 
 /** Null for what reports nothing: no usage at all, or zeros in the place of counts that are not known yet. */
 export function convertUsage(value: JsonValue | undefined): JsonObject | null {
@@ -54,7 +59,7 @@ function promptCounts(usage: JsonObject, prompt: number | null): JsonObject {
     readCount(usage['cached_tokens']) ??
     readCount(usage['num_cached_tokens']) ??
     0;
-  const written = readCount(details['cache_write_tokens']) ?? 0;
+  const written = readCount(details['cache_write_tokens']) ?? readCount(details['cache_creation_tokens']) ?? 0;
   if (prompt === null || prompt === 0) return {};
   // More in the cache than in the prompt cannot be; the whole prompt is the most that can have been there.
   const read = Math.min(cached, prompt);
@@ -83,14 +88,18 @@ function readCount(value: JsonValue | undefined): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
+function isTold(name: string): boolean {
+  return KNOWN.includes(name) || TAKEN.test(name);
+}
+
 /** Numbers that nobody here knows, where they were found: whoever counts the message tells the operator of them. */
 function unknownNumbers(usage: JsonObject): JsonObject {
   const found: JsonObject = {};
   for (const [name, value] of Object.entries(usage)) {
-    if (typeof value === 'number' && value !== 0 && !KNOWN.includes(name)) found[name] = value;
+    if (typeof value === 'number' && value !== 0 && !isTold(name)) found[name] = value;
     if (!isJsonObject(value)) continue;
     const inner = Object.entries(value).filter(
-      ([part, count]) => typeof count === 'number' && count !== 0 && !KNOWN.includes(`${name}.${part}`),
+      ([part, count]) => typeof count === 'number' && count !== 0 && !isTold(`${name}.${part}`),
     );
     if (inner.length > 0) found[name] = Object.fromEntries(inner);
   }

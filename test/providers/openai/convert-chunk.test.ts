@@ -104,3 +104,22 @@ test('all text of a stream arrives, in its order, also where it comes between th
     { numRuns: 300 },
   );
 });
+
+test('counts that came before the last of the content are not taken for those of the whole', () => {
+  const counted = { prompt_tokens: 10, completion_tokens: 0 };
+  const usageAfter = (last: JsonObject) =>
+    convert(
+      [
+        { choices: [{ delta: { role: 'assistant', content: '' } }], usage: counted },
+        { choices: [{ delta: { content: 'a long answer' } }] },
+        { choices: [{ delta: { content: '' }, finish_reason: 'stop' }], ...last },
+      ],
+      'compatible',
+    ).events.at(-2)?.value['usage'];
+  expect(usageAfter({})).toEqual({
+    input_tokens: 10,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+  });
+  expect(usageAfter({ usage: { ...counted, completion_tokens: 4 } })).toMatchObject({ output_tokens: 4 });
+});

@@ -21,6 +21,20 @@ describe('usage', () => {
       });
   });
 
+  test('takes no count under a name of the Messages protocol that another meaning has here', () => {
+    const named = { input_tokens: 1000, output_tokens: 70, cache_creation_input_tokens: 300, total_tokens: 1050 };
+    const nested = { cache_creation: { ephemeral_1h_input_tokens: 9 }, output_tokens_details: { thinking_tokens: 9 } };
+    const details = { cached_tokens: 600, cache_creation_tokens: 300 };
+    expect(
+      convertUsage({ prompt_tokens: 1000, completion_tokens: 50, prompt_tokens_details: details, ...named, ...nested }),
+    ).toEqual({
+      input_tokens: 100,
+      cache_creation_input_tokens: 300,
+      cache_read_input_tokens: 600,
+      output_tokens: 50,
+    });
+  });
+
   test('never has more in the cache than in the prompt', () => {
     const details = { cached_tokens: 50, cache_write_tokens: 50 };
     expect(convertUsage({ prompt_tokens: 40, completion_tokens: 1, prompt_tokens_details: details })).toMatchObject({
