@@ -52,6 +52,9 @@ const PIECES: ReadonlyMap<string, { kind: PieceKind; member: string; place: stri
   ['response.function_call_arguments.done', { kind: 'arguments', member: 'arguments', place: null }],
 ]);
 
+const ITEMS_MAX = 1_000; // of one answer
+const STEP_CHARACTERS = 64; // that a step which waits takes beside its text
+
 export class ChunkConverter {
   readonly #terms: AnswerTerms;
   readonly #items = new Map<number, OutputItem>(); // begun, and not told to their end
@@ -92,13 +95,10 @@ export class ChunkConverter {
         return this.#whole(indexOf(value) ?? this.#latest, value['item']);
       case 'response.completed':
       case 'response.incomplete':
-        return this.#finish(value['response']);
+        return this.#finish(value['response'], type === 'response.incomplete');
       case 'response.failed':
       case 'response.cancelled':
-        throw convertErrorEvent(
-          isJsonObject(value['response']) ? value['response'] : undefined,
-          this.#terms.upstreamRequestId,
-        );
+        throw this.#faultOf(value['response']);
       case 'error':
         throw convertErrorEvent(value, this.#terms.upstreamRequestId);
       default:
@@ -116,6 +116,8 @@ export class ChunkConverter {
     const index = indexOf(value) ?? this.#latest;
     this.#latest = index;
     if (this.#items.has(index) || this.#told.has(index)) return index;
+    if (this.#items.size + this.#told.size >= ITEMS_MAX)
+      throw new ProviderFault('failed', 'the provider answered with too many items');
     this.#items.set(index, { received: new Map(), waiting: [], shown: [], isNamed: false, isDone: false });
     this.#turn ??= index;
     return index;
@@ -192,7 +194,7 @@ export class ChunkConverter {
       case 'reasoning':
         for (const [place, part] of jsonObjects(value['summary']).entries()) bring('summary', place, part['text']);
         for (const [place, part] of parts) bring('content', place, part['text']);
-        events.push(...this.#say(index, 0, () => this.#seal(index, value)));
+        events.push(...this.#say(index, lengthOf(value['encrypted_content']), () => this.#seal(index, value)));
     }
     return [...events, ...this.#end(index, value['status'] === 'incomplete')];
   }
@@ -208,7 +210,7 @@ export class ChunkConverter {
   /** Says it now, or when the item's turn comes. */
   #say(index: number, characters: number, step: () => StreamEvent[]): StreamEvent[] {
     if (index === this.#turn) return step();
-    this.#waitingCharacters += characters;
+    this.#waitingCharacters += characters + STEP_CHARACTERS;
     if (this.#waitingCharacters > bounds.upstreamEventBytesMax)
       throw new ProviderFault('failed', 'the provider mixes its items so that they cannot be told in turn');
     this.#items.get(index)?.waiting.push(step);
@@ -240,19 +242,24 @@ export class ChunkConverter {
     }
   }
 
-  #finish(value: JsonValue | undefined): StreamEvent[] {
+  #faultOf(response: JsonValue | undefined): ProviderFault {
+    return convertErrorEvent(isJsonObject(response) ? response : undefined, this.#terms.upstreamRequestId);
+  }
+
+  #finish(value: JsonValue | undefined, isCut: boolean): StreamEvent[] {
     const response = isJsonObject(value) ? value : {};
+    if (FAILED.includes(response['status']) || isJsonObject(response['error'])) throw this.#faultOf(response);
     this.#noteModel(response);
     const events = jsonObjects(response['output']).flatMap((item, index) => this.#whole(index, item));
     events.push(...this.#passTurn(true));
     const composer = this.#compose();
-    events.push(...composer.finish(this.#stopReason(response, composer), null, convertUsage(response['usage'])));
+    events.push(...composer.finish(this.#stopReason(response, isCut, composer), null, convertUsage(response['usage'])));
     this.#isFinished = true;
     return events;
   }
 
-  #stopReason(response: JsonObject, composer: MessageComposer): string {
-    if (response['status'] === 'incomplete') {
+  #stopReason(response: JsonObject, isCut: boolean, composer: MessageComposer): string {
+    if (isCut || response['status'] === 'incomplete') {
       const details = response['incomplete_details'];
       const isFiltered = isJsonObject(details) && details['reason'] === 'content_filter';
       return isFiltered ? 'refusal' : 'max_tokens'; // a cause that nobody knows has cut it, too
@@ -270,6 +277,12 @@ export class ChunkConverter {
     this.#composer ??= new MessageComposer({ id: messageId, model: this.#model ?? model });
     return this.#composer;
   }
+}
+
+const FAILED: readonly (JsonValue | undefined)[] = ['failed', 'cancelled'];
+
+function lengthOf(text: JsonValue | undefined): number {
+  return typeof text === 'string' ? text.length : 0;
 }
 
 function indexOf({ output_index: index }: JsonObject): number | null {

@@ -1,6 +1,7 @@
 // The chunks of a Chat Completions stream as the events of a Messages stream: a state machine without I/O. A whole
 // answer passes it as one chunk, so that there is one translation of answers.
 
+import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
 import { MessageComposer, messageIdOf } from '../compose-message.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
@@ -46,6 +47,7 @@ export class ChunkConverter {
   #isThinking = false;
   #isStarted = false;
   #lateText: string[] = []; // said while calls were not complete
+  #lateCharacters = 0;
 
   constructor(attempt: Attempt, profile: Profile, upstreamRequestId: string | null) {
     this.#attempt = attempt;
@@ -167,6 +169,9 @@ export class ChunkConverter {
     if (text === '') return [];
     const events = [...this.#endThinking(), ...this.#calls.settle()];
     if (!this.#calls.isGathering) return [...events, ...this.#composer.text(text)];
+    this.#lateCharacters += text.length;
+    if (this.#lateCharacters > bounds.upstreamEventBytesMax)
+      throw new ProviderFault('failed', 'the provider said too much while its calls were not complete');
     this.#lateText.push(text);
     return events;
   }

@@ -5,6 +5,7 @@ import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type StreamEvent } from '../../wire/wire.ts';
 import type { MessageComposer } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
+import { ObjectEnd } from './object-end.ts';
 
 const CALLS_MAX = 1_000;
 const CALL_CHARACTERS = 64; // that a call takes beside its pieces
@@ -16,6 +17,8 @@ interface Call {
   /** The JSON of its input as far as it came. */
   pieces: string[];
   isBegun: boolean;
+  /** How far its input has come. */
+  readonly end: ObjectEnd;
 }
 
 /** Gives a call its id and name as the client gets them. */
@@ -55,6 +58,7 @@ export class CallGatherer {
     if (input === '') return [];
     this.#hold(input.length);
     call.pieces.push(input);
+    call.end.read(input);
     if (call !== this.#waiting[0]) return this.#advance();
     const events = call.isBegun ? this.#composer.toolInput(input) : this.#begin(call);
     return this.#waiting.length > 1 ? [...events, ...this.#advance()] : events;
@@ -80,7 +84,14 @@ export class CallGatherer {
       if (input.trim() === '') return null;
       throw new ProviderFault('failed', 'the provider sent more of the input of a tool that was complete');
     }
-    const call: Call = { index: typeof index === 'number' ? index : null, id, name: '', pieces: [], isBegun: false };
+    const call: Call = {
+      index: typeof index === 'number' ? index : null,
+      id,
+      name: '',
+      pieces: [],
+      isBegun: false,
+      end: new ObjectEnd(),
+    };
     this.#hold(CALL_CHARACTERS);
     if (this.#begunCount + this.#waiting.length >= CALLS_MAX)
       throw new ProviderFault('failed', 'the provider called too many tools at once');
@@ -110,7 +121,7 @@ export class CallGatherer {
     const events: StreamEvent[] = [];
     while (this.#waiting.length > (isLastToo ? 0 : 1)) {
       const first = this.#waiting[0] as Call;
-      if (!isComplete(first.pieces)) break;
+      if (!first.end.isReached) break;
       if (!first.isBegun) events.push(...this.#begin(first));
       events.push(...this.#composer.closeBlock());
       this.#waiting.shift();
@@ -145,15 +156,4 @@ function textIn(value: unknown): string {
 function isNothing(input: string): boolean {
   const text = input.trim();
   return text === '' || text === 'null' || text === '""';
-}
-
-/** Whether the pieces are one whole object: more cannot follow. */
-function isComplete(pieces: readonly string[]): boolean {
-  if (!pieces.at(-1)?.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(pieces.join(''));
-    return true;
-  } catch {
-    return false;
-  }
 }

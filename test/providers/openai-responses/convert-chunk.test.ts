@@ -320,3 +320,43 @@ describe('names and ids', () => {
     ]);
   });
 });
+
+describe('what a provider sends without measure', () => {
+  const added = (output_index: number) => ({
+    type: 'response.output_item.added',
+    output_index,
+    item: { type: 'message' },
+  });
+  const addAll = (events: JsonObject[]) => {
+    const converter = new ChunkConverter(TERMS);
+    for (const event of events) converter.add(event);
+  };
+
+  test('is a fault: more items than an answer has', () => {
+    expect(() => addAll(Array.from({ length: 2_000 }, (_, index) => added(index)))).toThrow('too many items');
+  });
+
+  test('is a fault: sealed reasoning of items whose turn does not come', () => {
+    const encrypted_content = 'x'.repeat(1024 * 1024);
+    const done = { type: 'response.output_item.done', item: { type: 'reasoning', id: 'rs', encrypted_content } };
+    const mixed = Array.from({ length: 20 }, (_, index) => ({ ...done, output_index: index + 1 }));
+    expect(() => addAll([added(0), ...mixed])).toThrow('cannot be told in turn');
+    const repeated = Array.from({ length: 300_000 }, () => ({
+      type: 'response.output_item.done',
+      output_index: 1,
+      item: {},
+    }));
+    expect(() => addAll([added(0), ...repeated])).toThrow('cannot be told in turn');
+  });
+
+  test('is a fault where its end is called complete and says that it failed', () => {
+    const response = { status: 'failed', output: [], error: { code: 'server_error', message: 'it broke' } };
+    for (const type of ['response.completed', 'response.incomplete'])
+      expect(() => addAll([{ type, response }])).toThrow('it broke');
+  });
+
+  test('is cut where only the name of its end says so', () => {
+    const events = new ChunkConverter(TERMS).add({ type: 'response.incomplete', response: {} });
+    expect(events.at(-2)?.value['delta']).toMatchObject({ stop_reason: 'max_tokens' });
+  });
+});

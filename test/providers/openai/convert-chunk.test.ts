@@ -123,3 +123,39 @@ test('counts that came before the last of the content are not taken for those of
   });
   expect(usageAfter({ usage: { ...counted, completion_tokens: 4 } })).toMatchObject({ output_tokens: 4 });
 });
+
+/** Two calls of which the first never ends, and what comes behind them. */
+function convertBehindCalls(deltas: readonly object[]): ReturnType<typeof convert> {
+  const head = (index: number, input: string) => ({
+    index,
+    id: `call_${index}aaa`,
+    function: { name: 'f', arguments: input },
+  });
+  const begun = { tool_calls: [head(0, '{"a":"'), head(1, '{')] };
+  const chunks = [begun, ...deltas].map((delta) => ({ choices: [{ delta }] }));
+  return convert([...chunks, { choices: [{ delta: {}, finish_reason: 'tool_calls' }] }], 'openai');
+}
+
+test('the input of a call may come in any number of pieces, each of which looks like its end', () => {
+  const tool_calls = Array.from({ length: 100_000 }, () => ({ index: 0, function: { arguments: '}' } }));
+  const { events, isWhole } = convertBehindCalls([
+    { tool_calls },
+    { tool_calls: [{ index: 0, function: { arguments: '"}' } }] },
+    { tool_calls: [{ index: 1, function: { arguments: '"b":"\\"}"}' } }] },
+  ]);
+  expect(isWhole).toBe(true);
+  expect(fold(events)['content']).toMatchObject([{ input: { a: '}'.repeat(100_000) } }, { input: { b: '"}' } }]);
+});
+
+test('text behind calls that are not complete is not held without end', () => {
+  const { isWhole } = convertBehindCalls([
+    ...Array.from({ length: 17 }, () => ({ content: 'x'.repeat(1024 * 1024) })),
+    {
+      tool_calls: [
+        { index: 0, function: { arguments: '"}' } },
+        { index: 1, function: { arguments: '}' } },
+      ],
+    },
+  ]);
+  expect(isWhole).toBe(false);
+});
