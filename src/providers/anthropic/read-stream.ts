@@ -1,13 +1,10 @@
-// The events of a provider's stream, pulled: a chunk is read only when someone asks for it. The data
-// of each event stays the text that came; it is parsed once, here.
+// The events of a provider's stream that speaks the Messages protocol. The data of each event stays the text
+// that came; it is parsed once, here.
 
-import { EventStreamParser, isJsonObject, type JsonObject, type StreamEvent } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, type ServerSentEvent, type StreamEvent } from '../../wire/wire.ts';
 import { mapErrorEvent } from '../map-fault.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
-import { upstreamFault } from '../upstream.ts';
-
-// How long the upstream may take to end its answer after message_stop, so that its connection is kept.
-const AFTER_STOP_MS_MAX = 1_000;
+import { type EventConverter, pullStream } from '../pull-stream.ts';
 
 /** Reads a body as a Messages stream; `signal` is the one its fetch was given. It is closed by its end, a fault, or the signal. */
 export function readStream(
@@ -15,79 +12,29 @@ export function readStream(
   signal: AbortSignal,
   upstreamRequestId: string | null,
 ): EventSource {
-  return new UpstreamStream(body.getReader(), signal, upstreamRequestId);
+  return pullStream(body, signal, new MessagesReader(upstreamRequestId));
 }
 
-class UpstreamStream implements EventSource {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #signal: AbortSignal;
+/** Passes events on as they are, but for the provider's keep-alives. */
+class MessagesReader implements EventConverter {
+  isDone = false;
   readonly #upstreamRequestId: string | null;
-  readonly #parser = new EventStreamParser();
-  #fault: ProviderFault | null = null; // thrown once the events before it have been given out
-  #isEnded = false;
 
-  constructor(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal, upstreamRequestId: string | null) {
-    this.#reader = reader;
-    this.#signal = signal;
+  constructor(upstreamRequestId: string | null) {
     this.#upstreamRequestId = upstreamRequestId;
   }
 
-  async next(): Promise<StreamEvent[] | null> {
-    // Bounded by the stream's end and by the signal: an upstream that only pings is the gateway's to give up.
-    while (!this.#isEnded) {
-      if (this.#fault !== null) throw this.#fault;
-      let events: StreamEvent[];
-      try {
-        this.#signal.throwIfAborted();
-        const { done, value } = await this.#reader.read();
-        this.#isEnded = done;
-        events = value === undefined ? [] : this.#take(value);
-      } catch (thrown) {
-        this.#fault = upstreamFault(thrown, this.#signal);
-        throw this.#fault;
-      }
-      if (events.length > 0) return events;
-    }
-    return null;
+  take({ name, text }: ServerSentEvent): StreamEvent[] {
+    if (name === 'ping') return [];
+    const event = readEvent(text, this.#upstreamRequestId);
+    if (event.name === 'ping') return [];
+    if (event.name === 'message_stop') this.isDone = true;
+    return [event];
   }
 
-  /** The events that a chunk completed, up to a fault or to message_stop. */
-  #take(chunk: Uint8Array): StreamEvent[] {
-    const events: StreamEvent[] = [];
-    try {
-      for (const { name, text } of this.#parser.push(chunk)) {
-        if (name === 'ping') continue;
-        const event = readEvent(text, this.#upstreamRequestId);
-        if (event.name === 'ping') continue;
-        events.push(event);
-        if (event.name === 'message_stop') {
-          this.#isEnded = true; // what may follow it is not part of the message
-          this.#awaitEnd();
-          break;
-        }
-      }
-    } catch (thrown) {
-      this.#fault = upstreamFault(thrown, this.#signal);
-      this.#cancel();
-    }
-    return events;
-  }
-
-  /** Not awaited: the message is complete, and this is about the connection alone. */
-  #awaitEnd(): void {
-    const timer = setTimeout(() => this.#cancel(), AFTER_STOP_MS_MAX);
-    const drain = async () => {
-      while (!(await this.#reader.read()).done);
-    };
-    drain().then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer), // broken or aborted: nothing is left to keep
-    );
-  }
-
-  /** Not awaited: whether the upstream hears of it changes nothing here. */
-  #cancel(): void {
-    this.#reader.cancel().catch(() => undefined);
+  /** A stream that ends before its message is for the relay to tell: it knows what has come. */
+  end(): StreamEvent[] {
+    return [];
   }
 }
 

@@ -1,8 +1,8 @@
 // What this protocol cannot say, as lists: what is refused before anything is sent, because its silent loss would
 // change what was asked for, and what is left out, because only a hint is lost. docs/providers.md has both.
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { refuseField } from '../refuse-field.ts';
+import type { JsonObject } from '../../wire/wire.ts';
+import { refuseAsked, refuseField } from '../refuse-field.ts';
 
 /** Fields that are refused wherever they ask for anything, and why. */
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
@@ -36,13 +36,6 @@ export const DROPPED_MEMBERS: readonly string[] = [
 
 /** Throws ProviderFault (rejected) for the first field that asks for what cannot be had. */
 export function refuseFields(body: JsonObject): void {
-  for (const [name, sentence] of Object.entries(REFUSED_FIELDS)) if (asks(body[name])) refuseField(name, sentence);
+  refuseAsked(body, REFUSED_FIELDS);
   if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
-}
-
-/** Clients write out members that they leave open: null and empty ones ask for nothing. */
-function asks(value: JsonValue | undefined): boolean {
-  if (Array.isArray(value)) return value.length > 0;
-  if (isJsonObject(value)) return Object.keys(value).length > 0;
-  return (value ?? null) !== null && value !== '';
 }
