@@ -157,7 +157,6 @@ function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] 
       throw failure;
     },
   );
-  pulling.catch(() => {}); // a caller who leaves may be the last who asked for it
   message.pulling = pulling;
   return pulling;
 }
