@@ -53,6 +53,6 @@ function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObjec
     cache_creation_input_tokens: counts.cacheWrite5m + counts.cacheWrite1h,
     cache_read_input_tokens: counts.cacheRead,
     output_tokens: counts.output,
-    ...(isJsonObject(usage) ? usage : {}),
+    ...(isJsonObject(usage) ? Object.fromEntries(Object.entries(usage).filter(([, told]) => told !== null)) : {}),
   };
 }

@@ -28,6 +28,11 @@ describe('usage that a provider did not report', () => {
     expect(partly && usageOf(partly)).toMatchObject({ input_tokens: 3, cache_read_input_tokens: 2, output_tokens: 7 });
   });
 
+  test('stands in the place of null, too', () => {
+    const [told] = completeEvents([delta({ input_tokens: null, output_tokens: null })], estimate);
+    expect(told && usageOf(told)).toMatchObject({ input_tokens: 11, output_tokens: 7 });
+  });
+
   test('stands in a whole message, whose text is else as it came', () => {
     const message = { id: 'msg_1', usage: { input_tokens: 5 } };
     expect(JSON.parse(completeText(message, '{}', estimate))).toMatchObject({

@@ -38,10 +38,13 @@ const FAILURES: readonly string[] = [
   'MALFORMED_RESPONSE',
 ];
 
+const CALLS_MAX = 1_000;
+
 export class ChunkConverter {
   readonly #asked: Asked;
   #composer: MessageComposer | null = null;
   #usage: JsonObject = {};
+  #isUsageLate = true; // nothing of the content came after it
   #model: string | null = null;
   #stopReason: string | null = null;
   #calls = 0;
@@ -63,7 +66,13 @@ export class ChunkConverter {
     const feedback = chunk['promptFeedback'];
     if (isJsonObject(feedback) && isBlocked(feedback['blockReason'])) this.#stopReason = 'refusal';
     const [candidate] = jsonObjects(chunk['candidates']);
+    this.#isUsageLate = isJsonObject(chunk['usageMetadata']) || (this.#isUsageLate && partsOf(candidate).length === 0);
     return candidate === undefined ? [] : this.#takeCandidate(candidate);
+  }
+
+  /** Of counts that came before the last of the content, those of the output are not of all of it. */
+  #finalUsage(): JsonObject {
+    return this.#isUsageLate ? convertUsage(this.#usage) : convertInputUsage(this.#usage);
   }
 
   /** The end of the answer, with its counts. Throws ProviderFault when nothing said that it is one. */
@@ -71,14 +80,12 @@ export class ChunkConverter {
     if (this.#stopReason === null) throw new ProviderFault('failed', 'the stream ended before the message did');
     const stopReason = this.#stopReason === 'end_turn' && this.#calls > 0 ? 'tool_use' : this.#stopReason;
     const composer = this.#compose();
-    return [...this.#start(), ...composer.finish(stopReason, null, convertUsage(this.#usage))];
+    return [...this.#start(), ...composer.finish(stopReason, null, this.#finalUsage())];
   }
 
   #takeCandidate(candidate: JsonObject): StreamEvent[] {
-    const { content, finishReason, finishMessage } = candidate;
-    const events = jsonObjects(isJsonObject(content) ? content['parts'] : undefined).flatMap((part) =>
-      this.#takePart(part),
-    );
+    const { finishReason, finishMessage } = candidate;
+    const events = partsOf(candidate).flatMap((part) => this.#takePart(part));
     if (typeof finishReason !== 'string' || finishReason === 'FINISH_REASON_UNSPECIFIED') return events;
     if (FAILURES.includes(finishReason))
       throw new ProviderFault(
@@ -132,6 +139,7 @@ export class ChunkConverter {
     const { id: given, name, args } = call;
     if (typeof name !== 'string' || name === '')
       throw new ProviderFault('failed', 'the provider called a tool without a name');
+    if (this.#calls >= CALLS_MAX) throw new ProviderFault('failed', 'the provider called too many tools at once');
     const composer = this.#compose();
     const id = makeCallId(given, this.#callIds, this.#asked.requestId, this.#calls++);
     this.#callIds.add(id);
@@ -153,6 +161,11 @@ export class ChunkConverter {
   #start(): StreamEvent[] {
     return this.#compose().start({ ...convertInputUsage(this.#usage), output_tokens: 0 });
   }
+}
+
+function partsOf(candidate: JsonObject | undefined): JsonObject[] {
+  const content = candidate?.['content'];
+  return jsonObjects(isJsonObject(content) ? content['parts'] : undefined);
 }
 
 function isBlocked(reason: JsonValue | undefined): boolean {

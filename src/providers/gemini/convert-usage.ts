@@ -8,8 +8,8 @@ export function convertInputUsage(metadata: JsonObject): JsonObject {
   const prompt = countOf(metadata, 'promptTokenCount');
   const cached = countOf(metadata, 'cachedContentTokenCount') ?? 0;
   const tools = countOf(metadata, 'toolUsePromptTokenCount') ?? 0;
-  // More from the cache than there was: one of the two is wrong, and neither is believed.
-  if (prompt === null || cached > prompt) return {};
+  // No prompt has no tokens. More from the cache than there was: one of the two is wrong, and neither is believed.
+  if (prompt === null || prompt === 0 || cached > prompt) return {};
   return {
     input_tokens: prompt - cached + tools,
     cache_creation_input_tokens: 0,
@@ -33,9 +33,13 @@ export function thoughtTokens(metadata: JsonObject): number {
   return countOf(metadata, 'thoughtsTokenCount') ?? 0;
 }
 
-/** Counts grow from chunk to chunk; one that a chunk leaves out is as it was. */
+/** Counts grow from chunk to chunk; one that a chunk leaves out is as it was, unless the total has outgrown it. */
 export function mergeUsage(before: JsonObject, metadata: JsonValue | undefined): JsonObject {
-  return isJsonObject(metadata) ? { ...before, ...metadata } : before;
+  if (!isJsonObject(metadata)) return before;
+  const merged = { ...before, ...metadata };
+  const hasGrown = (countOf(metadata, 'totalTokenCount') ?? 0) > (countOf(before, 'totalTokenCount') ?? 0);
+  if (hasGrown && countOf(metadata, 'candidatesTokenCount') === null) delete merged['candidatesTokenCount'];
+  return merged;
 }
 
 /** Its JSON leaves out what is zero, so that only the total tells nothing produced from nothing said. */

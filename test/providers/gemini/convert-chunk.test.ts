@@ -378,3 +378,35 @@ test('streamed or whole, an answer is the same message', () => {
   for (const event of [...chunks.flatMap((one) => converter.push(one)), ...converter.end()]) fold.add(event);
   expect(fold.message()).toEqual(messageOf([chunk(parts, 'STOP')]));
 });
+
+describe('counts on the way', () => {
+  const usageOf = (chunks: JsonObject[]) => {
+    const converter = new ChunkConverter(asked());
+    return [...chunks.flatMap((one) => converter.push(one)), ...converter.end()].at(-2)?.value['usage'];
+  };
+
+  test('that came before the last of the content are not taken for those of the whole', () => {
+    const late = chunk([{ text: 'and much more' }], 'STOP', null);
+    expect(usageOf([chunk([{ text: 'a' }]), late])).toEqual({
+      input_tokens: 10,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+    });
+    expect(usageOf([chunk([{ text: 'a' }]), late, { usageMetadata: USAGE }])).toMatchObject({ output_tokens: 5 });
+    expect(usageOf([chunk([{ text: 'a' }]), chunk([], 'STOP', null)])).toMatchObject({ output_tokens: 5 });
+  });
+
+  test('that the total has outgrown are what the total says', () => {
+    const last = chunk([{ text: 'and much more' }], 'STOP', { promptTokenCount: 10, totalTokenCount: 50 });
+    expect(usageOf([chunk([{ text: 'a' }]), last])).toMatchObject({ output_tokens: 40 });
+  });
+
+  test('of a prompt without tokens are none', () => {
+    const usage = { promptTokenCount: 0, candidatesTokenCount: 5, totalTokenCount: 5 };
+    expect(usageOf([chunk([{ text: 'a' }], 'STOP', usage)])).toEqual({ output_tokens: 5 });
+  });
+
+  test('are not those of more calls than an answer has', () => {
+    expect(() => usageOf([chunk(Array.from({ length: 1_001 }, () => call('look')))])).toThrow('too many tools');
+  });
+});
