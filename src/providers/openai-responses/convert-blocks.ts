@@ -2,6 +2,7 @@
 // fetched here. What the provider cannot read is refused by its path, never left out. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { passAddress } from '../pass-address.ts';
 import { refuseField } from '../refuse-field.ts';
 
 const FILE_NAME = 'document.pdf'; // of a document without a title: the provider wants one
@@ -62,7 +63,7 @@ function convertImage(source: JsonObject, path: string): JsonObject {
   const { type, media_type: mediaType, data, url } = source;
   if (type === 'base64' && typeof data === 'string')
     return { type: 'input_image', image_url: `data:${textOf(mediaType)};base64,${data}`, detail: 'auto' };
-  if (type === 'url' && typeof url === 'string') return { type: 'input_image', image_url: url, detail: 'auto' };
+  if (type === 'url') return { type: 'input_image', image_url: passAddress(url, `${path}.url`), detail: 'auto' };
   return refuseField(path, 'an image is given as base64 or by its URL');
 }
 
@@ -76,7 +77,8 @@ function convertDocument(block: JsonObject, path: string): JsonObject[] {
     const parts = convertContent(source['content'], `${path}.document.source.content`);
     return [...textParts(head), ...parts];
   }
-  if (type === 'url' && typeof url === 'string') return [...textParts(head), { type: 'input_file', file_url: url }];
+  if (type === 'url')
+    return [...textParts(head), { type: 'input_file', file_url: passAddress(url, `${path}.document.source.url`) }];
   if (type !== 'base64' || mediaType !== 'application/pdf' || typeof data !== 'string')
     return refuseField(`${path}.document.source`, 'a document is given as text, as a PDF in base64, or by its URL');
   const filename = title === '' ? FILE_NAME : /\.pdf$/i.test(title) ? title : `${title}.pdf`;

@@ -2,6 +2,7 @@
 // a caller names is fetched here. A block that the profile cannot carry is refused by its path.
 
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { passAddress } from '../pass-address.ts';
 import { refuseField } from '../refuse-field.ts';
 import type { Profile } from './profile.ts';
 
@@ -65,7 +66,7 @@ export function nameOf({ type }: JsonObject): string {
 function imageUrl(source: JsonValue | undefined, path: string, profile: Profile): string {
   if (isJsonObject(source)) {
     if (source['type'] === 'base64') return `data:${textOf(source['media_type'])};base64,${textOf(source['data'])}`;
-    if (source['type'] === 'url' && profile.imageUrls) return textOf(source['url']);
+    if (source['type'] === 'url' && profile.imageUrls) return passAddress(source['url'], `${path}.source.url`);
     if (source['type'] === 'url')
       refuseField(
         `${path}.source.url`,
@@ -87,7 +88,8 @@ function convertDocument({ block, path }: Placed, profile: Profile): JsonObject[
         return [documentPart(block, `data:application/pdf;base64,${textOf(source['data'])}`, profile.documents.form)];
       return refuseField(`${path}.source`, 'the provider of this model takes no PDF; send its text');
     case 'url':
-      if (profile.documents?.urls === true) return [documentPart(block, textOf(source['url']), profile.documents.form)];
+      if (profile.documents?.urls === true)
+        return [documentPart(block, passAddress(source['url'], `${path}.source.url`), profile.documents.form)];
       return refuseField(`${path}.source.url`, 'the provider of this model reads no documents from addresses');
     default:
       return refuseField(`${path}.source`, 'the provider of this model takes documents as text or PDF');

@@ -97,13 +97,13 @@ describe('what a user says', () => {
           type: 'content',
           content: [
             { type: 'text', text: 'One.' },
-            { type: 'image', source: { type: 'url', url: 'u' } },
+            { type: 'image', source: { type: 'url', url: 'https://example.com/u' } },
           ],
         },
       },
       [
         { type: 'input_text', text: 'One.' },
-        { type: 'input_image', image_url: 'u', detail: 'auto' },
+        { type: 'input_image', image_url: 'https://example.com/u', detail: 'auto' },
       ],
     ],
   ])('may be a document given as %s', (_words, members, expected) => {
