@@ -72,6 +72,7 @@ export const bounds = {
   promptCountAccountsMax: 10_000,
   geminiSchemaDepthMax: 24, // of a tool's schema; deeper, or with more parts, it is an object of any form
   geminiSchemaNodesMax: 5_000,
+  geminiRequestSchemaNodesMax: 50_000, // of all tools of one request: references make many of a few
   providerProbeMsMax: 10_000,
   providerProbeCharactersMax: 500,
   // Streams toward the client

@@ -22,9 +22,18 @@ const TYPES: readonly string[] = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARR
 const ANYTHING: readonly JsonObject[] = ['STRING', 'NUMBER', 'BOOLEAN', 'OBJECT'].map((type) => ({ type }));
 const OPEN_OBJECT: JsonObject = { type: 'OBJECT' };
 
+/** What all schemas of a request may have of parts: by references a few become many. */
+export interface NodeBudget {
+  left: number;
+}
+
+export function makeNodeBudget(): NodeBudget {
+  return { left: bounds.geminiRequestSchemaNodesMax };
+}
+
 /** Null for a function without parameters: an object without properties is not taken at the top. */
-export function cleanSchema(schema: JsonObject): JsonObject | null {
-  const cleaned = joinObjects(new SchemaCleaner(schema).clean({ ...schema, type: 'object' }, []));
+export function cleanSchema(schema: JsonObject, nodes: NodeBudget = makeNodeBudget()): JsonObject | null {
+  const cleaned = joinObjects(new SchemaCleaner(schema, nodes).clean({ ...schema, type: 'object' }, []));
   return isJsonObject(cleaned['properties']) ? cleaned : null;
 }
 
@@ -56,16 +65,24 @@ function joinProperties(lists: readonly JsonObject[]): JsonObject {
 
 class SchemaCleaner {
   readonly #root: JsonObject;
+  readonly #budget: NodeBudget;
   #nodes = 0;
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, budget: NodeBudget) {
     this.#root = root;
+    this.#budget = budget;
+  }
+
+  /** Whether so many more are too many. */
+  #isTooMuch(nodes: number): boolean {
+    this.#nodes += nodes;
+    this.#budget.left -= nodes;
+    return this.#nodes > bounds.geminiSchemaNodesMax || this.#budget.left < 0;
   }
 
   /** `path` are the references that lead here: one that comes again would never end. */
   clean(value: JsonValue | undefined, path: readonly string[], depth = 0): JsonObject {
-    this.#nodes++;
-    if (this.#nodes > bounds.geminiSchemaNodesMax || depth > bounds.geminiSchemaDepthMax) return OPEN_OBJECT;
+    if (this.#isTooMuch(1) || depth > bounds.geminiSchemaDepthMax) return OPEN_OBJECT;
     if (!isJsonObject(value)) return anything(undefined);
     const reference = value['$ref'];
     if (typeof reference === 'string') {
@@ -146,8 +163,7 @@ class SchemaCleaner {
   #open(part: JsonObject, path: readonly string[]): JsonObject {
     const reference = part['$ref'];
     if (typeof reference !== 'string' || path.includes(reference)) return this.#merged(withoutReference(part), path);
-    this.#nodes++;
-    if (this.#nodes > bounds.geminiSchemaNodesMax || path.length > bounds.geminiSchemaDepthMax) return {};
+    if (this.#isTooMuch(1) || path.length > bounds.geminiSchemaDepthMax) return {};
     return this.#open({ ...this.#resolve(reference), ...withoutReference(part) }, [...path, reference]);
   }
 
@@ -163,7 +179,8 @@ class SchemaCleaner {
       if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return {};
       found = (found as JsonObject)[name];
     }
-    return isJsonObject(found) ? found : {};
+    // All its members are copied each time that it is referred to.
+    return isJsonObject(found) && !this.#isTooMuch(Object.keys(found).length >> 4) ? found : {};
   }
 }
 

@@ -81,11 +81,12 @@ function pushContent(contents: JsonObject[], role: string, parts: JsonObject[]):
 
 function convertUserTurn(blocks: readonly PlacedBlock[], calls: readonly Call[]): JsonObject[] {
   const results = new Map<string, PlacedBlock>();
+  const asked = new Set(calls.map(({ id }) => id));
   for (const placed of blocks) {
     const { block, path } = placed;
     if (block['type'] !== 'tool_result') continue;
     const id = String(block['tool_use_id']);
-    if (results.has(id) || !calls.some((call) => call.id === id)) refuseUnasked(path, id);
+    if (results.has(id) || !asked.has(id)) refuseUnasked(path, id);
     results.set(id, placed);
   }
   const missing = calls.filter(({ id }) => !results.has(id));

@@ -2,14 +2,15 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { refuseField } from '../refuse-field.ts';
-import { cleanSchema } from './clean-schema.ts';
+import { cleanSchema, makeNodeBudget, type NodeBudget } from './clean-schema.ts';
 import { findClientTool } from './client-tools.ts';
 import { shortenName } from './tool-names.ts';
 
 /** `tools` and `toolConfig`; neither without tools. Throws ProviderFault (rejected) for a tool that cannot be had. */
 export function convertTools({ tools, tool_choice: choice }: JsonObject): JsonObject {
   if (!Array.isArray(tools) || tools.length === 0) return {};
-  const functionDeclarations = tools.map((tool, index) => convertTool(tool, `tools.${index}`));
+  const nodes = makeNodeBudget();
+  const functionDeclarations = tools.map((tool, index) => convertTool(tool, `tools.${index}`, nodes));
   const functionCallingConfig = convertChoice(choice);
   return {
     tools: [{ functionDeclarations }],
@@ -23,7 +24,7 @@ export function toolNames({ tools }: JsonObject): string[] {
   return tools.flatMap((tool) => (isJsonObject(tool) && typeof tool['name'] === 'string' ? [tool['name']] : []));
 }
 
-function convertTool(tool: JsonValue, path: string): JsonObject {
+function convertTool(tool: JsonValue, path: string, nodes: NodeBudget): JsonObject {
   if (!isJsonObject(tool)) refuseField(path, 'Input should be a valid dictionary');
   const { type, name } = tool;
   const definition = typeof type !== 'string' || type === 'custom' ? tool : findClientTool(type);
@@ -31,7 +32,7 @@ function convertTool(tool: JsonValue, path: string): JsonObject {
     refuseField(`${path}.type`, `a tool of the type "${shown(type)}" is not available for the provider of this model`);
   if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
   const { description, input_schema: schema } = definition;
-  const parameters = isJsonObject(schema) ? cleanSchema(schema) : null;
+  const parameters = isJsonObject(schema) ? cleanSchema(schema, nodes) : null;
   return {
     name: shortenName(name),
     ...(typeof description === 'string' && description !== '' && { description }),

@@ -47,11 +47,12 @@ interface PlacedTool {
 /** The tools of the request and those that a message adds in the middle of the conversation. */
 function gatherTools(body: JsonObject): PlacedTool[] {
   const tools = jsonObjects(body['tools']).map((tool, place) => ({ tool, path: `tools.${place}` }));
+  const names = new Set(tools.map(({ tool }) => tool['name']));
   for (const [index, { content }] of jsonObjects(body['messages']).entries()) {
     for (const [place, block] of jsonObjects(content).entries()) {
       const added = isJsonObject(block['tool']) ? block['tool']['definition'] : undefined;
-      if (block['type'] !== 'tool_addition' || !isJsonObject(added)) continue;
-      if (tools.some(({ tool }) => tool['name'] === added['name'])) continue;
+      if (block['type'] !== 'tool_addition' || !isJsonObject(added) || names.has(added['name'])) continue;
+      names.add(added['name']);
       tools.push({ tool: added, path: `messages.${index}.content.${place}.tool.definition` });
     }
   }

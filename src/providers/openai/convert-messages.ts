@@ -78,26 +78,26 @@ function remind(blocks: readonly Placed[]): Placed[] {
 
 /** Every call has its result in the turn behind it, and every result its call before it. */
 function checkCalls(turns: readonly Turn[]): void {
-  let called: string[] = [];
+  let called: ReadonlySet<string> = new Set();
   for (const { role, path, blocks } of [...turns, { role: 'user', path: '', blocks: [] }]) {
     const answered = new Set<string>();
     for (const { block, path: place } of blocks) {
       if (block['type'] !== 'tool_result') continue;
       const id = textOf(block['tool_use_id']);
-      if (!called.includes(id))
+      if (!called.has(id))
         refuseField(
           place,
           `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
         );
       answered.add(id);
     }
-    const missing = called.filter((id) => !answered.has(id));
+    const missing = [...called].filter((id) => !answered.has(id));
     if (missing.length > 0)
       refuseField(
         path || (turns.at(-1)?.path ?? 'messages'),
         `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
       );
-    called = role === 'assistant' ? callsOf(blocks) : [];
+    called = new Set(role === 'assistant' ? callsOf(blocks) : []);
   }
 }
 

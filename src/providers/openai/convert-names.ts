@@ -2,7 +2,7 @@
 // are replaced: always the same one by the same, so that nothing has to be remembered between two requests.
 
 import { createHash } from 'node:crypto';
-import { type JsonObject, jsonObjects } from '../../wire/wire.ts';
+
 import type { Profile } from './profile.ts';
 
 const SENDABLE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -15,14 +15,6 @@ export function sentToolName(name: string): string {
   if (SENDABLE_NAME.test(name)) return name;
   const kept = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, NAME_KEPT_CHARACTERS);
   return `${kept}_${hashText(name, HASH_CHARACTERS)}`;
-}
-
-/** The caller's own name of every tool of the request whose name was replaced, by the name that was sent. */
-export function replacedToolNames(body: JsonObject): ReadonlyMap<string, string> {
-  const replaced = new Map<string, string>();
-  for (const { name } of jsonObjects(body['tools']))
-    if (typeof name === 'string' && sentToolName(name) !== name) replaced.set(sentToolName(name), name);
-  return replaced;
 }
 
 const OWN_ID = /^toolu_tp([A-Za-z0-9]{8})_([A-Za-z0-9_-]*)$/;

@@ -75,6 +75,16 @@ export function convertTools(body: JsonObject, profile: Profile): JsonObject {
   };
 }
 
+/** The caller's own name of every tool of the request whose name was replaced, by the name that was sent. */
+export function replacedToolNames(body: JsonObject): ReadonlyMap<string, string> {
+  const replaced = new Map<string, string>();
+  for (const { tool } of gatherTools(body)) {
+    const name = textOf(tool['name']);
+    if (sentToolName(name) !== name) replaced.set(sentToolName(name), name);
+  }
+  return replaced;
+}
+
 interface PlacedTool {
   tool: JsonObject;
   path: string;
@@ -83,13 +93,14 @@ interface PlacedTool {
 /** The tools of the request and those that a message adds in the middle of the conversation. */
 function gatherTools(body: JsonObject): PlacedTool[] {
   const tools = jsonObjects(body['tools']).map((tool, index) => ({ tool, path: `tools.${index}` }));
+  const names = new Set(tools.map(({ tool }) => tool['name']));
   for (const [index, { role, content }] of jsonObjects(body['messages']).entries()) {
     if (role !== 'system') continue;
     for (const [place, block] of jsonObjects(content).entries()) {
       const added = isJsonObject(block['tool']) ? block['tool']['definition'] : undefined;
-      if (block['type'] !== 'tool_addition' || !isJsonObject(added)) continue;
-      if (!tools.some(({ tool }) => tool['name'] === added['name']))
-        tools.push({ tool: added, path: `messages.${index}.content.${place}.tool.definition` });
+      if (block['type'] !== 'tool_addition' || !isJsonObject(added) || names.has(added['name'])) continue;
+      names.add(added['name']);
+      tools.push({ tool: added, path: `messages.${index}.content.${place}.tool.definition` });
     }
   }
   return tools;

@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { cleanSchema } from '../../../src/providers/gemini/clean-schema.ts';
+import { convertTools } from '../../../src/providers/gemini/convert-tools.ts';
 import type { JsonObject, JsonValue } from '../../../src/wire/wire.ts';
 
 /** What becomes of a property with this schema. */
@@ -274,4 +275,16 @@ test('a property may have any name', () => {
   expect(JSON.stringify(cleanSchema(root))).toBe(
     '{"type":"OBJECT","properties":{"__proto__":{"type":"STRING"},"type":{"type":"INTEGER"}}}',
   );
+});
+
+test('the tools of one request have a bounded number of parts together, however often they refer to one another', () => {
+  const half = (level: number): [string, JsonObject] => {
+    const next = { $ref: `#/$defs/${level + 1}` };
+    return [String(level), level === 10 ? { type: 'string' } : { properties: { x: next, y: next } }];
+  };
+  const $defs = Object.fromEntries(Array.from({ length: 11 }, (_, level) => half(level)));
+  const input_schema: JsonObject = { type: 'object', properties: { z: { $ref: '#/$defs/0' } }, $defs };
+  const tools = Array.from({ length: 100 }, (_, index) => ({ name: `t${index}`, input_schema }));
+  const text = JSON.stringify(convertTools({ tools }));
+  expect(text.split('"type"').length).toBeLessThan(2 * bounds.geminiRequestSchemaNodesMax);
 });

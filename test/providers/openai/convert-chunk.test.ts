@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ChunkConverter } from '../../../src/providers/openai/convert-chunk.ts';
+import { convertBody } from '../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../src/providers/openai/profile.ts';
 import { ProviderFault } from '../../../src/providers/providers.ts';
 import { type JsonObject, jsonObjects, type StreamEvent } from '../../../src/wire/wire.ts';
@@ -158,4 +159,22 @@ test('text behind calls that are not complete is not held without end', () => {
     },
   ]);
   expect(isWhole).toBe(false);
+});
+
+test('a tool that a message adds is called by its own name, however long that is', () => {
+  const name = `mcp__${'x'.repeat(90)}`;
+  const definition = { name, input_schema: { type: 'object' } };
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'system', content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition } }] },
+  ];
+  const attempt = attemptAt('openai', { messages });
+  const profile = chooseProfile(attempt.provider.baseUrl, 'm');
+  const [tool] = jsonObjects(convertBody(attempt, profile)['tools']);
+  const sent = tool?.['function'] as JsonObject;
+  const tool_calls = [{ index: 0, id: 'call_aaaaaaaa', function: { ...sent, arguments: '{}' } }];
+  const converter = new ChunkConverter(attempt, profile, null);
+  const events = converter.take({ choices: [{ delta: { tool_calls }, finish_reason: 'tool_calls' }] });
+  expect(fold([...events, ...converter.finish()])['content']).toMatchObject([{ type: 'tool_use', name }]);
+  expect(sent['name']).not.toBe(name);
 });
