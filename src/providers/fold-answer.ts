@@ -21,7 +21,8 @@ export function foldAnswer(events: readonly StreamEvent[]): { message: JsonObjec
     const message = fold.message();
     return { message, text: JSON.stringify({ ...message, content: exactContent(message, events) }) };
   } catch (cause) {
-    if (!(cause instanceof MalformedStream)) throw cause;
+    // A RangeError: nested deeper than can be written.
+    if (!(cause instanceof MalformedStream || cause instanceof RangeError)) throw cause;
     throw new ProviderFault('failed', 'the provider answered with what makes no message', { cause });
   }
 }

@@ -211,11 +211,14 @@ export class ChunkConverter {
   }
 }
 
+const PRODUCED = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls', 'function_call'];
+
 /** Whether anything was produced by it: the first and the last chunk have empty texts. */
 function hasContent(delta: JsonObject): boolean {
-  return Object.entries(delta).some(([name, value]) =>
-    typeof value === 'string' ? name !== 'role' && value !== '' : jsonObjects(value).length > 0 || isJsonObject(value),
-  );
+  return PRODUCED.some((name) => {
+    const value = delta[name];
+    return typeof value === 'string' ? value !== '' : jsonObjects(value).length > 0 || isJsonObject(value);
+  });
 }
 
 /** The pieces of calls; what an old server calls a function is the one call that there is. */

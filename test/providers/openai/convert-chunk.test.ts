@@ -122,7 +122,14 @@ test('counts that came before the last of the content are not taken for those of
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 0,
   });
-  expect(usageAfter({ usage: { ...counted, completion_tokens: 4 } })).toMatchObject({ output_tokens: 4 });
+  const last = { ...counted, completion_tokens: 4 };
+  expect(usageAfter({ usage: last })).toMatchObject({ output_tokens: 4 });
+  const behind = { choices: [{ delta: { role: 'assistant', content: '', name: 'x' } }] };
+  const { events } = convert(
+    [{ choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }], usage: last }, behind],
+    'compatible',
+  );
+  expect(events.at(-2)?.value['usage']).toMatchObject({ output_tokens: 4 });
 });
 
 /** Two calls of which the first never ends, and what comes behind them. */
