@@ -20,6 +20,8 @@ export interface AnswerTerms {
   home: string;
   /** Name of a tool at the provider → the caller's, where they differ. */
   toolNames: ReadonlyMap<string, string>;
+  /** Ids of calls that the conversation has already; absent: none. */
+  callIds?: ReadonlySet<string>;
   upstreamRequestId: string | null;
 }
 
@@ -58,6 +60,7 @@ const STEP_CHARACTERS = 64; // that a step which waits takes beside its text
 export class ChunkConverter {
   readonly #terms: AnswerTerms;
   readonly #items = new Map<number, OutputItem>(); // begun, and not told to their end
+  readonly #callIds: Set<string>;
   readonly #told = new Set<number>(); // one number for each item of one answer
   #composer: MessageComposer | null = null;
   #model: string | null = null;
@@ -69,6 +72,7 @@ export class ChunkConverter {
 
   constructor(terms: AnswerTerms) {
     this.#terms = terms;
+    this.#callIds = new Set(terms.callIds);
   }
 
   /** The end of the message was given. */
@@ -129,11 +133,17 @@ export class ChunkConverter {
     const { name, call_id: callId } = value;
     if (typeof name !== 'string' || name === '') return [];
     item.isNamed = true;
-    const id = typeof callId === 'string' ? callId.replaceAll(/[^\w-]/g, '_') : '';
-    const { messageId, toolNames } = this.#terms;
-    return this.#say(index, 0, () =>
-      this.#compose().beginTool(id || `${messageId}_${index}`, toolNames.get(name) ?? name),
-    );
+    const id = this.#shownId(typeof callId === 'string' ? callId : '', index);
+    return this.#say(index, 0, () => this.#compose().beginTool(id, this.#terms.toolNames.get(name) ?? name));
+  }
+
+  /** The provider's own id of a call, or one of ours where that would not be the only one of the conversation. */
+  #shownId(callId: string, index: number): string {
+    const own = callId.replaceAll(/[^\w-]/g, '_');
+    const isUnique = own !== '' && !this.#callIds.has(own);
+    const shown = isUnique ? own : `${this.#terms.messageId}_${index}`;
+    this.#callIds.add(shown);
+    return shown;
   }
 
   /** What is new in a piece; of a whole, what its pieces have not brought. */

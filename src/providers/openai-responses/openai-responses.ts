@@ -11,6 +11,7 @@ import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import type { AnswerTerms } from './convert-chunk.ts';
 import { convertError, refusesReasoning } from './convert-error.ts';
+import { callIdsOf } from './convert-messages.ts';
 import { convertBody } from './convert-request.ts';
 import { readDisplay } from './convert-thinking.ts';
 import { replacedToolNames } from './convert-tools.ts';
@@ -73,6 +74,7 @@ function termsOf({ request, requestId, provider, upstreamModel }: Attempt, respo
     display: readDisplay(request.body),
     home: homeOf(provider),
     toolNames: replacedToolNames(request.body),
+    callIds: callIdsOf(request.body),
     upstreamRequestId: readUpstreamRequestId(response.headers),
   };
 }

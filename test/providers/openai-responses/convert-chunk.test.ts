@@ -360,3 +360,18 @@ describe('what a provider sends without measure', () => {
     expect(events.at(-2)?.value['delta']).toMatchObject({ stop_reason: 'max_tokens' });
   });
 });
+
+test('ids of calls are unique in a conversation, also where the provider counts or repeats its own', () => {
+  const idsOf = (...given: string[]) => {
+    const output = given.map((call_id) => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' }));
+    return jsonObjects(
+      answerOf({ status: 'completed', output }, { ...TERMS, callIds: new Set(['call_0']) }).message['content'],
+    ).map(({ id }) => id);
+  };
+  expect(idsOf('call_0', 'call_abcdefgh', 'call_abcdefgh', 'call_1')).toEqual([
+    'msg_ours_0',
+    'call_abcdefgh',
+    'msg_ours_2',
+    'call_1',
+  ]);
+});
