@@ -23,9 +23,18 @@ export class Covers {
 
   #look(): void {
     this.#slice = (this.#slice + 1) % SLICES;
-    for (const cover of this.#covers.list()) if (cover.place % SLICES === this.#slice) cover.look();
+    for (const cover of this.#covers.list()) if (cover.place % SLICES === this.#slice) lookAt(cover);
     if (this.#covers.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
+  }
+}
+
+/** A mistake of our own about one message must not end the others: it has its hold, and its end. */
+function lookAt(cover: Cover): void {
+  try {
+    cover.look();
+  } catch {
+    // It is looked at again in a second.
   }
 }

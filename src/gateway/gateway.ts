@@ -20,6 +20,7 @@ import type { PlanTerms } from './plan-message.ts';
 import { rateHeaders } from './rate-headers.ts';
 import { claimError, isClaimRefusal, refusalError } from './refusal-error.ts';
 import { leaveMessage, relay } from './relay.ts';
+import { type Held, releaseHold } from './release-hold.ts';
 import type { Seat } from './seats.ts';
 import type { Reply, Submission } from './submission.ts';
 
@@ -49,6 +50,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
   submission.caller = caller;
   let headers: Record<string, string> | null = null;
   let seat: Seat | null = null;
+  let held: Held | null = null;
   let message: OpenMessage | null = null;
   try {
     requireBrowserHeader(catalogue, submission); // 3
@@ -68,6 +70,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     }
     const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
     if (!admission.ok) throw refuseMessage(gateway, asked, plan, admission, tellLevels());
+    held = { ...asked, requestId: submission.requestId, isStream: request.stream };
     message = new OpenMessage(gateway, asked, plan, admission, seat); // it owns hold and seat now
     gateway.running.add(message);
     submission.isAdmitted = true;
@@ -79,7 +82,8 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
       : await replyWithMessage(message, opening, headers); // 11
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
-    await message?.fail(error);
+    if (message !== null) await message.fail(error);
+    else if (held !== null) await releaseHold(gateway, held).catch(() => {}); // it could not be made
     seat?.giveBack();
     throw withHeaders(error, headers ?? headersLastKnown(gateway, catalogue, caller, submission));
   }

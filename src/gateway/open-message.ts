@@ -17,6 +17,7 @@ import type { CollectedAnswer } from './kept-answers.ts';
 import { makeRecord, type Recorded } from './message-record.ts';
 import type { MessageTrace } from './message-trace.ts';
 import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
+import { releaseHold } from './release-hold.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import type { Seat } from './seats.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -65,6 +66,8 @@ export class OpenMessage implements Running, Covered, Recorded {
   #attempt: AbortController | null = null;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
+  /** Its hold is the ledger's to end now, whatever becomes of the message. */
+  #isLedgerAsked = false;
 
   constructor(
     gateway: Gateway,
@@ -251,8 +254,10 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.cover?.close();
     try {
       const usage = this.#countUsage(outcome);
-      this.#learn(usage);
       return await this.#endHold(this.#record(outcome, status, usage), usage, error);
+    } catch (thrown) {
+      if (!this.#isLedgerAsked) await this.#release();
+      throw thrown;
     } finally {
       this.watch.close();
       if (this.cover !== null) this.#gateway.covers.remove(this.cover);
@@ -270,6 +275,7 @@ export class OpenMessage implements Running, Covered, Recorded {
       const settlement = await this.#endInLedger(record, usage);
       times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
+      this.#learn(usage);
       return settlement;
     } catch (thrown) {
       told ??= asTurnpikeError(thrown); // what its caller is told where the answer itself went well
@@ -281,13 +287,30 @@ export class OpenMessage implements Running, Covered, Recorded {
 
   /** What a caller had to the end, or would have had if he had stayed, is the answer to his claim. */
   #endInLedger(record: UsageRecord, { source }: CountedUsage): Promise<Settlement> {
-    const { ledger, answers, clock } = this.#gateway;
+    const { ledger } = this.#gateway;
     const { answer, requestId } = this;
     if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
-      const rows = answers.rowsOf(answer, requestId, clock.nowMs());
+      const rows = this.#answerRows(answer);
+      this.#isLedgerAsked = true;
       return ledger.end({ kind: 'settle', requestId, record, isAnswer: true }, this.settleWaitMs, rows);
     }
+    this.#isLedgerAsked = true;
     return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
+  }
+
+  /** An answer that cannot be sealed is not kept, and billed all the same. */
+  #answerRows(answer: CollectedAnswer): unknown[] {
+    const { answers, clock } = this.#gateway;
+    try {
+      return answers.rowsOf(answer, this.requestId, clock.nowMs());
+    } catch {
+      return [];
+    }
+  }
+
+  /** A mistake of our own, before the ledger was asked: what is held goes back, and nothing is charged. */
+  async #release(): Promise<void> {
+    await releaseHold(this.#gateway, this).catch(() => {}); // the ledger goes on trying by itself
   }
 
   #countUsage(outcome: Outcome): CountedUsage {

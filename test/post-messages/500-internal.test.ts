@@ -83,3 +83,46 @@ test('a tracer that fails at the beginning of a message leaves no hold either', 
   expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
   expect((await service.post(secret, { stream: true })).status).toBe(200);
 });
+
+test('a mistake while a message is made, or while its end is written down, leaves no hold either', async () => {
+  const mistake = () => {
+    throw new RangeError('secret of the machine');
+  };
+  let isLate = false;
+  await using service = await startHandMade({
+    answer: async () => {
+      if (isLate) service.gateway.clock = { nowMs: mistake };
+      return messageReply();
+    },
+  });
+  const secret = await service.makeKey();
+  const { clock, estimates } = service.gateway;
+  const { output } = estimates;
+  estimates.output = mistake;
+  for (const stream of [false, true])
+    await expectError(await service.post(secret, { stream }), 500, 'api_error', 'internal');
+  estimates.output = output;
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  isLate = true;
+  await expectError(await service.post(secret), 500, 'api_error', 'internal');
+  service.gateway.clock = clock;
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  const ended = (await service.records()).map(({ outcome, cost }) => [outcome, cost]);
+  expect(ended).toEqual(Array(3).fill(['failed', 0]));
+});
+
+test('an answer that cannot be sealed is given and billed all the same', async () => {
+  await using service = await startHandMade();
+  const secret = await service.makeKey();
+  service.gateway.answers.rowsOf = () => {
+    throw new RangeError('secret of the machine');
+  };
+  const response = await fetch(`${service.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': secret, 'content-type': 'application/json', 'idempotency-key': 'k' },
+    body: JSON.stringify({ model: 'm', max_tokens: 64, stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  expect(await response.text()).toContain('event: message_stop');
+  expect(await service.records()).toMatchObject([{ outcome: 'completed', usageSource: 'reported' }]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});

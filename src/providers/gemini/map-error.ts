@@ -3,8 +3,8 @@
 
 import { DAY_MS } from '../../base/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
-import { type FaultKind, ProviderFault } from '../provider.ts';
+import { kindOf, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
+import { ProviderFault } from '../provider.ts';
 
 /** The fault of an answer, also when its body is HTML, empty or broken. Pure. */
 export function mapError(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
@@ -34,7 +34,7 @@ const STATUS_CODES: ReadonlyMap<string, number> = new Map([
 ]);
 
 function faultOf(status: number, error: JsonObject): ProviderFault {
-  const kind = kindOf(status, error);
+  const kind = status === 400 && isAboutOurProject(error) ? 'credentials' : kindOf(status, null, null);
   const said = error['message'];
   const message = typeof said === 'string' && said !== '' ? said : `the provider answered with status ${status}`;
   return new ProviderFault(kind, scrubProject(tellLength(message)), {
@@ -47,31 +47,6 @@ function faultOf(status: number, error: JsonObject): ProviderFault {
 function withRetry(fault: ProviderFault, retryAfterMs: number | null): ProviderFault {
   const { kind, message, status, errorType } = fault;
   return new ProviderFault(kind, message, { status, errorType, retryAfterMs });
-}
-
-function kindOf(status: number, error: JsonObject): FaultKind {
-  switch (status) {
-    case 400:
-      return isAboutOurProject(error) ? 'credentials' : 'rejected';
-    case 401:
-    case 402:
-    case 403:
-    case 404:
-      return 'credentials';
-    case 413:
-    case 422:
-      return 'rejected';
-    case 429:
-      return 'rate_limited';
-    case 503:
-    case 529:
-      return 'overloaded';
-    case 408:
-    case 504:
-      return 'timeout';
-    default:
-      return 'failed';
-  }
 }
 
 const PROJECT_WORDINGS: readonly RegExp[] = [
