@@ -4,10 +4,10 @@
 import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditRecord, AuditStore, Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import type { CatalogDocument, Catalogue, DocumentKind, ProviderSettings } from '../catalog/catalog.ts';
+import type { CatalogDocument, Catalogue, DocumentKind } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
-import type { ProbeResult } from '../providers/providers.ts';
+import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { Principal } from './principal.ts';
 
@@ -73,7 +73,7 @@ export interface AdminDependencies {
   /** The kinds of providers that the service knows. */
   providerKinds: readonly string[];
   /** Asks a provider whether it is there, bounded in time. Never rejects. */
-  probe(provider: ProviderSettings): Promise<ProbeResult>;
+  probe(endpoint: ProviderEndpoint): Promise<ProbeResult>;
   /** Null where nobody watches. */
   health(provider: string): ProviderHealth | null;
   vault: Vault;

@@ -82,7 +82,12 @@ export function addProviders(app: AdminApp, dependencies: AdminDependencies): vo
   );
   app.openapi(testProvider, async (context) => {
     const provider = findProvider(catalog.current(), context.req.valid('param').name);
-    const { ok, status, ms, fault, message, models } = await dependencies.probe(provider);
+    const { ok, status, ms, fault, message, models } = await dependencies.probe({
+      name: provider.name,
+      kind: provider.kind,
+      baseUrl: provider.baseUrl,
+      credential: provider.credentials[0]?.secret ?? null,
+    });
     return context.json({ provider: provider.name, ok, status, ms, fault, message, models }, 200);
   });
 }
@@ -109,7 +114,7 @@ function providerJson(
     name: provider.name,
     kind: provider.kind,
     base_url: provider.baseUrl === '' ? null : provider.baseUrl,
-    has_credential: provider.credential !== null,
+    has_credential: provider.credentials.length > 0,
     models,
     health: health && {
       up: health.isUp,

@@ -34,8 +34,12 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   drainSeconds: 600,
   bodyBytesMax: bounds.bodyBytesMax,
   requireBrowserHeader: false,
+  upstreamConnectSeconds: 10,
+  upstreamFirstEventSeconds: 300,
+  upstreamStreamSeconds: 3_600,
   upstreamSilenceSeconds: 300,
   upstreamAnswerSeconds: 600,
+  attemptsSeconds: 120,
   finishWithoutCallerSeconds: 600,
   finishStreamsWithoutCallerMax: 0,
   settleWaitSeconds: 30,
@@ -70,10 +74,11 @@ export function buildCatalogue(
 function providerFrom(entry: CatalogDocument, open: (sealed: string, context: string) => string): ProviderSettings {
   const { kind, base_url, api_key_sealed } = readDocument(storedProvider, entry);
   const { name } = entry;
-  if (api_key_sealed === null) return Object.freeze({ name, kind, baseUrl: base_url, credential: null });
+  if (api_key_sealed === null) return Object.freeze({ name, kind, baseUrl: base_url, credentials: Object.freeze([]) });
   try {
-    const credential = new Secret(open(api_key_sealed, credentialContext(name)));
-    return Object.freeze({ name, kind, baseUrl: base_url, credential });
+    const secret = new Secret(open(api_key_sealed, credentialContext(name)));
+    const credentials = Object.freeze([Object.freeze({ name: 'default', secret, account: null, group: null })]);
+    return Object.freeze({ name, kind, baseUrl: base_url, credentials });
   } catch (cause) {
     throw new DocumentBroken(`the credential of provider "${name}" cannot be opened`, { cause });
   }
@@ -101,6 +106,7 @@ function routeFrom(modelName: string, route: ModelInput['routes'][number]): Rout
     upstreamModel: route.model ?? modelName,
     priority: route.priority,
     weight: route.weight,
+    concurrency: route.concurrency,
     cost: route.cost === null ? null : priceFrom(route.cost),
   });
 }
@@ -153,8 +159,12 @@ function settingsFrom(stored: SettingsInput): Settings {
     drainSeconds: stored.drain_seconds ?? defaults.drainSeconds,
     bodyBytesMax: stored.body_bytes_max ?? defaults.bodyBytesMax,
     requireBrowserHeader: stored.require_browser_header ?? defaults.requireBrowserHeader,
+    upstreamConnectSeconds: stored.upstream_connect_seconds ?? defaults.upstreamConnectSeconds,
+    upstreamFirstEventSeconds: stored.upstream_first_event_seconds ?? defaults.upstreamFirstEventSeconds,
+    upstreamStreamSeconds: stored.upstream_stream_seconds ?? defaults.upstreamStreamSeconds,
     upstreamSilenceSeconds: stored.upstream_silence_seconds ?? defaults.upstreamSilenceSeconds,
     upstreamAnswerSeconds: stored.upstream_answer_seconds ?? defaults.upstreamAnswerSeconds,
+    attemptsSeconds: stored.attempts_seconds ?? defaults.attemptsSeconds,
     finishWithoutCallerSeconds: stored.finish_without_caller_seconds ?? defaults.finishWithoutCallerSeconds,
     finishStreamsWithoutCallerMax: stored.finish_streams_without_caller_max ?? defaults.finishStreamsWithoutCallerMax,
     settleWaitSeconds: stored.settle_wait_seconds ?? defaults.settleWaitSeconds,

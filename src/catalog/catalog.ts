@@ -11,6 +11,7 @@ export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './f
 export { matchesAnyPattern, matchesPattern } from './match-pattern.ts';
 export type {
   Catalogue,
+  Credential,
   Group,
   Model,
   ModelPrice,

@@ -111,6 +111,7 @@ const route = z.strictObject({
   model: modelName.nullable().default(null),
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(0).max(1_000).default(1),
+  concurrency: z.int().min(1).max(1_000_000).nullable().default(null),
   cost: z
     .strictObject(priceMembers, { error: (issue) => (issue.code === 'invalid_type' ? COST_WORDS : undefined) })
     .nullable()
@@ -161,8 +162,12 @@ const settingsMembers = {
   drain_seconds: z.int().min(0).max(SECONDS_MAX),
   body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
   require_browser_header: z.boolean(),
+  upstream_connect_seconds: z.int().min(1).max(600),
+  upstream_first_event_seconds: seconds,
+  upstream_stream_seconds: seconds,
   upstream_silence_seconds: seconds,
   upstream_answer_seconds: seconds,
+  attempts_seconds: seconds,
   finish_without_caller_seconds: seconds,
   finish_streams_without_caller_max: z.int().min(0).max(100_000),
   settle_wait_seconds: z.int().min(1).max(600),

@@ -30,6 +30,8 @@ export interface Route {
   priority: number;
   /** The share among routes of one priority. */
   weight: number;
+  /** How many messages at once it carries on one node; null: no bound. */
+  concurrency: number | null;
   /** What the provider charges the operator; null when it is not known. */
   cost: ModelPrice | null;
 }
@@ -66,12 +68,23 @@ export interface Group {
   limits: RateLimits;
 }
 
+/** What opens a provider. */
+export interface Credential {
+  /** Its name within the provider; "default" for the one under `api_key`. */
+  name: string;
+  secret: Secret;
+  /** The number of the account that alone may use it, and the group; null: no such bound. At most one is set. */
+  account: number | null;
+  group: string | null;
+}
+
 export interface ProviderSettings {
   name: string;
   kind: string;
   /** Without a slash at its end; empty for a provider inside the service. */
   baseUrl: string;
-  credential: Secret | null;
+  /** Empty: the provider takes none. */
+  credentials: readonly Credential[];
 }
 
 /** Settings of the whole service; see docs/configuration.md. */
@@ -83,10 +96,18 @@ export interface Settings {
   drainSeconds: number;
   bodyBytesMax: number;
   requireBrowserHeader: boolean;
-  /** How long an upstream may be without progress; its keep-alives do not count. */
+  /** How long it may take until an upstream is connected, */
+  upstreamConnectSeconds: number;
+  /** until the first event of a stream, */
+  upstreamFirstEventSeconds: number;
+  /** and the whole of one stream. */
+  upstreamStreamSeconds: number;
+  /** How long an upstream may be without progress between events; its keep-alives do not count. */
   upstreamSilenceSeconds: number;
   /** How long a whole answer that is not streamed may take. */
   upstreamAnswerSeconds: number;
+  /** After so long no further route is tried. */
+  attemptsSeconds: number;
   /** How long an answer is awaited whose caller has left. */
   finishWithoutCallerSeconds: number;
   /** How many streams at once are read to their end for an exact bill though their callers have left; else they are stopped. */

@@ -5,7 +5,13 @@ import { assert } from '../base/assert.ts';
 import { orderRoutes, type ProviderSettings, type Route } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type Attempt, type EventSource, type Provider, ProviderFault } from '../providers/providers.ts';
+import {
+  type Attempt,
+  type EventSource,
+  type Provider,
+  type ProviderEndpoint,
+  ProviderFault,
+} from '../providers/providers.ts';
 import type { StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
@@ -52,6 +58,11 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
   return provider;
 }
 
+/** A provider with the one credential that it is shown. */
+export function endpointOf({ name, kind, baseUrl, credentials }: ProviderSettings): ProviderEndpoint {
+  return { name, kind, baseUrl, credential: credentials[0]?.secret ?? null };
+}
+
 /** What a provider is sent of a submission. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'submission' | 'maxTokens'>,
@@ -62,7 +73,7 @@ export function makeAttempt(
   const { request, submission, maxTokens } = message;
   assert(request !== null, 'a request is kept until a route answers');
   return {
-    provider: settings,
+    provider: endpointOf(settings),
     request,
     upstreamModel: route.upstreamModel,
     maxTokens,

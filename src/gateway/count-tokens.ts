@@ -6,7 +6,7 @@ import { bounds } from '../config.ts';
 import { type Attempt, ProviderFault } from '../providers/providers.ts';
 import { measurePrompt } from '../usage/usage.ts';
 import type { MessageRequest } from '../wire/wire.ts';
-import { providerOfKind } from './attempts.ts';
+import { endpointOf, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
 import type { Submission } from './submission.ts';
@@ -45,7 +45,7 @@ export async function countByProvider(
     const provider = catalogue.providers.get(route.provider);
     if (provider === undefined) continue;
     const attempt: Attempt = {
-      provider,
+      provider: endpointOf(provider),
       request,
       upstreamModel: route.upstreamModel,
       maxTokens: 1,

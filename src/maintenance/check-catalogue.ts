@@ -63,7 +63,7 @@ function checkProvider(provider: ProviderSettings, { providerKinds, unopened, do
       },
     ];
   const stored = documents.find((entry) => entry.kind === 'provider' && entry.name === name)?.document;
-  if (provider.credential !== null || provider.baseUrl === '' || stored?.['private_network'] === true) return [];
+  if (provider.credentials.length > 0 || provider.baseUrl === '' || stored?.['private_network'] === true) return [];
   return [
     {
       severity: 'warning',

@@ -80,8 +80,8 @@ describe('the documented example', () => {
       },
     });
     expect(catalogue.groups.get('default')?.limits.concurrency).toBeNull();
-    expect(catalogue.providers.get('anthropic')?.credential?.reveal()).toBe('sk-ant-1');
-    expect(catalogue.providers.get('local')).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1', credential: null });
+    expect(catalogue.providers.get('anthropic')?.credentials[0]?.secret.reveal()).toBe('sk-ant-1');
+    expect(catalogue.providers.get('local')).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1', credentials: [] });
     expect(catalogue.providers.get('sandbox')?.baseUrl).toBe('');
     expect(catalogue.settings).toEqual({
       vendorPrefixes: ['vendor', 'anthropic'],
@@ -90,8 +90,12 @@ describe('the documented example', () => {
       drainSeconds: 600,
       bodyBytesMax: 33_554_432,
       requireBrowserHeader: false,
+      upstreamConnectSeconds: 10,
+      upstreamFirstEventSeconds: 300,
+      upstreamStreamSeconds: 3_600,
       upstreamSilenceSeconds: 300,
       upstreamAnswerSeconds: 600,
+      attemptsSeconds: 120,
       finishWithoutCallerSeconds: 600,
       finishStreamsWithoutCallerMax: 0,
       settleWaitSeconds: 30,

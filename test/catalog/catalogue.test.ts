@@ -69,7 +69,7 @@ describe('the first start', () => {
   test('with a credential also sells the listed models, to the default group only', () => {
     const documents = firstDocuments(SANDBOX_MODELS, { anthropic: seal('sk-ant', 'provider:anthropic') });
     const catalogue = buildCatalogue(documents, unseal);
-    expect(catalogue.providers.get('anthropic')?.credential?.reveal()).toBe('sk-ant');
+    expect(catalogue.providers.get('anthropic')?.credentials[0]?.secret.reveal()).toBe('sk-ant');
     const offer = resolveModel(
       catalogue,
       { keyModels: null, groups: ['sandbox', 'default'] },

@@ -364,6 +364,7 @@ describe('the record and the route', () => {
       upstreamModel: 'm',
       priority: 0,
       weight: 1,
+      concurrency: null,
       cost: priceOf({ input: '2', output: '4' }),
     };
     expect(priceRoute(route, counts({ input: 1, output: 1 }), 'standard')).toBe(6_000);

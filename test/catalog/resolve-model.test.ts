@@ -85,6 +85,7 @@ describe('orderRoutes', () => {
     upstreamModel: 'm',
     priority,
     weight,
+    concurrency: null,
     cost: null,
   });
   const order = (from: Route[], random: () => number) =>

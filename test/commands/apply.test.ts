@@ -77,7 +77,7 @@ describe('a right file', () => {
 
   test('has its variables expanded here, so that the service gets the value', async () => {
     await world.run('apply', world.writeFile('turnpike.yaml', FILE));
-    expect(world.installation.catalogue.current.providers.get('upstream')?.credential?.reveal()).toBe(
+    expect(world.installation.catalogue.current.providers.get('upstream')?.credentials[0]?.secret.reveal()).toBe(
       'sk-upstream-secret',
     );
   });
@@ -162,7 +162,7 @@ describe('a wrong file changes nothing, exits 1, and has each fault named with i
     delete world.environment['UPSTREAM_KEY'];
     expect(await faultsOf(FILE)).toHaveLength(1);
     const upstream = world.installation.catalogue.current.providers.get('upstream');
-    expect(upstream?.credential?.reveal()).toBe('sk-upstream-secret');
+    expect(upstream?.credentials[0]?.secret.reveal()).toBe('sk-upstream-secret');
   });
 
   test('also where no service runs that could be asked for more of them', async () => {
