@@ -8,9 +8,9 @@ import {
   jsonObjects,
   MalformedStream,
   MessageFold,
+  parseExactly,
   type StreamEvent,
 } from '../wire/wire.ts';
-import { parseExactly } from './exact-json.ts';
 import { ProviderFault } from './provider.ts';
 
 /** Throws ProviderFault (failed) for events that make no message. */

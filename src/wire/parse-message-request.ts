@@ -7,9 +7,8 @@ import { checkMessages, checkOptionalFields, wrongField } from './check-fields.t
 import { decodeBody } from './decode-body.ts';
 import { isJsonObject } from './json-values.ts';
 import type { JsonValue, MessageRequest } from './message-request.ts';
+import { parseJson } from './parse-json.ts';
 import { scanJson } from './scan-json.ts';
-
-const PARSER_MESSAGE_CHARACTERS_MAX = 200;
 
 /**
  * Reads a body. Throws invalid_json (not UTF-8, not JSON), invalid_request (its message begins with the
@@ -28,16 +27,6 @@ export function parseMessageRequest(bytes: Uint8Array): MessageRequest {
   checkOptionalFields(body);
   refuseThread(body['thread']);
   return { text, bytes: bytes.length - byteOrderMarkBytes(bytes), body, members, model, stream, maxTokens };
-}
-
-function parseJson(text: string): JsonValue {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const said = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, '') : String(cause);
-    const message = `The request body is not valid JSON: ${said.slice(0, PARSER_MESSAGE_CHARACTERS_MAX)}`;
-    throw new TurnpikeError('invalid_json', message, { cause });
-  }
 }
 
 function byteOrderMarkBytes(bytes: Uint8Array): number {

@@ -1,9 +1,12 @@
 // The door of the Messages protocol: requests, events, token counts, server-sent events. Pure.
 
+export { wrongField } from './check-fields.ts';
 export { decodeBody } from './decode-body.ts';
+export { exactBody, parseExactly } from './exact-json.ts';
 export { MalformedStream, MessageFold } from './fold-events.ts';
 export { isJsonObject, jsonObjects } from './json-values.ts';
 export type { JsonObject, JsonValue, MemberSpan, MessageRequest } from './message-request.ts';
+export { parseJson } from './parse-json.ts';
 export { parseMessageRequest } from './parse-message-request.ts';
 export { type RequestFeatures, readFeatures } from './read-features.ts';
 export { rewriteRequest } from './rewrite-request.ts';

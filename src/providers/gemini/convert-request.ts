@@ -1,7 +1,6 @@
 // The request as Gemini wants it: where it goes, its headers, and its body.
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { exactBody } from '../exact-json.ts';
+import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';

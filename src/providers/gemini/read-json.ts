@@ -2,8 +2,7 @@
 // one of the stream. Its numbers keep their digits.
 
 import { bounds } from '../../config.ts';
-import type { JsonValue } from '../../wire/wire.ts';
-import { parseExactly } from '../exact-json.ts';
+import { type JsonValue, parseExactly } from '../../wire/wire.ts';
 import { ProviderFault } from '../provider.ts';
 import { cancelBody, readBounded } from '../upstream.ts';
 

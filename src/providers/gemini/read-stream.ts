@@ -1,8 +1,7 @@
 // The stream of a Gemini answer: each event's data is one chunk, and the end of the stream is the end of the answer;
 // whether the message was at its end then, the converter knows.
 
-import type { JsonValue } from '../../wire/wire.ts';
-import { parseExactly } from '../exact-json.ts';
+import { type JsonValue, parseExactly } from '../../wire/wire.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
 import { pullStream } from '../pull-stream.ts';
 import type { ChunkConverter } from './convert-chunk.ts';

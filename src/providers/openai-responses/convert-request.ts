@@ -2,8 +2,7 @@
 // brings the whole conversation, reasoning included. Only what is listed here travels. Pure.
 
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
-import { exactBody } from '../exact-json.ts';
+import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
 import type { Attempt } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';

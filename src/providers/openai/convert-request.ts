@@ -2,8 +2,7 @@
 // its profile, and what nobody can say is refused here, before anything is sent.
 
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { exactBody } from '../exact-json.ts';
+import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertEffort } from './convert-effort.ts';

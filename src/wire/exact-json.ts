@@ -1,7 +1,7 @@
 // JSON with numbers beyond 2^53, as ids in the input of a tool often are: read and written again they have every
 // digit that they came with. Everything else is what JSON.parse makes of it.
 
-import type { JsonObject, JsonValue, MessageRequest } from '../wire/wire.ts';
+import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
 
 const LONG_NUMBER = /\d{16}/; // shorter ones are exact
 
