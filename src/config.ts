@@ -65,6 +65,11 @@ export const bounds = {
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
+  attemptReasonCharactersMax: 200,
+  circuitOpenMs: 5_000, // the first time; each time that it is not well yet, twice as long
+  circuitOpenMsMax: 60_000,
+  credentialRestMsMax: 60 * 60 * 1000, // whatever a provider's retry-after says
+  conversationsRememberedMax: 20_000,
   countTokensSecondsMax: 10, // over all routes, before the count is estimated
   promptCountSecondsMax: 5, // before a message is refused that cannot be paid by its estimate
   promptCountsMax: 64, // at once
@@ -73,7 +78,9 @@ export const bounds = {
   geminiSchemaDepthMax: 24, // of a tool's schema; deeper, or with more parts, it is an object of any form
   geminiSchemaNodesMax: 5_000,
   geminiRequestSchemaNodesMax: 50_000, // of all tools of one request: references make many of a few
+  providerCredentialsMax: 100,
   providerProbeMsMax: 10_000,
+  providerTestMsMax: 30_000, // of all its credentials: after so long no further one is probed
   providerProbeCharactersMax: 500,
   // Streams toward the client
   firstEventWaitMs: 20_000,

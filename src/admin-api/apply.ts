@@ -2,6 +2,7 @@
 // by the catalogue's plan; here it is checked against what the plan cannot know, and stored.
 
 import { z } from '@hono/zod-openapi';
+import { parseId } from '../base/ids.ts';
 import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type AdminApp, invalidRequest } from './admin-app.ts';
@@ -102,6 +103,7 @@ async function planChecked(dependencies: AdminDependencies, document: object, pr
     ...plan.faults,
     ...(await findPrivateProviders(plan.questions.providers, dependencies.lookup)),
     ...(await findUsedGroups(dependencies, plan.questions.removedGroups)),
+    ...(await findMissingAccounts(dependencies, plan.questions.accounts)),
   ];
   if (faults.length > 0) throw invalidRequest(faults);
   return plan;
@@ -123,4 +125,17 @@ async function findUsedGroups({ accounts }: AdminDependencies, removedGroups: re
     path: ['groups'],
     message: `the group "${group}" is not in the document any more, but the account "${account}" is in it`,
   }));
+}
+
+/** Each account is asked for once, however many credentials are for it. */
+async function findMissingAccounts(
+  { accounts }: AdminDependencies,
+  asked: Plan['questions']['accounts'],
+): Promise<Fault[]> {
+  const missing = new Set<string>();
+  for (const id of new Set(asked.map((one) => one.id))) {
+    const number = parseId('acct', id);
+    if (number === null || (await accounts.getAccount(number)) === null) missing.add(id);
+  }
+  return asked.flatMap(({ id, path }) => (missing.has(id) ? [{ path, message: `there is no account "${id}"` }] : []));
 }

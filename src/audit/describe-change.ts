@@ -22,7 +22,7 @@ export function describeChange(
   );
   const pick = (from: JsonMembers) =>
     Object.fromEntries(names.filter((name) => name in from).map((name) => [name, from[name]]));
-  return { before: masked(pick(before), MASK), after: masked(pick(after), OTHER_MASK) };
+  return { before: masked(pick(before), MASK), after: masked(pick(after), OTHER_MASK, before) };
 }
 
 /** A copy in which every credential, however deep, is a mask. */
@@ -30,14 +30,18 @@ export function withoutSecrets(members: JsonMembers): JsonMembers {
   return masked(members, MASK) as JsonMembers;
 }
 
-function masked(members: JsonMembers | null, mask: string): JsonMembers | null {
+/** What stood `before` in the same place, and is the same, has the mask of what did not change. */
+function masked(members: JsonMembers | null, mask: string, before: unknown = null): JsonMembers | null {
   if (members === null) return null;
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, maskValue(name, value, mask)]));
+  const stood = new Map(Object.entries(before ?? {}));
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, maskValue(name, value, mask, stood.get(name))]),
+  );
 }
 
-function maskValue(name: string, value: unknown, mask: string): unknown {
-  if (typeof value === 'string' && SECRET_NAME.test(name)) return mask;
-  if (Array.isArray(value)) return value.map((member) => maskValue('', member, mask));
-  if (typeof value === 'object' && value !== null) return masked(value as JsonMembers, mask);
+function maskValue(name: string, value: unknown, mask: string, before: unknown): unknown {
+  if (typeof value === 'string' && SECRET_NAME.test(name)) return value === before ? MASK : mask;
+  if (Array.isArray(value)) return value.map((member) => maskValue('', member, mask, null));
+  if (typeof value === 'object' && value !== null) return masked(value as JsonMembers, mask, before);
   return value;
 }

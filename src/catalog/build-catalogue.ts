@@ -2,9 +2,11 @@
 // defaults are filled in, credentials are opened. The result never changes; it is swapped whole.
 
 import { assert, BrokenInvariant } from '../base/assert.ts';
+import { parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { Secret } from '../secrets/secrets.ts';
 import {
+  DEFAULT_CREDENTIAL,
   type GroupInput,
   type ModelInput,
   type PriceInput,
@@ -18,8 +20,18 @@ import {
   storedSettings,
 } from './document.ts';
 import { type Fault, formatFault, readPart } from './fault.ts';
-import type { Catalogue, Group, Model, ModelPrice, ProviderSettings, Rates, Route, Settings } from './model.ts';
-import { credentialContext } from './plan-apply.ts';
+import type {
+  Catalogue,
+  Credential,
+  Group,
+  Model,
+  ModelPrice,
+  ProviderSettings,
+  Rates,
+  Route,
+  Settings,
+} from './model.ts';
+import { type SealedCredential, sealedCredentials } from './reseal-document.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 
 /** A stored document that this version cannot read. Its message names the document and every fault. */
@@ -72,15 +84,37 @@ export function buildCatalogue(
 }
 
 function providerFrom(entry: CatalogDocument, open: (sealed: string, context: string) => string): ProviderSettings {
-  const { kind, base_url, api_key_sealed } = readDocument(storedProvider, entry);
+  const { kind, base_url, credentials } = readDocument(storedProvider, entry);
   const { name } = entry;
-  if (api_key_sealed === null) return Object.freeze({ name, kind, baseUrl: base_url, credentials: Object.freeze([]) });
+  const opened = sealedCredentials(entry).map((sealed): Credential => {
+    const { account = null, group = null } = credentials[sealed.name] ?? {};
+    return Object.freeze({
+      name: sealed.name,
+      secret: openCredential(name, sealed, open),
+      account: account === null ? null : accountFrom(account),
+      group,
+    });
+  });
+  return Object.freeze({ name, kind, baseUrl: base_url, credentials: Object.freeze(opened) });
+}
+
+/** A bound that cannot be read must not be none: the credential would be everybody's. */
+function accountFrom(id: string): number {
+  const account = parseId('acct', id);
+  assert(account !== null, 'the schema let a wrong account pass');
+  return account;
+}
+
+function openCredential(
+  provider: string,
+  { name, sealed, context }: SealedCredential,
+  open: (sealed: string, context: string) => string,
+): Secret {
   try {
-    const secret = new Secret(open(api_key_sealed, credentialContext(name)));
-    const credentials = Object.freeze([Object.freeze({ name: 'default', secret, account: null, group: null })]);
-    return Object.freeze({ name, kind, baseUrl: base_url, credentials });
+    return new Secret(open(sealed, context));
   } catch (cause) {
-    throw new DocumentBroken(`the credential of provider "${name}" cannot be opened`, { cause });
+    const which = name === DEFAULT_CREDENTIAL ? 'the credential' : `the credential "${name}"`;
+    throw new DocumentBroken(`${which} of provider "${provider}" cannot be opened`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type { z } from 'zod';
 import {
+  type CredentialInput,
   type GroupInput,
   groupInput,
   type ModelInput,
@@ -10,25 +11,19 @@ import {
   modelName,
   type ProviderInput,
   plainName,
-  providerMembers,
-  SANDBOX_KIND,
   type SettingsInput,
   settingsInput,
   vendorPrefixes,
 } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
-import { findPrivateHost, privateNetworkFault } from './private-address.ts';
+import { readCredentials, readProvider } from './read-provider.ts';
 import { takeListed } from './take-listed.ts';
-
-const DEFAULT_BASE_URLS: Record<string, string> = {
-  anthropic: 'https://api.anthropic.com',
-  gemini: 'https://generativelanguage.googleapis.com',
-  'openai-responses': 'https://api.openai.com',
-};
 
 /** A file as it was read. A name whose object has a fault stands with null, so that references to it are no faults too. */
 export interface CatalogFile {
   providers: Map<string, ProviderInput | null>;
+  /** The further credentials of those providers that have the key, by name, also where the provider has a fault. */
+  credentials: Map<string, Map<string, CredentialInput | null>>;
   models: Map<string, ModelInput | null>;
   /** What each model leads to and is called, also of one that has a fault. */
   references: Map<string, ModelReferences>;
@@ -65,8 +60,15 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
     }
     return objects;
   };
+  const credentials: CatalogFile['credentials'] = new Map();
   return {
-    providers: readSection('providers', plainName, (object, path) => readProvider(object, kinds, path, faults)),
+    credentials,
+    providers: readSection('providers', plainName, (object, path) => {
+      const provider = readProvider(object, kinds, path, faults);
+      const given = readCredentials(object, path, faults);
+      if (given !== null) credentials.set(path[1], given);
+      return provider;
+    }),
     models: readSection('models', modelName, (object, path) => readModel(object, path, faults)),
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
@@ -85,44 +87,6 @@ function readModel(object: unknown, path: [section: string, name: string], fault
   faults.push(...found);
   if (model === null || found.length > 0) return null;
   return listedOn === null ? model : { ...model, price_source: { catalogue: listedOn } };
-}
-
-/** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */
-function readProvider(
-  object: unknown,
-  kinds: readonly string[],
-  path: [section: string, name: string],
-  faults: Fault[],
-): ProviderInput | null {
-  const members = readPart(providerMembers(kinds), object, path, faults);
-  const misfits = findMisfits(membersOf(object, [], []), kinds, path);
-  faults.push(...misfits);
-  if (members === null || misfits.length > 0) return null;
-  const base_url = members.base_url ?? DEFAULT_BASE_URLS[members.kind] ?? '';
-  return { ...members, base_url: base_url.replace(/\/+$/, '') };
-}
-
-function findMisfits(
-  members: ReadonlyMap<string, unknown>,
-  kinds: readonly string[],
-  path: [section: string, name: string],
-): Fault[] {
-  const faultOf = (member: string, message: string): Fault => ({ path: [...path, member], message });
-  const kind = members.get('kind');
-  const baseUrl = members.get('base_url');
-  if (typeof kind !== 'string') return [];
-  if (kind === SANDBOX_KIND)
-    return ['base_url', 'api_key']
-      .filter((name) => members.has(name))
-      .map((name) => faultOf(name, 'is for providers outside of the service only'));
-  if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
-  if (baseUrl === undefined || baseUrl === '')
-    return [faultOf('base_url', `is missing: the kind ${kind} has no address of its own`)];
-  if (typeof baseUrl !== 'string') return [];
-  if (!isBaseUrl(baseUrl))
-    return [faultOf('base_url', 'must be an http or https address without user, query and fragment')];
-  const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
-  return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
 }
 
 function readReferences(models: unknown): CatalogFile['references'] {
@@ -146,10 +110,4 @@ function readPrefixes(value: unknown, faults: Fault[]): CatalogFile['vendorPrefi
   if (value === null) return {};
   const prefixes = readPart(vendorPrefixes, value, ['vendor_prefixes'], faults);
   return prefixes === null ? null : { vendor_prefixes: prefixes };
-}
-
-function isBaseUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) return false;
-  return url.username === '' && url.password === '' && !/[?#\s]/.test(text);
 }

@@ -21,7 +21,7 @@ export type {
   Route,
   Settings,
 } from './model.ts';
-export { type Change, credentialContext, type Plan, type PlanOptions, planApply } from './plan-apply.ts';
+export { type Change, type Plan, type PlanOptions, planApply } from './plan-apply.ts';
 export {
   type CacheWrites,
   outputTokensAfter,
@@ -35,6 +35,6 @@ export {
 } from './price.ts';
 export { type ListedModel, listedModels, type PriceList, priceLists } from './price-list/price-list.ts';
 export { findPrivateAddress, findPrivateProviders, isPrivateAddress } from './private-address.ts';
-export { resealDocument, sealedCredential } from './reseal-document.ts';
+export { credentialContext, resealDocument, type SealedCredential, sealedCredentials } from './reseal-document.ts';
 export { type CallerScope, listOffers, type Offer, orderRoutes, resolveModel } from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { leastDaysOf } from '../base/clock.ts';
+import { parseId } from '../base/ids.ts';
 import { parseListenAddress } from '../base/listen-address.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
@@ -234,11 +235,29 @@ export function providerMembers(kinds: readonly string[]) {
     kind: z.string().refine((kind) => kinds.includes(kind), `must be one of ${kinds.join(', ')}`),
     base_url: z.string().optional(),
     api_key: credential.optional(),
+    credentials: z.unknown().optional(), // read one by one, each with its own faults
     private_network: z.boolean().default(false),
   });
 }
 
-/** What a file says of a provider; `base_url` is empty for one inside the service. */
+export const DEFAULT_CREDENTIAL = 'default'; // the name of the one under `api_key`
+
+const accountId = z
+  .string()
+  .refine((text) => parseId('acct', text) !== null, 'must be the id of an account such as acct_000000001');
+const isBoundOnce = ({ account, group }: { account: string | null; group: string | null }) =>
+  account === null || group === null;
+
+/** One of the further credentials of a provider. */
+export const credentialInput = z
+  .strictObject({
+    api_key: credential.optional(),
+    account: accountId.nullable().default(null),
+    group: plainName.nullable().default(null),
+  })
+  .refine(isBoundOnce, { path: ['group'], error: 'stands beside account: a credential is for one of the two' });
+
+/** What a file says of a provider, but for its further credentials; `base_url` is empty for one inside the service. */
 export interface ProviderInput {
   kind: string;
   base_url: string;
@@ -249,17 +268,25 @@ export interface ProviderInput {
 export interface ModelInput extends z.output<typeof modelInput> {
   price_source?: { catalogue: string };
 }
+export type CredentialInput = z.output<typeof credentialInput>;
 export type GroupInput = z.output<typeof groupInput>;
 export type PriceInput = z.output<typeof price>;
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
 export type SettingsInput = z.output<typeof storedSettings>;
 
-/** What is stored of a provider: the credential is sealed with the context "provider:<name>". */
+/** What is stored of a credential, sealed for its provider and its name; an account's is its id. */
+const storedCredential = z.strictObject({
+  api_key_sealed: z.string(),
+  account: accountId.nullable(),
+  group: plainName.nullable(),
+});
+/** What is stored of a provider: beside the credential of `api_key` those further ones that have names. */
 export const storedProvider = z.strictObject({
   kind: z.string().min(1),
   base_url: z.string(),
   private_network: z.boolean(),
   api_key_sealed: z.string().nullable(),
+  credentials: z.record(plainName, storedCredential).default({}),
 });
 export const storedModel = z.strictObject({
   ...modelMembers,
@@ -268,3 +295,9 @@ export const storedModel = z.strictObject({
 });
 export const storedGroup = groupInput;
 export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, ...settingsMembers }).partial();
+export const storedSchemas = {
+  provider: storedProvider,
+  model: storedModel,
+  group: storedGroup,
+  settings: storedSettings,
+};

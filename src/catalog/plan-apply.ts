@@ -2,15 +2,16 @@
 // file. It finds every fault before it plans anything; a file with a fault changes nothing.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, JsonValue } from '../wire/wire.ts';
+import type { JsonObject } from '../wire/wire.ts';
 import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
-import type { ProviderInput } from './document.ts';
+import { storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
+import { checkCredentials, checkRemovedGroups, credentialMembers, type PlanSeals } from './plan-credentials.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 
 export const SETTINGS_NAME = 'settings'; // there is one document of this kind
 
-export interface PlanOptions {
+export interface PlanOptions extends PlanSeals {
   /** Also remove what a file made and this one does not have. */
   prune: boolean;
   /** Marks what is made; what stands keeps its mark. */
@@ -19,8 +20,6 @@ export interface PlanOptions {
   kinds: readonly string[];
   /** When the models of this file are made. */
   nowMs: number;
-  seal(text: string, context: string): string;
-  unseal(sealed: string, context: string): string;
 }
 
 /** One change, for a person to read: no value of it is shown, so no credential is. */
@@ -37,8 +36,13 @@ export interface Plan {
   changes: Change[];
   put: CatalogDocument[];
   remove: { kind: DocumentKind; name: string }[];
-  /** What only the caller can find out, also of a file with faults: where names lead, and who is in a group. */
-  questions: { providers: { name: string; base_url: string }[]; removedGroups: string[] };
+  /** What only the caller can find out, also of a file with faults: where names lead, who is in a group, and which accounts there are. */
+  questions: {
+    providers: { name: string; base_url: string }[];
+    removedGroups: string[];
+    /** Ids of accounts that credentials of the file are for, each with its place. */
+    accounts: { id: string; path: Fault['path'] }[];
+  };
 }
 
 interface Named {
@@ -49,10 +53,11 @@ interface Named {
 
 /**
  * Plans a file. Empty when everything is as the file says. An object of the file is replaced whole,
- * except for a provider's credential, which stays when `api_key` is left out. `settings` is one object,
+ * except for a provider's credentials: each stays when its `api_key` is left out, and the further ones all stay when
+ * `credentials` is. `settings` is one object,
  * and so is `vendor_prefixes`: what stands stays only where the file does not have the key. Whether
  * accounts still use a group that is to be removed, and where names of providers resolve to, is asked
- * under `questions`: the caller finds out before it applies.
+ * under `questions`, and which accounts there are: the caller finds out before it applies.
  */
 export function planApply(current: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
   const faults: Fault[] = [];
@@ -60,16 +65,20 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
   const standing = new Map(current.map((entry) => [keyOf(entry.kind, entry.name), entry]));
   const remove = options.prune ? current.filter((entry) => entry.origin === 'file' && !isInFile(read, entry)) : [];
   const staying = current.filter((entry) => !remove.includes(entry));
-  checkProviders(read, standing, faults);
+  const standingProvider = (name: string) => standing.get(keyOf('provider', name))?.document;
+  const hasGroup = (name: string) =>
+    read.groups.has(name) || staying.some(({ kind, name: other }) => kind === 'group' && other === name);
+  checkCredentials(read, standingProvider, hasGroup, faults);
   checkRoutes(read, staying, remove, faults);
   checkNames(read, staying, faults);
   const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
-  const questions = { providers: providersToLookUp(read), removedGroups };
+  checkRemovedGroups(read, staying, removedGroups, faults);
+  const questions = { providers: providersToLookUp(read), removedGroups, accounts: accountsOf(read) };
   const plan: Plan = { faults, changes: [], put: [], remove: [], questions };
   if (faults.length > 0) return plan;
   for (const wanted of wantedDocuments(read, standing, options)) {
     const before = standing.get(keyOf(wanted.kind, wanted.name));
-    const fields = before === undefined ? [] : differingMembers(before.document, wanted.document);
+    const fields = before === undefined ? [] : differingMembers(asStoredNow(before), wanted.document);
     if (before !== undefined && fields.length === 0) continue;
     plan.put.push({ ...wanted, origin: before?.origin ?? options.origin });
     const change = { kind: wanted.kind, name: wanted.name };
@@ -78,6 +87,7 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
   // What stands unchanged was looked up when it came: a start without a name service does not wait for it.
   const isChanged = (name: string) => plan.put.some((entry) => entry.kind === 'provider' && entry.name === name);
   questions.providers = questions.providers.filter(({ name }) => isChanged(name));
+  questions.accounts = questions.accounts.filter(({ path }) => isChanged(String(path[1])));
   for (const { kind, name } of remove) {
     plan.remove.push({ kind, name });
     plan.changes.push({ action: 'delete', kind, name });
@@ -85,29 +95,20 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
   return plan;
 }
 
-/** The context that binds a sealed credential to its provider. */
-export function credentialContext(provider: string): string {
-  return `provider:${provider}`;
-}
-
-function checkProviders(read: CatalogFile, standing: ReadonlyMap<string, CatalogDocument>, faults: Fault[]): void {
-  for (const [name, provider] of read.providers) {
-    if (provider === null) continue;
-    const before = standing.get(keyOf('provider', name))?.document;
-    if (before === undefined || provider.api_key !== undefined || typeof before['api_key_sealed'] !== 'string')
-      continue;
-    if (provider.base_url !== '' && originOf(before['base_url']) !== originOf(provider.base_url))
-      faults.push({
-        path: ['providers', name, 'api_key'],
-        message: 'must be given anew, because base_url leads elsewhere: a credential is never sent to another host',
-      });
-  }
-}
-
 /** Those of which nobody said that they may be in a private network. */
 function providersToLookUp(read: CatalogFile): Plan['questions']['providers'] {
   return [...read.providers].flatMap(([name, provider]) =>
     provider === null || provider.private_network ? [] : [{ name, base_url: provider.base_url }],
+  );
+}
+
+function accountsOf(read: CatalogFile): Plan['questions']['accounts'] {
+  return [...read.credentials].flatMap(([provider, credentials]) =>
+    [...credentials].flatMap(([name, credential]) =>
+      credential === null || credential.account === null
+        ? []
+        : [{ id: credential.account, path: ['providers', provider, 'credentials', name, 'account'] }],
+    ),
   );
 }
 
@@ -166,8 +167,10 @@ function* wantedDocuments(
 ): Generator<Named> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const before = standing.get(keyOf('provider', name))?.document['api_key_sealed'];
-    yield { kind: 'provider', name, document: providerDocument(name, provider, before, options) };
+    const { kind, base_url, private_network } = provider;
+    const before = standing.get(keyOf('provider', name))?.document;
+    const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
+    yield { kind: 'provider', name, document: { kind, base_url, private_network, ...sealed } };
   }
   for (const [name, model] of read.models) {
     const createdAt = standing.get(keyOf('model', name))?.document['created_at'];
@@ -189,32 +192,23 @@ function settingsDocument(read: CatalogFile, kept: JsonObject = {}): JsonObject 
   return { ...prefixes, ...(read.settings ?? keptSettings) } as JsonObject;
 }
 
-/** An `api_key` that is the one that stands keeps its seal, so that applying a file again changes nothing. */
-function providerDocument(
-  name: string,
-  { kind, base_url, api_key, private_network }: ProviderInput,
-  before: JsonValue | undefined,
-  options: PlanOptions,
-): JsonObject {
-  const context = credentialContext(name);
-  const standing = typeof before === 'string' && base_url !== '' ? before : null;
-  const isKept = api_key === undefined || (standing !== null && opensTo(standing, api_key, context, options));
-  return { kind, base_url, private_network, api_key_sealed: isKept ? standing : options.seal(api_key, context) };
-}
-
-function opensTo(sealed: string, text: string, context: string, options: PlanOptions): boolean {
-  try {
-    return options.unseal(sealed, context) === text;
-  } catch {
-    return false; // sealed under another installation's secret: the file's credential takes its place
-  }
-}
-
+/** The members that differ; of credentials each that does, by its name. */
 function differingMembers(before: JsonObject, after: JsonObject): string[] {
+  return differingNames(before, after).flatMap((name) => {
+    if (name === 'api_key_sealed') return ['api_key'];
+    if (name !== 'credentials') return [name];
+    return differingNames(before[name] as JsonObject, after[name] as JsonObject).map((one) => `credentials.${one}`);
+  });
+}
+
+function differingNames(before: JsonObject, after: JsonObject): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...names]
-    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
-    .map((name) => (name === 'api_key_sealed' ? 'api_key' : name));
+  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]));
+}
+
+/** What stands, as this version would store it: a member that came with a newer version is no change by itself. */
+function asStoredNow({ kind, document }: CatalogDocument): JsonObject {
+  return (storedSchemas[kind].safeParse(document).data ?? document) as JsonObject;
 }
 
 function isInFile(read: CatalogFile, { kind, name }: CatalogDocument): boolean {
@@ -241,10 +235,6 @@ function routeProviders(model: JsonObject): string[] {
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((part) => typeof part === 'string') : [];
-}
-
-function originOf(baseUrl: JsonValue | undefined): string | null {
-  return typeof baseUrl === 'string' ? (URL.parse(baseUrl)?.origin ?? null) : null;
 }
 
 function keyOf(kind: DocumentKind, name: string): string {

@@ -1,6 +1,8 @@
-// A stored document under another secret of the installation: the same, its credential sealed anew.
+// How a stored document holds credentials: each sealed for its provider and its name, so that none opens
+// in the place of another. A document under another secret of the installation is the same, sealed anew.
 
-import { credentialContext } from './plan-apply.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { DEFAULT_CREDENTIAL } from './document.ts';
 import type { CatalogDocument } from './store.ts';
 
 /** What opens and seals credentials. */
@@ -9,17 +11,52 @@ export interface Seals {
   seal(text: string, context: string): string;
 }
 
-/** The credential of a stored document as it was sealed, and its context; null where it has none. */
-export function sealedCredential(entry: CatalogDocument): { sealed: string; context: string } | null {
-  const sealed = entry.document['api_key_sealed'];
-  if (entry.kind !== 'provider' || typeof sealed !== 'string') return null;
-  return { sealed, context: credentialContext(entry.name) };
+export interface SealedCredential {
+  /** Its name within the provider. */
+  name: string;
+  sealed: string;
+  context: string;
 }
 
-/** The document with its credential sealed anew; null where it has none. Throws what `open` throws. */
+/** The context that binds a sealed credential to its provider, and to its name unless it is the one of `api_key`. */
+export function credentialContext(provider: string, credential: string = DEFAULT_CREDENTIAL): string {
+  return credential === DEFAULT_CREDENTIAL ? `provider:${provider}` : `provider:${provider}:${credential}`;
+}
+
+/**
+ * The credentials of a stored document as they were sealed: that of `api_key`, then the others by name, so that their
+ * order is the same on every node. None of what is no provider.
+ */
+export function sealedCredentials({ kind, name: provider, document }: CatalogDocument): SealedCredential[] {
+  if (kind !== 'provider') return [];
+  const further = Object.entries(objectOf(document['credentials'])).sort(([one], [other]) => (one < other ? -1 : 1));
+  const sealedTexts: [name: string, sealed: JsonValue | undefined][] = [
+    [DEFAULT_CREDENTIAL, document['api_key_sealed']],
+    ...further.map(([name, one]): [string, JsonValue | undefined] => [name, objectOf(one)['api_key_sealed']]),
+  ];
+  return sealedTexts.flatMap(([name, sealed]) =>
+    typeof sealed === 'string' ? [{ name, sealed, context: credentialContext(provider, name) }] : [],
+  );
+}
+
+/** The document with its credentials sealed anew; null where it has none. Throws what `open` throws. */
 export function resealDocument(entry: CatalogDocument, { open, seal }: Seals): CatalogDocument | null {
-  const credential = sealedCredential(entry);
-  if (credential === null) return null;
-  const { sealed, context } = credential;
-  return { ...entry, document: { ...entry.document, api_key_sealed: seal(open(sealed, context), context) } };
+  const credentials = sealedCredentials(entry);
+  if (credentials.length === 0) return null;
+  const anew = new Map(credentials.map(({ name, sealed, context }) => [name, seal(open(sealed, context), context)]));
+  const { api_key_sealed = null, credentials: further, ...others } = entry.document;
+  const resealed = Object.entries(objectOf(further)).map(([name, one]) => {
+    return [name, { ...objectOf(one), api_key_sealed: anew.get(name) ?? null }];
+  });
+  const document: JsonObject = {
+    ...others,
+    api_key_sealed: anew.get(DEFAULT_CREDENTIAL) ?? api_key_sealed,
+    ...(further === undefined ? {} : { credentials: Object.fromEntries(resealed) }),
+  };
+  return { ...entry, document };
+}
+
+/** The value where it is an object, else an empty one: what is stored is also read where it is broken. */
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }

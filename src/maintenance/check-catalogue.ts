@@ -51,17 +51,15 @@ function checkProvider(provider: ProviderSettings, { providerKinds, unopened, do
         remedy: `Give it a known kind ${APPLY}, or run a release that knows this one.`,
       },
     ];
-  if (unopened?.includes(name))
-    return [
-      {
-        severity: 'error',
-        code: 'credential_does_not_open',
-        subject,
-        message:
-          "Its stored credential does not open under the installation's secret: it was altered, or sealed under another one. The service does not start with it.",
-        remedy: 'Give the secret that it was sealed under as TURNPIKE_PREVIOUS_SECRET, or restore a backup.',
-      },
-    ];
+  const closed = unopened?.filter(({ provider: owner }) => owner === name) ?? [];
+  if (closed.length > 0)
+    return closed.map(({ credential }) => ({
+      severity: 'error',
+      code: 'credential_does_not_open',
+      subject,
+      message: `Its stored credential "${credential}" does not open under the installation's secret: it was altered, or sealed under another one. The service does not start with it.`,
+      remedy: 'Give the secret that it was sealed under as TURNPIKE_PREVIOUS_SECRET, or restore a backup.',
+    }));
   const stored = documents.find((entry) => entry.kind === 'provider' && entry.name === name)?.document;
   if (provider.credentials.length > 0 || provider.baseUrl === '' || stored?.['private_network'] === true) return [];
   return [

@@ -58,8 +58,8 @@ export interface DatabaseFacts {
 export interface CatalogueFacts {
   documents: readonly CatalogDocument[];
   catalogue: Told<Catalogue>;
-  /** Names of providers whose credential does not open; null without the secret. */
-  unopened: readonly string[] | null;
+  /** Credentials that do not open, each with its provider; null without the secret. */
+  unopened: readonly { provider: string; credential: string }[] | null;
   /** The kinds of providers that this program knows. */
   providerKinds: readonly string[];
 }

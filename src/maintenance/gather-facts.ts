@@ -3,7 +3,7 @@
 
 import { accessSync, constants, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { buildCatalogue, type Catalogue, sealedCredential } from '../catalog/catalog.ts';
+import { buildCatalogue, type Catalogue, sealedCredentials } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
 import { bounds, type Config } from '../config.ts';
 import { checkLedger } from '../ledger/ledger.ts';
@@ -81,16 +81,15 @@ function catalogueFacts(config: Config, { documents }: StoreSurvey): CatalogueFa
   };
 }
 
-function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): string[] | null {
+function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): CatalogueFacts['unopened'] {
   const { present, previous } = findInstallationSecrets(config);
   if (present === null) return null;
   const vault = openVault(present.bytes, previous?.bytes ?? null);
-  return documents
-    .filter((entry) => {
-      const credential = sealedCredential(entry);
-      return credential !== null && orNull(() => vault.open(credential.sealed, credential.context)) === null;
-    })
-    .map(({ name }) => name);
+  return documents.flatMap((entry) =>
+    sealedCredentials(entry)
+      .filter(({ sealed, context }) => orNull(() => vault.open(sealed, context)) === null)
+      .map(({ name }) => ({ provider: entry.name, credential: name })),
+  );
 }
 
 function filesOf(dataDirectory: string): FileFacts[] {

@@ -4,7 +4,7 @@
 import type { FormerHashes } from '../accounts/accounts.ts';
 import { creationContext } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import { resealDocument } from '../catalog/catalog.ts';
+import { resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { SECRET_PROOF } from '../secrets/secrets.ts';
 import { moveHash, writeSecretChange } from '../storage/sqlite/sqlite.ts';
@@ -36,7 +36,11 @@ export async function changeSecret({ vault, stores, ledger }: OpenStore, clock: 
     after: { id },
   };
   await writeSecretChange(ledger, change, { audit: [record], creation: null });
-  log.write({ at: new Date(record.atMs).toISOString(), event: 'secret_rotated', credentials: change.documents.length });
+  log.write({
+    at: new Date(record.atMs).toISOString(),
+    event: 'secret_rotated',
+    credentials: change.documents.flatMap(sealedCredentials).length,
+  });
 }
 
 /** The hashes of keys' or tokens' secrets under the vault's previous secret; null where there is none. */

@@ -264,7 +264,7 @@ const faults: [string, Partial<Facts>, string[]][] = [
   ],
   [
     'a credential that does not open',
-    { catalogue: { ...catalogueOf(catalogueFile), unopened: ['remote'] } },
+    { catalogue: { ...catalogueOf(catalogueFile), unopened: [{ provider: 'remote', credential: 'acme' }] } },
     ['error credential_does_not_open provider remote'],
   ],
   [
