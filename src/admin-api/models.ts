@@ -29,6 +29,7 @@ const routeSchema = z.object({
   model: z.string(),
   priority: countShown,
   weight: countShown,
+  concurrency: countShown.nullable().openapi({ description: 'Messages at once on one node; null: no bound.' }),
   cost: priceSchema.nullable().openapi({ description: 'What the provider charges; null when it is not known.' }),
   margin: z
     .object({ input: rateShown, output: rateShown })
@@ -89,12 +90,13 @@ function modelJson(model: Model, showsRoutes: boolean): z.infer<typeof modelSche
 }
 
 function routeJson(model: Model, route: Route): z.infer<typeof routeSchema> {
-  const { provider, upstreamModel, priority, weight, cost } = route;
+  const { provider, upstreamModel, priority, weight, concurrency, cost } = route;
   return {
     provider,
     model: upstreamModel,
     priority,
     weight,
+    concurrency,
     cost: cost === null ? null : priceJson(cost),
     margin: cost === null ? null : marginJson(model.price.standard, cost.standard),
   };

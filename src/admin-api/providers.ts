@@ -1,15 +1,17 @@
 // Providers: from where models come, and whether they are there. A credential is never shown again, only
-// that there is one.
+// that there is one, and whom it is for.
 
 import { z } from '@hono/zod-openapi';
+import { formatId } from '../base/ids.ts';
 import type { Catalogue, ProviderSettings } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { AdminApp } from './admin-app.ts';
-import { countShown, jsonAnswer, jsonBody, pageAnswer, timeShown } from './answers.ts';
+import { countShown, idField, jsonAnswer, jsonBody, pageAnswer, timeShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies, ProviderHealth } from './dependencies.ts';
 import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { installation, operator } from './principal.ts';
+import { testProvider } from './test-provider.ts';
 
 const PATH = '/api/v1/providers';
 
@@ -19,6 +21,9 @@ const providerSchema = z
     kind: z.string(),
     base_url: z.string().nullable(),
     has_credential: z.boolean(),
+    credentials: z
+      .array(z.object({ name: z.string(), account: idField('acct').nullable(), group: z.string().nullable() }))
+      .openapi({ description: 'Whom each is for: one account, one group, or, without both, everyone else.' }),
     models: z.array(z.string()).openapi({ description: 'The models that have a route to it, by name.' }),
     health: z
       .object({ up: z.boolean(), last_success_at: timeShown.nullable(), last_failure_at: timeShown.nullable() })
@@ -26,15 +31,21 @@ const providerSchema = z
       .openapi({ description: 'By the last attempts of this server; null where nobody watches them.' }),
   })
   .openapi('Provider');
+const resultFields = {
+  ok: z.boolean(),
+  status: z.int().nullable().openapi({ description: "The provider's; null where it gave none." }),
+  fault: z.enum(['credentials', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected']).nullable(),
+  message: z.string().openapi({ description: 'For people: what it means, and what to do.' }),
+};
 const testSchema = z
   .object({
     provider: z.string(),
-    ok: z.boolean(),
-    status: z.int().nullable().openapi({ description: "The provider's; null where it gave none." }),
+    ...resultFields,
     ms: countShown,
-    fault: z.enum(['credentials', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected']).nullable(),
-    message: z.string().openapi({ description: 'For people: what it means, and what to do.' }),
     models: countShown.nullable().openapi({ description: 'How many models it lists; null where it does not tell.' }),
+    credentials: z
+      .array(z.object({ name: z.string(), ...resultFields }))
+      .openapi({ description: 'Each of them, in order; the members above are those of the first that failed.' }),
   })
   .openapi('ProviderTest');
 const params = z.object({ name: z.string().openapi({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }) });
@@ -58,14 +69,16 @@ const showProvider = defineRoute({
   responses: { 200: jsonAnswer(providerSchema, 'The provider') },
 });
 /** Changes nothing, but calls out with the installation's credential: for operators alone. */
-const testProvider = defineRoute({
+const testOne = defineRoute({
   operationId: 'provider-test',
   summary: 'Test a provider',
   roles: operator,
   method: 'post',
   path: `${PATH}/{name}/test`,
   request: { params, body: jsonBody(z.strictObject({})) },
-  responses: { 200: jsonAnswer(testSchema, 'How it went, well or not: one small request that costs nothing') },
+  responses: {
+    200: jsonAnswer(testSchema, 'How it went, well or not: a small request for each credential, which costs nothing'),
+  },
 });
 
 export function addProviders(app: AdminApp, dependencies: AdminDependencies): void {
@@ -80,15 +93,9 @@ export function addProviders(app: AdminApp, dependencies: AdminDependencies): vo
   app.openapi(showProvider, (context) =>
     context.json(json(findProvider(catalog.current(), context.req.valid('param').name)), 200),
   );
-  app.openapi(testProvider, async (context) => {
+  app.openapi(testOne, async (context) => {
     const provider = findProvider(catalog.current(), context.req.valid('param').name);
-    const { ok, status, ms, fault, message, models } = await dependencies.probe({
-      name: provider.name,
-      kind: provider.kind,
-      baseUrl: provider.baseUrl,
-      credential: provider.credentials[0]?.secret ?? null,
-    });
-    return context.json({ provider: provider.name, ok, status, ms, fault, message, models }, 200);
+    return context.json({ provider: provider.name, ...(await testProvider(dependencies, provider)) }, 200);
   });
 }
 
@@ -115,6 +122,11 @@ function providerJson(
     kind: provider.kind,
     base_url: provider.baseUrl === '' ? null : provider.baseUrl,
     has_credential: provider.credentials.length > 0,
+    credentials: provider.credentials.map(({ name, account, group }) => ({
+      name,
+      account: account === null ? null : formatId('acct', account),
+      group,
+    })),
     models,
     health: health && {
       up: health.isUp,

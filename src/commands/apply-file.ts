@@ -86,10 +86,12 @@ export async function readApplyFile(file: string, environmentVariable: Lookup): 
   };
 }
 
-/** Whether what the service says at `path` is said of a placeholder; a credential depends on its address. */
+/** Whether what the service says at `path` is said of a placeholder; a provider's credentials depend on its address. */
 function isOfPlaceholder(path: Path, placeholder: Path): boolean {
-  const credential = placeholder.at(-1) === 'base_url' ? [...placeholder.slice(0, -1), 'api_key'] : placeholder;
-  return [placeholder, credential].some((doubtful) => isDeepStrictEqual(doubtful, path));
+  if (isDeepStrictEqual(placeholder, path)) return true;
+  const provider = placeholder.slice(0, -1);
+  const isCredential = path.at(-1) === 'api_key' && isDeepStrictEqual(path.slice(0, provider.length), provider);
+  return placeholder.at(-1) === 'base_url' && isCredential;
 }
 
 /** The file's text as JSON values. `lineOf` gives the line of a member, or of what should have it. */

@@ -3,7 +3,7 @@
 import { openClient, type Row } from './admin-client.ts';
 import { type Command, clientFlags, type Invocation } from './command.ts';
 import { listCommand } from './list-command.ts';
-import { type Column, printObject } from './output.ts';
+import { type Column, printObject, printRows } from './output.ts';
 
 const COLUMNS: readonly Column[] = [
   ['NAME', 'name'],
@@ -14,6 +14,7 @@ const COLUMNS: readonly Column[] = [
 const UP: Column = ['UP', (row) => upText(row['health'] as Row | null)];
 const DETAILS: readonly Column[] = [
   ...COLUMNS,
+  ['CREDENTIALS', (row) => (row['credentials'] as Row[]).map(credentialText)],
   ['MODELS', 'models'],
   UP,
   ['LAST SUCCESS', (row) => (row['health'] as Row | null)?.['last_success_at']],
@@ -26,6 +27,13 @@ const TEST: readonly Column[] = [
   ['MS', 'ms'],
   ['FAULT', 'fault'],
   ['MODELS', 'models'],
+  ['MESSAGE', 'message'],
+];
+const CREDENTIAL_TESTS: readonly Column[] = [
+  ['CREDENTIAL', 'name'],
+  ['OK', (row) => (row['ok'] ? 'yes' : 'no')],
+  ['STATUS', 'status'],
+  ['FAULT', 'fault'],
   ['MESSAGE', 'message'],
 ];
 
@@ -41,7 +49,7 @@ export const providerCommands: readonly Command[] = [
   ),
   {
     name: 'provider show',
-    summary: 'shows a provider, without its credential, and the models that have a route to it',
+    summary: 'shows a provider, whom its credentials are for, and the models that have a route to it',
     positionals: ['NAME'],
     flags: clientFlags,
     async run(invocation) {
@@ -52,17 +60,35 @@ export const providerCommands: readonly Command[] = [
   },
   {
     name: 'provider test',
-    summary: 'asks a provider whether it is there and takes the credential; costs nothing; exit code 1 when not',
+    summary: 'asks a provider whether it is there and takes its credentials; costs nothing; exit code 1 when not',
     positionals: ['NAME'],
     flags: clientFlags,
     async run(invocation) {
       const client = await openClient(invocation);
       const result = await client.post(`${pathOf(invocation)}/test`, {});
-      await printObject(invocation, result, TEST);
+      await printTest(invocation, result);
       return result['ok'] === true ? 0 : 1;
     },
   },
 ];
+
+/** With --json all of it is one value; else the credentials follow as a table where there are several. */
+async function printTest(invocation: Invocation, result: Row): Promise<void> {
+  await printObject(invocation, result, TEST);
+  const credentials = result['credentials'] as Row[];
+  if (invocation.json || credentials.length < 2) return;
+  async function* pages() {
+    yield credentials;
+  }
+  await invocation.world.write('\n');
+  await printRows(invocation, pages(), CREDENTIAL_TESTS, '');
+}
+
+/** "acme (acct_…)", "vip (group vip)"; the name alone where it is for everyone else. */
+function credentialText({ name, account, group }: Row): string {
+  if (account !== null) return `${name} (${account})`;
+  return group === null ? String(name) : `${name} (group ${group})`;
+}
 
 function pathOf({ positionals }: Invocation): string {
   return `/providers/${encodeURIComponent(positionals[0] as string)}`;

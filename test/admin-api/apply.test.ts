@@ -15,7 +15,9 @@ const document = {
         long_context: { above: 200_000, input: '6', output: '22.5' },
       },
       max_output_tokens: 64_000,
-      routes: [{ provider: 'vendor', model: 'big-model-1', cost: { input: '2.999999999999', output: '10' } }],
+      routes: [
+        { provider: 'vendor', model: 'big-model-1', concurrency: 40, cost: { input: '2.999999999999', output: '10' } },
+      ],
     },
   },
   groups: { vip: { models: ['big-*'], multiplier: '0.8', rpm: 600 } },
@@ -129,6 +131,26 @@ describe('pruning', () => {
   });
 });
 
+test('a credential is for an account that there is, and nothing changes where there is none', async () => {
+  const { id: account } = await makeAccount(installation);
+  const vendorFor = (...accounts: unknown[]) => ({
+    ...document.providers.vendor,
+    credentials: Object.fromEntries(accounts.map((one, at) => [`c${at}`, { api_key: 'sk-own', account: one }])),
+  });
+  const refused = await apply({
+    document: { providers: { vendor: vendorFor(account, 'acct_000000077', 'acct_000000077') } },
+  });
+  expect(refused.status).toBe(400);
+  expect(errorOf(refused.body)['faults']).toEqual(
+    ['c1', 'c2'].map((name) => ({
+      path: ['providers', 'vendor', 'credentials', name, 'account'],
+      message: 'there is no account "acct_000000077"',
+    })),
+  );
+  expect(await names('providers')).toEqual(['sandbox']);
+  expect((await apply({ document: { providers: { vendor: vendorFor(account) } } })).status).toBe(200);
+});
+
 test('an account cannot enter a group while it is being removed', async () => {
   await apply({ document });
   const [pruned, account] = await Promise.all([
@@ -153,7 +175,9 @@ describe('the lists of what is sold', () => {
         long_context: { above: 200_000, input: '6', output: '22.5' },
       },
       max_output_tokens: 64_000,
-      routes: [{ provider: 'vendor', model: 'big-model-1', cost: { input: '2.999999999999', output: '10' } }],
+      routes: [
+        { provider: 'vendor', model: 'big-model-1', concurrency: 40, cost: { input: '2.999999999999', output: '10' } },
+      ],
     });
     const groups = (await installation.ask('GET', '/api/v1/groups')).body['data'] as Json[];
     expect(groups.at(-1)).toEqual({

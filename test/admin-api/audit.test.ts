@@ -129,6 +129,12 @@ test('what is masked is masked at any depth, and what did not change is left out
     before: { name: 'a', nested: { api_key: '[secret]', list: [{ password: '[secret]' }] } },
     after: { name: 'b', nested: { api_key: '[another secret]', list: [] } },
   });
+  expect(
+    describeChange({ many: { a: { key: '1' }, b: { key: '2' } } }, { many: { a: { key: '1' }, b: { key: '3' } } }),
+  ).toEqual({
+    before: { many: { a: { key: '[secret]' }, b: { key: '[secret]' } } },
+    after: { many: { a: { key: '[secret]' }, b: { key: '[another secret]' } } },
+  });
   expect(describeChange(null, { token: 'x', id: 'y' })).toEqual({
     before: null,
     after: { token: '[secret]', id: 'y' },

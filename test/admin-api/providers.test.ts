@@ -1,6 +1,7 @@
 // Providers: what operators see of them, and the test that asks one whether it is there.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { bounds } from '../../src/config.ts';
 import { type Script, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, NOW_MS } from './installation.ts';
 
@@ -40,6 +41,7 @@ describe('a provider', () => {
       kind: 'anthropic',
       base_url: 'https://api.example.com',
       has_credential: true,
+      credentials: [{ name: 'default', account: null, group: null }],
       models: ['big', 'big-too'],
       health: null,
     };
@@ -51,6 +53,7 @@ describe('a provider', () => {
         kind: 'sandbox',
         base_url: null,
         has_credential: false,
+        credentials: [],
         models: ['big', 'sandbox-echo'],
         health: null,
       },
@@ -88,6 +91,15 @@ describe('a test of a provider', () => {
       fault: null,
       message: 'It answers, and takes the credential.',
       models: 1,
+      credentials: [
+        {
+          name: 'default',
+          ok: true,
+          status: 200,
+          fault: null,
+          message: 'It answers, and takes the credential.',
+        },
+      ],
     });
     expect(body['ms']).toBeNumber();
   });
@@ -101,7 +113,7 @@ describe('a test of a provider', () => {
 
   test('of the sandbox is always well', async () => {
     const { body } = await installation.ask('POST', '/api/v1/providers/sandbox/test', {});
-    expect(body).toMatchObject({ provider: 'sandbox', ok: true, status: null, fault: null });
+    expect(body).toMatchObject({ provider: 'sandbox', ok: true, status: null, fault: null, credentials: [] });
   });
 
   test('is an operator’s alone: nobody else has the installation call out', async () => {
@@ -128,5 +140,138 @@ describe('a test of a provider', () => {
       });
       expect(status).toBe(400);
     }
+  });
+});
+
+describe('a provider with several credentials', () => {
+  const GOOD = '{"data":[{"id":"a"}],"has_more":false}';
+  let account: string;
+  beforeEach(async () => {
+    account = (await makeAccount(installation))['id'] as string;
+  });
+
+  async function configureSeveral(baseUrl: string): Promise<void> {
+    const vendor = {
+      kind: 'anthropic',
+      base_url: baseUrl,
+      api_key: 'sk-canary-default',
+      private_network: true,
+      credentials: {
+        acme: { api_key: 'sk-canary-acme', account },
+        inner: { api_key: 'sk-canary-inner', group: 'sandbox' },
+        second: { api_key: 'sk-canary-second' },
+      },
+    };
+    expect((await installation.ask('POST', '/api/v1/apply', { document: { providers: { vendor } } })).status).toBe(200);
+  }
+
+  const credentialOf = (request: { headers: Record<string, string> }) => request.headers['x-api-key'] ?? '';
+  /** Takes them all but one, which it repeats. */
+  const refuse =
+    (credential: string): Script =>
+    (answer, request) =>
+      credentialOf(request) === credential
+        ? scripts.error(401, 'authentication_error', `no such key: ${credential}`)(answer, request)
+        : scripts.json(GOOD)(answer, request);
+  const testSeveral = async (script: Script) => {
+    await using upstream = await startScriptedUpstream(script);
+    await configureSeveral(upstream.url);
+    const { body } = await installation.ask('POST', '/api/v1/providers/vendor/test');
+    return { body, shown: upstream.requests.map(credentialOf) };
+  };
+
+  test('is shown with whom each is for', async () => {
+    await configureSeveral('http://127.0.0.1:1');
+    const { body } = await installation.ask('GET', '/api/v1/providers/vendor');
+    expect(body['has_credential']).toBe(true);
+    expect(body['credentials']).toEqual([
+      { name: 'default', account: null, group: null },
+      { name: 'acme', account, group: null },
+      { name: 'inner', account: null, group: 'sandbox' },
+      { name: 'second', account: null, group: null },
+    ]);
+    expect(JSON.stringify(body)).not.toContain('sk-canary');
+  });
+
+  test('is tested with each of them in order, and is well only when it takes them all', async () => {
+    const { body, shown } = await testSeveral(scripts.json(GOOD));
+    expect(shown).toEqual(['sk-canary-default', 'sk-canary-acme', 'sk-canary-inner', 'sk-canary-second']);
+    expect(body).toMatchObject({
+      ok: true,
+      status: 200,
+      fault: null,
+      message: 'Each of its 4 credentials: It answers, and takes the credential.',
+      models: 1,
+    });
+    const tests = body['credentials'] as Json[];
+    expect(tests.map(({ name, ok }) => [name, ok])).toEqual([
+      ['default', true],
+      ['acme', true],
+      ['inner', true],
+      ['second', true],
+    ]);
+  });
+
+  test('is told the words of the first that fails, with its name and never its value', async () => {
+    const { body } = await testSeveral(refuse('sk-canary-inner'));
+    expect(body).toMatchObject({ ok: false, status: 401, fault: 'credentials', models: null });
+    expect(body['message']).toStartWith('Credential "inner": It does not accept the credential');
+    const tests = body['credentials'] as Json[];
+    expect(tests.map(({ name, ok, status, fault }) => [name, ok, status, fault])).toEqual([
+      ['default', true, 200, null],
+      ['acme', true, 200, null],
+      ['inner', false, 401, 'credentials'],
+      ['second', true, 200, null],
+    ]);
+    expect(JSON.stringify(body)).not.toContain('sk-canary');
+  });
+
+  test('that is slow is asked no more once the whole took too long', async () => {
+    const { body, shown } = await testSeveral((answer, request) => {
+      installation.clock.advance(bounds.providerTestMsMax / 2);
+      return scripts.json(GOOD)(answer, request);
+    });
+    expect(shown).toHaveLength(2);
+    expect(body).toMatchObject({ ok: false, status: null, fault: 'timeout' });
+    expect((body['credentials'] as Json[]).slice(2)).toEqual(
+      ['inner', 'second'].map((name) => ({
+        name,
+        ok: false,
+        status: null,
+        fault: 'timeout',
+        message: 'It was not tested: those before it took too long.',
+      })),
+    );
+  });
+
+  test('leaves no credential in the trail, whatever is done to them', async () => {
+    await configureSeveral('http://127.0.0.1:1');
+    const vendor = {
+      kind: 'anthropic',
+      base_url: 'http://127.0.0.1:1',
+      private_network: true,
+      credentials: { acme: { account }, third: { api_key: 'sk-canary-third' } },
+    };
+    const { body: changed } = await installation.ask('POST', '/api/v1/apply', { document: { providers: { vendor } } });
+    expect(changed['changes']).toEqual([
+      {
+        action: 'update',
+        kind: 'provider',
+        name: 'vendor',
+        fields: ['credentials.inner', 'credentials.second', 'credentials.third'],
+      },
+    ]);
+    const { body } = await installation.ask('GET', '/api/v1/audit?object=provider%20vendor');
+    const [updated] = body['data'] as { before: Json; after: Json }[];
+    expect(updated?.after).toEqual({
+      credentials: {
+        acme: { api_key_sealed: '[secret]', account, group: null },
+        third: { api_key_sealed: '[another secret]', account: null, group: null },
+      },
+    });
+    const sealed = (await installation.stores.catalog.loadCatalog()).map(({ document }) => JSON.stringify(document));
+    const said = JSON.stringify([body, changed, installation.told, installation.answers, sealed]);
+    expect(said).not.toContain('sk-canary');
+    expect(JSON.stringify(body)).not.toContain('v1.');
   });
 });

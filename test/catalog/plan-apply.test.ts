@@ -51,6 +51,41 @@ describe('changes', () => {
       });
   });
 
+  test('a member that was stored before this version knew it is no change', () => {
+    const documents = structuredClone(apply([], file));
+    for (const { kind, document } of documents) {
+      if (kind === 'provider') delete document['credentials'];
+      if (kind === 'model')
+        for (const route of document['routes'] as { concurrency?: null }[]) delete route.concurrency;
+    }
+    expect(plan(documents, file).changes).toEqual([]);
+    const bounded = { models: { m: { price, routes: [{ provider: 'main', concurrency: 9 }] } } };
+    expect(plan(documents, bounded).changes).toEqual([
+      { action: 'update', kind: 'model', name: 'm', fields: ['routes'] },
+    ]);
+  });
+
+  test('a route carries from one to a million messages at once, or any number', () => {
+    const faultsOf = (concurrency: unknown) =>
+      faults(apply([], file), { models: { m: { price, routes: [{ provider: 'main', concurrency }] } } });
+    for (const right of [1, 1_000_000, null]) expect(faultsOf(right)).toEqual([]);
+    expect([0, 1_000_001, 1.5, '5'].map((wrong) => faultsOf(wrong).length)).toEqual([1, 1, 1, 1]);
+  });
+
+  test('time limits have their bounds', () => {
+    const seconds = {
+      upstream_connect_seconds: 600,
+      upstream_first_event_seconds: 86_400,
+      upstream_stream_seconds: 86_400,
+      attempts_seconds: 86_400,
+    };
+    expect(faults([], { settings: seconds })).toEqual([]);
+    for (const [name, most] of Object.entries(seconds)) {
+      expect(faults([], { settings: { [name]: most + 1 } })).toEqual([`settings.${name}: must be at most ${most}`]);
+      expect(faults([], { settings: { [name]: 0 } })).toEqual([`settings.${name}: must be at least 1`]);
+    }
+  });
+
   test('an update names the members that differ and keeps the time of making', () => {
     const documents = apply([], file);
     const next = plan(

@@ -165,6 +165,31 @@ describe('a wrong file changes nothing, exits 1, and has each fault named with i
     expect(upstream?.credentials[0]?.secret.reveal()).toBe('sk-upstream-secret');
   });
 
+  test('of credentials that would go to another host, and of one that is not there, with its line', async () => {
+    const wholeOf = (baseUrl: string, second: string) => `providers:
+  upstream:
+    kind: anthropic
+    base_url: ${baseUrl}
+    api_key: "\${UPSTREAM_KEY}"
+    credentials:
+      second: ${second}
+`;
+    const first = wholeOf('https://api.example.com', '{ api_key: sk-further-secret }');
+    expect((await world.run('apply', world.writeFile('turnpike.yaml', first))).exitCode).toBe(0);
+    expect(await faultsOf(wholeOf('https://other.example.com', '{}'))).toEqual([
+      expect.stringMatching(/^7: providers.upstream.credentials.second.api_key: must be given anew/),
+    ]);
+    expect(await faultsOf(wholeOf(`"\${NO_URL}"`, '{}'))).toEqual([
+      expect.stringMatching(/^4: providers.upstream.base_url: .*NO_URL/),
+    ]);
+    expect(await faultsOf(wholeOf('https://api.example.com', `{ api_key: "\${NO_KEY}", group: gone }`))).toEqual([
+      expect.stringMatching(/^7: providers.upstream.credentials.second.api_key: .*NO_KEY/),
+      expect.stringMatching(/^7: providers.upstream.credentials.second.group: there is no group "gone"/),
+    ]);
+    const own = await faultsOf(wholeOf('https://api.example.com', `{ api_key: "\${TURNPIKE_DATA}" }`));
+    expect(own).toEqual([expect.stringMatching(/^7: providers.upstream.credentials.second.api_key: .*own variables/)]);
+  });
+
   test('also where no service runs that could be asked for more of them', async () => {
     delete world.environment['UPSTREAM_KEY'];
     world.environment['TURNPIKE_DATA'] = '/nowhere';

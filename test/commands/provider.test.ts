@@ -63,6 +63,39 @@ test('one that does not is exit code 1, with the result as --json has it on stdo
   expect(words.out).toMatch(/^MESSAGE +It is there, and limits the rate .* It asks to wait 7 s\.$/m);
 });
 
+test('each of several credentials has its line, with whom it is for, and one that fails is exit code 1', async () => {
+  const refusal = scripts.error(401, 'authentication_error', 'spent');
+  await using upstream = await startScriptedUpstream((answer, request) =>
+    (request.headers['x-api-key'] === 'sk-second' ? refusal : scripts.json('{"data":[]}'))(answer, request),
+  );
+  const { id: account } = await world.runJson('account', 'create', 'acme');
+  const vendor = {
+    kind: 'anthropic',
+    base_url: upstream.url,
+    api_key: 'sk-ours',
+    private_network: true,
+    credentials: {
+      acme: { api_key: 'sk-acme', account },
+      inner: { api_key: 'sk-inner', group: 'sandbox' },
+      second: { api_key: 'sk-second' },
+    },
+  };
+  await world.run('apply', world.writeFile('file.yaml', JSON.stringify({ providers: { vendor } })));
+  const shown = await world.run('provider', 'show', 'vendor');
+  expect(shown.out).toMatch(
+    new RegExp(`^CREDENTIALS +default,acme \\(${account}\\),inner \\(group sandbox\\),second$`, 'm'),
+  );
+  const tested = await world.run('provider', 'test', 'vendor');
+  expect(tested.exitCode).toBe(1);
+  expect(tested.out).toMatch(/^MESSAGE +Credential "second": It does not accept the credential/m);
+  expect(tested.out).toMatch(/^CREDENTIAL +OK +STATUS +FAULT +MESSAGE$/m);
+  expect(tested.out).toMatch(/^acme +yes +200 +- /m);
+  expect(tested.out).toMatch(/^second +no +401 +credentials +It does not accept/m);
+  const result = await world.runJson('provider', 'test', 'vendor').catch(() => null);
+  expect(result).toBeNull();
+  expect(shown.out + tested.out + tested.error).not.toContain('sk-');
+});
+
 test('one that there is not is a failure, and one that is not named is wrong usage', async () => {
   expect(await world.run('provider', 'test', 'none')).toEqual({
     exitCode: 1,

@@ -50,7 +50,13 @@ async function furnish(turnpike: TurnpikeProcess) {
   await turnpike.admin('POST', '/apply', {
     document: {
       providers: {
-        remote: { kind: 'anthropic', base_url: upstream.url, api_key: CREDENTIAL, private_network: true },
+        remote: {
+          kind: 'anthropic',
+          base_url: upstream.url,
+          api_key: CREDENTIAL,
+          private_network: true,
+          credentials: { further: { api_key: 'sk-provider-of-a-group', group: 'sandbox' } },
+        },
       },
       models: { remote: { price: { input: '1', output: '5' }, routes: [{ provider: 'remote' }] } },
     },

@@ -123,9 +123,17 @@ const FAILURES: readonly Script[] = [
 
 describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
   const text = Object.fromEntries(
-    ['credential', 'other-credential', 'message', 'wrong-key', 'cookie', 'token', 'collector', 'base-url'].map(
-      (name) => [name, canaryText(name)],
-    ),
+    [
+      'credential',
+      'further-credential',
+      'other-credential',
+      'message',
+      'wrong-key',
+      'cookie',
+      'token',
+      'collector',
+      'base-url',
+    ].map((name) => [name, canaryText(name)]),
   ) as Record<string, string>;
   const word = (name: string) => text[name] as string;
   const secret = randomBytes(32);
@@ -287,6 +295,8 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
       { kind: 'anthropic', api_key: `\${${word('token')}} ${word('token')}` },
       { kind: 'anthropic', base_url: `https://user:${word('base-url')}@example.com`, api_key: word('token') },
       { kind: 'sandbox', api_key: word('token') },
+      { kind: 'anthropic', credentials: { further: { api_key: `${word('token')} x` }, text: word('token') } },
+      { kind: 'anthropic', credentials: { further: { api_key: word('token'), account: word('token') } } },
     ])
       await ask('POST', '/apply', JSON.stringify({ document: { providers: { other: provider } } }));
     const { [word('token')]: _, ...known } = wrong; // a member's name is told: it was the caller who chose it
@@ -341,7 +351,16 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     ];
     return [
       ...shown,
-      ...['credential', 'other-credential', 'wrong-key', 'cookie', 'token', 'collector', 'base-url'].map((name) => ({
+      ...[
+        'credential',
+        'further-credential',
+        'other-credential',
+        'wrong-key',
+        'cookie',
+        'token',
+        'collector',
+        'base-url',
+      ].map((name) => ({
         name,
         text: word(name),
       })),

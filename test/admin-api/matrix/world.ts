@@ -67,6 +67,7 @@ const catalogue = {
       base_url: 'http://127.0.0.1:1/upstream-address',
       private_network: true,
       api_key: 'sk-upstream-credential',
+      credentials: { 'behind-alpha': { api_key: 'sk-upstream-credential-of-alpha', group: 'alpha-group' } },
     },
   },
   models: Object.fromEntries(
@@ -80,7 +81,14 @@ const catalogue = {
   ),
   groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
 };
-const BEHIND_THE_PRICE = ['vendor', 'upstream-address', 'sk-upstream-credential', '2.718281828', '0.281718172'];
+const BEHIND_THE_PRICE = [
+  'vendor',
+  'behind-alpha',
+  'upstream-address',
+  'sk-upstream-credential',
+  '2.718281828',
+  '0.281718172',
+];
 
 /** Who shows nothing that is a token. */
 const stranger = { role: 'operator', account: null, isKnown: false, id: '', expiresAt: null } as const;
