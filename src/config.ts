@@ -85,6 +85,7 @@ export const bounds = {
   // Streams toward the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
+  reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream of chunks until its end; what is longer is not told once more
   // Listings and reports
   pageItemsMax: 1_000,
   reportQueueMax: 512,

@@ -10,11 +10,10 @@ export interface ModelPage<Model> {
 }
 
 /**
- * Cuts out of all models the page that a query (`limit`, `after_id`, `before_id`) asks for: all of them where it names
- * no limit. Throws invalid_request for a limit that is none, and for an id that is not in the list.
+ * Cuts out of all models the page that a query (`limit`, `after_id`, `before_id`) asks for: as many as a page may have
+ * where it names no limit, since clients of OpenAI turn no pages. Throws invalid_request for a limit that is none, and for an id that is not in the list.
  */
 export function cutPage<Model extends { id: string }>(all: Model[], query: string): ModelPage<Model> {
-  if (query === '') return { models: all, hasMore: false };
   const asked = new URLSearchParams(query);
   const limit = readLimit(asked.get('limit'));
   const afterId = asked.get('after_id');
@@ -29,7 +28,7 @@ export function cutPage<Model extends { id: string }>(all: Model[], query: strin
 }
 
 function readLimit(text: string | null): number {
-  if (text === null) return Number.POSITIVE_INFINITY;
+  if (text === null) return bounds.pageItemsMax;
   const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > bounds.pageItemsMax)
     throw wrong('limit', `Input should be a whole number from 1 to ${bounds.pageItemsMax}`);

@@ -5,6 +5,7 @@ const METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS, HEAD';
 const MAX_AGE_SECONDS = '86400';
 const ALWAYS = [
   'request-id',
+  'x-request-id',
   'retry-after',
   'x-should-retry',
   'idempotency-replayed',

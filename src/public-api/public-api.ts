@@ -2,6 +2,7 @@
 // becomes a submission here, and whatever comes of it a Response; the work itself is the gateway's.
 
 import { newRequestId } from '../base/ids.ts';
+import { chatErrorBody } from '../chat-completions/chat-completions.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import {
   type Connection,
@@ -15,7 +16,7 @@ import {
   toResponse,
 } from '../http/http.ts';
 import type { Call, PublicDependencies, Reply } from './call.ts';
-import { normalPath } from './path.ts';
+import { isChatPath, isForOpenAi, normalPath } from './path.ts';
 import { allowedMethods, findRoute, takesMethod } from './routes.ts';
 
 export type { Answered, Load, MessageGateway, PublicDependencies } from './call.ts';
@@ -55,10 +56,17 @@ export async function handlePublic(
     response = toResponse(reply, requestId, browserHeaders(call, mayBrowse, secure));
   } catch (thrown) {
     failure = asTurnpikeError(thrown);
-    response = errorResponse(failure, requestId, browserHeaders(call, mayBrowse, secure));
+    response = refuse(call, failure, browserHeaders(call, mayBrowse, secure));
   }
   if (call.submission?.isAdmitted !== true) reportAnswer(call, response.status, failure);
   return response;
+}
+
+/** Whoever asks in the words of Chat Completions is refused in them, whatever the reason. */
+function refuse(call: Call, failure: TurnpikeError, more: Readonly<Record<string, string>>): Response {
+  if (!isChatPath(call.path)) return errorResponse(failure, call.requestId, more);
+  const { status } = failure;
+  return toResponse({ status, headers: failure.headers(), body: chatErrorBody(failure) }, call.requestId, more);
 }
 
 function answerCall(call: Call, method: string): Reply | Promise<Reply> {
@@ -102,7 +110,11 @@ function browserHeaders(
   secure: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   if (!mayBrowse) return secure;
-  return { ...secure, ...corsHeaders(call.request.headers.get('origin'), call.vendorPrefix) };
+  return {
+    ...secure,
+    ...corsHeaders(call.request.headers.get('origin'), call.vendorPrefix),
+    ...(isForOpenAi(call.path) && { 'x-request-id': call.requestId }), // where clients of OpenAI look for it
+  };
 }
 
 function shorten(path: string): string {

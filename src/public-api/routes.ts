@@ -10,6 +10,7 @@ import { getReadyz } from './get-readyz.ts';
 import { getUsageId } from './get-usage-id.ts';
 import { headRoot } from './head-root.ts';
 import { MODELS_PATH, normalPath, USAGE_PATH } from './path.ts';
+import { postChatCompletions } from './post-chat-completions.ts';
 import { postMessages } from './post-messages.ts';
 import { postMessagesCountTokens } from './post-messages-count-tokens.ts';
 
@@ -22,6 +23,7 @@ export interface Route {
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages', { method: 'POST', handle: postMessages }],
   ['/v1/messages/count_tokens', { method: 'POST', handle: postMessagesCountTokens }],
+  ['/v1/chat/completions', { method: 'POST', handle: postChatCompletions }],
   ['/v1/models', { method: 'GET', handle: getModels }],
   ['/v1/key', { method: 'GET', handle: getKey }],
   ['/healthz', { method: 'GET', handle: getHealthz }],

@@ -1,0 +1,138 @@
+// The messages of a Chat Completions request as a Messages conversation. What stands between two answers of the
+// assistant is one message of the user, the results of tools first in it.
+
+import { type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
+import { takenCallId } from './call-ids.ts';
+import { convertAssistant } from './convert-assistant.ts';
+import { convertContent, type Placed, requireObject, requireText, withCacheControl } from './convert-parts.ts';
+import type { Origins } from './origins.ts';
+
+export interface Conversation {
+  system: Placed[];
+  messages: JsonObject[];
+  origins: Origins['messages'];
+}
+
+// A conversation begins with the user there, and here it need not.
+const BEGINNING = '(The assistant begins.)';
+
+/** What is said to the assistant before its next answer. */
+interface Turn {
+  path: string;
+  /** A message of the user or of a tool was there, if only an empty one. */
+  isBegun: boolean;
+  results: Placed[];
+  said: Placed[];
+  /** What the system says in the middle of the conversation. */
+  reminders: Placed[];
+}
+
+/** Throws invalid_request and feature_unavailable, the message beginning with the path of the field. */
+export function convertConversation(value: JsonValue | undefined): Conversation {
+  if (value === undefined) throw wrongField('messages', 'Field required');
+  if (!Array.isArray(value)) throw wrongField('messages', 'Input should be a valid list');
+  const conversation: Conversation = { system: [], messages: [], origins: [] };
+  let turn: Turn | null = null;
+  for (const [index, given] of value.entries()) {
+    const path = `messages.${index}`;
+    const message = requireObject(given, path);
+    const role = readRole(message, path);
+    if (role === 'system' && turn === null && conversation.messages.length === 0) {
+      conversation.system.push(...convertSystem(message, path));
+      continue;
+    }
+    if (role !== 'assistant') {
+      turn ??= openTurn(path);
+      take(message, role, path, turn);
+      continue;
+    }
+    const blocks = convertAssistant(message, path);
+    if (blocks.length === 0) continue; // it said nothing
+    if (turn !== null) close(conversation, turn);
+    else if (conversation.messages.length === 0) say(conversation, 'user', [reminder(BEGINNING, path)], path);
+    turn = null;
+    say(conversation, 'assistant', blocks, path);
+  }
+  if (turn !== null) close(conversation, turn);
+  return conversation.messages.length === 0 ? ofSystemAlone(conversation) : conversation;
+}
+
+type Role = 'system' | 'user' | 'assistant' | 'tool';
+
+function readRole(message: JsonObject, path: string): Role {
+  const role = requireText(message['role'], `${path}.role`);
+  switch (role) {
+    case 'developer':
+      return 'system';
+    case 'system':
+    case 'user':
+    case 'assistant':
+    case 'tool':
+      return role;
+    case 'function':
+      throw wrongField(`${path}.role`, 'send the result of a function as a message of the role tool');
+    default:
+      throw wrongField(`${path}.role`, "Input should be 'system', 'developer', 'user', 'assistant' or 'tool'");
+  }
+}
+
+function openTurn(path: string): Turn {
+  return { path, isBegun: false, results: [], said: [], reminders: [] };
+}
+
+function take(message: JsonObject, role: Exclude<Role, 'assistant'>, path: string, turn: Turn): void {
+  if (role === 'system') {
+    turn.reminders.push(...convertSystem(message, path));
+    return;
+  }
+  turn.isBegun = true;
+  if (role === 'tool') turn.results.push(convertResult(message, path));
+  else turn.said.push(...withCacheControl(convertContent(message['content'], `${path}.content`, false), message));
+}
+
+function convertSystem(message: JsonObject, path: string): Placed[] {
+  return withCacheControl(convertContent(message['content'], `${path}.content`, true), message);
+}
+
+/** A cache breakpoint in it is one behind it: those of its parts would count for nothing more. */
+function convertResult(message: JsonObject, path: string): Placed {
+  const tool_use_id = takenCallId(requireText(message['tool_call_id'], `${path}.tool_call_id`));
+  const blocks = convertContent(message['content'] ?? '', `${path}.content`, false).map(({ block }) => block);
+  const only = blocks[0];
+  const isText = blocks.length === 1 && only?.['type'] === 'text' && only['cache_control'] === undefined;
+  const content = isText ? (only['text'] as string) : blocks;
+  const block = { type: 'tool_result', tool_use_id, ...(blocks.length > 0 && { content }) };
+  return withCacheControl([{ block, path }], message)[0] as Placed;
+}
+
+/** What the system says behind what it says it to; where nothing else is said, it is the user's to say. */
+function close(conversation: Conversation, { path, isBegun, results, said, reminders }: Turn): void {
+  const blocks = [...results, ...said];
+  if (isBegun) say(conversation, 'user', blocks, path);
+  if (reminders.length === 0) return;
+  if (isBegun) say(conversation, 'system', reminders, reminders[0]?.path ?? path);
+  else say(conversation, 'user', reminders.map(asReminder), path);
+}
+
+function say({ messages, origins }: Conversation, role: string, blocks: readonly Placed[], path: string): void {
+  messages.push({ role, content: blocks.map(({ block }) => block) });
+  origins.push({ path, blocks: blocks.map((placed) => placed.path) });
+}
+
+function reminder(text: string, path: string): Placed {
+  return { block: { type: 'text', text }, path };
+}
+
+function asReminder({ block, path }: Placed): Placed {
+  const text = `<system-reminder>\n${String(block['text'])}\n</system-reminder>`;
+  return { block: { ...block, text }, path };
+}
+
+/** Without anyone else what the system says last is what is asked. */
+function ofSystemAlone({ system, messages, origins }: Conversation): Conversation {
+  const last = system.at(-1);
+  if (last === undefined) return { system, messages, origins };
+  const alone: Conversation = { system: system.slice(0, -1), messages, origins };
+  say(alone, 'user', [last], last.path);
+  return alone;
+}

@@ -1,0 +1,203 @@
+// The text of a Messages stream as that of a Chat Completions stream, event by event, no faster than it is read. Its end
+// is told only when the message has told its own, and never behind an error.
+
+import { bounds } from '../config.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../wire/wire.ts';
+import { chatErrorOfEvent } from './convert-error.ts';
+import { convertUsage } from './convert-usage.ts';
+import { chatIdOf, finishReasonOf } from './finish-reason.ts';
+import type { Origins } from './origins.ts';
+import { detailOf, isThinking } from './reasoning-details.ts';
+
+export interface ChatAnswerTerms {
+  createdAtMs: number;
+  includesUsage: boolean;
+  origins: Origins;
+}
+
+const COMMENT = ': ping\n\n';
+const DONE = 'data: [DONE]\n\n';
+const EVENT_END = '\n\n';
+const DATA = 'data: ';
+
+/** Passes on that its reader has left: what it reads from is told so. */
+export async function* convertEvents(events: AsyncIterable<string>, terms: ChatAnswerTerms): AsyncGenerator<string> {
+  const writer = new ChunkWriter(terms);
+  for await (const text of events) {
+    const written = writer.push(text);
+    if (written !== '') yield written;
+  }
+}
+
+/** Writes chunks from events that it is given as text, wherever that is cut. */
+export class ChunkWriter {
+  readonly #terms: ChatAnswerTerms;
+  #rest = ''; // of an event whose end has not come; whoever made the text bounds one
+  #head = ''; // of every chunk, up to its choices
+  #tail = '';
+  #isOver = false;
+  #usage: JsonObject = {};
+  #stopReason: JsonValue = null;
+  #callCount = 0;
+  #open: JsonObject = {}; // the block that grows
+  #pieces: string[] = []; // of its thinking
+  #hasInput = false;
+  #details: JsonObject[] = [];
+  #detailCharacters = 0;
+
+  constructor(terms: ChatAnswerTerms) {
+    this.#terms = terms;
+    this.#begin({});
+  }
+
+  /** What the text comes to; empty where that is nothing. */
+  push(text: string): string {
+    const whole = this.#rest + text;
+    let written = '';
+    let start = 0;
+    for (let end = whole.indexOf(EVENT_END); end >= 0; end = whole.indexOf(EVENT_END, start)) {
+      if (!this.#isOver) written += this.#take(whole.slice(start, end));
+      start = end + EVENT_END.length;
+    }
+    this.#rest = whole.slice(start);
+    return written;
+  }
+
+  #take(lines: string): string {
+    const at = lines.startsWith(DATA) ? 0 : lines.indexOf(`\n${DATA}`) + 1;
+    const json = lines.slice(at + DATA.length);
+    // Long numbers stand only where a block comes whole.
+    const event: JsonValue = json.includes('content_block_start') ? parseExactly(json) : JSON.parse(json);
+    if (!isJsonObject(event)) return '';
+    switch (event['type']) {
+      case 'ping':
+        return COMMENT;
+      case 'message_start':
+        this.#begin(objectIn(event, 'message'));
+        return this.#chunk({ role: 'assistant', content: '' });
+      case 'content_block_start':
+        return this.#openBlock(objectIn(event, 'content_block'));
+      case 'content_block_delta':
+        return this.#grow(objectIn(event, 'delta'));
+      case 'content_block_stop':
+        return this.#closeBlock();
+      case 'message_delta':
+        this.#stopReason = objectIn(event, 'delta')['stop_reason'] ?? null;
+        this.#count(event['usage']);
+        return '';
+      case 'message_stop':
+        return this.#finish();
+      case 'error':
+        this.#isOver = true;
+        return `${DATA}${chatErrorOfEvent(event, this.#terms.origins)}${EVENT_END}`;
+      default:
+        return '';
+    }
+  }
+
+  #begin(message: JsonObject): void {
+    const { createdAtMs, includesUsage } = this.#terms;
+    const head = {
+      id: chatIdOf(message['id']),
+      object: 'chat.completion.chunk',
+      created: Math.floor(createdAtMs / 1000),
+      model: message['model'] ?? '',
+      system_fingerprint: null,
+    };
+    this.#head = `${DATA}${JSON.stringify(head).slice(0, -1)},"choices":`;
+    this.#tail = includesUsage ? ',"usage":null}\n\n' : '}\n\n';
+    this.#count(message['usage']);
+  }
+
+  /** Counts are cumulative: they replace, unless they are null. */
+  #count(usage: JsonValue | undefined): void {
+    if (!isJsonObject(usage)) return;
+    for (const [name, count] of Object.entries(usage)) if (count !== null) this.#usage[name] = count;
+  }
+
+  #chunk(delta: JsonObject, finishReason: string | null = null): string {
+    const end = finishReason === null ? 'null' : JSON.stringify(finishReason);
+    const choice = `{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${end}}`;
+    return `${this.#head}[${choice}]${this.#tail}`;
+  }
+
+  #openBlock(block: JsonObject): string {
+    this.#open = block;
+    this.#pieces = [];
+    this.#hasInput = false;
+    switch (block['type']) {
+      case 'text':
+        return this.#say('content', block['text']);
+      case 'thinking':
+        return this.#think(block['thinking']);
+      case 'tool_use': {
+        const { id = '', name = '' } = block;
+        return this.#call({ id, type: 'function', function: { name, arguments: '' } }, this.#callCount++);
+      }
+      default:
+        return '';
+    }
+  }
+
+  #grow(delta: JsonObject): string {
+    switch (delta['type']) {
+      case 'text_delta':
+        return this.#say('content', delta['text']);
+      case 'thinking_delta':
+        return this.#think(delta['thinking']);
+      case 'signature_delta':
+        this.#open['signature'] = delta['signature'] ?? '';
+        return '';
+      case 'input_json_delta':
+        return this.#open['type'] === 'tool_use' ? this.#callInput(delta['partial_json']) : '';
+      default:
+        return '';
+    }
+  }
+
+  #closeBlock(): string {
+    const block = this.#open;
+    this.#open = {};
+    if (block['type'] === 'tool_use')
+      return this.#hasInput ? '' : this.#callInput(JSON.stringify(block['input'] ?? {}));
+    if (isThinking(block))
+      this.#details.push(detailOf({ ...block, thinking: this.#pieces.join('') }, this.#details.length));
+    return '';
+  }
+
+  #say(member: 'content' | 'reasoning_content', text: JsonValue | undefined): string {
+    return typeof text === 'string' && text !== '' ? this.#chunk({ [member]: text }) : '';
+  }
+
+  #think(text: JsonValue | undefined): string {
+    if (typeof text !== 'string' || text === '') return '';
+    this.#detailCharacters += text.length;
+    if (this.#detailCharacters <= bounds.reasoningDetailsCharactersMax) this.#pieces.push(text);
+    return this.#say('reasoning_content', text);
+  }
+
+  #callInput(piece: JsonValue | undefined): string {
+    if (typeof piece !== 'string' || piece === '') return '';
+    this.#hasInput = true;
+    return this.#call({ function: { arguments: piece } }, this.#callCount - 1);
+  }
+
+  #call(call: JsonObject, index: number): string {
+    return this.#chunk({ tool_calls: [{ index, ...call }] });
+  }
+
+  /** All details stand in one chunk: some clients keep only the last that came. */
+  #finish(): string {
+    this.#isOver = true;
+    const isWhole = this.#detailCharacters <= bounds.reasoningDetailsCharactersMax;
+    const details = isWhole && this.#details.length > 0 ? this.#chunk({ reasoning_details: this.#details }) : '';
+    const usage = `${this.#head}[],"usage":${JSON.stringify(convertUsage(this.#usage))}}${EVENT_END}`;
+    const end = this.#chunk({}, finishReasonOf(this.#stopReason));
+    return `${details}${end}${this.#terms.includesUsage ? usage : ''}${DONE}`;
+  }
+}
+
+function objectIn(event: JsonObject, member: string): JsonObject {
+  const value = event[member];
+  return isJsonObject(value) ? value : {};
+}

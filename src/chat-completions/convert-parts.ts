@@ -1,0 +1,120 @@
+// The content of a Chat Completions message as blocks. What is named by an address stays an address: nothing that a
+// caller names is fetched here. What no block can carry is refused by its path.
+
+import { TurnpikeError } from '../errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
+
+/** A block, and where in the caller's request it comes from, such as "messages.0.content.1". */
+export interface Placed {
+  block: JsonObject;
+  path: string;
+}
+
+const HEAD_CHARACTERS_MAX = 200; // of a data URL, before its data
+const TITLE_CHARACTERS_MAX = 500;
+const TYPE_CHARACTERS_MAX = 64;
+const ADDRESS = /^https?:\/\//i;
+
+/** The blocks of a content, text or a list of parts; empty texts are left out. Throws invalid_request, feature_unavailable. */
+export function convertContent(content: JsonValue | undefined, path: string, isTextOnly: boolean): Placed[] {
+  if (content === undefined) throw wrongField(path, 'Field required');
+  if (typeof content === 'string') return textBlock(content, path);
+  if (!Array.isArray(content)) throw wrongField(path, 'Input should be a valid string or list');
+  return content.flatMap((part, place) => {
+    const partPath = `${path}.${place}`;
+    if (!isJsonObject(part)) throw wrongField(partPath, 'Input should be a valid dictionary');
+    return withCacheControl(convertPart(part, partPath, isTextOnly), part);
+  });
+}
+
+/** The blocks, the last of them with the holder's cache breakpoint, where it has one. */
+export function withCacheControl(blocks: Placed[], holder: JsonObject): Placed[] {
+  const control = holder['cache_control'];
+  const last = blocks.at(-1);
+  if (!isJsonObject(control) || last === undefined) return blocks;
+  return [...blocks.slice(0, -1), { ...last, block: { ...last.block, cache_control: control } }];
+}
+
+export function requireText(value: JsonValue | undefined, path: string): string {
+  if (value === undefined) throw wrongField(path, 'Field required');
+  if (typeof value !== 'string') throw wrongField(path, 'Input should be a valid string');
+  return value;
+}
+
+export function requireObject(value: JsonValue | undefined, path: string): JsonObject {
+  if (value === undefined) throw wrongField(path, 'Field required');
+  if (!isExactObject(value)) throw wrongField(path, 'Input should be a valid dictionary');
+  return value;
+}
+
+/** A number that is kept with all its digits is an object to the runtime, without a prototype. */
+export function isExactObject(value: JsonValue | undefined): value is JsonObject {
+  return isJsonObject(value) && Object.getPrototypeOf(value) !== null;
+}
+
+export function textBlock(text: string, path: string): Placed[] {
+  return text === '' ? [] : [{ block: { type: 'text', text }, path }];
+}
+
+function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Placed[] {
+  const type = requireText(part['type'], `${path}.type`);
+  if (type === 'text') return textBlock(requireText(part['text'], `${path}.text`), `${path}.text`);
+  if (type === 'refusal') return textBlock(requireText(part['refusal'], `${path}.refusal`), `${path}.refusal`);
+  if (isTextOnly) throw wrongField(`${path}.type`, "Input should be 'text'");
+  if (type === 'image_url') return [convertImage(part['image_url'], `${path}.image_url`)];
+  if (type === 'file') return [convertFile(requireObject(part['file'], `${path}.file`), `${path}.file`)];
+  if (type === 'input_audio') throw wrongField(`${path}.input_audio`, 'models are not given audio here; send its text');
+  const shown = JSON.stringify(type.slice(0, TYPE_CHARACTERS_MAX));
+  throw wrongField(`${path}.type`, `Input should be 'text', 'image_url' or 'file', not ${shown}`);
+}
+
+function convertImage(image: JsonValue | undefined, path: string): Placed {
+  const isBare = typeof image === 'string'; // as some clients send it
+  const urlPath = isBare ? path : `${path}.url`;
+  const url = isBare ? image : requireText(requireObject(image, path)['url'], urlPath);
+  if (ADDRESS.test(url)) return { block: { type: 'image', source: { type: 'url', url } }, path: urlPath };
+  const inside = readDataUrl(url);
+  if (inside === null) throw wrongField(urlPath, 'Input should be an http(s) address or a data URL in base64');
+  const media_type = inside.mediaType === 'image/jpg' ? 'image/jpeg' : inside.mediaType;
+  return { block: { type: 'image', source: { type: 'base64', media_type, data: inside.base64 } }, path: urlPath };
+}
+
+function convertFile(file: JsonObject, path: string): Placed {
+  if (file['file_data'] === undefined && (file['file_id'] ?? null) !== null)
+    throw new TurnpikeError(
+      'feature_unavailable',
+      `${path}.file_id: stored objects cannot be used here; send the file`,
+    );
+  const dataPath = `${path}.file_data`;
+  const url = requireText(file['file_data'], dataPath);
+  const { filename } = file;
+  const title =
+    typeof filename === 'string' && filename !== '' ? { title: filename.slice(0, TITLE_CHARACTERS_MAX) } : {};
+  return { block: { type: 'document', source: documentSource(url, dataPath), ...title }, path: dataPath };
+}
+
+function documentSource(url: string, path: string): JsonObject {
+  if (ADDRESS.test(url)) return { type: 'url', url };
+  const { mediaType, base64 } = readDataUrl(url) ?? { mediaType: '', base64: '' };
+  if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: base64 };
+  if (mediaType.startsWith('text/')) return { type: 'text', media_type: 'text/plain', data: decodeText(base64, path) };
+  throw wrongField(path, 'Input should be a data URL in base64 of a PDF or a text, or the http(s) address of a PDF');
+}
+
+function decodeText(base64: string, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
+  } catch {
+    throw wrongField(path, 'the text is not UTF-8');
+  }
+}
+
+function readDataUrl(url: string): { mediaType: string; base64: string } | null {
+  const comma = url.slice(0, HEAD_CHARACTERS_MAX).indexOf(',');
+  if (comma < 0 || url.slice(0, 5).toLowerCase() !== 'data:') return null;
+  const [mediaType = '', ...parameters] = url
+    .slice(5, comma)
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  return parameters.at(-1) === 'base64' ? { mediaType, base64: url.slice(comma + 1) } : null;
+}

@@ -1,0 +1,53 @@
+// POST /v1/chat/completions: a message for clients of OpenAI. It is the message of POST /v1/messages in other words:
+// the same gateway is asked, and what it answers is said in theirs.
+
+import { assert } from '../base/assert.ts';
+import {
+  type ChatRequest,
+  convertEvents,
+  convertMessage,
+  inOwnWords,
+  readChatRequest,
+} from '../chat-completions/chat-completions.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { Call, Reply, Submission } from './call.ts';
+import { requireJson } from './content-type.ts';
+import { submitCall } from './submission.ts';
+
+export async function postChatCompletions(call: Call): Promise<Reply> {
+  requireJson(call.request.headers);
+  const asked: Asked = { request: null };
+  try {
+    const reply = await submitCall(call, (submission) => {
+      readAsChat(submission, asked);
+      return call.dependencies.messages.submitMessage(submission);
+    });
+    return convertReply(reply, asked, call.receivedAtMs);
+  } catch (thrown) {
+    if (!(thrown instanceof TurnpikeError) || asked.request === null) throw thrown;
+    throw inOwnWords(thrown, asked.request.origins);
+  }
+}
+
+/** What was asked, once the body is read. */
+interface Asked {
+  request: ChatRequest | null;
+}
+
+/** The gateway reads the body, for a caller who is known, as that of a message. */
+function readAsChat(submission: Submission, asked: Asked): void {
+  const readBody = submission.readBody.bind(submission);
+  submission.readBody = async (bytesMax, accountId) => {
+    asked.request = readChatRequest(await readBody(bytesMax, accountId));
+    return asked.request.bytes;
+  };
+}
+
+/** A stream is read on no faster than its own reader reads, and is told when that one leaves. */
+function convertReply(reply: Reply, { request }: Asked, createdAtMs: number): Reply {
+  assert(request !== null, 'an answer has a request');
+  const { body } = reply;
+  if (typeof body === 'string') return { ...reply, body: convertMessage(body, createdAtMs) };
+  const { includesUsage, origins } = request;
+  return { ...reply, body: convertEvents(body, { createdAtMs, includesUsage, origins }) };
+}
