@@ -324,6 +324,11 @@ function readListen(text: string, name: string, faults: string[]): ListenAddress
   return { hostname: '127.0.0.1', port: 8080 };
 }
 
+/** Whether the runtime sends what it fetches through a proxy. */
+export function callsThroughProxy(): boolean {
+  return ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].some((name) => (process.env[name] ?? '') !== '');
+}
+
 /** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */
 export function environmentVariable(name: string): string | undefined {
   return name.startsWith('TURNPIKE_') ? undefined : process.env[name];

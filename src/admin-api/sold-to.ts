@@ -14,6 +14,6 @@ export async function soldTo(
   const groups = (await accounts.getAccount(accountId))?.groups ?? [];
   return {
     groups: [...catalogue.groups.values()].filter((group) => groups.includes(group.name)),
-    models: listOffers(catalogue, { keyModels: null, groups }).map((offer) => offer.model),
+    models: listOffers(catalogue, { account: accountId, keyModels: null, groups }).map((offer) => offer.model),
   };
 }

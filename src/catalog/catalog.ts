@@ -21,6 +21,7 @@ export type {
   Route,
   Settings,
 } from './model.ts';
+export { type Buyer, credentialsFor } from './own-credentials.ts';
 export { type Change, type Plan, type PlanOptions, planApply } from './plan-apply.ts';
 export {
   type CacheWrites,
@@ -36,5 +37,5 @@ export {
 export { type ListedModel, listedModels, type PriceList, priceLists } from './price-list/price-list.ts';
 export { findPrivateAddress, findPrivateProviders, isPrivateAddress } from './private-address.ts';
 export { credentialContext, resealDocument, type SealedCredential, sealedCredentials } from './reseal-document.ts';
-export { type CallerScope, listOffers, type Offer, orderRoutes, resolveModel } from './resolve-model.ts';
+export { type CallerScope, listOffers, type Offer, resolveModel, withOwnCredentials } from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

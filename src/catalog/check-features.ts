@@ -14,18 +14,14 @@ export interface PricedFeatures {
   longContext: boolean;
   /** Paths or names of what is known to change the price in a way that nobody can state here. */
   unpriced: readonly string[];
-  /** The path of a field that names an object stored at the provider; null when there is none. */
-  storedObject: string | null;
 }
 
 // Up to here a prompt needs no beta at its provider, so only models that reach further sell long context.
 const USUAL_CONTEXT_TOKENS = 200_000;
 
-/** Throws feature_not_priced or feature_unavailable; the message begins with the field or the feature's name. */
+/** Throws feature_not_priced; the message begins with the field or the feature's name. */
 export function checkFeatures(offer: Offer, features: PricedFeatures): void {
   const { name, price } = offer.model;
-  if (features.storedObject !== null)
-    refuse('feature_unavailable', features.storedObject, 'objects stored at a provider cannot be used here');
   const unpriced = features.unpriced[0];
   if (unpriced !== undefined) refuse('feature_not_priced', unpriced, `has no price for the model ${name}`);
   if (features.speed === 'fast' && price.fast === null)

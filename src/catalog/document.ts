@@ -169,6 +169,7 @@ const settingsMembers = {
   upstream_silence_seconds: seconds,
   upstream_answer_seconds: seconds,
   attempts_seconds: seconds,
+  circuit_failures: z.int().min(1).max(1_000_000).nullable(),
   finish_without_caller_seconds: seconds,
   finish_streams_without_caller_max: z.int().min(0).max(100_000),
   settle_wait_seconds: z.int().min(1).max(600),

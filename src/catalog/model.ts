@@ -108,6 +108,8 @@ export interface Settings {
   upstreamAnswerSeconds: number;
   /** After so long no further route is tried. */
   attemptsSeconds: number;
+  /** After how many failures in a row a route is tried after all others, for a while; null: never. */
+  circuitFailures: number | null;
   /** How long an answer is awaited whose caller has left. */
   finishWithoutCallerSeconds: number;
   /** How many streams at once are read to their end for an exact bill though their callers have left; else they are stopped. */

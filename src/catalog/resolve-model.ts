@@ -1,22 +1,25 @@
 // From the name that a caller asked for to what is sold under it: the model, the group whose price
-// and limits apply, and the routes to it. Which route is taken is not decided here, only their order.
+// and limits apply, and the routes to it. Which route is taken is not decided here.
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { matchesAnyPattern } from './match-pattern.ts';
 import type { Catalogue, Group, Model, Route } from './model.ts';
+import { type Buyer, credentialsFor, hasOwnCredential } from './own-credentials.ts';
 
 /** A model as one caller may buy it. */
 export interface Offer {
   model: Model;
   /** The first of the caller's groups that offers the model: its multiplier and limits apply. */
   group: Group;
-  /** At least one, each to a provider that the catalogue knows. */
+  /** At least one, each to a provider that the catalogue knows and that takes a credential which the caller may use. */
   routes: readonly Route[];
 }
 
 /** What of a caller matters here. */
 export interface CallerScope {
+  /** The account's number. */
+  account: number;
   /** Patterns of the key; null: all models. */
   keyModels: readonly string[] | null;
   /** Names of groups, in order. Those that the catalogue does not know are passed over. */
@@ -46,44 +49,31 @@ export function listOffers(catalogue: Catalogue, caller: CallerScope): Offer[] {
   return offers;
 }
 
-/**
- * The order in which routes are tried: lower priority first; inside one priority by lot, each
- * drawn with its share of the weight. `random` gives numbers in [0, 1).
- */
-export function orderRoutes(routes: readonly Route[], random: () => number): Route[] {
-  const rest = routes.toSorted((one, other) => one.priority - other.priority);
-  const ordered: Route[] = [];
-  while (rest.length > 0) {
-    const priority = rest[0]?.priority;
-    const equals = rest.filter((route) => route.priority === priority);
-    const drawn = equals.length === 1 ? 0 : drawByWeight(equals, random());
-    ordered.push(...rest.splice(drawn, 1)); // the equals stand at the front
-  }
-  return ordered;
+/** The offer over credentials of the account alone; null where it has none at any of the offer's providers. */
+export function withOwnCredentials({ providers }: Catalogue, offer: Offer, account: number): Offer | null {
+  const isOwn = ({ provider }: Route) => {
+    const settings = providers.get(provider);
+    return settings !== undefined && hasOwnCredential(settings, account);
+  };
+  const routes = offer.routes.filter(isOwn);
+  return routes.length === 0 ? null : { ...offer, routes };
 }
 
 function offerOf(catalogue: Catalogue, caller: CallerScope, model: Model): Offer | null {
   if (caller.keyModels !== null && !matchesAnyPattern(caller.keyModels, model.name)) return null;
-  const isUsable = (route: Route) => catalogue.providers.has(route.provider);
-  const routes = model.routes.every(isUsable) ? model.routes : model.routes.filter(isUsable);
-  if (routes.length === 0) return null;
   for (const groupName of caller.groups) {
     const group = catalogue.groups.get(groupName);
-    if (group !== undefined && matchesAnyPattern(group.models, model.name)) return { model, group, routes };
+    if (group === undefined || !matchesAnyPattern(group.models, model.name)) continue;
+    const routes = usableRoutes(catalogue, model, { account: caller.account, group: groupName });
+    if (routes.length > 0) return { model, group, routes };
   }
   return null;
 }
 
-/** Routes of weight 0 are drawn only when nothing else is left. */
-function drawByWeight(routes: readonly Route[], lot: number): number {
-  const total = routes.reduce((sum, route) => sum + route.weight, 0);
-  let left = lot * total;
-  let last = 0;
-  for (const [index, route] of routes.entries()) {
-    if (route.weight === 0) continue;
-    if (left < route.weight) return index;
-    left -= route.weight;
-    last = index;
-  }
-  return last;
+function usableRoutes({ providers }: Catalogue, { routes }: Model, buyer: Buyer): readonly Route[] {
+  const isUsable = ({ provider }: Route) => {
+    const settings = providers.get(provider);
+    return settings !== undefined && credentialsFor(settings, buyer).length > 0;
+  };
+  return routes.every(isUsable) ? routes : routes.filter(isUsable);
 }

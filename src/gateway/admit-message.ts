@@ -69,10 +69,11 @@ function mayFit({ offer }: Asked, plan: MessagePlan, refusal: Refusal): boolean 
 }
 
 /** The provider's count, or null when it has none to give soon, or too many are being asked for. */
-async function countPrompt(gateway: Gateway, { submission, caller, request, offer }: Asked): Promise<number | null> {
+async function countPrompt(gateway: Gateway, asked: Asked): Promise<number | null> {
+  const { caller } = asked;
   if (!gateway.counting.take(caller.account.id, gateway.clock.nowMs())) return null;
   try {
-    return await countByProvider(gateway, submission, request, offer, bounds.promptCountSecondsMax);
+    return await countByProvider(gateway, asked, bounds.promptCountSecondsMax);
   } catch {
     return null; // the message is refused for its money, whatever else is wrong with it
   } finally {

@@ -1,53 +1,96 @@
-// Tries the routes of an offer until one begins to answer. The next route is tried only while the
-// caller has seen nothing, and never after the content itself was refused.
+// Tries the ways to a model until one begins to answer. The next one is tried only while the caller
+// has seen nothing, and never after the content itself was refused.
 
 import { assert } from '../base/assert.ts';
-import { orderRoutes, type ProviderSettings, type Route } from '../catalog/catalog.ts';
+import type { Offer, ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   type Attempt,
   type EventSource,
+  type FaultKind,
   type Provider,
-  type ProviderEndpoint,
   ProviderFault,
 } from '../providers/providers.ts';
-import type { StreamEvent } from '../wire/wire.ts';
+import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
 import type { OpenMessage } from './open-message.ts';
+import { type Candidate, type Conversation, listCandidates, orderCandidates } from './routes/routes.ts';
 import { stopError } from './stop-error.ts';
 
 /** A route that has begun to answer: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
 
+/** Faults of the credential: another one may be served by the same route. */
+const OF_CREDENTIAL: readonly FaultKind[] = ['credentials', 'rate_limited'];
+
+/** So many may come before the first content; none comes near. */
+const OPENING_EVENTS_MAX = 64;
+
 /** Resolves to the first route that answers. Throws TurnpikeError for the last failure; nothing was produced then. */
 export async function openRoute(gateway: Gateway, message: OpenMessage): Promise<Opened> {
-  const { providers } = gateway.catalogue();
-  const routes =
-    message.offer.routes.length === 1 ? message.offer.routes : orderRoutes(message.offer.routes, gateway.random);
+  const { offer, caller, request } = message;
+  assert(request !== null, 'a request is kept until a route answers');
+  const conversation = gateway.conversations.find(caller.key.id, request);
+  const candidates = orderedCandidates(gateway, offer, caller.account.id, conversation);
+  const lastStartMs = performance.now() + gateway.catalogue().settings.attemptsSeconds * 1000;
+  const failedLanes = new Set<string>();
   let failure: TurnpikeError | null = null;
-  for (const route of routes.slice(0, bounds.attemptsMax)) {
-    const settings = providers.get(route.provider);
-    if (settings === undefined) continue; // removed since the offer was made
+  for (const candidate of candidates) {
+    if (failedLanes.has(candidate.lane)) continue;
+    if (message.attempts.length >= bounds.attemptsMax || performance.now() > lastStartMs) break;
+    message.passage = gateway.health.enter(candidate);
+    if (message.passage === null) continue;
     const startedMs = performance.now();
-    message.route = route;
+    message.route = candidate.route;
     try {
-      const opened = await tryRoute(gateway, message, route, settings);
+      const opened = await tryCandidate(gateway, message, candidate);
       message.request = null; // no other route will be tried
       message.submission.times.answeredMs = performance.now();
-      noteAttempt(message, route, 'answered', 200, startedMs);
+      message.passage.answered(opened.form === 'message');
+      if (message.hasEnded) message.passage.finish();
+      conversation.keep(candidate);
+      noteAttempt(message, candidate, startedMs, null);
       return opened;
     } catch (thrown) {
       const fault = asFault(message, thrown);
-      noteAttempt(message, route, fault.kind, fault.status, startedMs);
+      message.passage.failed(fault.kind, fault.retryAfterMs);
+      message.watch.endAttempt();
+      noteAttempt(message, candidate, startedMs, fault);
       message.dropAttempt();
       failure = stopError(message) ?? faultError(fault);
-      if (fault.kind === 'rejected' || isOver(message)) break;
+      if (isOver(message)) break; // what has begun is billed as it was received
+      message.rewind();
+      if (fault.kind === 'rejected') break;
+      if (!OF_CREDENTIAL.includes(fault.kind)) failedLanes.add(candidate.lane);
       if (message.stopReason === 'timeout') message.stopReason = null; // it ended this attempt, not the message
     }
   }
-  throw failure ?? new TurnpikeError('upstream_failed', 'No provider of this model is configured at the moment.');
+  throw failure ?? untriedError(gateway, candidates);
+}
+
+/** All ways of an offer, in the order in which they are to be tried. */
+export function orderedCandidates(
+  gateway: Gateway,
+  offer: Offer,
+  accountId: number,
+  conversation: Conversation,
+): Candidate[] {
+  const candidates = listCandidates(gateway.catalogue(), offer, accountId);
+  return orderCandidates(candidates, { health: gateway.health, ...conversation });
+}
+
+/** Why no route was tried at all. */
+function untriedError({ health }: Gateway, candidates: readonly Candidate[]): TurnpikeError {
+  if (candidates.length === 0)
+    return new TurnpikeError('upstream_failed', 'No provider of this model is configured at the moment.');
+  const resting = candidates.filter((candidate) => health.standing(candidate) === 'resting');
+  if (resting.length === 0)
+    return new TurnpikeError('upstream_overloaded', 'The routes of this model carry as many messages as they may.');
+  return new TurnpikeError('upstream_rate_limited', 'The provider of this model limits its rate at the moment.', {
+    retryAfterMs: Math.min(...resting.map((candidate) => health.waitMs(candidate))),
+  });
 }
 
 /** The provider of a kind. Throws when the catalogue names a kind that this version does not have. */
@@ -58,22 +101,21 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
   return provider;
 }
 
-/** A provider with the one credential that it is shown. */
-export function endpointOf({ name, kind, baseUrl, credentials }: ProviderSettings): ProviderEndpoint {
-  return { name, kind, baseUrl, credential: credentials[0]?.secret ?? null };
-}
-
 /** What a provider is sent of a submission. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'submission' | 'maxTokens'>,
-  route: Route,
-  settings: ProviderSettings,
+  { route, settings, credential }: Pick<Candidate, 'route' | 'settings' | 'credential'>,
   begun: Pick<Attempt, 'signal' | 'trace'>,
 ): Attempt {
   const { request, submission, maxTokens } = message;
   assert(request !== null, 'a request is kept until a route answers');
   return {
-    provider: endpointOf(settings),
+    provider: {
+      name: settings.name,
+      kind: settings.kind,
+      baseUrl: settings.baseUrl,
+      credential: credential?.secret ?? null,
+    },
     request,
     upstreamModel: route.upstreamModel,
     maxTokens,
@@ -84,36 +126,56 @@ export function makeAttempt(
   };
 }
 
-async function tryRoute(
-  gateway: Gateway,
-  message: OpenMessage,
-  route: Route,
-  settings: ProviderSettings,
-): Promise<Opened> {
+async function tryCandidate(gateway: Gateway, message: OpenMessage, candidate: Candidate): Promise<Opened> {
+  const { settings } = candidate;
   const provider = providerOfKind(gateway, settings);
-  const attempt = makeAttempt(message, route, settings, message.beginAttempt(route, settings));
-  message.watch.begin();
-  try {
-    const reply = await provider.submit(attempt);
-    message.upstreamRequestId = reply.upstreamRequestId;
-    if ((reply.form === 'stream') !== message.isStream)
-      throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
-    if (reply.form === 'message') return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
-    const first = await reply.events.next();
-    if (first?.[0]?.name !== 'message_start')
-      throw new ProviderFault('failed', 'the stream did not begin with message_start');
-    const told = message.take(first);
-    message.beginStream();
-    message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
-    return { form: 'stream', first: told, events: reply.events };
-  } finally {
+  const attempt = makeAttempt(message, candidate, message.beginAttempt(candidate));
+  message.watch.beginAttempt();
+  const reply = await provider.submit(attempt);
+  message.upstreamRequestId = reply.upstreamRequestId;
+  if ((reply.form === 'stream') !== message.isStream)
+    throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
+  if (reply.form === 'message') {
     message.watch.end();
+    return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
   }
+  const first = await readOpening(message, reply.events);
+  message.answer?.keepEvents(first);
+  message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
+  return { form: 'stream', first, events: reply.events };
+}
+
+/**
+ * The events of a stream up to its first content, as the caller gets them: until then another route may still answer
+ * instead. They are counted as they come, since a model may think for minutes before it says a word.
+ */
+async function readOpening(message: OpenMessage, events: EventSource): Promise<StreamEvent[]> {
+  const opening: StreamEvent[] = [];
+  for (;;) {
+    const arrived = await events.next();
+    message.watch.end();
+    if (arrived === null) throw new ProviderFault('failed', 'the stream ended before its first content');
+    if (opening.length === 0 && arrived[0]?.name !== 'message_start')
+      throw new ProviderFault('failed', 'the stream did not begin with message_start');
+    const isBegin = opening.length === 0;
+    opening.push(...message.see(arrived));
+    if (isBegin) message.beginStream();
+    if (arrived.some(isContent) || opening.length >= OPENING_EVENTS_MAX) return opening;
+    message.watch.begin();
+  }
+}
+
+/** Whether a caller who has it has a part of the answer; a block of text or thinking begins empty. */
+function isContent({ name, value }: StreamEvent): boolean {
+  if (name !== 'content_block_start') return name !== 'message_start';
+  const block = value['content_block'];
+  const type = isJsonObject(block) ? block['type'] : null;
+  return type !== 'text' && type !== 'thinking';
 }
 
 /** A fault as it is; a time limit of ours as a timeout; anything else as a failed provider, with its cause. */
 function asFault(message: OpenMessage, thrown: unknown): ProviderFault {
-  if (message.stopReason === 'timeout') return new ProviderFault('timeout', 'no answer in time', { cause: thrown });
+  if (message.stopReason === 'timeout') return new ProviderFault('timeout', message.lateWords, { cause: thrown });
   if (thrown instanceof ProviderFault) return thrown;
   return new ProviderFault('failed', 'the provider failed in an unforeseen way', { cause: thrown });
 }
@@ -124,14 +186,22 @@ function isOver(message: OpenMessage): boolean {
 
 function noteAttempt(
   message: OpenMessage,
-  route: Route,
-  result: string,
-  status: number | null,
+  { route, credential }: Candidate,
   startedMs: number,
+  fault: ProviderFault | null,
 ): void {
   const lastedMs = performance.now() - startedMs;
+  const result = fault?.kind ?? 'answered';
+  const status = fault === null ? 200 : fault.status;
   message.submission.times.upstreamMs += lastedMs;
   message.trace?.endAttempt(result, status);
-  const ms = Math.round(lastedMs);
-  message.attempts.push({ provider: route.provider, model: route.upstreamModel, result, status, ms });
+  message.attempts.push({
+    provider: route.provider,
+    model: route.upstreamModel,
+    credential: credential?.name ?? null,
+    result,
+    status,
+    reason: fault?.message.slice(0, bounds.attemptReasonCharactersMax) ?? null,
+    ms: Math.round(lastedMs),
+  });
 }

@@ -74,6 +74,13 @@ export class Cover implements Placed {
     this.#isClosed = true;
   }
 
+  /** What began is not the caller's: another stream will begin. What was extended stays held. */
+  rewind(): void {
+    this.#prompt = null;
+    this.#givenTokens = 0;
+    this.#coveredTokens = this.#tokensFor(this.#held);
+  }
+
   /** The stream began: what is held for its prompt is corrected to what the provider counted. */
   begin(): void {
     this.#prompt = this.#message.counter.reportedPrompt();

@@ -12,6 +12,7 @@ import type { LastLevels } from './last-levels.ts';
 import type { MessageTrace, TraceStart } from './message-trace.ts';
 import type { OwnReads } from './own-reads.ts';
 import type { PromptCounts } from './prompt-counts.ts';
+import type { Conversations, RouteHealth } from './routes/routes.ts';
 import type { RunningMessages } from './running-messages.ts';
 import type { Seats } from './seats.ts';
 import type { SilenceWatches } from './silence-watch.ts';
@@ -47,8 +48,11 @@ export interface Gateway {
   /** Those of config.ts when absent. */
   waits?: StreamWaits;
   clock: Clock;
-  /** In [0, 1). */
-  random(): number;
+  /** How the ways to models do. */
+  health: RouteHealth;
+  conversations: Conversations;
+  /** Whether a host lets itself be connected to in so long. */
+  canConnect(baseUrl: string, msMax: number): Promise<boolean>;
   /** Begins the trace of an admitted message. Absent: nothing is traced, and what the caller says travels on. */
   trace?(start: TraceStart): MessageTrace;
   /** Told once of every admitted message, when it has ended. */

@@ -2,11 +2,18 @@
 // stands in order; the error that may leave it is in docs/request-path.md.
 
 import { authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
-import { type CallerScope, type Catalogue, checkFeatures, type Offer, resolveModel } from '../catalog/catalog.ts';
+import {
+  type CallerScope,
+  type Catalogue,
+  checkFeatures,
+  type Offer,
+  resolveModel,
+  withOwnCredentials,
+} from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admitted, Refusal } from '../ledger/ledger.ts';
-import { type MessageRequest, parseMessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, parseMessageRequest, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { countPrompt } from './count-tokens.ts';
@@ -32,6 +39,7 @@ export { type MessageTimes, startTimes } from './message-times.ts';
 export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
 export { type OwnReader, OwnReads } from './own-reads.ts';
 export { PromptCounts } from './prompt-counts.ts';
+export { Conversations, RouteHealth, type TargetHealth } from './routes/routes.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
 export { Seats } from './seats.ts';
 export { SilenceWatches } from './silence-watch.ts';
@@ -106,8 +114,9 @@ export function countTokens(gateway: Gateway, submission: Submission): Promise<R
   return answerCaller(gateway, submission, async (caller, catalogue) => {
     using _seat = gateway.seats.take(caller.account.id);
     const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id));
-    const offer = resolveModel(catalogue, scopeOf(caller), request.model);
-    refuseStoredObjects(offer, readFeatures(request, submission.betas));
+    const { storedObject } = readFeatures(request, submission.betas);
+    const sold = resolveModel(catalogue, scopeOf(caller), request.model);
+    const offer = requireOwn(catalogue, sold, caller, storedObject);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
     const admission = await gateway.ledger.admit({ kind: 'take', account: account.id, key: key.id, group, limits });
@@ -115,7 +124,7 @@ export function countTokens(gateway: Gateway, submission: Submission): Promise<R
     gateway.levels.remember(caller, catalogue, admission.levels);
     const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
     if (!admission.ok) throw refusalError(admission, context);
-    return countPrompt(gateway, submission, request, offer);
+    return countPrompt(gateway, { submission, caller, request, offer });
   });
 }
 
@@ -177,13 +186,19 @@ function requireBrowserHeader({ settings }: Catalogue, submission: Submission): 
   );
 }
 
-/** What is counted is not sold, so it needs no price; but an object at the provider is another's, here as well. */
-function refuseStoredObjects(offer: Offer, { storedObject }: RequestFeatures): void {
-  checkFeatures(offer, { speed: 'standard', webSearch: null, longContext: false, unpriced: [], storedObject });
+/**
+ * An object that is stored at a provider may be another's, unless the account has a credential of its own there: then
+ * such routes are offered alone. Throws feature_unavailable. `path` is the field that names the object; null: none does.
+ */
+function requireOwn(catalogue: Catalogue, offer: Offer, caller: Caller, path: string | null): Offer {
+  if (path === null) return offer;
+  const own = withOwnCredentials(catalogue, offer, caller.account.id);
+  if (own !== null) return own;
+  throw new TurnpikeError('feature_unavailable', `${path}: objects stored at a provider cannot be used here`);
 }
 
 function scopeOf(caller: Caller): CallerScope {
-  return { keyModels: caller.key.models, groups: groupsOf(caller) };
+  return { account: caller.account.id, keyModels: caller.key.models, groups: groupsOf(caller) };
 }
 
 /** What is sold, and what its plan is made of beside the request. */
@@ -194,8 +209,9 @@ function resolveOffer(
   request: MessageRequest,
   betas: string | null,
 ): { offer: Offer; terms: PlanTerms } {
-  const offer = resolveModel(catalogue, scopeOf(caller), request.model);
+  const sold = resolveModel(catalogue, scopeOf(caller), request.model);
   const features = readFeatures(request, betas);
+  const offer = requireOwn(catalogue, sold, caller, features.storedObject);
   checkFeatures(offer, features);
   const providerOf = (name: string) => {
     const kind = catalogue.providers.get(name)?.kind ?? '';

@@ -3,7 +3,7 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { ABSENT } from '../base/roster.ts';
-import type { Offer, ProviderSettings, Route, Speed } from '../catalog/catalog.ts';
+import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import type { Admitted, Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
@@ -18,13 +18,15 @@ import { makeRecord, type Recorded } from './message-record.ts';
 import type { MessageTrace } from './message-trace.ts';
 import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
 import { releaseHold } from './release-hold.ts';
+import type { Candidate, Passage } from './routes/routes.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import type { Seat } from './seats.ts';
-import { SilenceWatch } from './silence-watch.ts';
+import { SilenceWatch, type WatchBounds } from './silence-watch.ts';
 import { moneyError, type StopReason } from './stop-error.ts';
 import type { MessageReport, Submission } from './submission.ts';
 
 const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
+const LATE_WORDS = 'no answer in time';
 
 export class OpenMessage implements Running, Covered, Recorded {
   place = ABSENT; // among the running messages
@@ -37,7 +39,8 @@ export class OpenMessage implements Running, Covered, Recorded {
   readonly plan: MessagePlan;
   /** The max_tokens for the provider. */
   readonly maxTokens: number;
-  readonly counter: MessageCounter;
+  /** Of the attempt that is under way, or has answered. */
+  counter: MessageCounter;
   /** Of a stream. */
   readonly cover: Cover | null;
   readonly attempts: UsageRecord['attempts'] = [];
@@ -46,6 +49,10 @@ export class OpenMessage implements Running, Covered, Recorded {
   trace: MessageTrace | null = null;
   /** The route that answered, or was tried last. */
   route: Route | null = null;
+  /** Its way over that route; null before one was tried. */
+  passage: Passage | null = null;
+  /** What a time limit says of the attempt that it ended. */
+  lateWords = LATE_WORDS;
   /** The kind of that route's provider. */
   providerKind: string | null = null;
   upstreamRequestId: string | null = null;
@@ -85,14 +92,16 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.offer = offer;
     this.plan = plan;
     this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
-    this.counter = new MessageCounter({ estimate: gateway.estimates.output(offer.model.name), thinks: plan.thinks });
+    this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.cover = request.stream ? new Cover(gateway.ledger, this, admitted) : null;
     const settings = gateway.catalogue().settings;
-    const boundSeconds = request.stream ? settings.upstreamSilenceSeconds : settings.upstreamAnswerSeconds;
-    // The socket is told only of an answer that takes long: telling it costs as much as a header.
-    const onLong = request.stream ? null : () => submission.expect('slow-json');
-    this.watch = new SilenceWatch(gateway.silence, boundSeconds * 1000, () => this.stop('timeout'), onLong);
+    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), {
+      onLate: () => this.stop('timeout'),
+      onSlow: () => void this.#checkConnection(settings.upstreamConnectSeconds),
+      // The socket is told only of an answer that takes long: telling it costs as much as a header.
+      ...(request.stream ? {} : { onLong: () => submission.expect('slow-json') }),
+    });
   }
 
   get requestId(): string {
@@ -127,12 +136,24 @@ export class OpenMessage implements Running, Covered, Recorded {
   }
 
   /** For the next attempt: what aborts it, and what its provider is told of the trace. */
-  beginAttempt(route: Route, { kind, baseUrl }: ProviderSettings): Pick<Attempt, 'signal' | 'trace'> {
+  beginAttempt({ route, settings }: Candidate): Pick<Attempt, 'signal' | 'trace'> {
+    const { kind, baseUrl } = settings;
     this.#attempt = new AbortController();
+    this.lateWords = LATE_WORDS;
     this.providerKind = kind;
     const { provider, upstreamModel: model } = route;
     const trace = this.trace?.beginAttempt({ provider, kind, baseUrl, model }) ?? this.submission.trace;
     return { signal: this.#attempt.signal, trace };
+  }
+
+  /** An attempt is slow to answer: half of the time to connect in has passed, and in the other half it must be possible. */
+  async #checkConnection(connectSeconds: number): Promise<void> {
+    const attempt = this.#attempt;
+    const baseUrl = this.#gateway.catalogue().providers.get(this.route?.provider ?? '')?.baseUrl ?? '';
+    const isThere = await this.#gateway.canConnect(baseUrl, (connectSeconds * 1000) / 2);
+    if (isThere || attempt !== this.#attempt || this.request === null || this.hasEnded) return;
+    this.lateWords = 'no connection in time';
+    this.stop('timeout');
   }
 
   /** The attempt failed: what its upstream still sends is for nobody. */
@@ -146,6 +167,19 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.#attempt?.abort();
   }
 
+  #makeCounter(): MessageCounter {
+    const estimate = this.#gateway.estimates.output(this.offer.model.name);
+    return new MessageCounter({ estimate, thinks: this.plan.thinks });
+  }
+
+  /** The attempt failed before its caller saw anything of it: what it began to count is not the caller's. */
+  rewind(): void {
+    if (!this.counter.started) return;
+    this.counter = this.#makeCounter();
+    this.cover?.rewind();
+    this.firstTokenMs = null;
+  }
+
   /** A route began to answer it with a stream. */
   beginStream(): void {
     if (this.cover === null || this.hasEnded) return;
@@ -153,12 +187,17 @@ export class OpenMessage implements Running, Covered, Recorded {
     if (!this.counter.finished) this.#gateway.covers.add(this.cover);
   }
 
-  /** Events of the answer have come: they are counted. Gives them as the caller gets them. */
+  /** Events of the answer have come, and go to the caller. Gives them as he gets them. */
   take(events: StreamEvent[]): StreamEvent[] {
-    for (const event of events) this.counter.observe(event);
-    const told = completeEvents(events, () => this.#countUsage('completed').counts);
+    const told = this.see(events);
     this.answer?.keepEvents(told);
     return told;
+  }
+
+  /** Events of an answer have come: they are counted. Gives them as the caller will get them, if he does. */
+  see(events: StreamEvent[]): StreamEvent[] {
+    for (const event of events) this.counter.observe(event);
+    return completeEvents(events, () => this.#countUsage('completed').counts);
   }
 
   /** The whole answer has come, not streamed: it is counted. Gives its text as the caller gets it. */
@@ -250,6 +289,7 @@ export class OpenMessage implements Running, Covered, Recorded {
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.watch.finish();
+    this.#endPassage(outcome);
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
     this.cover?.close();
     try {
@@ -265,6 +305,12 @@ export class OpenMessage implements Running, Covered, Recorded {
       this.#gateway.running.remove(this);
       this.#seat.giveBack();
     }
+  }
+
+  /** An answer that its provider broke off is a failure of the route. */
+  #endPassage(outcome: Outcome): void {
+    if (outcome === 'upstream_cut') this.passage?.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
+    else this.passage?.finish();
   }
 
   async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
@@ -363,4 +409,13 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.trace?.end(report);
     this.#gateway.report(report);
   }
+}
+
+function watchBounds(settings: Settings, isStream: boolean): WatchBounds {
+  return {
+    firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
+    silenceMs: settings.upstreamSilenceSeconds * 1000,
+    totalMs: isStream ? settings.upstreamStreamSeconds * 1000 : Number.POSITIVE_INFINITY,
+    slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
+  };
 }

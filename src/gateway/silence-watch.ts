@@ -29,28 +29,57 @@ export class SilenceWatches {
 
 const LONG_MS = 10_000; // well below what a socket may idle
 
-/**
- * The bound of one message. `onSilence` may be called again for a later wait; `onLong` once, when it is long since
- * the first wait began and the message is not closed: its attempts and its billing may each be quick, and all of them not.
- */
+/** Of one message, in milliseconds. */
+export interface WatchBounds {
+  /** From the beginning of an attempt to its first event, or to its whole answer. */
+  firstMs: number;
+  /** Between events. */
+  silenceMs: number;
+  /** From the beginning of an attempt to its end. */
+  totalMs: number;
+  /** When an attempt is long under way without an answer. */
+  slowMs: number;
+}
+
+export interface WatchHooks {
+  /** A bound was reached. May be called again for a later wait. */
+  onLate(): void;
+  /** Once an attempt that is slow to answer. */
+  onSlow?(): void;
+  /** Once, when it is long since the first wait began and the message is not closed: its attempts and its billing may each be quick, and all of them not. */
+  onLong?(): void;
+}
+
+/** The bounds of one message. */
 export class SilenceWatch implements Placed {
   place = ABSENT;
   readonly #watches: SilenceWatches;
-  readonly #boundMs: number;
-  readonly #onSilence: () => void;
-  #onLong: (() => void) | null;
+  readonly #bounds: WatchBounds;
+  readonly #hooks: WatchHooks;
   #firstWaitMs: number | null = null;
+  #attemptSinceMs: number | null = null;
   #waitingSinceMs: number | null = null;
+  #hasAnswered = false;
+  #isSlowTold = false;
+  #isLongTold = false;
   #isFinished = false;
 
-  constructor(watches: SilenceWatches, boundMs: number, onSilence: () => void, onLong: (() => void) | null = null) {
+  constructor(watches: SilenceWatches, watchBounds: WatchBounds, hooks: WatchHooks) {
     this.#watches = watches;
-    this.#boundMs = boundMs;
-    this.#onSilence = onSilence;
-    this.#onLong = onLong;
+    this.#bounds = watchBounds;
+    this.#hooks = hooks;
   }
 
-  /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) does not count. */
+  /** An attempt begins, and is waited for. */
+  beginAttempt(): void {
+    if (this.#isFinished) return;
+    this.#hasAnswered = false;
+    this.#isSlowTold = false;
+    this.begin();
+    this.#attemptSinceMs = this.#waitingSinceMs;
+  }
+
+  /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) is no silence. */
   begin(): void {
     if (this.#isFinished) return; // a reader that resumes when its message was ended elsewhere
     this.#waitingSinceMs = performance.now();
@@ -61,12 +90,19 @@ export class SilenceWatch implements Placed {
   /** The upstream made progress. */
   end(): void {
     this.#waitingSinceMs = null;
+    this.#hasAnswered = true;
+  }
+
+  /** The attempt has failed. */
+  endAttempt(): void {
+    this.#waitingSinceMs = null;
+    this.#attemptSinceMs = null;
   }
 
   /** The upstream is waited for no more; the caller may still wait, until `close`. */
   finish(): void {
     this.#isFinished = true;
-    this.#waitingSinceMs = null;
+    this.endAttempt();
   }
 
   close(): void {
@@ -75,14 +111,25 @@ export class SilenceWatch implements Placed {
   }
 
   look(nowMs: number): void {
-    if (this.#firstWaitMs !== null && nowMs - this.#firstWaitMs >= LONG_MS) this.#tellLong();
-    if (this.#waitingSinceMs === null || nowMs - this.#waitingSinceMs < this.#boundMs) return;
-    this.#waitingSinceMs = null;
-    this.#onSilence();
+    if (!this.#isLongTold && passed(this.#firstWaitMs, nowMs) >= LONG_MS) this.#tellLong();
+    const { firstMs, silenceMs, totalMs, slowMs } = this.#bounds;
+    const waitMs = this.#hasAnswered ? silenceMs : firstMs;
+    const isLate = passed(this.#waitingSinceMs, nowMs) >= waitMs || passed(this.#attemptSinceMs, nowMs) >= totalMs;
+    if (isLate) {
+      this.endAttempt();
+      this.#hooks.onLate();
+    } else if (!this.#hasAnswered && !this.#isSlowTold && passed(this.#attemptSinceMs, nowMs) >= slowMs) {
+      this.#isSlowTold = true;
+      this.#hooks.onSlow?.();
+    }
   }
 
   #tellLong(): void {
-    this.#onLong?.();
-    this.#onLong = null;
+    this.#isLongTold = true;
+    this.#hooks.onLong?.();
   }
+}
+
+function passed(sinceMs: number | null, nowMs: number): number {
+  return sinceMs === null ? Number.NEGATIVE_INFINITY : nowMs - sinceMs;
 }

@@ -20,6 +20,22 @@ export interface Owner {
 export type Outcome = 'completed' | 'client_gone' | 'upstream_cut' | 'quota_cut' | 'service_cut' | 'failed';
 export type UsageSource = 'reported' | 'estimated' | 'none';
 
+/** One try of a route. */
+export interface AttemptRecord {
+  provider: string;
+  /** The model's name at the provider. */
+  model: string;
+  /** The name of the credential; null where the provider takes none. Absent in records of before 0.2. */
+  credential?: string | null;
+  /** `answered`, or the kind of its fault. */
+  result: string;
+  /** The provider's; null where it gave none. */
+  status: number | null;
+  /** Why it failed, in words for the operator; null where it was answered. Absent in records of before 0.2. */
+  reason?: string | null;
+  ms: number;
+}
+
 /** The usage record of one admitted message. `cost` and `writtenOff` are decided by the ledger. */
 export interface UsageRecord {
   requestId: string;
@@ -49,7 +65,7 @@ export interface UsageRecord {
   providerCost: Nano | null;
   /** The rates applied, as decimal strings, with the multiplier. */
   rates: Record<string, string>;
-  attempts: { provider: string; model: string; result: string; status: number | null; ms: number }[];
+  attempts: AttemptRecord[];
   latencyMs: number;
   firstTokenMs: number | null;
 }

@@ -8,6 +8,7 @@ import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
 
+export { canConnect } from './can-connect.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,

@@ -3,18 +3,21 @@
 import { FailureCounter, KeyDirectory } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
+import { callsThroughProxy } from '../config.ts';
 import {
+  Conversations,
   Covers,
   type Gateway,
   KeptAnswers,
   LastLevels,
   OwnReads,
   PromptCounts,
+  RouteHealth,
   RunningMessages,
   Seats,
   SilenceWatches,
 } from '../gateway/gateway.ts';
-import { providerKinds } from '../providers/providers.ts';
+import { canConnect, providerKinds } from '../providers/providers.ts';
 import { formerHashes } from './change-secret.ts';
 import { openEstimates } from './keep-learned.ts';
 import { type Observers, tellMessage } from './observe.ts';
@@ -47,7 +50,10 @@ export async function makeGateway(
     answers: new KeptAnswers(stores.answers, vault),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,
-    random: Math.random,
+    health: new RouteHealth(() => holder.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
+    conversations: new Conversations(Math.random),
+    // Through a proxy the hosts themselves need not be within reach.
+    canConnect: callsThroughProxy() ? async () => true : canConnect,
     ...(observers.telemetry?.trace && { trace: observers.telemetry.trace }),
     report: (message) => tellMessage(observers, message),
   };

@@ -58,7 +58,7 @@ describe('the first start', () => {
     const catalogue = buildCatalogue(firstDocuments(SANDBOX_MODELS, {}), unseal);
     for (const group of ['default', 'sandbox'])
       for (const name of SANDBOX_MODELS) {
-        const { model, routes } = resolveModel(catalogue, { keyModels: null, groups: [group] }, name);
+        const { model, routes } = resolveModel(catalogue, { account: 1, keyModels: null, groups: [group] }, name);
         expect(model.price.standard).toMatchObject({ input: 1_000_000_000_000n, output: 5_000_000_000_000n });
         expect(routes[0]).toMatchObject({ provider: 'sandbox', upstreamModel: name });
       }
@@ -72,7 +72,7 @@ describe('the first start', () => {
     expect(catalogue.providers.get('anthropic')?.credentials[0]?.secret.reveal()).toBe('sk-ant');
     const offer = resolveModel(
       catalogue,
-      { keyModels: null, groups: ['sandbox', 'default'] },
+      { account: 1, keyModels: null, groups: ['sandbox', 'default'] },
       'claude-haiku-4-5-20251001',
     );
     expect(offer).toMatchObject({ model: { name: 'claude-haiku-4-5' }, group: { name: 'default' } });

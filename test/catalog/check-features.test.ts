@@ -24,11 +24,10 @@ const none: PricedFeatures = {
   webSearch: null,
   longContext: false,
   unpriced: [],
-  storedObject: null,
 };
 
 function check(model: string, features: Partial<PricedFeatures>): string {
-  const offer = resolveModel(catalogue, { keyModels: null, groups: ['default'] }, model);
+  const offer = resolveModel(catalogue, { account: 1, keyModels: null, groups: ['default'] }, model);
   try {
     checkFeatures(offer, { ...none, ...features });
     return 'sold';
@@ -55,10 +54,4 @@ test('a model whose own window is long sells it at its standard rates', () => {
 
 test('what nobody can price is refused for every model', () => {
   expect(check('full', { unpriced: ['inference_geo', 'other'] })).toStartWith('feature_not_priced inference_geo: ');
-});
-
-test('an object stored at the provider is refused as unavailable', () => {
-  expect(check('full', { storedObject: 'messages.0.content.1.source' })).toStartWith(
-    'feature_unavailable messages.0.content.1.source: ',
-  );
 });

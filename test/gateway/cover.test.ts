@@ -30,7 +30,7 @@ function offerOf(price: object): Offer {
     models: { m: { price, routes: [{ provider: 'sandbox' }] } },
     groups: { default: { models: ['*'] } },
   });
-  return resolveModel(catalogue, { groups: ['default'], keyModels: null }, 'm');
+  return resolveModel(catalogue, { account: 1, groups: ['default'], keyModels: null }, 'm');
 }
 
 /** Notes extensions, and may fail or hang on them. */

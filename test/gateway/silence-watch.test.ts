@@ -1,13 +1,16 @@
 // The watch over a silent upstream, without waiting: a test looks at the time that it names.
 
 import { expect, test } from 'bun:test';
-import { SilenceWatch, SilenceWatches } from '../../src/gateway/silence-watch.ts';
+import { SilenceWatch, SilenceWatches, type WatchBounds } from '../../src/gateway/silence-watch.ts';
 
 const later = (ms: number) => performance.now() + ms;
 
-function open(boundMs: number) {
+const BOUNDS = { firstMs: 60_000, silenceMs: 60_000, totalMs: 3_600_000, slowMs: 5_000 };
+
+function open(silenceMs: number, bounds: Partial<WatchBounds> = {}) {
   let silences = 0;
-  const watch = new SilenceWatch(new SilenceWatches(), boundMs, () => silences++);
+  const hooks = { onLate: () => silences++ };
+  const watch = new SilenceWatch(new SilenceWatches(), { ...BOUNDS, silenceMs, ...bounds }, hooks);
   return { watch, silences: () => silences };
 }
 
@@ -41,12 +44,8 @@ test('a wait that begins when the message has ended is watched by nobody', () =>
 
 function openLong() {
   let told = 0;
-  const watch = new SilenceWatch(
-    new SilenceWatches(),
-    60_000,
-    () => {},
-    () => told++,
-  );
+  const hooks = { onLate: () => {}, onLong: () => told++ };
+  const watch = new SilenceWatch(new SilenceWatches(), BOUNDS, hooks);
   return { watch, told: () => told };
 }
 
@@ -86,4 +85,61 @@ test('an answer that came quickly and waits long to be billed is told of, and is
   silent.look(later(61_000));
   expect(silences()).toBe(0);
   silent.close();
+});
+
+test('the first event has a bound of its own, at each attempt anew', () => {
+  const { watch, silences } = open(10_000, { firstMs: 30_000 });
+  watch.beginAttempt();
+  watch.look(later(29_000));
+  expect(silences()).toBe(0);
+  watch.look(later(31_000));
+  expect(silences()).toBe(1);
+  watch.beginAttempt();
+  watch.look(later(29_000));
+  watch.end();
+  watch.begin();
+  watch.look(later(9_000));
+  expect(silences()).toBe(1);
+  watch.look(later(11_000));
+  expect(silences()).toBe(2);
+  watch.beginAttempt();
+  watch.look(later(29_000));
+  expect(silences()).toBe(2);
+  watch.close();
+});
+
+test('the whole of an answer is bounded, also while nobody waits for it, and once', () => {
+  const { watch, silences } = open(10_000, { totalMs: 100_000 });
+  watch.beginAttempt();
+  watch.end();
+  watch.look(later(99_000));
+  expect(silences()).toBe(0);
+  watch.look(later(101_000));
+  watch.look(later(300_000));
+  expect(silences()).toBe(1);
+  watch.close();
+});
+
+test('an attempt that is slow to answer is told of once; one that has answered or failed is not', () => {
+  let slow = 0;
+  const hooks = { onLate: () => {}, onSlow: () => slow++ };
+  const watch = new SilenceWatch(new SilenceWatches(), BOUNDS, hooks);
+  watch.beginAttempt();
+  watch.look(later(4_000));
+  expect(slow).toBe(0);
+  watch.look(later(6_000));
+  watch.look(later(7_000));
+  expect(slow).toBe(1);
+  watch.beginAttempt();
+  watch.look(later(6_000));
+  expect(slow).toBe(2);
+  watch.beginAttempt();
+  watch.end();
+  watch.begin();
+  watch.look(later(6_000));
+  watch.beginAttempt();
+  watch.endAttempt();
+  watch.look(later(6_000));
+  expect(slow).toBe(2);
+  watch.close();
 });

@@ -8,12 +8,14 @@ import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/
 import { systemClock } from '../../src/base/clock.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
+  Conversations,
   Covers,
   type Gateway,
   KeptAnswers,
   LastLevels,
   OwnReads,
   PromptCounts,
+  RouteHealth,
   RunningMessages,
   Seats,
   SilenceWatches,
@@ -66,7 +68,9 @@ export async function startCountedService(): Promise<CountedService> {
     answers: new KeptAnswers(stores.answers, openVault(Buffer.alloc(32))),
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     clock,
-    random: Math.random,
+    health: new RouteHealth(() => 5, clock.nowMs),
+    conversations: new Conversations(Math.random),
+    canConnect: async () => true,
     report: () => {},
   };
   const http = serveGateway(gateway);

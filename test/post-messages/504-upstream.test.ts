@@ -4,7 +4,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { type Script, scripts } from '../support/scripted-upstream.ts';
 import { bodyOf, expectError, expectErrorEvent, expectMoney, startWorld } from './world.ts';
 
-const world = await startWorld({ settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1 } });
+const world = await startWorld({
+  settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1, circuit_failures: null }, // these tests share their providers
+});
 afterAll(() => world.stop());
 
 test('silence and keep-alives before the first event are upstream_timeout, and the upstream is aborted', async () => {

@@ -5,7 +5,10 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type Script, scripts } from '../support/scripted-upstream.ts';
 import { bodyOf, expectError, expectMoney, GOOD, startWorld } from './world.ts';
 
-const world = await startWorld({ settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1 } });
+const world = await startWorld({
+  // What failed before is tried again each time: these tests share their providers.
+  settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1, circuit_failures: null },
+});
 afterAll(() => world.stop());
 beforeEach(() => {
   world.second.play(scripts.good());
@@ -14,7 +17,7 @@ beforeEach(() => {
 
 const failing: [string, Script, string, number | null][] = [
   ['is overloaded', scripts.overloaded(), 'overloaded', 529],
-  ['limits our rate', scripts.rateLimited(), 'rate_limited', 429],
+  ['limits our rate', scripts.rateLimited(null), 'rate_limited', 429],
   ['refuses our key', scripts.unauthorized(), 'credentials', 401],
   ['wants to be paid', scripts.noCredit(), 'credentials', 400],
   ['does not know the model', scripts.error(404, 'not_found_error', 'model: upstream-model'), 'credentials', 404],

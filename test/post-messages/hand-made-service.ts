@@ -4,6 +4,7 @@
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import {
+  Conversations,
   Covers,
   type Gateway,
   KeptAnswers,
@@ -11,6 +12,7 @@ import {
   type MessageReport,
   OwnReads,
   PromptCounts,
+  RouteHealth,
   RunningMessages,
   Seats,
   SilenceWatches,
@@ -95,7 +97,9 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
     clock,
-    random: () => 0,
+    health: new RouteHealth(() => 5, clock.nowMs),
+    conversations: new Conversations(() => 0),
+    canConnect: async () => true,
     report: (report) => reports.push(report),
   };
   const bodies = new BodiesInFlight(() => parts.bodiesBytesMax ?? catalogue.settings.shedBodyBytes);
