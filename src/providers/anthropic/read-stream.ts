@@ -18,6 +18,7 @@ export function readStream(
 /** Passes events on as they are, but for the provider's keep-alives. */
 class MessagesReader implements EventConverter {
   isDone = false;
+  #isBegun = false;
   readonly #upstreamRequestId: string | null;
 
   constructor(upstreamRequestId: string | null) {
@@ -28,8 +29,18 @@ class MessagesReader implements EventConverter {
     if (name === 'ping') return [];
     const event = readEvent(text, this.#upstreamRequestId);
     if (event.name === 'ping') return [];
+    if (event.name === 'message_start') this.#begin();
     if (event.name === 'message_stop') this.isDone = true;
     return [event];
+  }
+
+  /** Another answer behind a part of one, as of a proxy that tried again: a caller must not get both as one. */
+  #begin(): void {
+    if (this.#isBegun)
+      throw new ProviderFault('failed', 'the provider began its message twice', {
+        upstreamRequestId: this.#upstreamRequestId,
+      });
+    this.#isBegun = true;
   }
 
   /** A stream that ends before its message is for the relay to tell: it knows what has come. */
