@@ -259,16 +259,24 @@ export class OpenMessage implements Running, Covered, Recorded {
   }
 
   /** Ends it because its money is at an end: what was produced is billed. */
-  endForMoney(): Promise<Settlement> {
-    return this.end('quota_cut', 200, moneyError());
+  endForMoney(status = 200): Promise<Settlement> {
+    return this.end('quota_cut', status, moneyError());
+  }
+
+  /** Ends a stream that does not go on, or never came to its first content: what was produced is billed. */
+  async cutShort(error: TurnpikeError, status: number, isOfUpstream: boolean): Promise<void> {
+    if (this.stopReason === 'money') await this.endForMoney(status);
+    else if (this.callerHasLeft) await this.complete();
+    else await this.end(isOfUpstream ? 'upstream_cut' : 'service_cut', status, error);
   }
 
   /**
-   * Ends it because no answer began: nothing is charged, unless the caller left and the upstream was
+   * Ends it because the caller saw no answer. Where none began nothing is charged, unless the caller left and the upstream was
    * stopped at the bound of waiting for it. Then its prompt was worked on, and its estimate is charged.
    * A caller who left before any route was tried is gone, and pays nothing.
    */
   async fail(error: TurnpikeError): Promise<void> {
+    if (this.counter.started) return this.cutShort(error, error.status, false);
     if (this.callerHasLeft && (this.stopReason === 'caller_left' || this.route === null))
       await this.end('client_gone', STATUS_CALLER_GONE, null);
     else if (this.stopReason === 'revoked' || this.stopReason === 'draining')

@@ -192,10 +192,8 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
   message.dropAttempt(); // where it was not the upstream that failed, it still sends
   const error = stopError(message) ?? (thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown));
   try {
-    if (!message.counter.started) await message.fail(error);
-    else if (message.stopReason === 'money') await message.endForMoney();
-    else if (message.callerHasLeft) await message.complete();
-    else await message.end(isOfUpstream(message, thrown) ? 'upstream_cut' : 'service_cut', 200, error);
+    if (message.counter.started) await message.cutShort(error, 200, isOfUpstream(message, thrown));
+    else await message.fail(error);
   } catch (failure) {
     return errorEvent(message, asTurnpikeError(failure));
   }

@@ -144,9 +144,19 @@ describe('thinking that is shown to nobody', () => {
     const messages = [{ role: 'user', content: 'Think.' }];
     const { account, secret } = await turnpike.makeKey({ credit: '0.01' });
     const body = { model: 'opus', max_tokens: 64_000, stream: true, thinking, messages };
-    const end = await endOf(await turnpike.post(secret, body), account);
-    expect(end.last).toMatchObject({ type: 'error', error: { code: 'insufficient_user_quota' } });
-    expect(end.record).toMatchObject({ outcome: 'quota_cut', usage_source: 'estimated', written_off: '0' });
+    const response = await turnpike.post(secret, body);
+    const end = await endOf(response, account);
+    // Nothing of it was said yet, so that the error still is an answer of its own.
+    expect([response.status, JSON.parse(end.text)]).toMatchObject([
+      400,
+      { error: { code: 'insufficient_user_quota' } },
+    ]);
+    expect(end.record).toMatchObject({
+      outcome: 'quota_cut',
+      status: 400,
+      usage_source: 'estimated',
+      written_off: '0',
+    });
     expect([end.balance >= 0, end.balance < 100_000, end.held]).toEqual([true, true, '0']);
     expect(produced[0]?.isFinished).toBe(false);
   }, 20_000);
