@@ -2,43 +2,20 @@
 // Chromium; without it this is skipped, and says so.
 
 import { expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTurnpike } from '../support/start-turnpike.ts';
 import type { Seen } from './browser-page.ts';
+import { chromium, openBrowser } from './open-browser.ts';
 
-const chromium = Bun.which('chromium') ?? Bun.which('chromium-browser') ?? Bun.which('google-chrome');
-const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
-const QUIET_FLAGS = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
-/** Opens a page with the script in the browser; resolves to what the script saw. */
+/** What the page saw. */
 async function openPage(settings: { url: string; key: string }): Promise<Seen> {
-  const built = await Bun.build({ entrypoints: [join(import.meta.dir, 'browser-page.ts')], target: 'browser' });
-  const script = (await built.outputs[0]?.text()) ?? '';
   const { promise, resolve } = Promise.withResolvers<Seen>();
-  const page = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const { pathname } = new URL(request.url);
-      if (pathname === '/seen') resolve((await request.json()) as Seen);
-      if (pathname === '/script.js') return new Response(script, { headers: { 'content-type': 'text/javascript' } });
-      const html = `<script>window.settings=${JSON.stringify(settings)}</script><script type="module" src="/script.js"></script>`;
-      return new Response(html, { headers: { 'content-type': 'text/html' } });
-    },
+  await openBrowser(join(import.meta.dir, 'browser-page.ts'), settings, (path, said) => {
+    if (path !== '/seen') return false;
+    resolve(said as Seen);
+    return true;
   });
-  const profile = mkdtempSync(join(tmpdir(), 'turnpike-browser-'));
-  const command = [chromium ?? '', ...FLAGS, ...QUIET_FLAGS, `--user-data-dir=${profile}`, page.url.href];
-  const browser = Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
-  try {
-    return await promise;
-  } finally {
-    browser.kill();
-    await browser.exited;
-    await page.stop(true);
-    rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-  }
+  return promise;
 }
 
 test.skipIf(chromium === null)(

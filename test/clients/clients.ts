@@ -1,0 +1,111 @@
+// The clients that are run unmodified against the service, each with its own small program in test/clients/programs/.
+// No tests of its own.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const programsDirectory = join(import.meta.dir, 'programs');
+
+/** What must be on the machine, or be installed, before a client can run. */
+export type Need = 'packages' | 'python' | 'chromium' | 'curl' | 'go' | 'java';
+
+export interface Client {
+  name: string;
+  needs: Need;
+  /** Its heading in docs/clients.md. */
+  heading: string;
+  /** Of test/clients/programs/; what the page shows stands in it. */
+  program: string;
+  command: readonly string[];
+  /** The classes of what it throws: without money, without the model, without a key. */
+  faults: readonly [string, string, string];
+  /** Conversations that it has no words for. */
+  without: readonly string[];
+  /** Runs with --all only: what it needs takes minutes to install. */
+  isExtra?: true;
+}
+
+const python = join(programsDirectory, '.venv/bin/python');
+const sdkFaults = ['BadRequestError', 'BadRequestError', 'AuthenticationError'] as const;
+
+export const clients: readonly Client[] = [
+  {
+    name: 'anthropic-sdk',
+    needs: 'packages',
+    heading: 'The official SDK for TypeScript',
+    program: 'anthropic-sdk.mjs',
+    command: ['node', 'anthropic-sdk.mjs'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'anthropic-sdk-0',
+    needs: 'packages',
+    heading: 'The official SDK for TypeScript',
+    program: 'anthropic-sdk-0.mjs',
+    command: ['node', 'anthropic-sdk-0.mjs'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'anthropic-python',
+    needs: 'python',
+    heading: 'The official SDK for Python',
+    program: 'anthropic-sdk.py',
+    command: [python, 'anthropic-sdk.py'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'anthropic-python-async',
+    needs: 'python',
+    heading: 'The official SDK for Python',
+    program: 'anthropic-sdk-async.py',
+    command: [python, 'anthropic-sdk-async.py'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'vercel-ai-sdk',
+    needs: 'packages',
+    heading: 'The Vercel AI SDK',
+    program: 'vercel-ai-sdk.mjs',
+    command: ['node', 'vercel-ai-sdk.mjs'],
+    faults: ['APICallError', 'APICallError', 'APICallError'],
+    without: ['count', 'models'],
+  },
+  {
+    name: 'langchain',
+    needs: 'packages',
+    heading: 'LangChain',
+    program: 'langchain.mjs',
+    command: ['node', 'langchain.mjs'],
+    faults: sdkFaults,
+    without: ['count', 'models', 'tool-results'], // it does not send that a result is an error
+  },
+  {
+    name: 'browser',
+    needs: 'chromium',
+    heading: 'A page in a browser',
+    program: 'browser-page.mjs',
+    command: [process.execPath, 'browser.ts'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'curl',
+    needs: 'curl',
+    heading: 'curl',
+    program: 'curl.sh',
+    command: ['sh', 'curl.sh'],
+    faults: ['billing_error', 'not_found_error', 'authentication_error'],
+    without: ['tools', 'streamed-tools', 'tool-results', 'thinking'],
+  },
+];
+
+/** Claude Code's own program: one binary for each kind of machine, so that no install script is needed. Null without it. */
+export function findClaudeCode(): string | null {
+  const scope = join(programsDirectory, 'node_modules/@anthropic-ai');
+  const [found] = existsSync(scope) ? [...new Bun.Glob('claude-code-*/claude').scanSync(scope)] : [];
+  return found === undefined ? null : join(scope, found);
+}

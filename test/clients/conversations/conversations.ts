@@ -1,0 +1,28 @@
+// Every conversation that clients hold in tests, in the order in which they hold them. No tests of its own.
+
+import type { Conversation } from './conversation.ts';
+import { abort, cut, refusals, retry, retryFault } from './failures.ts';
+import { caching, count, documents, images, long, models, stop, stream, structured, text } from './plain.ts';
+import { streamedTools, thinking, toolResults, tools } from './turns.ts';
+
+export const conversations: readonly Conversation[] = [
+  text,
+  stream,
+  images,
+  documents,
+  tools,
+  streamedTools,
+  toolResults,
+  thinking,
+  caching,
+  structured,
+  stop,
+  long,
+  count,
+  models,
+  abort,
+  cut,
+  retry,
+  retryFault,
+  refusals,
+];

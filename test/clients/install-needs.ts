@@ -1,0 +1,68 @@
+// Installs what clients need, at pinned versions, beside their programs, or says that it cannot be had. No tests of its own.
+
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Need, programsDirectory } from './clients.ts';
+import { chromium } from './open-browser.ts';
+
+const INSTALL_MS_MAX = 240_000;
+
+const installers: Record<Need, () => Promise<boolean>> = {
+  packages: () =>
+    once('package-lock.json', 'node_modules', [
+      // No install script is needed or run: what is a program comes as a package for each kind of machine.
+      ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'],
+    ]),
+  python: () =>
+    once('requirements.txt', '.venv', [
+      ['python3', '-m', 'venv', '--clear', '.venv'],
+      [
+        '.venv/bin/python',
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '--no-input',
+        '-r',
+        'requirements.txt',
+      ],
+    ]),
+  chromium: async () => chromium !== null && (await installers.packages()),
+  curl: async () => Bun.which('curl') !== null,
+  go: async () => false,
+  java: async () => false,
+};
+
+/** Installs; false where it cannot be had, and what the installer said stands above. */
+export async function installNeed(need: Need): Promise<boolean> {
+  const startedMs = performance.now();
+  const isThere = await installers[need]();
+  console.log(
+    `${need}: ${isThere ? 'there' : 'NOT TO BE HAD'} (${Math.round((performance.now() - startedMs) / 1_000)} s)`,
+  );
+  return isThere;
+}
+
+/** Runs the commands when `place` was not made from this `list`, of which it keeps a copy. */
+async function once(list: string, place: string, commands: readonly string[][]): Promise<boolean> {
+  const [wanted, made] = [join(programsDirectory, list), join(programsDirectory, place, '.installed')];
+  if (existsSync(made) && readFileSync(made).equals(readFileSync(wanted))) return true;
+  for (const command of commands) if (!(await runQuietly(command))) return false;
+  copyFileSync(wanted, made);
+  return true;
+}
+
+async function runQuietly(command: readonly string[]): Promise<boolean> {
+  try {
+    const child = Bun.spawn([...command], {
+      cwd: programsDirectory,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      timeout: INSTALL_MS_MAX,
+    });
+    return (await child.exited) === 0;
+  } catch (fault) {
+    console.log(String(fault)); // no such program
+    return false;
+  }
+}

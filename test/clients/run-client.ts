@@ -1,0 +1,149 @@
+// Runs the program of one client against a service of its own: a process, with a scripted provider behind it. What the
+// client got, what the provider was sent and what stands in the books afterwards is for tests to judge.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
+import { type Client, programsDirectory } from './clients.ts';
+import {
+  type Conversation,
+  type Got,
+  type Held,
+  type Json,
+  modelOf,
+  price,
+  type Sent,
+} from './conversations/conversation.ts';
+import { MISSING_MODEL } from './conversations/failures.ts';
+import { readRaw } from './read-raw.ts';
+
+export const PROGRAM_MS_MAX = 90_000;
+const SETTLED_MS_MAX = 5_000;
+
+export interface Ran extends AsyncDisposable {
+  exitCode: number | null;
+  /** What the program wrote on stderr. */
+  errors: string;
+  turnpike: TurnpikeProcess;
+  /** What came of a conversation; null when the program said nothing of it. */
+  held(conversation: Conversation): Held | null;
+}
+
+/** Runs the program to its end, with these conversations. It is ended, by its own id, after PROGRAM_MS_MAX. */
+export async function runClient(client: Client, conversations: readonly Conversation[]): Promise<Ran> {
+  const stage = await startStage(conversations);
+  const turnpike = await spawnTurnpike();
+  const directory = mkdtempSync(join(tmpdir(), 'turnpike-clients-'));
+  try {
+    await turnpike.admin('POST', '/apply', { document: documentOf(conversations, stage.upstream.url) });
+    const { secret } = await turnpike.makeKey({ credit: '100' });
+    const poor = await turnpike.makeKey({ credit: '0' });
+    const file = join(directory, 'conversations.json');
+    const asked = conversations.map(askedOf);
+    writeFileSync(file, JSON.stringify({ conversations: asked }));
+    for (const { name, body } of asked) writeFileSync(join(directory, `${name}.json`), JSON.stringify(body));
+    const said = await runProgram(client.command, {
+      BASE_URL: turnpike.url,
+      KEY: secret,
+      POOR_KEY: poor.secret,
+      CONVERSATIONS: file,
+      BODIES: directory,
+      MISSING_MODEL,
+    });
+    await settle(turnpike);
+    const records = (await turnpike.admin('GET', '/usage?limit=1000'))['data'] as Json[];
+    const lines = said.printed.split('\n').filter((line) => line.startsWith('{'));
+    const gots = new Map(lines.map((line) => readLine(JSON.parse(line))));
+    return {
+      ...said,
+      turnpike,
+      held(conversation) {
+        const got = gots.get(conversation.name);
+        if (got === undefined) return null;
+        return {
+          got,
+          sent: stage.sent.filter(({ model }) => model === modelOf(conversation.name)),
+          records: records.filter(({ model }) => model === modelOf(conversation.name)).reverse(),
+          upstream: stage.upstream,
+          refusedCount: (code) => countRefusals(turnpike, code),
+        };
+      },
+      async [Symbol.asyncDispose]() {
+        await turnpike.stop();
+        await stage.upstream.close();
+      },
+    };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** A provider that answers each request by the conversation that its model names. */
+async function startStage(
+  conversations: readonly Conversation[],
+): Promise<{ upstream: ScriptedUpstream; sent: (Sent & { model: string })[] }> {
+  const sent: (Sent & { model: string })[] = [];
+  const open = new Map(conversations.map(({ name, upstream }) => [modelOf(name), [...upstream]]));
+  const upstream = await startScriptedUpstream((answer, request) => {
+    const json = JSON.parse(request.body) as Json;
+    const model = String(json['model']);
+    sent.push({ ...request, json, model });
+    const scripts = open.get(model) ?? [];
+    const script = scripts.length > 1 ? scripts.shift() : scripts[0];
+    return script?.(answer, request);
+  });
+  return { upstream, sent };
+}
+
+/** A provider for each conversation: what fails in one is not held against another. */
+function documentOf(conversations: readonly Conversation[], url: string): Json {
+  const provider = { kind: 'anthropic', base_url: url, api_key: 'sk-of-the-provider', private_network: true };
+  return {
+    providers: Object.fromEntries(conversations.map(({ name }) => [`of-${name}`, provider])),
+    models: Object.fromEntries(
+      conversations.map(({ name }) => [modelOf(name), { price, routes: [{ provider: `of-${name}` }] }]),
+    ),
+  };
+}
+
+function askedOf({ name, body, isStreamed, results, next }: Conversation) {
+  return { name, body: { model: modelOf(name), ...body }, isStreamed, results, next, missingModel: MISSING_MODEL };
+}
+
+/** One line that a program printed: what it got, or the bare answers, of which that is read here. */
+function readLine({ conversation, got, raw }: { conversation: string; got?: Got; raw?: Json[] }): [string, Got] {
+  return [conversation, got ?? readRaw(raw ?? [])];
+}
+
+async function runProgram(
+  command: readonly string[],
+  more: Record<string, string>,
+): Promise<{ exitCode: number | null; printed: string; errors: string }> {
+  const child = Bun.spawn([...command], {
+    cwd: programsDirectory,
+    env: { ...process.env, ...more },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: PROGRAM_MS_MAX,
+  });
+  const [printed, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  await child.exited;
+  return { exitCode: child.exitCode, printed, errors };
+}
+
+/** Waits until every message has ended in the books, those that a client left as well. */
+async function settle(turnpike: TurnpikeProcess): Promise<void> {
+  for (let waitedMs = 0; waitedMs < SETTLED_MS_MAX; waitedMs += 50) {
+    if ((await turnpike.check()).open_holds === 0) return;
+    await Bun.sleep(50);
+  }
+}
+
+async function countRefusals(turnpike: TurnpikeProcess, code: string): Promise<number> {
+  const page = await (await turnpike.scrape()).text();
+  const counted = new RegExp(`^turnpike_refusals_total\\{code="${code}"\\} (\\d+)`, 'm').exec(page)?.[1];
+  return Number(counted ?? 0);
+}
