@@ -7,6 +7,13 @@ import { ProviderFault } from './provider.ts';
 
 type BlockKind = 'text' | 'thinking' | 'tool';
 
+export interface MessageHead {
+  id: string;
+  model: string;
+  /** What thinking is signed with that its provider did not sign, so that it is known whose it is; absent: nothing. */
+  signature?: string;
+}
+
 /** An id for the message that answers this request. */
 export function messageIdOf(requestId: string): string {
   return `msg_${requestId.replace(/^req_/, '')}`;
@@ -17,15 +24,16 @@ export function messageIdOf(requestId: string): string {
  * starts the message without counts. Nothing may come after `finish`.
  */
 export class MessageComposer {
-  readonly #head: { id: string; model: string };
+  readonly #head: MessageHead;
   #isStarted = false;
   #isFinished = false;
   #open: BlockKind | null = null;
   #index = -1; // of the block that was opened last
+  #isSigned = false; // the thinking that is open
   #inputPieces: string[] = []; // of the tool that is open
   #hasTool = false;
 
-  constructor(head: { id: string; model: string }) {
+  constructor(head: MessageHead) {
     this.#head = head;
   }
 
@@ -66,12 +74,16 @@ export class MessageComposer {
   /** Ends the block of thinking, which has one signature; where none is open, the signature gets a block without text. */
   signature(signature: string): StreamEvent[] {
     if (signature === '') return [];
-    return [...this.#openThinking(), this.#delta({ type: 'signature_delta', signature }), ...this.#close()];
+    const events = [...this.#openThinking(), this.#delta({ type: 'signature_delta', signature })];
+    this.#isSigned = true;
+    return [...events, ...this.#close()];
   }
 
   /** Thinking that is sealed: a block of its own. */
   redacted(data: string): StreamEvent[] {
-    return [...this.#openBlock('thinking', { type: 'redacted_thinking', data }), ...this.#close()];
+    const events = this.#openBlock('thinking', { type: 'redacted_thinking', data });
+    this.#isSigned = true; // by what it holds
+    return [...events, ...this.#close()];
   }
 
   beginTool(id: string, name: string): StreamEvent[] {
@@ -115,6 +127,7 @@ export class MessageComposer {
   #openBlock(kind: BlockKind, block: JsonObject): StreamEvent[] {
     const events = [...this.start({}), ...this.closeBlock()];
     this.#open = kind;
+    this.#isSigned = false;
     this.#index++;
     events.push(makeEvent({ type: 'content_block_start', index: this.#index, content_block: block }));
     return events;
@@ -124,11 +137,17 @@ export class MessageComposer {
     return makeEvent({ type: 'content_block_delta', index: this.#index, delta });
   }
 
+  #sign(): StreamEvent[] {
+    const { signature } = this.#head;
+    if (this.#open !== 'thinking' || this.#isSigned || signature === undefined) return [];
+    return [this.#delta({ type: 'signature_delta', signature })];
+  }
+
   #close(): StreamEvent[] {
     if (this.#open === null) return [];
     // Some clients fail at a tool that got no input at all.
     const hasNoInput = this.#open === 'tool' && this.#inputPieces.length === 0;
-    const events = hasNoInput ? [this.#delta({ type: 'input_json_delta', partial_json: '{}' })] : [];
+    const events = hasNoInput ? [this.#delta({ type: 'input_json_delta', partial_json: '{}' })] : this.#sign();
     events.push(makeEvent({ type: 'content_block_stop', index: this.#index }));
     this.#open = null;
     this.#inputPieces = [];

@@ -14,7 +14,7 @@ import { ProviderFault } from '../provider.ts';
 import { makeCallId } from './call-ids.ts';
 import { convertInputUsage, convertUsage, mergeUsage, thoughtTokens } from './convert-usage.ts';
 import { mapErrorInside } from './map-error.ts';
-import { placeSignature } from './thought-signature.ts';
+import { placeSignature, UNSIGNED } from './thought-signature.ts';
 
 /** What of the request its answer depends on. */
 export interface Asked {
@@ -153,7 +153,8 @@ export class ChunkConverter {
 
   #compose(): MessageComposer {
     const { requestId, upstreamModel } = this.#asked;
-    this.#composer ??= new MessageComposer({ id: messageIdOf(requestId), model: this.#model ?? upstreamModel });
+    const model = this.#model ?? upstreamModel;
+    this.#composer ??= new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
     return this.#composer;
   }
 

@@ -39,11 +39,6 @@ export function convertMessages(messages: JsonValue | undefined, options: { need
   return contents;
 }
 
-/** Ids of all calls of the conversation. */
-export function callIdsOf(messages: JsonValue | undefined): ReadonlySet<string> {
-  return new Set(joinTurns(messages).flatMap(({ blocks }) => callsOf(blocks).map(({ id }) => id)));
-}
-
 /** `systemInstruction`, or nothing. */
 export function convertSystem(system: JsonValue | undefined): JsonObject {
   const parts = placeBlocks(system, 'system').flatMap(convertBlock);

@@ -3,6 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import type { StreamEvent } from '../../wire/wire.ts';
+import { callIdsOf } from '../call-ids.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
@@ -10,7 +11,6 @@ import { thinksUnasked } from '../thinks-unasked.ts';
 import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import { type Asked, ChunkConverter } from './convert-chunk.ts';
-import { callIdsOf } from './convert-messages.ts';
 import { convertBody, convertCountBody, convertHeaders, convertUrl, plainModel } from './convert-request.ts';
 import { asksForThinking } from './convert-thinking.ts';
 import { toolNames } from './convert-tools.ts';
@@ -56,7 +56,7 @@ function askedOf({ request, requestId, upstreamModel }: Attempt): Asked {
     requestId,
     upstreamModel: plainModel(upstreamModel),
     names: namesByShort(toolNames(request.body)),
-    callIds: callIdsOf(request.body['messages']),
+    callIds: callIdsOf(request.body),
     thinks: asksForThinking(request.body),
   };
 }

@@ -10,6 +10,9 @@ export type SignaturePlace = 'call' | 'text' | 'end' | 'thought';
 
 const PLACED = /^gemini\.(call|text|end|thought)\.(.+)$/s;
 
+/** Of a thought that Gemini did not sign: it says no more than whose it is, and other providers would refuse none at all. */
+export const UNSIGNED = 'gemini.thought.';
+
 /** The signature of a block of thinking. */
 export function placeSignature(place: SignaturePlace, signature: string): string {
   return `gemini.${place}.${signature}`;

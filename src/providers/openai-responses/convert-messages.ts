@@ -30,12 +30,6 @@ export function convertMessages(body: JsonObject, home: ReasoningHome): JsonObje
   return withoutLooseReasoning(items);
 }
 
-/** Ids of all calls of the conversation, as its caller knows them. */
-export function callIdsOf(body: JsonObject): ReadonlySet<string> {
-  const blocks = jsonObjects(body['messages']).flatMap(({ content }) => jsonObjects(content));
-  return new Set(blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => textOf(id)));
-}
-
 /** The ids of the tool calls of a conversation, as the provider is told them: short, and each but once. */
 class Calls {
   readonly #open = new Map<string, { callId: string; path: string }>();

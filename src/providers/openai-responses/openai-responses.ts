@@ -2,6 +2,7 @@
 // and reasoning travels in the signatures of thinking blocks.
 
 import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
+import { callIdsOf } from '../call-ids.ts';
 import { messageIdOf } from '../compose-message.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
@@ -11,7 +12,6 @@ import { cancelBody, fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import type { AnswerTerms } from './convert-chunk.ts';
 import { convertError, refusesReasoning } from './convert-error.ts';
-import { callIdsOf } from './convert-messages.ts';
 import { convertBody } from './convert-request.ts';
 import { readDisplay } from './convert-thinking.ts';
 import { replacedToolNames } from './convert-tools.ts';

@@ -85,11 +85,11 @@ function convertDocument({ block, path }: Placed, profile: Profile): JsonObject[
       return convertContent(block, source['content'], path, profile);
     case 'base64':
       if (profile.documents !== null && source['media_type'] === 'application/pdf')
-        return [documentPart(block, `data:application/pdf;base64,${textOf(source['data'])}`, profile.documents.form)];
+        return fileParts(block, `data:application/pdf;base64,${textOf(source['data'])}`, profile);
       return refuseField(`${path}.source`, 'the provider of this model takes no PDF; send its text');
     case 'url':
       if (profile.documents?.urls === true)
-        return [documentPart(block, passAddress(source['url'], `${path}.source.url`), profile.documents.form)];
+        return fileParts(block, passAddress(source['url'], `${path}.source.url`), profile);
       return refuseField(`${path}.source.url`, 'the provider of this model reads no documents from addresses');
     default:
       return refuseField(`${path}.source`, 'the provider of this model takes documents as text or PDF');
@@ -111,11 +111,15 @@ function convertContent(
   return [...head, ...inner.flatMap((placed) => convertBlock(placed, profile))];
 }
 
-function documentPart(block: JsonObject, url: string, form: 'file' | 'document_url'): JsonObject {
+/** A file has room for its title alone: what else is known of it stands before it. */
+function fileParts(block: JsonObject, url: string, profile: Profile): JsonObject[] {
   const title = textOf(block['title']);
-  if (form === 'document_url')
-    return { type: 'document_url', document_url: url, ...(title && { document_name: title }) };
-  return { type: 'file', file: { filename: title || PDF_NAME, file_data: url } };
+  const context = textPart(documentHead({ context: block['context'] ?? '' }).trimEnd(), {}, profile);
+  const part: JsonObject =
+    profile.documents?.form === 'document_url'
+      ? { type: 'document_url', document_url: url, ...(title && { document_name: title }) }
+      : { type: 'file', file: { filename: title || PDF_NAME, file_data: url } };
+  return [...context, part];
 }
 
 /** What is known of a document, as lines before its text. */

@@ -3,6 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
+import { callIdsOf } from '../call-ids.ts';
 import { MessageComposer, messageIdOf } from '../compose-message.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { shownCallId } from './convert-names.ts';
@@ -37,7 +38,7 @@ export class ChunkConverter {
   readonly #stops: readonly JsonValue[];
   readonly #tags: ThinkTagReader | null;
   readonly #details = new DetailGatherer();
-  readonly #shownIds = new Set<string>();
+  readonly #shownIds: Set<string>; // and those of the conversation
   #composer: MessageComposer;
   #calls: CallGatherer;
   #usage: JsonObject | null = null; // as reported last
@@ -54,6 +55,7 @@ export class ChunkConverter {
     this.#attempt = attempt;
     this.#upstreamRequestId = upstreamRequestId;
     const { body } = attempt.request;
+    this.#shownIds = new Set(callIdsOf(body));
     this.#names = replacedToolNames(body);
     this.#stops = Array.isArray(body['stop_sequences']) ? body['stop_sequences'] : [];
     this.#tags = profile.thinkTags ? new ThinkTagReader() : null;
@@ -83,8 +85,7 @@ export class ChunkConverter {
       throw new ProviderFault('failed', 'the stream ended before the message did', {
         upstreamRequestId: this.#upstreamRequestId,
       });
-    const events = [...this.#giveSplit(this.#tags?.end() ?? { thinking: '', text: '' }), ...this.#endThinking()];
-    events.push(...this.#calls.end());
+    const events = [...this.#endWords(), ...this.#calls.end()];
     for (const text of this.#lateText) events.push(...this.#composer.text(text));
     // What is sealed may come behind everything else: it is kept in a block of its own.
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
@@ -137,10 +138,9 @@ export class ChunkConverter {
       this.#isRefused = true;
       events.push(...this.#say(refusal));
     }
-    for (const piece of callPieces(delta)) {
-      events.push(...this.#endThinking());
-      events.push(...this.#calls.take(piece));
-    }
+    const pieces = callPieces(delta);
+    if (pieces.length > 0) events.push(...this.#endWords());
+    for (const piece of pieces) events.push(...this.#calls.take(piece));
     return events;
   }
 
@@ -152,6 +152,12 @@ export class ChunkConverter {
       if (part['type'] === 'thinking') return this.#think(jsonObjects(part['thinking']).map(partText).join(''));
       return this.#say(partText(part));
     });
+  }
+
+  /** What was held back for a tag that did not come is said before what follows. */
+  #endWords(): StreamEvent[] {
+    const held = this.#tags === null ? [] : this.#giveSplit(this.#tags.end());
+    return [...held, ...this.#endThinking()];
   }
 
   #giveSplit({ thinking, text }: SplitText): StreamEvent[] {

@@ -12,7 +12,7 @@ export interface SplitText {
 
 /** Reads the pieces of one text, in order. What may be the beginning of a tag is held back, at most its length. */
 export class ThinkTagReader {
-  #place: 'beginning' | 'thinking' | 'after' | 'text' = 'beginning';
+  #place: 'beginning' | 'opened' | 'thinking' | 'after' | 'text' = 'beginning';
   #held = '';
 
   take(piece: string): SplitText {
@@ -21,6 +21,8 @@ export class ThinkTagReader {
     switch (this.#place) {
       case 'beginning':
         return this.#begin(text);
+      case 'opened':
+        return this.#open(text);
       case 'thinking':
         return this.#think(text);
       case 'after':
@@ -40,12 +42,19 @@ export class ThinkTagReader {
   #begin(text: string): SplitText {
     const begun = text.trimStart();
     if (begun.startsWith(OPENING)) {
-      this.#place = 'thinking';
-      return this.#think(begun.slice(OPENING.length).replace(/^\n/, ''));
+      this.#place = 'opened';
+      return this.#open(begun.slice(OPENING.length));
     }
     if (OPENING.startsWith(begun) && text.length <= BEGINNING_CHARACTERS_MAX) return this.#hold(text, text.length);
     this.#place = 'text';
     return { thinking: '', text };
+  }
+
+  /** The line end behind the tag is no part of the thinking. */
+  #open(text: string): SplitText {
+    if (text === '') return { thinking: '', text: '' };
+    this.#place = 'thinking';
+    return this.#think(text.replace(/^\n/, ''));
   }
 
   #think(text: string): SplitText {

@@ -160,7 +160,7 @@ describe('thinking', () => {
   test('comes before the text, in a block of its own', () => {
     const chunks = [chunk([thought('Hm')]), chunk([thought('m.')]), chunk([{ text: 'Yes.' }], 'STOP')];
     expect(contentOf(chunks)).toEqual([
-      { type: 'thinking', thinking: 'Hmm.', signature: '' },
+      { type: 'thinking', thinking: 'Hmm.', signature: 'gemini.thought.' },
       { type: 'text', text: 'Yes.' },
     ]);
   });
