@@ -108,7 +108,6 @@ export async function runAgent(
   const ran = await runClaudeCode(directory, {
     ...{ PATH: process.env['PATH'] ?? '', HOME: home, BASE_URL: turnpike.url, KEY: secret },
     ...{ HTTPS_PROXY: elsewhere.url, HTTP_PROXY: elsewhere.url, NO_PROXY: '127.0.0.1' },
-    ...{ DISABLE_AUTOUPDATER: '1', DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' },
   });
   const records = (await turnpike.admin('GET', '/usage?limit=1000'))['data'] as Json[];
   const made = { directory, routes, requests, records: records.reverse(), written: WRITTEN, turnpike };
