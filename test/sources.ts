@@ -64,7 +64,7 @@ export function projectFiles(): string[] {
     : readdirSync(rootDirectory, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(rootDirectory.length + 1));
-  return names.filter((name) => name !== '' && !/^(?:node_modules|data|\.git)\//.test(name));
+  return names.filter((name) => name !== '' && !/^(?:data|\.git)\/|(?:^|\/)(?:node_modules|\.venv)\//.test(name));
 }
 
 /** A file's text, or null when it is gone or is not text. */
