@@ -21,6 +21,11 @@ import type { Origins } from './origins.ts';
 export interface ChatRequest {
   /** The Messages request, as JSON. The same request has the same bytes, whenever it is sent. */
   bytes: Uint8Array;
+  terms: ChatTerms;
+}
+
+/** What of a request its answer needs. Small: a stream may last much longer than its request need be kept. */
+export interface ChatTerms {
   /** A stream is to tell its usage, before its end. */
   includesUsage: boolean;
   origins: Origins;
@@ -58,12 +63,14 @@ export function readChatRequest(bytes: Uint8Array): ChatRequest {
   };
   return {
     bytes: encoder.encode(JSON.stringify(converted)),
-    includesUsage: includesUsage(body['stream_options'] ?? null),
-    origins: {
-      messages: conversation.origins,
-      system: system.map(({ path }) => path),
-      tools: tools.origins,
-      fields,
+    terms: {
+      includesUsage: includesUsage(body['stream_options'] ?? null),
+      origins: {
+        messages: conversation.origins,
+        system: system.map(({ path }) => path),
+        tools: tools.origins,
+        fields,
+      },
     },
   };
 }

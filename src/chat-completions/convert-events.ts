@@ -3,17 +3,11 @@
 
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../wire/wire.ts';
+import type { ChatTerms } from './chat-request.ts';
 import { chatErrorOfEvent } from './convert-error.ts';
 import { convertUsage } from './convert-usage.ts';
 import { chatIdOf, finishReasonOf } from './finish-reason.ts';
-import type { Origins } from './origins.ts';
 import { detailOf, isThinking } from './reasoning-details.ts';
-
-export interface ChatAnswerTerms {
-  createdAtMs: number;
-  includesUsage: boolean;
-  origins: Origins;
-}
 
 const COMMENT = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
@@ -21,8 +15,12 @@ const EVENT_END = '\n\n';
 const DATA = 'data: ';
 
 /** Passes on that its reader has left: what it reads from is told so. */
-export async function* convertEvents(events: AsyncIterable<string>, terms: ChatAnswerTerms): AsyncGenerator<string> {
-  const writer = new ChunkWriter(terms);
+export async function* convertEvents(
+  events: AsyncIterable<string>,
+  terms: ChatTerms,
+  createdAtMs: number,
+): AsyncGenerator<string> {
+  const writer = new ChunkWriter(terms, createdAtMs);
   for await (const text of events) {
     const written = writer.push(text);
     if (written !== '') yield written;
@@ -31,7 +29,8 @@ export async function* convertEvents(events: AsyncIterable<string>, terms: ChatA
 
 /** Writes chunks from events that it is given as text, wherever that is cut. */
 export class ChunkWriter {
-  readonly #terms: ChatAnswerTerms;
+  readonly #terms: ChatTerms;
+  readonly #createdAtMs: number;
   #rest = ''; // of an event whose end has not come; whoever made the text bounds one
   #head = ''; // of every chunk, up to its choices
   #tail = '';
@@ -45,8 +44,9 @@ export class ChunkWriter {
   #details: JsonObject[] = [];
   #detailCharacters = 0;
 
-  constructor(terms: ChatAnswerTerms) {
+  constructor(terms: ChatTerms, createdAtMs: number) {
     this.#terms = terms;
+    this.#createdAtMs = createdAtMs;
     this.#begin({});
   }
 
@@ -96,16 +96,15 @@ export class ChunkWriter {
   }
 
   #begin(message: JsonObject): void {
-    const { createdAtMs, includesUsage } = this.#terms;
     const head = {
       id: chatIdOf(message['id']),
       object: 'chat.completion.chunk',
-      created: Math.floor(createdAtMs / 1000),
+      created: Math.floor(this.#createdAtMs / 1000),
       model: message['model'] ?? '',
       system_fingerprint: null,
     };
     this.#head = `${DATA}${JSON.stringify(head).slice(0, -1)},"choices":`;
-    this.#tail = includesUsage ? ',"usage":null}\n\n' : '}\n\n';
+    this.#tail = this.#terms.includesUsage ? ',"usage":null}\n\n' : '}\n\n';
     this.#count(message['usage']);
   }
 

@@ -3,7 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import {
-  type ChatRequest,
+  type ChatTerms,
   convertEvents,
   convertMessage,
   inOwnWords,
@@ -16,7 +16,7 @@ import { submitCall } from './submission.ts';
 
 export async function postChatCompletions(call: Call): Promise<Reply> {
   requireJson(call.request.headers);
-  const asked: Asked = { request: null };
+  const asked: Asked = { terms: null };
   try {
     const reply = await submitCall(call, (submission) => {
       readAsChat(submission, asked);
@@ -24,30 +24,30 @@ export async function postChatCompletions(call: Call): Promise<Reply> {
     });
     return convertReply(reply, asked, call.receivedAtMs);
   } catch (thrown) {
-    if (!(thrown instanceof TurnpikeError) || asked.request === null) throw thrown;
-    throw inOwnWords(thrown, asked.request.origins);
+    if (!(thrown instanceof TurnpikeError) || asked.terms === null) throw thrown;
+    throw inOwnWords(thrown, asked.terms.origins);
   }
 }
 
-/** What was asked, once the body is read. */
+/** What was asked, once the body is read. Not the request itself: this lives as long as the answer. */
 interface Asked {
-  request: ChatRequest | null;
+  terms: ChatTerms | null;
 }
 
 /** The gateway reads the body, for a caller who is known, as that of a message. */
 function readAsChat(submission: Submission, asked: Asked): void {
   const readBody = submission.readBody.bind(submission);
   submission.readBody = async (bytesMax, accountId) => {
-    asked.request = readChatRequest(await readBody(bytesMax, accountId));
-    return asked.request.bytes;
+    const { bytes, terms } = readChatRequest(await readBody(bytesMax, accountId));
+    asked.terms = terms;
+    return bytes;
   };
 }
 
 /** A stream is read on no faster than its own reader reads, and is told when that one leaves. */
-function convertReply(reply: Reply, { request }: Asked, createdAtMs: number): Reply {
-  assert(request !== null, 'an answer has a request');
+function convertReply(reply: Reply, { terms }: Asked, createdAtMs: number): Reply {
+  assert(terms !== null, 'an answer has a request');
   const { body } = reply;
   if (typeof body === 'string') return { ...reply, body: convertMessage(body, createdAtMs) };
-  const { includesUsage, origins } = request;
-  return { ...reply, body: convertEvents(body, { createdAtMs, includesUsage, origins }) };
+  return { ...reply, body: convertEvents(body, terms, createdAtMs) };
 }

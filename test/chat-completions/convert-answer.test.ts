@@ -1,0 +1,237 @@
+// What a message becomes, whole or as a stream: the same answer by either way.
+
+import { describe, expect, test } from 'bun:test';
+import { convertEvents, convertMessage } from '../../src/chat-completions/chat-completions.ts';
+import { ChunkWriter } from '../../src/chat-completions/convert-events.ts';
+import { bounds } from '../../src/config.ts';
+import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../src/wire/wire.ts';
+import { type Json, termsOf } from './asked.ts';
+import { chunksOf, foldChunks } from './chunks.ts';
+
+const AT_MS = 1_700_000_000_999;
+const message = {
+  id: 'msg_01abc',
+  type: 'message',
+  role: 'assistant',
+  model: 'upstream-model',
+  content: [
+    { type: 'thinking', thinking: 'Hm. Let me see.', signature: 'c2lnbmVk' },
+    { type: 'redacted_thinking', data: 'c2VhbGVk' },
+    { type: 'text', text: 'I shall ask ' },
+    { type: 'text', text: 'twice.' },
+    { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Köln', days: 3 } },
+    { type: 'tool_use', id: 'toolu_2', name: 'now', input: {} },
+  ],
+  stop_reason: 'tool_use',
+  stop_sequence: null,
+  usage: {
+    input_tokens: 10,
+    cache_creation_input_tokens: 20,
+    cache_read_input_tokens: 300,
+    output_tokens: 40,
+    output_tokens_details: { thinking_tokens: 15 },
+  },
+};
+const terms = termsOf({ stream: true });
+const withUsage = termsOf({ stream: true, stream_options: { include_usage: true } });
+
+const answerOf = (members: Json = {}) =>
+  JSON.parse(convertMessage(JSON.stringify({ ...message, ...members }), AT_MS)) as Json & { choices: Json[] };
+const streamOf = (members: Json = {}) =>
+  unfoldMessage({ ...message, ...members } as JsonObject)
+    .map(encodeEvent)
+    .join('');
+const write = (text: string, of = terms) => new ChunkWriter(of, AT_MS).push(text);
+
+test('a message is an answer with its text, thinking, calls, end and usage', () => {
+  expect(answerOf()).toEqual({
+    id: 'chatcmpl-01abc',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'upstream-model',
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: 'I shall ask twice.',
+          refusal: null,
+          reasoning_content: 'Hm. Let me see.',
+          reasoning_details: [
+            { type: 'reasoning.text', text: 'Hm. Let me see.', signature: 'c2lnbmVk', index: 0 },
+            { type: 'reasoning.encrypted', data: 'c2VhbGVk', index: 1 },
+          ],
+          tool_calls: [
+            { id: 'toolu_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Köln","days":3}' } },
+            { id: 'toolu_2', type: 'function', function: { name: 'now', arguments: '{}' } },
+          ],
+        },
+        logprobs: null,
+        finish_reason: 'tool_calls',
+      },
+    ],
+    usage: {
+      prompt_tokens: 330,
+      completion_tokens: 40,
+      total_tokens: 370,
+      prompt_tokens_details: { cached_tokens: 300, cache_write_tokens: 20 },
+      completion_tokens_details: { reasoning_tokens: 15 },
+    },
+    system_fingerprint: null,
+  });
+});
+
+test('an answer of calls alone has no content, one of nothing an empty one', () => {
+  expect(answerOf({ content: message.content.slice(4) }).choices[0]).toMatchObject({ message: { content: null } });
+  expect(answerOf({ content: [] }).choices[0]).toMatchObject({ message: { content: '' } });
+});
+
+const ends: [stopReason: string | null, finishReason: string][] = [
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+  ['constructor', 'stop'],
+  [null, 'stop'],
+];
+
+test.each(ends)('%s is the end %s, streamed or not', (stop_reason, finish) => {
+  expect(answerOf({ stop_reason }).choices[0]).toMatchObject({ finish_reason: finish });
+  expect(foldChunks(chunksOf(write(streamOf({ stop_reason }))))).toMatchObject({ finish_reason: finish });
+});
+
+test('inputs of tools keep every digit, streamed or not', () => {
+  const text = JSON.stringify({ ...message, content: [message.content[4]] }).replace(
+    '"days":3',
+    '"days":12345678901234567890',
+  );
+  expect(convertMessage(text, AT_MS)).toContain('\\"days\\":12345678901234567890');
+  const start =
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{"a":12345678901234567890}}}\n\n' +
+    'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n';
+  expect(write(start)).toContain('"arguments":"{\\"a\\":12345678901234567890}"');
+});
+
+describe('a stream', () => {
+  test('begins with the role, and comes to the same answer as the message', () => {
+    const chunks = chunksOf(write(streamOf()));
+    expect(chunks[0]).toEqual({
+      id: 'chatcmpl-01abc',
+      object: 'chat.completion.chunk',
+      created: 1_700_000_000,
+      model: 'upstream-model',
+      system_fingerprint: null,
+      choices: [{ index: 0, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }],
+    });
+    expect(foldChunks(chunks)).toEqual(answerOf().choices[0] as Json);
+  });
+
+  test('tells the pieces of a call’s arguments as the model wrote them', () => {
+    const pieces = ['{"ci', 'ty": "K\\u00f6ln",', '  "days":3}'];
+    const events = [
+      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't', name: 'f', input: {} } },
+      ...['', ...pieces].map((partial_json) => ({
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'input_json_delta', partial_json },
+      })),
+      { type: 'content_block_stop', index: 0 },
+    ].map((event) => encodeEvent(makeEvent(event)));
+    const deltas = chunksOf(write(events.join(''))).map(({ choices }) => choices[0]?.delta['tool_calls']);
+    expect(deltas).toEqual([
+      [{ index: 0, id: 't', type: 'function', function: { name: 'f', arguments: '' } }],
+      ...pieces.map((piece) => [{ index: 0, function: { arguments: piece } }]),
+    ]);
+  });
+
+  test('tells its usage behind its end, and only where it is asked to', () => {
+    const asked = chunksOf(write(streamOf(), withUsage));
+    expect(asked.at(-1)).toMatchObject({ choices: [], usage: answerOf()['usage'] as Json });
+    expect(asked.at(-2)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' });
+    expect(asked.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
+    expect(chunksOf(write(streamOf())).some((chunk) => 'usage' in chunk)).toBe(false);
+  });
+
+  test('tells nothing of its end before the message told its own', () => {
+    const events = unfoldMessage(message as JsonObject).map(encodeEvent);
+    const writer = new ChunkWriter(withUsage, AT_MS);
+    const before = writer.push(events.slice(0, -1).join(''));
+    expect(before).not.toMatch(/DONE|"finish_reason":"|prompt_tokens/);
+    expect(writer.push(events.at(-1) as string)).toEndWith('data: [DONE]\n\n');
+  });
+
+  test('shows a ping as a comment', () => {
+    expect(write(PING_TEXT + PING_TEXT)).toBe(': ping\n\n: ping\n\n');
+  });
+
+  test('that breaks off ends with an error, and says nothing more', () => {
+    const error = { type: 'error', error: { type: 'api_error', code: 'upstream_failed', message: 'It failed.' } };
+    const events = unfoldMessage(message as JsonObject).map(encodeEvent);
+    const text = [...events.slice(0, 4), encodeEvent(makeEvent(error)), ...events.slice(4)].join('');
+    const said = write(text, withUsage);
+    expect(said).toEndWith(
+      'data: {"error":{"message":"It failed.","type":"api_error","param":null,"code":"upstream_failed"}}\n\n',
+    );
+    expect(said).not.toContain('DONE');
+  });
+
+  test('is the same however its text is cut', () => {
+    const text = PING_TEXT + streamOf();
+    const whole = write(text, withUsage);
+    for (let at = 1; at < text.length; at++) {
+      const writer = new ChunkWriter(withUsage, AT_MS);
+      expect(writer.push(text.slice(0, at)) + writer.push(text.slice(at))).toBe(whole);
+    }
+    const writer = new ChunkWriter(withUsage, AT_MS);
+    expect([...text].map((sign) => writer.push(sign)).join('')).toBe(whole);
+  });
+
+  test('cut at any place says nothing of an end', () => {
+    const text = streamOf();
+    for (let at = 0; at < text.length; at += 7) expect(write(text.slice(0, at))).not.toContain('DONE');
+  });
+
+  test('that thinks for very long still tells it, but not all of it once more', () => {
+    const content = [
+      { type: 'thinking', thinking: 'x'.repeat(bounds.reasoningDetailsCharactersMax + 1), signature: 's' },
+    ];
+    const said = write(streamOf({ content }));
+    expect(said).toContain('"reasoning_content":"xxx');
+    expect(said).not.toContain('reasoning_details');
+    expect(said).toEndWith('data: [DONE]\n\n');
+  });
+
+  test('whose reader leaves tells what it reads from', async () => {
+    let isLeft = false;
+    async function* events() {
+      try {
+        for (;;) yield PING_TEXT;
+      } finally {
+        isLeft = true;
+      }
+    }
+    for await (const text of convertEvents(events(), terms, AT_MS)) {
+      expect(text).toBe(': ping\n\n');
+      break;
+    }
+    expect(isLeft).toBe(true);
+  });
+
+  test('reads no further than it is read', async () => {
+    let readCount = 0;
+    async function* events() {
+      for (;;) {
+        readCount++;
+        yield PING_TEXT;
+      }
+    }
+    const chunks = convertEvents(events(), terms, AT_MS);
+    await chunks.next();
+    await chunks.next();
+    expect(readCount).toBe(2);
+    await chunks.return(undefined);
+  });
+});

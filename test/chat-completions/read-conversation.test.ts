@@ -1,0 +1,187 @@
+// What the messages of a request become: who says what, in which order, with which calls and results.
+
+import { describe, expect, test } from 'bun:test';
+import { messagesOf, readAsMessages, user } from './asked.ts';
+
+const system = (content: unknown) => ({ role: 'system', content });
+const assistant = (content: unknown, more = {}) => ({ role: 'assistant', content, ...more });
+const text = (words: string) => ({ type: 'text', text: words });
+const call = (id: string, args: unknown, name = 'f') => ({ id, type: 'function', function: { name, arguments: args } });
+const result = (tool_call_id: string, content: unknown) => ({ role: 'tool', tool_call_id, content });
+
+describe('what the system says', () => {
+  test('first is the system prompt, under either name', () => {
+    const request = readAsMessages({
+      messages: [system('One.'), { role: 'developer', content: [text('Two.'), text('')] }, user('Hi')],
+    });
+    expect(request['system']).toEqual([text('One.'), text('Two.')]);
+    expect(request['messages']).toEqual([{ role: 'user', content: [text('Hi')] }]);
+  });
+
+  test('later stands behind what the user says, where the Messages protocol takes it', () => {
+    const later = messagesOf([user('a'), assistant('b'), system('Be brief.'), user('c'), assistant('d'), user('e')]);
+    expect(later).toEqual([
+      { role: 'user', content: [text('a')] },
+      { role: 'assistant', content: [text('b')] },
+      { role: 'user', content: [text('c')] },
+      { role: 'system', content: [text('Be brief.')] },
+      { role: 'assistant', content: [text('d')] },
+      { role: 'user', content: [text('e')] },
+    ]);
+  });
+
+  test('where nobody else speaks is the user’s reminder', () => {
+    expect(messagesOf([user('a'), assistant('b'), system('Go on.')]).at(-1)).toEqual({
+      role: 'user',
+      content: [text('<system-reminder>\nGo on.\n</system-reminder>')],
+    });
+  });
+
+  test('alone is what is asked', () => {
+    const request = readAsMessages({ messages: [system('Be brief.'), system('Say hello.')] });
+    expect(request).toMatchObject({
+      system: [text('Be brief.')],
+      messages: [{ role: 'user', content: [text('Say hello.')] }],
+    });
+  });
+});
+
+describe('a user', () => {
+  test('shows images by data or by address, none of which is fetched', () => {
+    const url = 'https://example.org/cat.png';
+    const content = [
+      text('Which?'),
+      { type: 'image_url', image_url: { url: 'data:image/jpg;base64,AAAA', detail: 'high' } },
+      { type: 'image_url', image_url: { url } },
+      { type: 'image_url', image_url: url },
+    ];
+    expect(messagesOf([user(content)])[0]?.['content']).toEqual([
+      text('Which?'),
+      { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AAAA' } },
+      { type: 'image', source: { type: 'url', url } },
+      { type: 'image', source: { type: 'url', url } },
+    ]);
+  });
+
+  test('shows files: PDFs by data or address, and texts', () => {
+    const file = (file_data: string) => ({ type: 'file', file: { filename: 'a.pdf', file_data } });
+    const words = Buffer.from('Grüße').toString('base64');
+    const content = [
+      file('data:application/pdf;base64,JVBERg=='),
+      file('https://example.org/a.pdf'),
+      { type: 'file', file: { file_data: `data:text/markdown;charset=utf-8;base64,${words}` } },
+    ];
+    expect(messagesOf([user(content)])[0]?.['content']).toEqual([
+      { type: 'document', title: 'a.pdf', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERg==' } },
+      { type: 'document', title: 'a.pdf', source: { type: 'url', url: 'https://example.org/a.pdf' } },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Grüße' } },
+    ]);
+  });
+
+  test('who says nothing is still there', () => {
+    expect(messagesOf([user('')])).toEqual([{ role: 'user', content: [] }]);
+  });
+});
+
+describe('tools', () => {
+  test('called in parallel have their results in one message, first in it and in order', () => {
+    const messages = messagesOf([
+      user('go'),
+      assistant('Let me see.', { tool_calls: [call('a', '{"x":1}'), call('b', '')] }),
+      user('Quick!'),
+      result('b', 'two'),
+      result('a', [text('one'), { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]),
+      system('Be brief.'),
+    ]);
+    expect(messages.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          text('Let me see.'),
+          { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
+          { type: 'tool_use', id: 'b', name: 'f', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'b', content: 'two' },
+          {
+            type: 'tool_result',
+            tool_use_id: 'a',
+            content: [
+              text('one'),
+              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+            ],
+          },
+          text('Quick!'),
+        ],
+      },
+      { role: 'system', content: [text('Be brief.')] },
+    ]);
+  });
+
+  test('may give nothing back', () => {
+    const messages = messagesOf([user('go'), assistant(null, { tool_calls: [call('a', '{}')] }), result('a', '')]);
+    expect(messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] });
+  });
+
+  test('whose ids have signs that no id may have get others, the same for call and result', () => {
+    const [, called, given] = messagesOf([
+      user('go'),
+      assistant(null, { tool_calls: [call('functions.f:0', '{}'), call('plain_id-1', '{}')] }),
+      result('functions.f:0', 'one'),
+      result('plain_id-1', 'two'),
+    ]) as [unknown, { content: { id: string }[] }, { content: { tool_use_id: string }[] }];
+    expect(called.content[0]?.id).toMatch(/^call_[\w-]{24}$/);
+    expect(given.content.map(({ tool_use_id }) => tool_use_id)).toEqual(called.content.map(({ id }) => id));
+    expect(called.content[1]?.id).toBe('plain_id-1');
+  });
+});
+
+describe('an assistant', () => {
+  test('who begins the conversation is given someone to begin it with', () => {
+    expect(messagesOf([assistant('Welcome!'), user('Hi')]).map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+    ]);
+  });
+
+  test('who said nothing is not there', () => {
+    expect(messagesOf([user('a'), assistant(''), user('b'), assistant(null), user('c')])).toEqual([
+      { role: 'user', content: [text('a'), text('b'), text('c')] },
+    ]);
+  });
+
+  test('said what it refused with', () => {
+    const content = [{ type: 'refusal', refusal: 'No.' }];
+    expect(messagesOf([user('a'), assistant(content)])[1]).toEqual({ role: 'assistant', content: [text('No.')] });
+    expect(messagesOf([user('a'), assistant(null, { refusal: 'No.' })])[1]).toEqual({
+      role: 'assistant',
+      content: [text('No.')],
+    });
+  });
+
+  test('brings back what it thought, with its signatures, before all else', () => {
+    const reasoning_details = [
+      { type: 'reasoning.text', text: 'Hm.', signature: 'c2lnbmVk', index: 0, id: null, format: 'unknown' },
+      { type: 'reasoning.encrypted', data: 'c2VhbGVk', index: 1 },
+      { type: 'reasoning.summary', summary: 'It thought.', index: 2 },
+    ];
+    const message = assistant(null, { reasoning_details, reasoning_content: 'Hm.', tool_calls: [call('a', '{}')] });
+    expect(messagesOf([user('go'), message, result('a', 'ok')])[1]?.['content']).toEqual([
+      { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' },
+      { type: 'redacted_thinking', data: 'c2VhbGVk' },
+      { type: 'tool_use', id: 'a', name: 'f', input: {} },
+    ]);
+  });
+
+  test('who brings back the text of its thinking alone has it marked as text and nothing more', () => {
+    for (const name of ['reasoning_content', 'reasoning'])
+      expect(messagesOf([user('go'), assistant('Yes.', { [name]: 'Hm.' })])[1]?.['content']).toEqual([
+        { type: 'thinking', thinking: 'Hm.', signature: 'turnpike.chat.1.' },
+        text('Yes.'),
+      ]);
+  });
+});

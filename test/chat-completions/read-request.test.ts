@@ -1,0 +1,181 @@
+// What a Chat Completions request becomes: every field of it that the Messages protocol has a word for.
+
+import { describe, expect, test } from 'bun:test';
+import { readAsMessages, termsOf, textOf, user } from './asked.ts';
+
+const tool = (name: string, more = {}) => ({ type: 'function', function: { name, ...more } });
+const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+
+test('a plain request keeps its model, sampling and stream, and names no max_tokens that was not asked for', () => {
+  expect(readAsMessages({ temperature: 1.7, top_p: 0.5, top_k: 3, stream: true, max_tokens: null })).toEqual({
+    model: 'm',
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Good morning!' }] }],
+    temperature: 1.7,
+    top_p: 0.5,
+    top_k: 3,
+    stream: true,
+  });
+});
+
+test('max_tokens has two names, of which the newer wins', () => {
+  expect(readAsMessages({ max_tokens: 7 })).toMatchObject({ max_tokens: 7 });
+  expect(readAsMessages({ max_completion_tokens: 9, max_tokens: 7 })).toMatchObject({ max_tokens: 9 });
+});
+
+test('stop sequences come alone or as a list', () => {
+  expect(readAsMessages({ stop: 'END' })['stop_sequences']).toEqual(['END']);
+  expect(readAsMessages({ stop: ['a', 'b'] })['stop_sequences']).toEqual(['a', 'b']);
+  for (const stop of [null, []]) expect(readAsMessages({ stop })).not.toHaveProperty('stop_sequences');
+});
+
+describe('tools', () => {
+  test('are functions with their schema, description and strictness; one without parameters takes none', () => {
+    const tools = [tool('weather', { description: 'Of a city', parameters: schema, strict: true }), tool('now')];
+    expect(readAsMessages({ tools })['tools']).toEqual([
+      { name: 'weather', description: 'Of a city', input_schema: schema, strict: true },
+      { name: 'now', input_schema: { type: 'object' } },
+    ]);
+  });
+
+  test('can be chosen, demanded, forbidden, and called one at a time', () => {
+    const tools = [tool('weather'), tool('now')];
+    const choiceOf = (members: object) => readAsMessages({ tools, ...members })['tool_choice'];
+    expect(choiceOf({})).toBeUndefined();
+    expect(choiceOf({ tool_choice: 'auto' })).toEqual({ type: 'auto' });
+    expect(choiceOf({ tool_choice: 'none', parallel_tool_calls: false })).toEqual({ type: 'none' });
+    expect(choiceOf({ tool_choice: 'required' })).toEqual({ type: 'any' });
+    expect(choiceOf({ tool_choice: tool('now') })).toEqual({ type: 'tool', name: 'now' });
+    expect(choiceOf({ parallel_tool_calls: false })).toEqual({ type: 'auto', disable_parallel_tool_use: true });
+    expect(choiceOf({ parallel_tool_calls: false, tool_choice: 'required' })).toEqual({
+      type: 'any',
+      disable_parallel_tool_use: true,
+    });
+  });
+
+  test('of which only some are allowed are sent without the others', () => {
+    const tools = [tool('weather'), tool('now')];
+    const allowed = (mode: string) => ({ type: 'allowed_tools', allowed_tools: { mode, tools: [tool('now')] } });
+    expect(readAsMessages({ tools, tool_choice: allowed('required') })).toMatchObject({
+      tools: [{ name: 'now' }],
+      tool_choice: { type: 'any' },
+    });
+    expect(readAsMessages({ tools, tool_choice: allowed('auto') })['tool_choice']).toEqual({ type: 'auto' });
+  });
+
+  test('that are none leave nothing to choose', () => {
+    expect(readAsMessages({ tools: [], tool_choice: 'auto', parallel_tool_calls: false })).not.toContainKeys([
+      'tools',
+      'tool_choice',
+    ]);
+  });
+});
+
+describe('the form of an answer', () => {
+  test('is a schema, for the provider to enforce', () => {
+    const response_format = { type: 'json_schema', json_schema: { name: 'place', strict: true, schema } };
+    expect(readAsMessages({ response_format })['output_config']).toEqual({ format: { type: 'json_schema', schema } });
+  });
+
+  test('is any JSON object where the model is told so, in the system’s name', () => {
+    const messages = [{ role: 'system', content: 'Be brief.' }, user()];
+    const { system } = readAsMessages({ messages, response_format: { type: 'json_object' } });
+    expect(system).toEqual([
+      { type: 'text', text: 'Be brief.' },
+      { type: 'text', text: expect.stringContaining('JSON object') },
+    ]);
+  });
+
+  test('is text otherwise', () => {
+    for (const response_format of [null, { type: 'text' }])
+      expect(readAsMessages({ response_format })).not.toContainKeys(['output_config', 'system']);
+  });
+});
+
+describe('thinking', () => {
+  test('is asked for by an effort; none turns it off', () => {
+    const effortOf = (reasoning_effort: string) => readAsMessages({ reasoning_effort })['output_config'];
+    expect(effortOf('high')).toEqual({ effort: 'high' });
+    expect(effortOf('xhigh')).toEqual({ effort: 'xhigh' });
+    expect(effortOf('minimal')).toEqual({ effort: 'low' });
+    expect(readAsMessages({ reasoning_effort: 'none' })).toMatchObject({ thinking: { type: 'disabled' } });
+  });
+
+  test('is asked for as other services have it, and as the Messages protocol does', () => {
+    expect(readAsMessages({ reasoning: { effort: 'low' } })['output_config']).toEqual({ effort: 'low' });
+    expect(readAsMessages({ reasoning: { max_tokens: 2000 } })['thinking']).toEqual({
+      type: 'enabled',
+      budget_tokens: 2000,
+    });
+    expect(readAsMessages({ reasoning: { enabled: false } })['thinking']).toEqual({ type: 'disabled' });
+    const thinking = { type: 'adaptive' };
+    expect(readAsMessages({ thinking, reasoning_effort: 'max' })).toMatchObject({
+      thinking,
+      output_config: { effort: 'max' },
+    });
+  });
+});
+
+test('whose conversation it is says the most telling of three fields', () => {
+  expect(readAsMessages({ user: 'u' })['metadata']).toEqual({ user_id: 'u' });
+  expect(readAsMessages({ user: 'u', safety_identifier: 's' })['metadata']).toEqual({ user_id: 's' });
+  expect(readAsMessages({ user: 'u', safety_identifier: 's', prompt_cache_key: 'c' })['metadata']).toEqual({
+    user_id: 'c',
+  });
+});
+
+test('a service tier beside the usual one is left for the gateway to refuse', () => {
+  for (const service_tier of ['auto', 'default', null])
+    expect(readAsMessages({ service_tier })).not.toHaveProperty('service_tier');
+  expect(readAsMessages({ service_tier: 'flex' })).toMatchObject({ service_tier: 'flex' });
+});
+
+test('a stream tells its usage where it is asked to', () => {
+  expect(termsOf({ stream_options: { include_usage: true } }).includesUsage).toBe(true);
+  for (const stream_options of [null, {}, { include_usage: false }])
+    expect(termsOf({ stream_options }).includesUsage).toBe(false);
+});
+
+test('cache breakpoints travel on, wherever they stand', () => {
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const text = (words: string) => ({ type: 'text', text: words, cache_control });
+  const image = { type: 'image_url', image_url: { url: 'https://example.org/a.png' }, cache_control };
+  const request = readAsMessages({
+    cache_control,
+    tools: [{ ...tool('now'), cache_control }],
+    messages: [
+      { role: 'system', content: [text('Be brief.')] },
+      { role: 'user', content: [{ type: 'text', text: 'Look:' }, image] },
+      { role: 'assistant', content: 'A cat.', cache_control },
+      user(),
+    ],
+  });
+  expect(request).toMatchObject({
+    cache_control,
+    tools: [{ name: 'now', cache_control }],
+    system: [{ text: 'Be brief.', cache_control }],
+    messages: [
+      { content: [{ text: 'Look:' }, { type: 'image', cache_control }] },
+      { content: [{ text: 'A cat.', cache_control }] },
+      { role: 'user' },
+    ],
+  });
+  expect(request).not.toMatchObject({ messages: [{ content: [{ cache_control }] }] });
+});
+
+test('numbers keep every digit that they were written with', () => {
+  const long = '123456789012345678901';
+  const parameters = `{"type":"object","properties":{"id":{"const":${long}}}}`;
+  const written = JSON.stringify(`{"id": ${long}, "share": 0.10000000000000000001}`);
+  const text = textOf(
+    `{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function",
+      "function":{"name":"f","arguments":${written}}}]},{"role":"tool","tool_call_id":"c","content":"ok"}],
+      "tools":[{"type":"function","function":{"name":"f","parameters":${parameters}}}]}`,
+  );
+  expect(text).toContain(`"input":{"id":${long},"share":0.10000000000000000001}`);
+  expect(text).toContain(`"const":${long}`);
+});
+
+test('the same request always becomes the same bytes', () => {
+  const request = { model: 'm', messages: [user()], tools: [tool('now')], user: 'u', seed: 7 };
+  expect(textOf(request)).toBe(textOf(structuredClone(request)));
+});
