@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { cancelBody, fetchUpstream, readBounded } from '../../src/providers/upstream.ts';
+import { startFaultUpstream, type Wire } from '../support/fault-upstream.ts';
 import { type Script, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { faultOf } from './make-attempt.ts';
 
@@ -112,4 +113,38 @@ test('a body that nobody wants is stopped', async () => {
   await using upstream = await startScriptedUpstream(scripts.flood());
   await cancelBody(await fetchUpstream(call(upstream.url)));
   await upstream.aborted();
+});
+
+test.each<[string, (wire: Wire, good: string) => void | Promise<void>]>([
+  [
+    'at once',
+    (wire, good) => {
+      wire.send(200, {}, good);
+      wire.send(200, {}, 'of nobody');
+    },
+  ],
+  [
+    'a moment later',
+    async (wire, good) => {
+      wire.send(200, {}, good);
+      await Bun.sleep(20);
+      wire.send(200, {}, 'of nobody');
+    },
+  ],
+  [
+    'behind its last chunk',
+    (wire, good) => {
+      wire.begin(200);
+      wire.chunk(good);
+      wire.raw('0\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nof nobody');
+    },
+  ],
+])('an answer that nobody asked for, sent %s, is never taken for that of the next request', async (_when, play) => {
+  let count = 0;
+  await using upstream = await startFaultUpstream((wire) => play(wire, `answer ${++count}`));
+  for (const answer of ['answer 1', 'answer 2', 'answer 3']) {
+    expect(await readBounded(await fetchUpstream(call(upstream.url)), 100, signal)).toBe(answer);
+    await Bun.sleep(answer === 'answer 1' ? 0 : 40); // soon after it, and when it has come
+  }
+  expect(upstream.requests).toHaveLength(3);
 });

@@ -1,10 +1,10 @@
-// The ways of a provider to fail before anything of its content was said, and to be odd without a failure. Each says what
+// The ways of a provider to fail before anything of its content was said, Each says what
 // its attempt is recorded as. No tests of its own.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, head, type Play, trickle, type Wire } from '../support/fault-upstream.ts';
 import type { Dialect } from './dialects.ts';
-import { answerWell, BAD_TEXT, type Fault } from './two-routes.ts';
+import { BAD_TEXT, type Fault } from './two-routes.ts';
 
 /** What the attempt's record says. A status that is left out is one that is not the same for all kinds. */
 export interface FailingFault extends Fault {
@@ -32,7 +32,6 @@ const PAUSE_MS = 20;
 const failed = { result: 'failed', status: null } as const;
 const late = { result: 'timeout', status: null } as const;
 const always = (play: Play) => () => play;
-const anew = (wire: Wire, dialect: Dialect) => answerWell(dialect, BAD_TEXT)(wire);
 
 /** No answer, or none in HTTP. */
 const withoutHead: FailingFault[] = [
@@ -272,6 +271,18 @@ const withWrongBody: FailingFault[] = [
         wire.send(200, { ...type, 'content-encoding': 'gzip' }, packed.subarray(0, packed.length - 20));
       },
   },
+  {
+    name: 'begins with what is no beginning, and waits',
+    ...failed,
+    form: 'streamed',
+    kinds: ['anthropic'], // of the others' events a beginning is made
+    play:
+      ({ stream }) =>
+      (wire) => {
+        wire.begin(200, STREAM_TYPE);
+        wire.chunk(stream([BAD_TEXT]).content[0] as string);
+      },
+  },
 ];
 
 const cutJson = (dialect: Dialect) => dialect.message(BAD_TEXT).slice(0, -10);
@@ -387,99 +398,5 @@ export const refusing: readonly Fault[] = [
         wire.chunk(contentRefusedEvent);
         wire.end();
       },
-  },
-];
-
-const answers =
-  (change: (answer: string) => string, pauseMs = 0) =>
-  (dialect: Dialect): Play =>
-  async (wire) => {
-    const isStream = dialect.wantsStream(wire);
-    const { begin, content, end } = dialect.stream([BAD_TEXT]);
-    const body = isStream ? [...begin, ...content, ...end].join('') : dialect.message(BAD_TEXT);
-    const length = String(Buffer.byteLength(body));
-    const whole = head(200, { ...(isStream ? STREAM_TYPE : JSON_TYPE), 'content-length': length }) + body;
-    const text = change(whole);
-    if (pauseMs === 0) wire.raw(text);
-    else await trickle(wire, text.match(/[\s\S]{1,16}/g) ?? [], pauseMs);
-    wire.keep();
-  };
-
-/** Odd, and an answer: it is passed on, whole and once. */
-export const harmless: readonly Fault[] = [
-  { name: 'goes on before it answers', play: answers((whole) => `HTTP/1.1 100 Continue\r\n\r\n${whole}`) },
-  {
-    name: 'gives early hints',
-    play: answers((whole) => `HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n${whole}`),
-  },
-  {
-    name: 'has an enormous header',
-    play: answers((whole) => whole.replace('\r\n', `\r\nx-large: ${'y'.repeat(100_000)}\r\n`)),
-  },
-  { name: 'answers in small pieces, head and all', play: answers((whole) => whole, 1) },
-  {
-    name: 'answers in small packed pieces though nothing packed was asked for',
-    play: (dialect) => (wire) => {
-      const isStream = dialect.wantsStream(wire);
-      const { begin, content, end } = dialect.stream([BAD_TEXT]);
-      const body = isStream ? [...begin, ...content, ...end].join('') : dialect.message(BAD_TEXT);
-      wire.send(
-        200,
-        { ...(isStream ? STREAM_TYPE : JSON_TYPE), 'content-encoding': 'gzip' },
-        Bun.gzipSync(Buffer.from(body)),
-      );
-    },
-  },
-  {
-    name: 'answers a stream with a whole message',
-    form: 'streamed',
-    play: (dialect) => (wire) => wire.send(200, JSON_TYPE, dialect.message(BAD_TEXT)),
-  },
-  {
-    name: 'calls its JSON text',
-    form: 'whole',
-    play: (dialect) => (wire) => wire.send(200, { 'content-type': 'text/plain' }, dialect.message(BAD_TEXT)),
-  },
-  {
-    name: 'puts spaces before its JSON',
-    form: 'whole',
-    play: (dialect) => (wire) => wire.send(200, JSON_TYPE, `${' \n'.repeat(1_000)}${dialect.message(BAD_TEXT)}`),
-  },
-  {
-    name: 'keeps the stream alive between its events',
-    form: 'streamed',
-    play: (dialect) => async (wire) => {
-      const { begin, content, end } = dialect.stream([BAD_TEXT]);
-      wire.begin(200, STREAM_TYPE);
-      for (const piece of [...begin, ...content, ...end]) {
-        wire.chunk(': still here\n\n\n\n:\n');
-        await sleep(PAUSE_MS);
-        wire.chunk(piece);
-      }
-      wire.end();
-    },
-  },
-  {
-    name: 'says something else behind its answer',
-    form: 'whole',
-    play: (dialect) => async (wire) => {
-      await anew(wire, dialect);
-      await anew(wire, dialect);
-    },
-  },
-  {
-    name: 'says something else behind the end of its message',
-    form: 'streamed',
-    kinds: ['anthropic', 'openai', 'openai-responses'], // Gemini's end is the end of its stream
-    play: (dialect) => async (wire) => {
-      const { begin, content, end } = dialect.stream([BAD_TEXT]);
-      wire.begin(200, STREAM_TYPE);
-      wire.chunk([...begin, ...content, ...end].join(''));
-      await trickle(
-        wire,
-        forever(() => chunkOf('data: <h1>and more</h1>\n\n')),
-        PAUSE_MS,
-      );
-    },
   },
 ];

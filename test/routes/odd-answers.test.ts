@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { secondBeginning } from './breaks.ts';
-import { harmless } from './faults.ts';
+import { harmless } from './odd-answers.ts';
 import { BAD_TEXT, casesOf, expectAnswer, expectCut, expectRecord, GOOD_COST, playCases } from './two-routes.ts';
 
 const played = await playCases(casesOf([...harmless, secondBeginning]), {
