@@ -20,7 +20,14 @@ import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
 import { addUsageTotals } from './usage-totals.ts';
 
-export type { AdminAnswered, AdminCatalog, AdminDependencies, AdminMove, ProviderHealth } from './dependencies.ts';
+export type {
+  AdminAnswered,
+  AdminCatalog,
+  AdminDependencies,
+  AdminMove,
+  ProviderHealth,
+  RouteState,
+} from './dependencies.ts';
 export { firstCurl, makeDemoAccount } from './first-start.ts';
 export type { Principal } from './principal.ts';
 

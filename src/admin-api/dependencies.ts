@@ -44,6 +44,23 @@ export interface ProviderHealth {
   lastFailureMs: number | null;
 }
 
+/** How one model of a provider does, asked for with one of its credentials, on this server. */
+export interface RouteState {
+  provider: string;
+  /** The credential's name; null where the provider takes none. */
+  credential: string | null;
+  /** The model's name at the provider. */
+  model: string;
+  state: (typeof ROUTE_STATES)[number];
+  /** When an open circuit is tried again, or a rest ends; null at present. */
+  untilMs: number | null;
+  failuresInARow: number;
+  inFlight: number;
+  lastFailure: { kind: string; atMs: number } | null;
+}
+
+export const ROUTE_STATES = ['ready', 'open', 'half_open', 'resting'] as const;
+
 /** A port that was opened, and is closed again unless it is kept. */
 export interface AdminMove extends Disposable {
   /** The admin API answers there from now on, and where it was before no longer. */
@@ -76,6 +93,8 @@ export interface AdminDependencies {
   probe(endpoint: ProviderEndpoint): Promise<ProbeResult>;
   /** Null where nobody watches. */
   health(provider: string): ProviderHealth | null;
+  /** What was used since the start, of all providers. */
+  routeStates(): readonly RouteState[];
   vault: Vault;
   clock: Clock;
   /** Drops what this node remembers of a key or an account, after a change was stored. */

@@ -8,7 +8,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { AdminApp } from './admin-app.ts';
 import { countShown, idField, jsonAnswer, jsonBody, pageAnswer, timeShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
-import type { AdminDependencies, ProviderHealth } from './dependencies.ts';
+import { type AdminDependencies, type ProviderHealth, ROUTE_STATES, type RouteState } from './dependencies.ts';
 import { pageByName, pageQuery, pagesOf } from './pages.ts';
 import { installation, operator } from './principal.ts';
 import { testProvider } from './test-provider.ts';
@@ -29,6 +29,22 @@ const providerSchema = z
       .object({ up: z.boolean(), last_success_at: timeShown.nullable(), last_failure_at: timeShown.nullable() })
       .nullable()
       .openapi({ description: 'By the last attempts of this server; null where nobody watches them.' }),
+    routes: z
+      .array(
+        z.object({
+          model: z.string().openapi({ description: "The model's name at the provider." }),
+          credential: z.string().nullable(),
+          state: z.enum(ROUTE_STATES).openapi({
+            description:
+              'open: it failed several times in a row and is tried after all others, until one message at a time finds out whether it is well again (half_open); resting: its provider said when to come again.',
+          }),
+          until: timeShown.nullable(),
+          failures_in_a_row: countShown,
+          in_flight: countShown,
+          last_failure: z.object({ fault: z.string(), at: timeShown }).nullable(),
+        }),
+      )
+      .openapi({ description: 'What this server used since it started: each model with each credential.' }),
   })
   .openapi('Provider');
 const resultFields = {
@@ -84,7 +100,12 @@ const testOne = defineRoute({
 export function addProviders(app: AdminApp, dependencies: AdminDependencies): void {
   const { catalog } = dependencies;
   const json = (provider: ProviderSettings) =>
-    providerJson(provider, modelsOf(catalog.current(), provider.name), dependencies.health(provider.name));
+    providerJson(
+      provider,
+      modelsOf(catalog.current(), provider.name),
+      dependencies.health(provider.name),
+      dependencies.routeStates().filter((state) => state.provider === provider.name),
+    );
   app.openapi(listProviders, (context) => {
     const all = catalog.current().providers.values();
     const { rows, next } = pageByName(pagesOf(dependencies, context), all, context.req.valid('query'));
@@ -116,6 +137,7 @@ function providerJson(
   provider: ProviderSettings,
   models: string[],
   health: ProviderHealth | null,
+  states: readonly RouteState[],
 ): z.infer<typeof providerSchema> {
   return {
     name: provider.name,
@@ -133,6 +155,18 @@ function providerJson(
       last_success_at: isoTime(health.lastSuccessMs),
       last_failure_at: isoTime(health.lastFailureMs),
     },
+    routes: states.map((state) => ({
+      model: state.model,
+      credential: state.credential,
+      state: state.state,
+      until: isoTime(state.untilMs),
+      failures_in_a_row: state.failuresInARow,
+      in_flight: state.inFlight,
+      last_failure: state.lastFailure && {
+        fault: state.lastFailure.kind,
+        at: new Date(state.lastFailure.atMs).toISOString(),
+      },
+    })),
   };
 }
 

@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
-import { marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
+import { type AttemptRecord, marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { answerPage } from './answer-page.ts';
@@ -56,8 +56,12 @@ const usageSchema = z
       z.object({
         provider: z.string(),
         model: z.string(),
+        credential: z.string().nullable(),
         result: z.string(),
         status: z.int().nullable(),
+        reason: z.string().nullable().openapi({
+          description: 'Why it failed; null where it was answered, and for who does not see what providers cost.',
+        }),
         ms: z.number(),
       }),
     ),
@@ -168,8 +172,25 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
     provider_cost: providerCost === null ? null : formatUsd(providerCost),
     margin: margin === null ? null : formatUsd(margin),
     rates: record.rates,
-    attempts: record.attempts,
+    attempts: record.attempts.map((attempt) => attemptJson(attempt, principal)),
     latency_ms: record.latencyMs,
     first_token_ms: record.firstTokenMs,
+  };
+}
+
+/** The credential and the provider's words are the operator's. */
+function attemptJson(
+  { provider, model, credential = null, result, status, reason = null, ms }: AttemptRecord,
+  principal: Principal,
+): z.infer<typeof usageSchema>['attempts'][number] {
+  const isShown = seesProviderCost(principal);
+  return {
+    provider,
+    model,
+    credential: isShown ? credential : null,
+    result,
+    status,
+    reason: isShown ? reason : null,
+    ms,
   };
 }

@@ -12,6 +12,16 @@ const COLUMNS: readonly Column[] = [
   ['CREDENTIAL', (row) => (row['has_credential'] ? 'yes' : 'no')],
 ];
 const UP: Column = ['UP', (row) => upText(row['health'] as Row | null)];
+const ROUTES: Column = ['ROUTES', (row) => countStates(row['routes'] as Row[])];
+const ROUTE_STATES: readonly Column[] = [
+  ['MODEL', 'model'],
+  ['CREDENTIAL', 'credential'],
+  ['STATE', 'state'],
+  ['UNTIL', 'until'],
+  ['FAILURES IN A ROW', 'failures_in_a_row'],
+  ['IN FLIGHT', 'in_flight'],
+  ['LAST FAILURE', (row) => failureText(row['last_failure'] as Row | null)],
+];
 const DETAILS: readonly Column[] = [
   ...COLUMNS,
   ['CREDENTIALS', (row) => (row['credentials'] as Row[]).map(credentialText)],
@@ -45,7 +55,7 @@ export const providerCommands: readonly Command[] = [
       whenEmpty: 'There are no providers: add some with "turnpike apply".',
     },
     '/providers',
-    [...COLUMNS, ['MODELS', (row) => (row['models'] as string[]).length], UP],
+    [...COLUMNS, ['MODELS', (row) => (row['models'] as string[]).length], UP, ROUTES],
   ),
   {
     name: 'provider show',
@@ -54,7 +64,8 @@ export const providerCommands: readonly Command[] = [
     flags: clientFlags,
     async run(invocation) {
       const client = await openClient(invocation);
-      await printObject(invocation, await client.get(pathOf(invocation)), DETAILS);
+      const provider = await client.get(pathOf(invocation));
+      await printWithParts(invocation, provider, DETAILS, provider['routes'] as Row[], ROUTE_STATES);
       return 0;
     },
   },
@@ -66,22 +77,28 @@ export const providerCommands: readonly Command[] = [
     async run(invocation) {
       const client = await openClient(invocation);
       const result = await client.post(`${pathOf(invocation)}/test`, {});
-      await printTest(invocation, result);
+      const credentials = result['credentials'] as Row[];
+      await printWithParts(invocation, result, TEST, credentials.length < 2 ? [] : credentials, CREDENTIAL_TESTS);
       return result['ok'] === true ? 0 : 1;
     },
   },
 ];
 
-/** With --json all of it is one value; else the credentials follow as a table where there are several. */
-async function printTest(invocation: Invocation, result: Row): Promise<void> {
-  await printObject(invocation, result, TEST);
-  const credentials = result['credentials'] as Row[];
-  if (invocation.json || credentials.length < 2) return;
+/** One object, and a table of those of its parts that have several; as JSON all of it is one value. */
+async function printWithParts(
+  invocation: Invocation,
+  row: Row,
+  columns: readonly Column[],
+  parts: readonly Row[],
+  partColumns: readonly Column[],
+): Promise<void> {
+  await printObject(invocation, row, columns);
+  if (invocation.json || parts.length === 0) return;
   async function* pages() {
-    yield credentials;
+    yield [...parts];
   }
   await invocation.world.write('\n');
-  await printRows(invocation, pages(), CREDENTIAL_TESTS, '');
+  await printRows(invocation, pages(), partColumns, '');
 }
 
 /** "acme (acct_…)", "vip (group vip)"; the name alone where it is for everyone else. */
@@ -92,6 +109,17 @@ function credentialText({ name, account, group }: Row): string {
 
 function pathOf({ positionals }: Invocation): string {
   return `/providers/${encodeURIComponent(positionals[0] as string)}`;
+}
+
+/** Such as "3 ready, 1 open". */
+function countStates(routes: readonly Row[]): string | null {
+  const counts = new Map<string, number>();
+  for (const { state } of routes) counts.set(String(state), (counts.get(String(state)) ?? 0) + 1);
+  return counts.size === 0 ? null : [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+}
+
+function failureText(failure: Row | null): string | null {
+  return failure === null ? null : `${failure['fault']} at ${failure['at']}`;
 }
 
 function upText(health: Row | null): string | null {

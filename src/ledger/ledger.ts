@@ -16,6 +16,7 @@ export {
 export type {
   Admit,
   Answer,
+  AttemptRecord,
   Bundle,
   Claim,
   Credit,

@@ -4,12 +4,16 @@ import { NANO_PER_USD } from '../base/money.ts';
 import type { MetricRegistry, Reading } from './registry.ts';
 import type { UpstreamHealth } from './upstream-health.ts';
 
+const ROUTE_STATES = ['ready', 'open', 'half_open', 'resting'] as const;
+
 /** What the parts of a service say of themselves when they are asked. Amounts in nanodollars. */
 export interface Readings {
   version: string;
   startedAtMs: number;
   /** The names of the catalogue in force. */
   providers(): readonly string[];
+  /** Of the models of providers, asked for with each credential, that were used since the start. */
+  routeStates(): readonly { provider: string; state: (typeof ROUTE_STATES)[number]; inFlight: number }[];
   openMessages(): { streams: number; wholes: number };
   requestsInFlight(): number;
   bodiesInFlightBytes(): number;
@@ -37,6 +41,7 @@ export function addGauges(registry: MetricRegistry, readings: Readings, health: 
   addTraffic(registry, readings);
   addLedger(registry, readings);
   addUpstreams(registry, readings, health);
+  addRoutes(registry, readings);
   addProcess(registry, readings);
 }
 
@@ -122,6 +127,39 @@ function addUpstreams(registry: MetricRegistry, readings: Readings, health: Upst
       labels,
     },
     () => each((provider) => (health.of(provider).lastFailureMs ?? 0) / 1000),
+  );
+}
+
+function addRoutes(registry: MetricRegistry, readings: Readings): void {
+  registry.gauge(
+    {
+      name: 'turnpike_upstream_routes',
+      help: 'Models of a provider, each with each credential, that were used since the start, by how they do',
+      labels: { provider: null, state: ROUTE_STATES },
+    },
+    () => {
+      const states = readings.routeStates();
+      return readings.providers().flatMap((provider) =>
+        ROUTE_STATES.map((state): Reading => {
+          const count = states.filter((route) => route.provider === provider && route.state === state).length;
+          return [[provider, state], count];
+        }),
+      );
+    },
+  );
+  registry.gauge(
+    {
+      name: 'turnpike_upstream_in_flight',
+      help: 'Messages that a provider is working on',
+      labels: { provider: null },
+    },
+    () => {
+      const states = readings.routeStates();
+      return readings.providers().map((provider): Reading => {
+        const ofProvider = states.filter((route) => route.provider === provider);
+        return [[provider], ofProvider.reduce((sum, { inFlight }) => sum + inFlight, 0)];
+      });
+    },
   );
 }
 

@@ -55,6 +55,7 @@ export function makeAdmin(
     providerKinds: [...providerKinds.keys()],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
     health: (provider) => metrics.health(provider),
+    routeStates: () => gateway.health.list(),
     vault,
     clock: gateway.clock,
     forgetKey: (id) => gateway.gatehouse.keys.forget(id),

@@ -76,6 +76,7 @@ export function makeReadings({ log, telemetry, clock }: Observers, parts: AskedP
     version,
     startedAtMs: clock.nowMs(),
     providers: () => [...gateway.catalogue().providers.keys()],
+    routeStates: () => gateway.health.list(),
     openMessages() {
       const streams = gateway.running.countStreams();
       return { streams, wholes: gateway.running.count - streams };

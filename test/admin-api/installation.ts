@@ -2,7 +2,13 @@
 // a disk, the real catalogue, a clock that a test moves. No tests of its own.
 
 import { verifyToken } from '../../src/accounts/accounts.ts';
-import { type AdminAnswered, type AdminApi, makeAdminApi, type ProviderHealth } from '../../src/admin-api/admin-api.ts';
+import {
+  type AdminAnswered,
+  type AdminApi,
+  makeAdminApi,
+  type ProviderHealth,
+  type RouteState,
+} from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
 import { formatId, newRequestId, parseId } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
@@ -36,6 +42,7 @@ export interface Installation {
   addresses: Map<string, string[] | Promise<string[]>>;
   /** How providers do, as the rest of the service would tell. */
   health: Map<string, ProviderHealth>;
+  routeStates: RouteState[];
   /** As the operator of the machine, unless `headers` show another token. Throws where an answer is not as it is documented. */
   ask(
     method: string,
@@ -58,6 +65,7 @@ export async function makeInstallation(): Promise<Installation> {
   const told: string[] = [];
   const addresses: Installation['addresses'] = new Map();
   const health: Installation['health'] = new Map();
+  const routeStates: RouteState[] = [];
   const answers: AdminAnswered[] = [];
   const api = makeAdminApi({
     version: '0.0.0',
@@ -85,6 +93,7 @@ export async function makeInstallation(): Promise<Installation> {
     providerKinds: ['sandbox', 'anthropic'],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
     health: (provider) => health.get(provider) ?? null,
+    routeStates: () => routeStates,
     vault,
     clock,
     forgetKey: (id) => void told.push(`forget key ${id}`),
@@ -107,7 +116,7 @@ export async function makeInstallation(): Promise<Installation> {
     if (faults.length > 0) throw new Error(`${method} ${path} answers what is not documented: ${faults.join('; ')}`);
     return answer;
   };
-  return { api, clock, stores, catalogue, vault, told, addresses, health, answers, ask };
+  return { api, clock, stores, catalogue, vault, told, addresses, health, routeStates, answers, ask };
 }
 
 /** An account with credit, as the API showed it. */

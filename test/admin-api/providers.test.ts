@@ -44,6 +44,7 @@ describe('a provider', () => {
       credentials: [{ name: 'default', account: null, group: null }],
       models: ['big', 'big-too'],
       health: null,
+      routes: [],
     };
     expect((await installation.ask('GET', '/api/v1/providers/vendor')).body).toEqual(vendor);
     const { body } = await installation.ask('GET', '/api/v1/providers');
@@ -56,6 +57,7 @@ describe('a provider', () => {
         credentials: [],
         models: ['big', 'sandbox-echo'],
         health: null,
+        routes: [],
       },
       vendor,
     ]);
@@ -66,6 +68,28 @@ describe('a provider', () => {
     installation.health.set('sandbox', { isUp: false, lastSuccessMs: null, lastFailureMs: NOW_MS });
     const { body } = await installation.ask('GET', '/api/v1/providers/sandbox');
     expect(body['health']).toEqual({ up: false, last_success_at: null, last_failure_at: '2026-11-20T10:00:00.000Z' });
+  });
+
+  test('shows what was used of it, each model with each credential, and nothing of another', async () => {
+    const used = { credential: 'default', model: 'm', failuresInARow: 5, inFlight: 2 };
+    const lastFailure = { kind: 'timeout', atMs: NOW_MS };
+    installation.routeStates.push(
+      { provider: 'sandbox', ...used, state: 'open', untilMs: NOW_MS + 5_000, lastFailure },
+      { provider: 'another', ...used, state: 'ready', untilMs: null, lastFailure: null },
+    );
+    const { body } = await installation.ask('GET', '/api/v1/providers/sandbox');
+    expect(body['routes']).toEqual([
+      {
+        model: 'm',
+        credential: 'default',
+        state: 'open',
+        until: '2026-11-20T10:00:05.000Z',
+        failures_in_a_row: 5,
+        in_flight: 2,
+        last_failure: { fault: 'timeout', at: '2026-11-20T10:00:00.000Z' },
+      },
+    ]);
+    installation.routeStates.length = 0;
   });
 
   test('that there is not is 404, also for a test', async () => {

@@ -82,8 +82,10 @@ describe('with --json, stdout has exactly one value', () => {
         kind: 'sandbox',
         base_url: null,
         has_credential: false,
+        credentials: [],
         models: ['sandbox-echo'],
         health: null,
+        routes: [],
       },
     ] as never);
   });

@@ -22,11 +22,22 @@ async function configure(baseUrl: string): Promise<void> {
 test('the list has a line for each, with how many models are routed to it', async () => {
   await configure('http://127.0.0.1:1');
   world.installation.health.set('vendor', { isUp: true, lastSuccessMs: 0, lastFailureMs: null });
+  for (const [model, state] of [
+    ['big', 'ready'],
+    ['small', 'ready'],
+    ['other', 'open'],
+  ] as const) {
+    const facts = { credential: 'default', untilMs: null, failuresInARow: 0, inFlight: 0, lastFailure: null };
+    world.installation.routeStates.push({ provider: 'vendor', model, state, ...facts });
+  }
   const { out } = await world.run('provider', 'list');
+  const { out: shown } = await world.run('provider', 'show', 'vendor');
+  world.installation.routeStates.length = 0;
+  expect(shown).toMatch(/^other +default +open +- +0 +0 +-$/m);
   expect(out.split('\n')).toEqual([
-    'NAME     KIND       BASE URL            CREDENTIAL  MODELS  UP',
-    'sandbox  sandbox    -                   no          1       -',
-    'vendor   anthropic  http://127.0.0.1:1  yes         1       yes',
+    'NAME     KIND       BASE URL            CREDENTIAL  MODELS  UP   ROUTES',
+    'sandbox  sandbox    -                   no          1       -    -',
+    'vendor   anthropic  http://127.0.0.1:1  yes         1       yes  2 ready, 1 open',
     '',
   ]);
 });

@@ -97,7 +97,7 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
     ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
     waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
     clock,
-    health: new RouteHealth(() => 5, clock.nowMs),
+    health: new RouteHealth(() => catalogue.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
     conversations: new Conversations(() => 0),
     canConnect: async () => true,
     report: (report) => reports.push(report),
