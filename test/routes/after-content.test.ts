@@ -2,12 +2,12 @@
 // true. The stream ends with an error event, never as if it were whole, and what was received is billed.
 
 import { afterAll, expect, test } from 'bun:test';
-import { breaksAt } from './breaks.ts';
+import { breaksAt, refusedLate, wrongLengths } from './breaks.ts';
 import { codeOf } from './faults.ts';
 import { BAD_TEXT, casesOf, expectCut, expectRecord, playCases } from './two-routes.ts';
 
-const faults = breaksAt('content');
-const played = await playCases(casesOf(faults), {
+const faults = [...breaksAt('content'), ...wrongLengths];
+const played = await playCases(casesOf([...faults, refusedLate]), {
   upstream_first_event_seconds: 2,
   upstream_silence_seconds: 2,
 });
@@ -33,6 +33,13 @@ test.each(faults.map((fault) => [fault.name, fault] as const))(
     }
   },
 );
+
+test('a refusal of what the caller said is told behind the first content, too', () => {
+  for (const seen of played.of(refusedLate)) {
+    expectCut(seen, 'upstream_rejected', BAD_TEXT);
+    expectRecord(seen, { outcome: 'upstream_cut', attempts: [{ result: 'answered' }] });
+  }
+});
 
 test('no connection of theirs is kept that is of no use', () => played.expectClosed());
 

@@ -1,7 +1,7 @@
 // The ways of a stream to break, whatever came of it before. No tests of its own.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chunkOf, forever, trickle, type Wire } from '../support/fault-upstream.ts';
+import { chunkOf, forever, head, trickle, type Wire } from '../support/fault-upstream.ts';
 import type { Dialect, ProviderKind } from './dialects.ts';
 import { type FailingFault, STREAM_TYPE } from './faults.ts';
 import { BAD_TEXT, type Fault } from './two-routes.ts';
@@ -143,6 +143,46 @@ export const secondBeginning: Fault = {
     const { begin, content, end } = dialect.stream([BAD_TEXT]);
     wire.begin(200, STREAM_TYPE);
     wire.chunk([...begin, ...content, ...begin, ...end].join(''));
+    wire.end();
+  },
+};
+
+/** Streams whose length is not what their heads say: behind their first content. */
+export const wrongLengths: readonly FailingFault[] = [
+  {
+    name: 'is longer than it says',
+    result: 'failed',
+    form: 'streamed',
+    play: (dialect) => async (wire) => {
+      const { begin, content, end } = dialect.stream([BAD_TEXT, `${BAD_TEXT} AGAIN`]);
+      const heard = [...begin, content[0]].join('');
+      wire.raw(head(200, { ...STREAM_TYPE, 'content-length': String(Buffer.byteLength(heard)) }));
+      wire.raw([heard, content[1], ...end].join(''));
+    },
+  },
+  {
+    name: 'is shorter than it says',
+    result: 'failed',
+    form: 'streamed',
+    play: (dialect) => async (wire) => {
+      const { begin, content } = dialect.stream([BAD_TEXT]);
+      wire.raw(head(200, { ...STREAM_TYPE, 'content-length': '9999' }) + [...begin, ...content].join(''));
+      await sleep(READ_MS);
+      wire.socket.end();
+    },
+  },
+];
+
+/** The provider takes back what it took: the caller's fault, told late. */
+export const refusedLate: Fault = {
+  name: 'refuses what the caller said',
+  form: 'streamed',
+  play: (dialect) => async (wire) => {
+    const { begin, content } = dialect.stream([BAD_TEXT]);
+    wire.begin(200, STREAM_TYPE);
+    wire.chunk([...begin, ...content].join(''));
+    await sleep(READ_MS);
+    wire.chunk(dialect.contentRefusedEvent);
     wire.end();
   },
 };

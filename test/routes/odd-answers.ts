@@ -87,9 +87,21 @@ export const harmless: readonly Fault[] = [
     },
   },
   {
+    name: 'sends its message twice',
+    form: 'streamed',
+    kinds: ['anthropic', 'openai', 'openai-responses'], // Gemini's message ends with its stream
+    play: (dialect) => (wire) => {
+      const { begin, content, end } = dialect.stream([BAD_TEXT]);
+      const message = [...begin, ...content, ...end].join('');
+      wire.begin(200, STREAM_TYPE);
+      wire.chunk(message + message);
+      wire.end();
+    },
+  },
+  {
     name: 'says something else behind the end of its message',
     form: 'streamed',
-    kinds: ['anthropic', 'openai', 'openai-responses'], // Gemini's end is the end of its stream
+    kinds: ['anthropic', 'openai', 'openai-responses'],
     play: (dialect) => async (wire) => {
       const { begin, content, end } = dialect.stream([BAD_TEXT]);
       wire.begin(200, STREAM_TYPE);
