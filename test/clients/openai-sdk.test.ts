@@ -265,7 +265,6 @@ test('tries again what may succeed later, and what may not it does not', async (
 
 test('throws where a stream breaks off midway', async () => {
   const { secret } = await world.makeKey();
-  world.upstream.play(scripts.good());
   const stream = await clientOf(secret).chat.completions.create({
     model: 'sandbox-cut',
     messages: hello,
