@@ -36,7 +36,7 @@ test('every heading of the page is in its list, with the versions that are insta
   const rows = [...page.matchAll(/^\| \[(.+?)\]\(.*?\) \| (?:`(.+?)`)? ?\| (.*?) ?\|$/gm)];
   expect(new Set(rows.map(([, heading]) => heading))).toEqual(new Set(blocks.map(({ heading }) => heading)));
   const shown = rows.flatMap(([, , name, versions = '']) =>
-    versions === '' ? [] : versions.split(', ').map((version) => `${name} ${version}`),
+    versions === '' ? [] : versions.split(', ').map((version) => `${name?.split(':').at(-1)} ${version}`),
   );
   expect(shown.filter((version) => !installed().has(version))).toEqual([]);
 });
@@ -47,6 +47,10 @@ function installed(): Set<string> {
   const packages = Object.entries(dependencies).map(([name, version]) =>
     version.startsWith('npm:') ? version.slice(4).replace(/@(?=[^@]+$)/, ' ') : `${name} ${version}`,
   );
-  const python = [...readProgram('requirements.txt').matchAll(/^([\w-]+)==(.+)$/gm)];
-  return new Set([...packages, ...python.map(([, name, version]) => `${name} ${version}`)]);
+  const others = [
+    ...readProgram('requirements.txt').matchAll(/^([\w-]+)==(.+)$/gm),
+    ...readProgram('go/go.mod').matchAll(/^require (\S+) (\S+)$/gm),
+    ...readProgram('java/pom.xml').matchAll(/<artifactId>(anthropic-java)<\/artifactId>\s*<version>(.+)<\/version>/g),
+  ];
+  return new Set([...packages, ...others.map(([, name, version]) => `${name} ${version}`)]);
 }

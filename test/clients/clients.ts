@@ -26,6 +26,7 @@ export interface Client {
 }
 
 const python = join(programsDirectory, '.venv/bin/python');
+const goProgram = join(programsDirectory, 'go/.built/program');
 const sdkFaults = ['BadRequestError', 'BadRequestError', 'AuthenticationError'] as const;
 
 export const clients: readonly Client[] = [
@@ -82,6 +83,44 @@ export const clients: readonly Client[] = [
     command: ['node', 'langchain.mjs'],
     faults: sdkFaults,
     without: ['count', 'models', 'tool-results'], // it does not send that a result is an error
+  },
+  {
+    name: 'openai-sdk',
+    needs: 'packages',
+    heading: 'OpenAI’s SDKs',
+    program: 'openai-sdk.mjs',
+    command: ['node', 'openai-sdk.mjs'],
+    faults: sdkFaults,
+    without: ['count', 'tool-results'],
+  },
+  {
+    name: 'openai-python',
+    needs: 'python',
+    heading: 'OpenAI’s SDKs',
+    program: 'openai-sdk.py',
+    command: [python, 'openai-sdk.py'],
+    faults: sdkFaults,
+    without: ['count', 'tool-results'],
+  },
+  {
+    name: 'anthropic-go',
+    needs: 'go',
+    heading: 'The official SDK for Go',
+    program: 'go/main.go',
+    command: [goProgram],
+    faults: ['*apierror.Error', '*apierror.Error', '*apierror.Error'],
+    without: [],
+    isExtra: true,
+  },
+  {
+    name: 'anthropic-java',
+    needs: 'java',
+    heading: 'The official SDK for Java',
+    program: 'java/clients.java',
+    command: ['java', '-cp', 'java/.built/*', 'java/clients.java'],
+    faults: ['BadRequestException', 'BadRequestException', 'UnauthorizedException'],
+    without: [],
+    isExtra: true,
   },
   {
     name: 'browser',

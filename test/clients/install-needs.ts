@@ -30,8 +30,19 @@ const installers: Record<Need, () => Promise<boolean>> = {
     ]),
   chromium: async () => chromium !== null && (await installers.packages()),
   curl: async () => Bun.which('curl') !== null,
-  go: async () => false,
-  java: async () => false,
+  // Built each time: Go and Maven keep what they fetched themselves.
+  go: () => runQuietly(['go', 'build', '-C', 'go', '-o', '.built/program', '.']),
+  java: () =>
+    runQuietly([
+      'mvn',
+      '-q',
+      '-B',
+      '-Dstyle.color=never',
+      '-f',
+      'java/pom.xml',
+      'dependency:copy-dependencies',
+      '-DoutputDirectory=.built',
+    ]),
 };
 
 /** Installs; false where it cannot be had, and what the installer said stands above. */

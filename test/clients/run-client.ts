@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 import { type Client, programsDirectory } from './clients.ts';
+import { chatBodyOf, chatResultsOf } from './conversations/chat-words.ts';
 import {
   type Conversation,
   type Got,
@@ -108,8 +109,15 @@ function documentOf(conversations: readonly Conversation[], url: string): Json {
   };
 }
 
-function askedOf({ name, body, isStreamed, results, next }: Conversation) {
-  return { name, body: { model: modelOf(name), ...body }, isStreamed, results, next, missingModel: MISSING_MODEL };
+/** What a program is told of a conversation, in the words of the Messages API and in those of Chat Completions. */
+function askedOf(conversation: Conversation) {
+  const { name, body, isStreamed, results, next } = conversation;
+  const model = modelOf(name);
+  return {
+    ...{ name, isStreamed, next, missingModel: MISSING_MODEL },
+    ...{ body: { model, ...body }, results },
+    ...{ chat: { model, ...chatBodyOf(conversation) }, chatResults: chatResultsOf(conversation) },
+  };
 }
 
 /** One line that a program printed: what it got, or the bare answers, of which that is read here. */

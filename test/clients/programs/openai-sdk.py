@@ -1,0 +1,108 @@
+# OpenAI's SDK for Python.
+
+import os
+
+import openai
+from pydantic import BaseModel, ConfigDict
+from words import broken, conversations, described, tell
+
+client = openai.OpenAI(base_url=f"{os.environ['BASE_URL']}/v1", api_key=os.environ["KEY"])
+poor = openai.OpenAI(base_url=f"{os.environ['BASE_URL']}/v1", api_key=os.environ["POOR_KEY"])
+stranger = openai.OpenAI(base_url=f"{os.environ['BASE_URL']}/v1", api_key="sk-tp-nobodyhasthiskey")
+
+
+class Stay(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    city: str
+    days: int
+
+
+def fault_of(call):
+    try:
+        call()
+    except Exception as fault:
+        return described(fault)
+    return {}
+
+
+def got_of(completion):
+    usage, choice = completion.usage, completion.choices[0]
+    details = usage.prompt_tokens_details
+    cached, written = details.cached_tokens or 0, getattr(details, "cache_write_tokens", 0) or 0
+    return {
+        "text": choice.message.content,
+        "stopReason": choice.finish_reason,
+        "usage": {
+            "input": usage.prompt_tokens - cached - written,
+            "cacheRead": cached,
+            "cacheWrite": written,
+            "output": usage.completion_tokens,
+        },
+    }
+
+
+def ask(body, streamed):
+    if not streamed:
+        return client.chat.completions.create(**body)
+    with client.chat.completions.stream(**body, stream_options={"include_usage": True}) as stream:
+        return stream.get_final_completion()
+
+
+def converse(body, streamed, results, following):
+    thinking = {"extra_body": {"thinking": body.pop("thinking")}} if "thinking" in body else {}
+    messages = list(body["messages"])
+    while True:
+        completion = ask({**body, **thinking, "messages": messages}, streamed)
+        message = completion.choices[0].message
+        calls = message.tool_calls or []
+        messages.append(message.model_dump(exclude_none=True, exclude={"parsed"}))
+        for call in calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": results[call.function.name]})
+        if calls:
+            continue
+        if not following:
+            return got_of(completion)
+        messages.append({"role": "user", "content": following.pop(0)})
+
+
+def abort(body):
+    text = ""
+    with client.chat.completions.create(**body, stream=True) as stream:
+        for chunk in stream:
+            if chunk.choices:
+                text += chunk.choices[0].delta.content or ""
+            if len(text) > 20:
+                break
+    return {"text": text}
+
+
+def hold(conversation):
+    body, name = conversation["chat"], conversation["name"]
+    if name == "models":
+        return {"models": [model.id for model in client.models.list()]}
+    if name == "structured":
+        asked = {**body, "response_format": Stay}
+        return {"object": client.chat.completions.parse(**asked).choices[0].message.parsed.model_dump()}
+    if name == "abort":
+        return abort(body)
+    if name == "cut":
+        return fault_of(lambda: ask(body, True))
+    if name == "refusals":
+        missing = {**body, "model": conversation["missingModel"]}
+        return {
+            "refusals": [
+                fault_of(lambda: poor.chat.completions.create(**body)),
+                fault_of(lambda: client.chat.completions.create(**missing)),
+                fault_of(lambda: stranger.chat.completions.create(**body)),
+            ]
+        }
+    # The SDK puts a stream together without what it does not know: thoughts are carried by whole answers.
+    streamed = conversation.get("isStreamed") and name != "thinking"
+    return converse(body, streamed, conversation.get("chatResults"), conversation.get("next", []))
+
+
+for conversation in conversations:
+    try:
+        tell(conversation, hold(conversation))
+    except Exception:
+        tell(conversation, broken())
