@@ -161,6 +161,17 @@ export const wrongLengths: readonly FailingFault[] = [
     },
   },
   {
+    name: 'has no length, and is reset',
+    result: 'failed', // though the runtime takes the reset of such a body for its end
+    form: 'streamed',
+    play: (dialect) => async (wire) => {
+      const { begin, content } = dialect.stream([BAD_TEXT]);
+      wire.raw(head(200, STREAM_TYPE) + [...begin, ...content].join(''));
+      await sleep(READ_MS);
+      wire.socket.resetAndDestroy();
+    },
+  },
+  {
     name: 'is shorter than it says',
     result: 'failed',
     form: 'streamed',

@@ -67,6 +67,13 @@ const withoutHead: FailingFault[] = [
     ...late,
     play: always((wire) => wire.raw(Uint8Array.of(21, 3, 1, 0, 2, 2, 80))),
   },
+  {
+    name: 'speaks no TLS where TLS is spoken to it',
+    ...failed,
+    scheme: 'https',
+    accept: (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    play: always(() => {}),
+  },
   { name: 'has a status that is none', ...failed, play: always((wire) => wire.raw('HTTP/1.1 twohundred OK\r\n\r\n')) },
   {
     name: 'stops in the middle of its head',
@@ -330,6 +337,14 @@ const inWhole: FailingFault[] = [
     play: wholeBody(async (wire, dialect) => {
       wire.begin(200, JSON_TYPE);
       wire.chunk(cutJson(dialect));
+      await sleep(PAUSE_MS);
+      wire.socket.resetAndDestroy();
+    }),
+  },
+  {
+    name: 'resets JSON without a length in the middle',
+    play: wholeBody(async (wire, dialect) => {
+      wire.raw(head(200, JSON_TYPE) + cutJson(dialect));
       await sleep(PAUSE_MS);
       wire.socket.resetAndDestroy();
     }),

@@ -26,6 +26,17 @@ const answers =
 
 /** Odd, and an answer: it is passed on, whole and once. */
 export const harmless: readonly Fault[] = [
+  {
+    name: 'ends its answer by closing the connection',
+    play: (dialect) => (wire) => {
+      const isStream = dialect.wantsStream(wire);
+      const { begin, content, end } = dialect.stream([BAD_TEXT]);
+      const body = isStream ? [...begin, ...content, ...end].join('') : dialect.message(BAD_TEXT);
+      wire.socket.end(
+        `HTTP/1.0 200 OK\r\ncontent-type: ${isStream ? 'text/event-stream' : 'application/json'}\r\n\r\n${body}`,
+      );
+    },
+  },
   { name: 'goes on before it answers', play: answers((whole) => `HTTP/1.1 100 Continue\r\n\r\n${whole}`) },
   {
     name: 'gives early hints',

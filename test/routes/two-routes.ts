@@ -28,6 +28,8 @@ export interface Fault {
   accept?(socket: Wire['socket']): void;
   /** Where it is, if nobody listens there. */
   url?: string;
+  /** How it is spoken to; absent: "http". */
+  scheme?: 'https';
   /** Absent: both forms, all kinds. */
   form?: Form;
   kinds?: readonly ProviderKind[];
@@ -164,9 +166,9 @@ async function placeCase(played: Case, place: number, good: readonly FaultUpstre
   const first = await startFault(fault, dialect);
   const last = second === undefined ? (good[otherPlace] as FaultUpstream) : await startFault(second, other);
   const names: [string, string] = [`${name}first`, `${name}second`];
-  const providerAt = (end: FaultUpstream | null, { kind }: Dialect, url: string | undefined) => ({
+  const providerAt = (end: FaultUpstream | null, { kind }: Dialect, { url, scheme }: Partial<Fault> = {}) => ({
     kind,
-    base_url: end?.url ?? url,
+    base_url: (end?.url ?? url)?.replace('http:', `${scheme ?? 'http'}:`),
     api_key: 'sk-of-the-operator-0001',
     private_network: true,
   });
@@ -174,7 +176,7 @@ async function placeCase(played: Case, place: number, good: readonly FaultUpstre
   return {
     played,
     name,
-    providers: { [names[0]]: providerAt(first, dialect, fault.url), [names[1]]: providerAt(last, other, second?.url) },
+    providers: { [names[0]]: providerAt(first, dialect, fault), [names[1]]: providerAt(last, other, second) },
     models: {
       [name]: { price: { input: '3', output: '15' }, routes: [route(names[0], 0), route(names[1], 1)] },
     },
