@@ -3,6 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import { isJsonObject, type JsonObject, makeEvent, type StreamEvent } from '../wire/wire.ts';
+import { isTooDeep } from './parse-json.ts';
 import { ProviderFault } from './provider.ts';
 
 type BlockKind = 'text' | 'thinking' | 'tool';
@@ -157,8 +158,9 @@ export class MessageComposer {
 
 function expectObject(pieces: readonly string[]): void {
   if (pieces.length === 0) return;
+  const input = pieces.join('');
   try {
-    if (isJsonObject(JSON.parse(pieces.join('')))) return;
+    if (!isTooDeep(input) && isJsonObject(JSON.parse(input))) return;
   } catch {
     // Without the parser's own words: they quote what could not be parsed.
   }

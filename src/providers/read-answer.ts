@@ -3,6 +3,7 @@
 
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { type Parse, parseJson } from './parse-json.ts';
 import { ProviderFault } from './provider.ts';
 import { cancelBody, readBounded, upstreamFault } from './upstream.ts';
 
@@ -29,11 +30,21 @@ export async function readErrorText(response: Response, signal: AbortSignal): Pr
   }
 }
 
+interface Answer<Value> {
+  value: Value;
+  text: string;
+  upstreamRequestId: string | null;
+}
+
 /** The JSON object of an answer. Throws ProviderFault (failed, aborted). */
-export async function readObject(
-  response: Response,
-  signal: AbortSignal,
-): Promise<{ value: JsonObject; text: string; upstreamRequestId: string | null }> {
+export async function readObject(response: Response, signal: AbortSignal): Promise<Answer<JsonObject>> {
+  const { value, text, upstreamRequestId } = await readJson(response, signal);
+  if (isJsonObject(value)) return { value, text, upstreamRequestId };
+  throw new ProviderFault('failed', 'the provider answered with JSON that is no object', { upstreamRequestId });
+}
+
+/** The JSON of an answer. Throws ProviderFault (failed, aborted). */
+export async function readJson(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonValue>> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
   if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
     await cancelBody(response);
@@ -41,13 +52,5 @@ export async function readObject(
   }
   const text = await readBounded(response, bounds.upstreamBodyBytesMax, signal);
   if (text === null) throw new ProviderFault('failed', 'the answer of the provider is too long', { upstreamRequestId });
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Without the parser's own words: they quote what could not be parsed.
-    throw new ProviderFault('failed', 'the provider answered with something that is not JSON', { upstreamRequestId });
-  }
-  if (isJsonObject(value)) return { value, text, upstreamRequestId };
-  throw new ProviderFault('failed', 'the provider answered with JSON that is no object', { upstreamRequestId });
+  return { value: parseJson(text, { what: 'an answer', upstreamRequestId }, parse), text, upstreamRequestId };
 }

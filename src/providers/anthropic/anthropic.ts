@@ -2,11 +2,12 @@
 // back, event by event or whole. Nothing is translated and nothing is counted here.
 
 import { bounds } from '../../config.ts';
-import { type JsonObject, unfoldMessage } from '../../wire/wire.ts';
+import { unfoldMessage } from '../../wire/wire.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
-import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
-import { readErrorText, readObject } from '../read-answer.ts';
-import { cancelBody, fetchUpstream } from '../upstream.ts';
+import { openStream } from '../open-stream.ts';
+import { type Attempt, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
+import { fetchUpstream } from '../upstream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 import { probe } from './probe.ts';
 import { readStream } from './read-stream.ts';
@@ -17,7 +18,12 @@ export const anthropic: Provider = {
   async submit(attempt) {
     const accept = attempt.request.stream ? 'text/event-stream' : 'application/json';
     const response = await post(attempt, '/v1/messages', accept, convertMessageBody(attempt));
-    return attempt.request.stream ? await openStream(response, attempt) : await openMessage(response, attempt);
+    const { signal, request } = attempt;
+    if (!request.stream) return await openMessage(response, attempt);
+    return await openStream(response, {
+      stream: (body) => readStream(body, signal, readUpstreamRequestId(response.headers)),
+      whole: async () => unfoldMessage((await readMessage(response, signal)).message),
+    });
   },
 
   async countTokens(attempt) {
@@ -42,32 +48,6 @@ async function post(attempt: Attempt, path: string, accept: string, body: string
   const response = await fetchUpstream({ url, headers: convertHeaders(attempt, accept), body, signal: attempt.signal });
   if (response.ok) return response;
   throw mapFault(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
-}
-
-async function openStream(response: Response, attempt: Attempt): Promise<ProviderReply> {
-  const upstreamRequestId = response.headers.get('request-id');
-  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
-  if (contentType.includes('json')) {
-    const { message } = await readMessage(response, attempt.signal);
-    return { form: 'stream', events: giveOnce(message), upstreamRequestId };
-  }
-  if (!contentType.includes('text/event-stream') || response.body === null) {
-    await cancelBody(response);
-    throw new ProviderFault('failed', 'the provider answered a stream with something else', { upstreamRequestId });
-  }
-  return { form: 'stream', events: readStream(response.body, attempt.signal, upstreamRequestId), upstreamRequestId };
-}
-
-/** A provider that does not stream: its whole message as one batch of events. */
-function giveOnce(message: JsonObject): EventSource {
-  let isGiven = false;
-  return {
-    async next() {
-      if (isGiven) return null;
-      isGiven = true;
-      return unfoldMessage(message);
-    },
-  };
 }
 
 async function openMessage(response: Response, attempt: Attempt): Promise<ProviderReply> {

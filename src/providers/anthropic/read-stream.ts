@@ -1,8 +1,9 @@
 // The events of a provider's stream that speaks the Messages protocol. The data of each event stays the text
 // that came; it is parsed once, here.
 
-import { isJsonObject, type JsonObject, type ServerSentEvent, type StreamEvent } from '../../wire/wire.ts';
+import type { ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
 import { mapErrorEvent } from '../map-fault.ts';
+import { parseObject } from '../parse-json.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
 import { type EventConverter, pullStream } from '../pull-stream.ts';
 
@@ -43,31 +44,19 @@ class MessagesReader implements EventConverter {
     this.#isBegun = true;
   }
 
-  /** A stream that ends before its message is for the relay to tell: it knows what has come. */
   end(): StreamEvent[] {
-    return [];
+    throw new ProviderFault('failed', 'the stream ended before the message did', {
+      upstreamRequestId: this.#upstreamRequestId,
+    });
   }
 }
 
 function readEvent(text: string, upstreamRequestId: string | null): StreamEvent {
-  const value = parseObject(text);
+  const value = parseObject(text, { what: 'an event', upstreamRequestId });
   const name = value['type'];
   if (typeof name !== 'string')
     throw new ProviderFault('failed', 'the provider sent an event without a type', { upstreamRequestId });
   if (name === 'error') throw mapErrorEvent(value, upstreamRequestId);
   // Line feeds can only stand between the parts of the JSON: inside its strings they are escaped.
   return { name, json: text.includes('\n') ? text.replaceAll('\n', ' ') : text, value };
-}
-
-function parseObject(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Without the parser's own words: they quote what could not be parsed.
-    throw new ProviderFault('failed', 'the provider sent an event that is not JSON');
-  }
-  if (!isJsonObject(value as JsonObject))
-    throw new ProviderFault('failed', 'the provider sent an event that is no JSON object');
-  return value as JsonObject;
 }

@@ -1,8 +1,9 @@
 // The stream of a Gemini answer: each event's data is one chunk, and the end of the stream is the end of the answer;
 // whether the message was at its end then, the converter knows.
 
-import { type JsonValue, parseExactly } from '../../wire/wire.ts';
-import { type EventSource, ProviderFault } from '../provider.ts';
+import { parseExactly } from '../../wire/wire.ts';
+import { parseJson } from '../parse-json.ts';
+import type { EventSource } from '../provider.ts';
 import { pullStream } from '../pull-stream.ts';
 import type { ChunkConverter } from './convert-chunk.ts';
 
@@ -14,16 +15,7 @@ export function readStream(
 ): EventSource {
   return pullStream(body, signal, {
     isDone: false,
-    take: ({ text }) => converter.push(parseChunk(text)),
+    take: ({ text }) => converter.push(parseJson(text, { what: 'a chunk', upstreamRequestId: null }, parseExactly)),
     end: () => converter.end(),
   });
-}
-
-function parseChunk(text: string): JsonValue {
-  try {
-    return parseExactly(text);
-  } catch {
-    // Without the parser's own words: they quote what could not be parsed.
-    throw new ProviderFault('failed', 'the provider sent a chunk that is not JSON');
-  }
 }

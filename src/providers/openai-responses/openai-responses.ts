@@ -1,14 +1,15 @@
 // A provider that speaks OpenAI's Responses protocol. Nothing is kept there: each turn brings the whole conversation,
 // and reasoning travels in the signatures of thinking blocks.
 
-import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
+import type { JsonObject } from '../../wire/wire.ts';
 import { callIdsOf } from '../call-ids.ts';
 import { messageIdOf } from '../compose-message.ts';
 import { foldAnswer } from '../fold-answer.ts';
-import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { openStream } from '../open-stream.ts';
+import type { Attempt, Provider } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
 import { thinksUnasked } from '../thinks-unasked.ts';
-import { cancelBody, fetchUpstream } from '../upstream.ts';
+import { fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import type { AnswerTerms } from './convert-chunk.ts';
 import { convertError, refusesReasoning } from './convert-error.ts';
@@ -27,9 +28,10 @@ export const openaiResponses: Provider = {
   async submit(attempt) {
     const response = await ask(attempt);
     const terms = termsOf(attempt, response);
-    return attempt.request.stream
-      ? await openStream(response, attempt, terms)
-      : await openMessage(response, attempt, terms);
+    const { signal, request } = attempt;
+    const whole = async () => convertAnswer((await readObject(response, signal)).value, terms);
+    if (request.stream) return await openStream(response, { stream: (body) => readStream(body, signal, terms), whole });
+    return { form: 'message', ...foldAnswer(await whole()), upstreamRequestId: terms.upstreamRequestId };
   },
 
   async countTokens() {
@@ -77,29 +79,4 @@ function termsOf({ request, requestId, provider, upstreamModel }: Attempt, respo
     callIds: callIdsOf(request.body),
     upstreamRequestId: readUpstreamRequestId(response.headers),
   };
-}
-
-async function openStream(response: Response, { signal }: Attempt, terms: AnswerTerms): Promise<ProviderReply> {
-  const { upstreamRequestId } = terms;
-  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
-  if (contentType.includes('json')) {
-    const { value } = await readObject(response, signal);
-    return { form: 'stream', events: giveOnce(convertAnswer(value, terms)), upstreamRequestId };
-  }
-  if (!contentType.includes('text/event-stream') || response.body === null) {
-    await cancelBody(response);
-    throw new ProviderFault('failed', 'the provider answered a stream with something else', { upstreamRequestId });
-  }
-  return { form: 'stream', events: readStream(response.body, signal, terms), upstreamRequestId };
-}
-
-/** A provider that does not stream: its whole message as one batch of events. */
-function giveOnce(events: StreamEvent[]): EventSource {
-  const batches = [events];
-  return { next: async () => batches.shift() ?? null };
-}
-
-async function openMessage(response: Response, { signal }: Attempt, terms: AnswerTerms): Promise<ProviderReply> {
-  const { value } = await readObject(response, signal);
-  return { form: 'message', ...foldAnswer(convertAnswer(value, terms)), upstreamRequestId: terms.upstreamRequestId };
 }

@@ -1,13 +1,8 @@
 // The provider's event stream: each event's data is one JSON object that names itself. What they mean is in
 // convert-chunk.ts.
 
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type ServerSentEvent,
-  type StreamEvent,
-} from '../../wire/wire.ts';
+import type { ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
+import { parseObject } from '../parse-json.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
 import { type EventConverter, pullStream } from '../pull-stream.ts';
 import { type AnswerTerms, ChunkConverter } from './convert-chunk.ts';
@@ -19,9 +14,11 @@ export function readStream(body: ReadableStream<Uint8Array>, signal: AbortSignal
 
 class ResponseEvents implements EventConverter {
   readonly #chunks: ChunkConverter;
+  readonly #upstreamRequestId: string | null;
 
   constructor(terms: AnswerTerms) {
     this.#chunks = new ChunkConverter(terms);
+    this.#upstreamRequestId = terms.upstreamRequestId;
   }
 
   get isDone(): boolean {
@@ -29,22 +26,14 @@ class ResponseEvents implements EventConverter {
   }
 
   take({ text }: ServerSentEvent): StreamEvent[] {
-    return text === '[DONE]' ? [] : this.#chunks.add(parseChunk(text)); // some servers have that from another protocol
+    return text === '[DONE]'
+      ? []
+      : this.#chunks.add(parseObject(text, { what: 'an event', upstreamRequestId: this.#upstreamRequestId })); // some servers have that from another protocol
   }
 
   end(): StreamEvent[] {
-    throw new ProviderFault('failed', 'the stream ended before the message did');
+    throw new ProviderFault('failed', 'the stream ended before the message did', {
+      upstreamRequestId: this.#upstreamRequestId,
+    });
   }
-}
-
-function parseChunk(text: string): JsonObject {
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Without the parser's own words: they quote what could not be parsed.
-    throw new ProviderFault('failed', 'the provider sent an event that is not JSON');
-  }
-  if (isJsonObject(value)) return value;
-  throw new ProviderFault('failed', 'the provider sent an event that is no JSON object');
 }

@@ -1,12 +1,13 @@
 // A provider that speaks Chat Completions, whatever its family: requests are translated, and its answers, streamed
 // or whole, become Messages events by one state machine. Tokens are never counted here, nor asked for.
 
-import type { JsonObject, StreamEvent } from '../../wire/wire.ts';
+import type { StreamEvent } from '../../wire/wire.ts';
 import { foldAnswer } from '../fold-answer.ts';
-import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import { openStream } from '../open-stream.ts';
+import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
 import { thinksUnasked } from '../thinks-unasked.ts';
-import { cancelBody, fetchUpstream } from '../upstream.ts';
+import { fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import { convertBody, convertChatUrl, convertHeaders } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
@@ -20,9 +21,11 @@ export const openai: Provider = {
   async submit(attempt) {
     const profile = chooseProfile(attempt.provider.baseUrl, attempt.upstreamModel);
     const response = await post(attempt, profile);
-    return attempt.request.stream
-      ? await openStream(response, attempt, profile)
-      : await openMessage(response, attempt, profile);
+    if (!attempt.request.stream) return await openMessage(response, attempt, profile);
+    return await openStream(response, {
+      stream: (body) => readStream(body, attempt, profile, readUpstreamRequestId(response.headers)),
+      whole: () => readEvents(response, attempt, profile),
+    });
   },
 
   /** No family has a counter. */
@@ -52,49 +55,14 @@ async function post(attempt: Attempt, profile: Profile): Promise<Response> {
   throw mapChatFault(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
 }
 
-async function openStream(response: Response, attempt: Attempt, profile: Profile): Promise<ProviderReply> {
-  const upstreamRequestId = readUpstreamRequestId(response.headers);
-  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
-  if (contentType.includes('json')) {
-    const { value } = await readAnswer(response, attempt);
-    return {
-      form: 'stream',
-      events: giveOnce(convertAnswer(value, attempt, profile, upstreamRequestId)),
-      upstreamRequestId,
-    };
-  }
-  if (!contentType.includes('text/event-stream') || response.body === null) {
-    await cancelBody(response);
-    throw new ProviderFault('failed', 'the provider answered a stream with something else', { upstreamRequestId });
-  }
-  const events = readStream(response.body, attempt, profile, upstreamRequestId);
-  return { form: 'stream', events, upstreamRequestId };
-}
-
-/** A provider that does not stream: its whole message as one batch of events. */
-function giveOnce(events: StreamEvent[]): EventSource {
-  let isGiven = false;
-  return {
-    async next() {
-      if (isGiven) return null;
-      isGiven = true;
-      return events;
-    },
-  };
-}
-
 async function openMessage(response: Response, attempt: Attempt, profile: Profile): Promise<ProviderReply> {
-  const { value, upstreamRequestId } = await readAnswer(response, attempt);
-  const events = convertAnswer(value, attempt, profile, upstreamRequestId);
-  return { form: 'message', ...foldAnswer(events), upstreamRequestId };
+  const events = await readEvents(response, attempt, profile);
+  return { form: 'message', ...foldAnswer(events), upstreamRequestId: readUpstreamRequestId(response.headers) };
 }
 
-/** Throws ProviderFault, also for an error of status 200. */
-async function readAnswer(
-  response: Response,
-  { signal }: Attempt,
-): Promise<{ value: JsonObject; upstreamRequestId: string | null }> {
-  const { value, upstreamRequestId } = await readObject(response, signal);
+/** Of an answer that came whole. Throws ProviderFault, also for an error of status 200. */
+async function readEvents(response: Response, attempt: Attempt, profile: Profile): Promise<StreamEvent[]> {
+  const { value, upstreamRequestId } = await readObject(response, attempt.signal);
   if (isChatError(value)) throw mapChatError(value, upstreamRequestId);
-  return { value, upstreamRequestId };
+  return convertAnswer(value, attempt, profile, upstreamRequestId);
 }

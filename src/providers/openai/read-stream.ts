@@ -1,14 +1,9 @@
 // The stream of a Chat Completions answer: each event's data is one chunk, and [DONE] is the end. What a chunk
 // means is in convert-chunk.ts.
 
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type ServerSentEvent,
-  type StreamEvent,
-} from '../../wire/wire.ts';
-import { type Attempt, type EventSource, ProviderFault } from '../provider.ts';
+import type { ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
+import { parseObject } from '../parse-json.ts';
+import type { Attempt, EventSource } from '../provider.ts';
 import { type EventConverter, pullStream } from '../pull-stream.ts';
 import { ChunkConverter } from './convert-chunk.ts';
 import { mapChatError } from './map-error.ts';
@@ -42,7 +37,7 @@ class ChatEvents implements EventConverter {
 
   take({ name, text }: ServerSentEvent): StreamEvent[] {
     if (text.trim() === DONE) return this.end();
-    const chunk = parseChunk(text);
+    const chunk = parseObject(text, { what: 'an event', upstreamRequestId: this.#upstreamRequestId });
     if (name === 'error') throw mapChatError(chunk, this.#upstreamRequestId);
     return this.#chunks.take(chunk);
   }
@@ -53,16 +48,4 @@ class ChatEvents implements EventConverter {
     this.#isDone = true;
     return events;
   }
-}
-
-function parseChunk(text: string): JsonObject {
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Without the parser's own words: they quote what could not be parsed.
-    throw new ProviderFault('failed', 'the provider sent an event that is not JSON');
-  }
-  if (isJsonObject(value)) return value;
-  throw new ProviderFault('failed', 'the provider sent an event that is no JSON object');
 }

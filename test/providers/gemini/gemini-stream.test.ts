@@ -1,20 +1,18 @@
 // Gemini over real sockets and streams: how it is asked, however its answer is cut, and what its failures become.
 
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChunkConverter } from '../../../src/providers/gemini/convert-chunk.ts';
 import { gemini } from '../../../src/providers/gemini/gemini.ts';
 import { readStream } from '../../../src/providers/gemini/read-stream.ts';
-import type { ProviderReply } from '../../../src/providers/providers.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 import type { StreamEvent } from '../../../src/wire/wire.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { faultOf, readAll, readToFault } from '../make-attempt.ts';
+import { faultOf, readAll } from '../make-attempt.ts';
 import { GEMINI_KEY, geminiAttempt, said } from './gemini-attempt.ts';
 
 const FIXTURES = join(import.meta.dir, 'fixtures');
-const fixtures = readdirSync(FIXTURES).map((name): [string, Buffer] => [name, readFileSync(join(FIXTURES, name))]);
 const fixture = (name: string) => readFileSync(join(FIXTURES, name), 'utf8');
 
 const asked = () => ({
@@ -36,32 +34,8 @@ const eventsOfPieces = (...pieces: Uint8Array[]) => {
 };
 
 const hello = { messages: [said()], stream: true, thinking: { type: 'adaptive' } };
-const streamOf = (reply: ProviderReply) => {
-  if (reply.form === 'stream') return reply.events;
-  throw new Error('it was not streamed');
-};
 const texts = (events: StreamEvent[]) =>
   events.map(({ value }) => (value['delta'] as { text?: string } | undefined)?.text ?? '').join('');
-
-describe.each(fixtures)('the stream %s', (_name, bytes) => {
-  test('gives the same events wherever it is cut', async () => {
-    const whole = await readAll(eventsOfPieces(bytes));
-    expect(whole.at(-1)?.name).toBe('message_stop');
-    for (let at = 1; at < bytes.length; at++)
-      expect(await readAll(eventsOfPieces(bytes.subarray(0, at), bytes.subarray(at)))).toEqual(whole);
-    const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
-    expect(await readAll(eventsOfPieces(...single))).toEqual(whole);
-  });
-
-  test('that ends before its last chunk is a fault, never a clean end', async () => {
-    // Of the last line end one character may be missing: the event is whole then.
-    for (let at = 0; at < bytes.length - 1; at += 3) {
-      const { events, fault } = await readToFault(eventsOfPieces(bytes.subarray(0, at)));
-      expect(fault).toMatchObject({ kind: 'failed', message: 'the stream ended before the message did' });
-      expect(events.map(({ name }) => name)).not.toContain('message_stop');
-    }
-  });
-});
 
 async function submitTo(script: Script, body: object = hello) {
   await using upstream = await startScriptedUpstream(script);
@@ -136,49 +110,12 @@ describe('a failure', () => {
       });
   });
 
-  test('in the middle of the stream is a fault after what came before it', async () => {
-    const [first] = fixture('text.txt').split('\r\n\r\n');
-    await using upstream = await startScriptedUpstream(
-      scripts.rawStream(`${first}\r\n\r\ndata: ${JSON.stringify(error(503, 'UNAVAILABLE'))}\r\n\r\n`),
-    );
-    const reply = await gemini.submit(geminiAttempt(hello, {}, upstream.url));
-    const { events, fault } = await readToFault(streamOf(reply));
-    expect(fault).toMatchObject({ kind: 'overloaded', message: 'It says so.' });
-    expect(texts(events)).toBe('The quick — ');
-  });
-
-  test.each([
-    ['a connection that breaks', scripts.resetBeforeHead()],
-    ['a page', scripts.html(200)],
-    ['something that is no JSON', scripts.rawStream('data: <h1>\n\n')],
-    ['JSON that is no answer', scripts.rawStream('data: 7\n\n')],
-    ['nothing', scripts.rawStream('')],
-  ])('%s is a fault', async (_name, script) => {
-    expect(await faultOf(submitTo(script))).toMatchObject({ kind: 'failed' });
-  });
-
   test('what cannot be said to it is refused before anything is sent', async () => {
     await using upstream = await startScriptedUpstream(scripts.rawStream(fixture('text.txt')));
     const bad = { ...hello, mcp_servers: [{ name: 'x' }] };
     expect(await faultOf(gemini.submit(geminiAttempt(bad, {}, upstream.url)))).toMatchObject({ kind: 'rejected' });
     expect(upstream.connectionCount).toBe(0);
   });
-});
-
-test('an abort stops the upstream, and what waits for it', async () => {
-  const [first] = fixture('text.txt').split('\r\n\r\n');
-  await using upstream = await startScriptedUpstream(async (answer) => {
-    answer.begin(200, { 'content-type': 'text/event-stream' });
-    await answer.write(`${first}\r\n\r\n`);
-  });
-  const controller = new AbortController();
-  const reply = await gemini.submit(geminiAttempt(hello, { signal: controller.signal }, upstream.url));
-  const source = streamOf(reply);
-  expect((await source.next())?.[0]?.name).toBe('message_start');
-  const waiting = faultOf(source.next());
-  controller.abort();
-  expect((await waiting).kind).toBe('aborted');
-  await upstream.aborted();
 });
 
 describe('counting', () => {

@@ -154,21 +154,6 @@ describe('a failure', () => {
     expect([fault.kind, fault.message.includes('org-abc123def456')]).toEqual(['rate_limited', false]);
     expect((await faultOf(openai.submit(attemptAt(upstream.url, { stream: true })))).kind).toBe('failed');
   });
-
-  test('of the caller, who leaves, stops the upstream', async () => {
-    await using upstream = await startScriptedUpstream(async (answer) => {
-      answer.begin(200, { 'content-type': 'text/event-stream' });
-      await answer.write('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
-    });
-    const abort = new AbortController();
-    const reply = await openai.submit({ ...attemptAt(upstream.url, { stream: true }), signal: abort.signal });
-    const events = reply.form === 'stream' ? reply.events : expect.unreachable();
-    expect((await events.next())?.length).toBe(3);
-    const waiting = faultOf(events.next());
-    abort.abort();
-    expect((await waiting).kind).toBe('aborted');
-    await upstream.aborted();
-  });
 });
 
 describe('a probe', () => {

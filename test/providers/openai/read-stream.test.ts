@@ -1,9 +1,7 @@
 // What families of Chat Completions stream becomes a Messages stream that every client can read, whatever is odd in it.
 
 import { describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { JsonObject, StreamEvent } from '../../../src/wire/wire.ts';
+import type { JsonObject } from '../../../src/wire/wire.ts';
 import { readAll, readToFault } from '../make-attempt.ts';
 import { attemptAt, type Family, fixture, fold, openBody, openFixture } from './read-fixture.ts';
 
@@ -260,37 +258,4 @@ describe('a stream that is not whole', () => {
     expect((await read(broken)).fault.message).toContain('no JSON object');
     expect((await read(chunk({ content: 'x' }, 'insufficient_system_resource'))).fault.kind).toBe('overloaded');
   });
-});
-
-describe('wherever a stream is cut into chunks', () => {
-  const names = readdirSync(join(import.meta.dir, 'fixtures')).map((file) => file.replace('.txt', ''));
-  const families: Record<string, Family> = {
-    deepseek: 'deepseek',
-    llama: 'compatible',
-    vllm: 'compatible',
-    ollama: 'ollama',
-  };
-
-  async function outcomeOf(chunks: Iterable<Uint8Array>, family: Family): Promise<[StreamEvent[], string | null]> {
-    const source = openBody(chunks, attemptAt(family, { stream: true }));
-    const events: StreamEvent[] = [];
-    try {
-      for (let batch = await source.next(); batch !== null; batch = await source.next()) events.push(...batch);
-    } catch (thrown) {
-      return [events, String(thrown)];
-    }
-    return [events, null];
-  }
-
-  for (const name of names)
-    test(`its events are the same: ${name}`, async () => {
-      const bytes = fixture(name);
-      const family = families[name.split('-')[0] ?? ''] ?? 'openai';
-      const whole = JSON.stringify(await outcomeOf([bytes], family));
-      for (let at = 1; at < bytes.length; at++)
-        if (JSON.stringify(await outcomeOf([bytes.subarray(0, at), bytes.subarray(at)], family)) !== whole)
-          expect.unreachable(`other events when cut at ${at}`);
-      const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
-      expect(JSON.stringify(await outcomeOf(single, family))).toBe(whole);
-    });
 });
