@@ -94,15 +94,16 @@ function convertSystem(message: JsonObject, path: string): Placed[] {
   return withCacheControl(convertContent(message['content'], `${path}.content`, true), message);
 }
 
-/** A cache breakpoint in it is one behind it: those of its parts would count for nothing more. */
+/** A cache breakpoint within a result is none: one of its parts stands for one behind it. */
 function convertResult(message: JsonObject, path: string): Placed {
   const tool_use_id = takenCallId(requireText(message['tool_call_id'], `${path}.tool_call_id`));
-  const blocks = convertContent(message['content'] ?? '', `${path}.content`, false).map(({ block }) => block);
-  const only = blocks[0];
-  const isText = blocks.length === 1 && only?.['type'] === 'text' && only['cache_control'] === undefined;
-  const content = isText ? (only['text'] as string) : blocks;
+  const shown = convertContent(message['content'] ?? '', `${path}.content`, false);
+  const holder = [message, ...shown.map(({ block }) => block)].findLast((one) => 'cache_control' in one) ?? {};
+  const blocks = shown.map(({ block: { cache_control: _, ...block } }) => block as JsonObject);
+  const [only] = blocks;
+  const content = blocks.length === 1 && only?.['type'] === 'text' ? (only['text'] ?? '') : blocks;
   const block = { type: 'tool_result', tool_use_id, ...(blocks.length > 0 && { content }) };
-  return withCacheControl([{ block, path }], message)[0] as Placed;
+  return withCacheControl([{ block, path }], holder)[0] as Placed;
 }
 
 /** What the system says behind what it says it to; where nothing else is said, it is the user's to say. */

@@ -23,10 +23,11 @@ export function chatErrorBody({ message, type, code }: Pick<TurnpikeError, 'mess
 }
 
 /** An `error` event of a Messages stream, as the same. */
-export function chatErrorOfEvent(event: JsonObject, origins: Origins): string {
+export function chatErrorOfEvent(event: JsonObject, origins: Origins | null): string {
   const error = isJsonObject(event['error']) ? event['error'] : {};
   const { message, type = null, code = null } = error;
-  const said = ownMessage(typeof message === 'string' ? message : '', origins);
+  const theirs = typeof message === 'string' ? message : '';
+  const said = origins === null ? theirs : ownMessage(theirs, origins);
   return JSON.stringify({ error: { message: said, type, param: paramOf(said, code), code } });
 }
 

@@ -7,6 +7,7 @@ import type { ChatTerms } from './chat-request.ts';
 import { chatErrorOfEvent } from './convert-error.ts';
 import { convertUsage } from './convert-usage.ts';
 import { chatIdOf, finishReasonOf } from './finish-reason.ts';
+import type { Origins } from './origins.ts';
 import { detailOf, isThinking } from './reasoning-details.ts';
 
 const COMMENT = ': ping\n\n';
@@ -15,12 +16,15 @@ const EVENT_END = '\n\n';
 const DATA = 'data: ';
 
 /** Passes on that its reader has left: what it reads from is told so. */
-export async function* convertEvents(
+export function convertEvents(
   events: AsyncIterable<string>,
   terms: ChatTerms,
   createdAtMs: number,
 ): AsyncGenerator<string> {
-  const writer = new ChunkWriter(terms, createdAtMs);
+  return writeChunks(events, new ChunkWriter(terms, createdAtMs));
+}
+
+async function* writeChunks(events: AsyncIterable<string>, writer: ChunkWriter): AsyncGenerator<string> {
   for await (const text of events) {
     const written = writer.push(text);
     if (written !== '') yield written;
@@ -29,8 +33,10 @@ export async function* convertEvents(
 
 /** Writes chunks from events that it is given as text, wherever that is cut. */
 export class ChunkWriter {
-  readonly #terms: ChatTerms;
+  readonly #includesUsage: boolean;
   readonly #createdAtMs: number;
+  /** Until the answer begins: from then on nothing is said of its request, which may have been long. */
+  #origins: Origins | null;
   #rest = ''; // of an event whose end has not come; whoever made the text bounds one
   #head = ''; // of every chunk, up to its choices
   #tail = '';
@@ -45,7 +51,8 @@ export class ChunkWriter {
   #detailCharacters = 0;
 
   constructor(terms: ChatTerms, createdAtMs: number) {
-    this.#terms = terms;
+    this.#includesUsage = terms.includesUsage;
+    this.#origins = terms.origins;
     this.#createdAtMs = createdAtMs;
     this.#begin({});
   }
@@ -74,6 +81,7 @@ export class ChunkWriter {
         return COMMENT;
       case 'message_start':
         this.#begin(objectIn(event, 'message'));
+        this.#origins = null;
         return this.#chunk({ role: 'assistant', content: '' });
       case 'content_block_start':
         return this.#openBlock(objectIn(event, 'content_block'));
@@ -89,7 +97,7 @@ export class ChunkWriter {
         return this.#finish();
       case 'error':
         this.#isOver = true;
-        return `${DATA}${chatErrorOfEvent(event, this.#terms.origins)}${EVENT_END}`;
+        return `${DATA}${chatErrorOfEvent(event, this.#origins)}${EVENT_END}`;
       default:
         return '';
     }
@@ -104,7 +112,7 @@ export class ChunkWriter {
       system_fingerprint: null,
     };
     this.#head = `${DATA}${JSON.stringify(head).slice(0, -1)},"choices":`;
-    this.#tail = this.#terms.includesUsage ? ',"usage":null}\n\n' : '}\n\n';
+    this.#tail = this.#includesUsage ? ',"usage":null}\n\n' : '}\n\n';
     this.#count(message['usage']);
   }
 
@@ -192,7 +200,7 @@ export class ChunkWriter {
     const details = isWhole && this.#details.length > 0 ? this.#chunk({ reasoning_details: this.#details }) : '';
     const usage = `${this.#head}[],"usage":${JSON.stringify(convertUsage(this.#usage))}}${EVENT_END}`;
     const end = this.#chunk({}, finishReasonOf(this.#stopReason));
-    return `${details}${end}${this.#terms.includesUsage ? usage : ''}${DONE}`;
+    return `${details}${end}${this.#includesUsage ? usage : ''}${DONE}`;
   }
 }
 

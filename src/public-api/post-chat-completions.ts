@@ -29,7 +29,7 @@ export async function postChatCompletions(call: Call): Promise<Reply> {
   }
 }
 
-/** What was asked, once the body is read. Not the request itself: this lives as long as the answer. */
+/** What was asked, from when the body is read until there is an answer: this may live as long as that. */
 interface Asked {
   terms: ChatTerms | null;
 }
@@ -45,8 +45,10 @@ function readAsChat(submission: Submission, asked: Asked): void {
 }
 
 /** A stream is read on no faster than its own reader reads, and is told when that one leaves. */
-function convertReply(reply: Reply, { terms }: Asked, createdAtMs: number): Reply {
+function convertReply(reply: Reply, asked: Asked, createdAtMs: number): Reply {
+  const { terms } = asked;
   assert(terms !== null, 'an answer has a request');
+  asked.terms = null; // what was asked is named no more
   const { body } = reply;
   if (typeof body === 'string') return { ...reply, body: convertMessage(body, createdAtMs) };
   return { ...reply, body: convertEvents(body, terms, createdAtMs) };

@@ -101,6 +101,8 @@ const told = fc.record({
   stop_reason: fc.constantFrom('end_turn', 'tool_use', 'max_tokens'),
   usage: fc.record({ input_tokens: fc.nat(), cache_read_input_tokens: fc.nat(), output_tokens: fc.nat() }),
 });
+/** As it is on the wire, where there is no negative zero. */
+const throughJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));
 const cuts = fc.array(fc.nat(), { maxLength: 5 });
 
 test('a message comes to the same answer streamed, wherever the stream is cut, as whole', () => {
@@ -125,7 +127,7 @@ test('a message comes to the same answer streamed, wherever the stream is cut, a
 
 test('an answer that is sent back is the message again, its thinking first, its calls last', () => {
   fc.assert(
-    fc.property(told, (said) => {
+    fc.property(told.map(throughJson), (said) => {
       const { choices } = JSON.parse(convertMessage(JSON.stringify(said), 0));
       const back = messagesOf([user(), choices[0].message])[1]?.['content'] ?? [];
       const of = (...types: string[]) => said.content.filter(({ type }) => types.includes(type));

@@ -121,6 +121,21 @@ describe('tools', () => {
     ]);
   });
 
+  test('whose result has a cache breakpoint have it behind the result', () => {
+    const cache_control = { type: 'ephemeral' };
+    const calls = { tool_calls: [call('a', '{}'), call('b', '{}')] };
+    const inPart = result('a', [{ ...text('one'), cache_control }]);
+    expect(
+      messagesOf([user('go'), assistant(null, calls), inPart, { ...result('b', 'two'), cache_control }]).at(-1),
+    ).toEqual({
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'a', content: 'one', cache_control },
+        { type: 'tool_result', tool_use_id: 'b', content: 'two', cache_control },
+      ],
+    });
+  });
+
   test('may give nothing back', () => {
     const messages = messagesOf([user('go'), assistant(null, { tool_calls: [call('a', '{}')] }), result('a', '')]);
     expect(messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] });
