@@ -101,7 +101,8 @@ test('an answer exposes what clients steer by, under the prefix that they use', 
   expect(exposed).toContain('request-id');
   expect(exposed).toContain('retry-after');
   expect(exposed).toContain('x-should-retry');
+  expect(exposed).toContain('x-request-id');
   expect(exposed).toContain('vendor-ratelimit-output-tokens-remaining');
-  expect(exposed).toHaveLength(17);
+  expect(exposed).toHaveLength(18);
   expect(corsHeaders(null, 'anthropic')['access-control-allow-origin']).toBe('*');
 });
