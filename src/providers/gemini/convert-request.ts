@@ -48,7 +48,7 @@ export function convertBody(attempt: Attempt): string {
   const body = exactBody(attempt.request);
   return JSON.stringify({
     ...convertPrompt(body, attempt.upstreamModel),
-    generationConfig: convertConfig(body, attempt),
+    generationConfig: convertConfig(attempt, body),
   });
 }
 
@@ -66,14 +66,15 @@ function convertPrompt(body: JsonObject, model: string): JsonObject {
   return { contents, ...convertSystem(body['system']), ...convertTools(body) };
 }
 
-function convertConfig(body: JsonObject, { maxTokens, upstreamModel }: Attempt): JsonObject {
+/** `exact`: for the schema, which is written as it was read. */
+function convertConfig({ request: { body }, maxTokens, upstreamModel }: Attempt, exact: JsonObject): JsonObject {
   const thinkingConfig = convertThinking(body, plainModel(upstreamModel));
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model needs at least 1');
   return {
     maxOutputTokens: maxTokens,
     ...sampling(body),
     ...stopSequences(body['stop_sequences']),
-    ...outputFormat(body),
+    ...outputFormat(exact),
     ...(thinkingConfig !== null && { thinkingConfig }),
   };
 }

@@ -24,16 +24,17 @@ const BILLING_LINE = /^x-anthropic-billing-header:/;
 export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstreamModel)): JsonObject {
   const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
+  const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
   refuseFields(body);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
   const isThinking = readDisplay(body) !== 'hidden' && model.does !== 'never';
   return {
     model: upstreamModel,
     ...convertSystem(body),
-    input: convertMessages(exactBody(request), isThinking ? homeOf(attempt.provider) : null),
-    ...convertTools(body),
+    input: convertMessages(exact, isThinking ? homeOf(attempt.provider) : null),
+    ...convertTools(exact),
     ...convertThinking(body, model),
-    ...convertFormat(body),
+    ...convertFormat(exact),
     ...(isThinking || model.does === 'always' ? {} : convertSampling(body)), // who reasons refuses to be told
     ...(takesEndUser(attempt.provider) && convertEndUser(body)),
     ...(body['service_tier'] === 'standard_only' && { service_tier: 'default' }),

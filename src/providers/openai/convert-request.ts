@@ -62,7 +62,7 @@ export function convertBody({ request, upstreamModel, maxTokens }: Attempt, prof
     ...convertStops(body['stop_sequences'], profile),
     ...tools,
     ...convertEffort(body, profile, tools['tools'] !== undefined),
-    ...convertFormat(body, profile),
+    ...convertFormat(exact, profile),
     ...convertEndUser(body['metadata'], profile),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),
