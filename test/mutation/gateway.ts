@@ -151,6 +151,24 @@ const covers = mutate('src/gateway/cover.ts', [
 
 const messages = mutate('src/gateway/open-message.ts', [
   [
+    'left-money',
+    'what the money ended is no answer to who left',
+    "if (this.stopReason === 'money') await this.endForMoney(status);\n    else if (this.callerHasLeft) await this.complete();",
+    "if (this.callerHasLeft) await this.complete();\n    else if (this.stopReason === 'money') await this.endForMoney(status);",
+  ],
+  [
+    'broken-billed',
+    'what the money ended is billed as what it covered',
+    "if (this.stopReason === 'money') await this.endForMoney(status);\n    else if",
+    'if',
+  ],
+  [
+    'unsaid-billed',
+    'what was produced before the first word is billed',
+    '    if (this.counter.started) return this.cutShort(error, error.status, false);\n',
+    '',
+  ],
+  [
     'bill-covered',
     'what money ended is billed no higher than what was covered',
     "return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };",
@@ -216,8 +234,15 @@ const attempts = mutate('src/gateway/attempts.ts', [
   [
     'begin-whole',
     'a stream that comes whole is covered by the prompt that was reported with it',
-    '    message.beginStream();',
-    '    if (!message.counter.finished) message.beginStream();',
+    'if (isBegin) message.beginStream();',
+    'if (isBegin && !message.counter.finished) message.beginStream();',
+  ],
+  ['rewind', 'what began at a route that failed is not counted for the next', '      message.rewind();\n', ''],
+  [
+    'rewind-over',
+    'what was produced unseen until the message was ended is billed',
+    'if (isOver(message)) break;',
+    'if (isOver(message)) {\n        message.rewind();\n        break;\n      }',
   ],
 ]);
 
@@ -285,12 +310,6 @@ const relays = mutate('src/gateway/relay.ts', [
     'for (;;) {\n      const covering = message.counter.finished ? null : (message.cover?.see() ?? null);',
   ],
   [
-    'left-money',
-    'what the money ended is no answer to who left',
-    "else if (message.stopReason === 'money') await message.endForMoney();\n    else if (message.callerHasLeft) await message.complete();",
-    "else if (message.callerHasLeft) await message.complete();\n    else if (message.stopReason === 'money') await message.endForMoney();",
-  ],
-  [
     'relay-cut',
     'what was cut meanwhile has no clean end, though its end has come',
     'if (message.counter.finished && message.hasEnded) {',
@@ -301,12 +320,6 @@ const relays = mutate('src/gateway/relay.ts', [
     'a stream that broke off has no clean end',
     "if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');",
     'if (arrived === null) return;',
-  ],
-  [
-    'broken-billed',
-    'what the money ended is billed as what it covered',
-    "else if (message.stopReason === 'money') await message.endForMoney();",
-    '',
   ],
 ]);
 

@@ -1,0 +1,87 @@
+// A route that began an answer and failed before its first content: another may answer instead, and what the first
+// one began to count, to hold and to say is not the caller's.
+
+import { expect, test } from 'bun:test';
+import { ProviderFault, type ProviderReply } from '../../src/providers/providers.ts';
+import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
+import { EVENTS, startHandMade, streamOf } from '../post-messages/hand-made-service.ts';
+import { eventsOf, expectError } from '../post-messages/world.ts';
+
+const fault = new ProviderFault('failed', 'it broke off');
+const begin = (input_tokens: number, id: string): StreamEvent =>
+  makeEvent({
+    type: 'message_start',
+    message: { id, type: 'message', role: 'assistant', content: [], usage: { input_tokens, output_tokens: 1 } },
+  });
+const emptyText = makeEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
+
+/** These events, one at a time, and then the failure. */
+function breaking(events: readonly StreamEvent[]): ProviderReply {
+  const left = [...events];
+  const next = async () => {
+    const event = left.shift();
+    if (event === undefined) throw fault;
+    return [event];
+  };
+  return { form: 'stream', upstreamRequestId: null, events: { next } };
+}
+
+test('the answer, its counts and its bill are those of the route that answered', async () => {
+  await using service = await startHandMade({
+    answer: async (model) =>
+      model === 'first'
+        ? breaking([begin(5_000, 'msg_first'), emptyText])
+        : streamOf([begin(25, 'msg_second'), ...EVENTS.slice(1)]),
+  });
+  const events = eventsOf(await (await service.post(await service.makeKey(), { stream: true })).text());
+  expect(events.map(({ name }) => name)).toEqual(EVENTS.map(({ name }) => name));
+  expect(events[0]?.json).toMatchObject({ message: { id: 'msg_second', usage: { input_tokens: 25 } } });
+  expect(await service.records()).toMatchObject([
+    {
+      outcome: 'completed',
+      usageSource: 'reported',
+      inputTokens: 25,
+      outputTokens: 12,
+      cost: 25 * 3_000 + 12 * 15_000,
+      attempts: [
+        { model: 'first', result: 'failed', reason: 'it broke off' },
+        { model: 'second', result: 'answered' },
+      ],
+    },
+  ]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('where no route comes to its first content nothing is charged, and the caller is told by a status', async () => {
+  await using service = await startHandMade({ answer: async () => breaking([begin(5_000, 'msg'), emptyText]) });
+  const response = await service.post(await service.makeKey(), { stream: true });
+  await expectError(response, 502, 'api_error', 'upstream_failed');
+  expect(await service.records()).toMatchObject([{ outcome: 'failed', status: 502, usageSource: 'none', cost: 0 }]);
+  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('one that ends before its first content is no answer', async () => {
+  await using service = await startHandMade({
+    answer: async (model) => streamOf(model === 'first' ? EVENTS.slice(0, 2) : EVENTS),
+  });
+  const text = await (await service.post(await service.makeKey(), { stream: true })).text();
+  expect(eventsOf(text).map(({ name }) => name)).toEqual(EVENTS.map(({ name }) => name));
+  expect(await service.records()).toMatchObject([{ outcome: 'completed', upstreamModel: 'second', inputTokens: 25 }]);
+});
+
+test('what is held is covered by the prompt that the second one counted', async () => {
+  const delta = makeEvent({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'text_delta', text: 'x'.repeat(2_000) },
+  });
+  await using service = await startHandMade({
+    answer: async (model) =>
+      model === 'first'
+        ? breaking([begin(100_000, 'msg_first')])
+        : streamOf([begin(25, 'msg_second'), emptyText, delta, ...EVENTS.slice(3)]),
+  });
+  const quota = 25 * 3_000 + 600 * 15_000; // far below what the first one counted
+  const text = await (await service.post(await service.makeKey({ quota }), { stream: true, max_tokens: 600 })).text();
+  expect(text).toContain('message_stop');
+});
