@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'bun:test';
 import type { Json } from '../post-messages/world.ts';
 import { COUNTED_TOKENS } from './dialects.ts';
 import { type FailingFault, failing, JSON_TYPE, refusing } from './faults.ts';
-import { type Case, casesOf, expectRefusal, type Fault, playCases, type Seen } from './two-routes.ts';
+import { type Case, COUNT_TOKENS, casesOf, expectRefusal, type Fault, playCases, type Seen } from './two-routes.ts';
 
 const COUNTERS = ['anthropic', 'gemini'];
 const hasCounter = ({ dialect, form }: Case) => form === 'whole' && COUNTERS.includes(dialect.kind);
@@ -18,7 +18,7 @@ const bothFail = casesOf([fallen]).map((one) => ({ ...one, second: fallen }));
 const played = await playCases(
   [...casesOf([...failing, refusesContent]), ...bothFail].filter(hasCounter),
   { upstream_silence_seconds: 2 },
-  'count_tokens',
+  COUNT_TOKENS,
 );
 afterAll(() => played.stop());
 

@@ -103,11 +103,15 @@ export function answerWell(dialect: Dialect, text = GOOD_TEXT): Play {
   };
 }
 
-/** Applies the cases and sends all of them, as messages or only to be counted. */
+const MESSAGES = '/v1/messages';
+export const COUNT_TOKENS = '/v1/messages/count_tokens';
+export const CHAT_COMPLETIONS = '/v1/chat/completions';
+
+/** Applies the cases and sends all of them to one of these paths. */
 export async function playCases(
   cases: readonly Case[],
   settings: Json = {},
-  ask: 'messages' | 'count_tokens' = 'messages',
+  path: typeof MESSAGES | typeof COUNT_TOKENS | typeof CHAT_COMPLETIONS = MESSAGES,
 ): Promise<Played> {
   const good = await Promise.all(dialects.map((dialect) => startFaultUpstream(answerWell(dialect))));
   const placed = await Promise.all(cases.map((played, place) => placeCase(played, place, good)));
@@ -121,10 +125,10 @@ export async function playCases(
   const seen: Seen[] = [];
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      seen.push(await send(turnpike, caller.secret, next, ask));
+      seen.push(await send(turnpike, caller.secret, next, path));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  const billed = ask === 'messages' ? cases.length : 0;
+  const billed = path === COUNT_TOKENS ? 0 : cases.length;
   const records = await readRecords(turnpike, caller.account, billed);
   for (const one of seen)
     one.records = records.filter(({ request_id }) => request_id === one.response.headers.get('request-id'));
@@ -191,11 +195,11 @@ async function startFault(fault: Fault, dialect: Dialect): Promise<FaultUpstream
   return fault.url === undefined ? await startFaultUpstream(fault.play(dialect), fault.accept) : null;
 }
 
-async function send(turnpike: Turnpike, secret: string, placed: PlacedCase, ask: string): Promise<Seen> {
+async function send(turnpike: Turnpike, secret: string, placed: PlacedCase, path: string): Promise<Seen> {
   const { played, name, names, ends, kinds } = placed;
   const messages = [{ role: 'user', content: `Good morning, ${name}!` }];
   const body = { model: name, max_tokens: 200, messages, stream: played.form === 'streamed' };
-  const response = await fetch(`${turnpike.url}/v1/messages${ask === 'messages' ? '' : `/${ask}`}`, {
+  const response = await fetch(turnpike.url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': secret },
     body: JSON.stringify(body),

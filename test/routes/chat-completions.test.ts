@@ -1,0 +1,102 @@
+// Whoever asks by Chat Completions is carried from route to route as well: one clean answer before its content, and
+// behind it an error in the place of the end.
+
+import { afterAll, expect, test } from 'bun:test';
+import type { Json } from '../post-messages/world.ts';
+import { breaksAt } from './breaks.ts';
+import { codeOf, refusing, withStatus } from './faults.ts';
+import {
+  BAD_TEXT,
+  CHAT_COMPLETIONS,
+  casesOf,
+  expectRecord,
+  type Fault,
+  GOOD_COST,
+  GOOD_TEXT,
+  playCases,
+  type Seen,
+} from './two-routes.ts';
+
+const early = [...withStatus, ...breaksAt('head'), ...breaksAt('beginning')];
+const late = breaksAt('content');
+const [refusesContent] = refusing as [Fault];
+const played = await playCases(
+  casesOf([...early, ...late, refusesContent]),
+  { upstream_first_event_seconds: 2, upstream_silence_seconds: 2, upstream_answer_seconds: 2 },
+  CHAT_COMPLETIONS,
+);
+afterAll(() => played.stop());
+
+interface Chunk {
+  id?: string;
+  error?: Json;
+  choices?: { delta?: { content?: string }; message?: { content: string }; finish_reason: string | null }[];
+}
+
+/** The chunks of a stream, and whether it came to its end. */
+function readChunks({ title, text }: Seen): { chunks: Chunk[]; isDone: boolean } {
+  const lines = text.split('\n\n').filter((line) => line.startsWith('data: '));
+  const isDone = lines.at(-1) === 'data: [DONE]';
+  const chunks = lines.slice(0, isDone ? -1 : undefined).map((line) => JSON.parse(line.slice(6)) as Chunk);
+  const ids = new Set(chunks.flatMap(({ id }) => id ?? []));
+  expect({ title, answers: ids.size }).toEqual({ title, answers: 1 });
+  return { chunks, isDone };
+}
+
+const saidBy = (chunks: readonly Chunk[]) => chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? '').join('');
+
+function expectChatAnswer(seen: Seen): void {
+  const { title, text, form } = seen;
+  expect({ title, status: seen.response.status, text }).toMatchObject({ status: 200 });
+  if (form === 'whole') {
+    const [choice] = (JSON.parse(text) as Chunk).choices ?? [];
+    expect({ title, choice }).toMatchObject({ choice: { message: { content: GOOD_TEXT }, finish_reason: 'stop' } });
+    return;
+  }
+  const { chunks, isDone } = readChunks(seen);
+  const ends = chunks.filter(({ choices }) => choices?.[0]?.finish_reason === 'stop').length;
+  expect({ title, isDone, ends, said: saidBy(chunks) }).toEqual({ title, isDone: true, ends: 1, said: GOOD_TEXT });
+}
+
+test('whatever happens at the first route before its content, the answer is the next one’s', () => {
+  for (const fault of early) {
+    for (const seen of played.of(fault)) {
+      expectChatAnswer(seen);
+      expectRecord(seen, {
+        outcome: 'completed',
+        cost: GOOD_COST,
+        attempts: [{ result: fault.result }, { result: 'answered' }],
+      });
+    }
+  }
+});
+
+test.each(late.map((fault) => [fault.name, fault] as const))(
+  'a stream that %s behind its first content ends with an error, and not with [DONE]',
+  (_name, fault) => {
+    for (const seen of played.of(fault)) {
+      const { title } = seen;
+      const { chunks, isDone } = readChunks(seen);
+      expect({ title, isDone, said: saidBy(chunks) }).toEqual({ title, isDone: false, said: BAD_TEXT });
+      expect({ title, last: chunks.at(-1) }).toMatchObject({
+        last: { error: { code: codeOf[fault.result as 'failed'] } },
+      });
+      const reasons = chunks.flatMap(({ choices }) => choices?.[0]?.finish_reason ?? []);
+      expect({ title, reasons }).toEqual({ title, reasons: [] });
+      expectRecord(seen, { outcome: 'upstream_cut', attempts: [{ result: 'answered' }] });
+    }
+  },
+);
+
+test('a refusal of what the caller said is final', () => {
+  for (const seen of played.of(refusesContent)) {
+    const { title, response, text } = seen;
+    expect({ title, status: response.status, text }).toMatchObject({ status: 400 });
+    expect({ title, body: JSON.parse(text) }).toMatchObject({ body: { error: { code: 'upstream_rejected' } } });
+    expect({ title, asked: seen.asked }).toEqual({ title, asked: [1, 0] });
+  }
+});
+
+test('no connection of theirs is kept that is of no use', () => played.expectClosed());
+
+test('each message has one record, its account paid for what it got, and nothing is held', () => played.expectBooks());
