@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { convertEvents, convertMessage } from '../../src/chat-completions/chat-completions.ts';
-import { ChunkWriter } from '../../src/chat-completions/convert-events.ts';
+import { ChunkWriter } from '../../src/chat-completions/chunk-writer.ts';
 import { bounds } from '../../src/config.ts';
 import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../src/wire/wire.ts';
 import { type Json, termsOf } from './asked.ts';
@@ -195,13 +195,19 @@ describe('a stream', () => {
   });
 
   test('that thinks for very long still tells it, but not all of it once more', () => {
-    const content = [
-      { type: 'thinking', thinking: 'x'.repeat(bounds.reasoningDetailsCharactersMax + 1), signature: 's' },
-    ];
-    const said = write(streamOf({ content }));
-    expect(said).toContain('"reasoning_content":"xxx');
-    expect(said).not.toContain('reasoning_details');
-    expect(said).toEndWith('data: [DONE]\n\n');
+    const long = 'x'.repeat(bounds.reasoningDetailsCharactersMax);
+    const hm = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' };
+    for (const block of [
+      { ...hm, thinking: long },
+      { ...hm, signature: long },
+      { type: 'redacted_thinking', data: long },
+    ]) {
+      const said = write(streamOf({ content: [hm, block, hm] }));
+      expect(said).toContain('"reasoning_content":"Hm.');
+      expect(said.length > long.length).toBe('thinking' in block && block.thinking === long);
+      expect(said).not.toContain('reasoning_details');
+      expect(said).toEndWith('data: [DONE]\n\n');
+    }
   });
 
   test('whose reader leaves tells what it reads from', async () => {

@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { convertMessage, readChatRequest } from '../../src/chat-completions/chat-completions.ts';
-import { ChunkWriter } from '../../src/chat-completions/convert-events.ts';
+import { ChunkWriter } from '../../src/chat-completions/chunk-writer.ts';
 import { TurnpikeError } from '../../src/errors.ts';
 import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../src/wire/wire.ts';
 import { bytesOf, messagesOf, termsOf, user } from './asked.ts';
