@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findClaudeCode } from './clients.ts';
-import type { Json } from './conversations/conversation.ts';
+import { type Json, PNG } from './conversations/conversation.ts';
 import { type Agent, runAgent, SIGNATURE, turnsOf } from './run-agent.ts';
 import { type Kind, kinds } from './upstreams/speak.ts';
 import { GEMINI_SIGNATURE } from './upstreams/speak-gemini.ts';
@@ -32,7 +32,8 @@ for (const kind of kinds)
     test('works to the end of what the model wants, and says so', () => {
       expect(agent.printed.at(-1)).toMatchObject({ type: 'result', subtype: 'success', result: 'All is done.' });
       expect([agent.exitCode, agent.errors]).toEqual([0, expect.not.stringContaining('rror')]);
-      expect(agent.requests).toHaveLength(4);
+      expect(agent.continued).toMatchObject({ type: 'result', subtype: 'success', result: 'Nothing more.' });
+      expect(agent.requests).toHaveLength(5);
     });
 
     test('gets the input of each call as the model wrote it, to the byte', () => {
@@ -46,11 +47,12 @@ for (const kind of kinds)
       expect(readFileSync(join(agent.directory, 'written.txt'), 'utf8')).toBe(agent.written);
     });
 
-    test('has the results of its tools, errors too, sent on to who called them', () => {
-      const last = agent.requests[3]?.body ?? '{}';
-      for (const words of ['first line', 'No such file', `${Buffer.byteLength(agent.written)} written.txt`])
+    test('has the results of its tools, pictures and errors too, sent on to who called them', () => {
+      const last = agent.requests[4]?.body ?? '{}';
+      for (const words of ['first line', PNG, 'No such file', `${Buffer.byteLength(agent.written)} written.txt`])
         expect([words, last.includes(words)]).toEqual([words, true]);
       expect(pairsOf(kind, JSON.parse(last))).toEqual([
+        ['Read', true],
         ['Read', true],
         ['Write', true],
         ['Bash', true],
@@ -61,11 +63,13 @@ for (const kind of kinds)
     const signature = signatures[kind];
     if (signature !== null)
       test('has thoughts sent back with their signature, untouched', () => {
-        expect(agent.requests.slice(2).map(({ body }) => body.includes(signature))).toEqual([true, true]);
+        // When it goes on as another process, it leaves out the thoughts of answers that name another model.
+        const sent = agent.requests.slice(2, kind === 'anthropic' ? 5 : 4);
+        expect(sent.map(({ body }) => body.includes(signature))).toEqual(sent.map(() => true));
       });
 
-    test('is kept on one of two equal routes through all of its turns', () => {
-      expect(agent.routes.map(({ requests }) => requests.length).sort()).toEqual([0, 4]);
+    test('is kept on one of two equal routes through all of its turns, and when it goes on later', () => {
+      expect(agent.routes.map(({ requests }) => requests.length).sort()).toEqual([0, 5]);
     });
 
     test('pays for what each turn used, and sees the same sum', async () => {
@@ -78,7 +82,7 @@ for (const kind of kinds)
         cost,
         outcome: 'completed',
       };
-      expect(agent.records).toMatchObject(Array(4).fill({ ...turn, usage_source: 'reported', stream: true }));
+      expect(agent.records).toMatchObject(Array(5).fill({ ...turn, usage_source: 'reported', stream: true }));
       expect(agent.printed.at(-1)).toMatchObject({
         usage: { input_tokens: 80, cache_read_input_tokens: 400, output_tokens: 4 * output },
       });

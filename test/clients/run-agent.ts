@@ -16,7 +16,7 @@ import {
 } from '../support/scripted-upstream.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 import { findClaudeCode } from './clients.ts';
-import { type Json, price } from './conversations/conversation.ts';
+import { type Json, PNG, price } from './conversations/conversation.ts';
 import { type Kind, speak } from './upstreams/speak.ts';
 import type { Spoken } from './upstreams/speak-messages.ts';
 
@@ -27,8 +27,10 @@ export const SIGNATURE = 'EqQBCkYIBxgCKkD/+agent==';
 
 export interface Agent extends AsyncDisposable {
   exitCode: number | null;
-  /** The lines of its stream-json output. */
+  /** The lines of its stream-json output, to the end of the first prompt. */
   printed: Json[];
+  /** What it printed last when it was told to go on. */
+  continued: Json | undefined;
   errors: string;
   /** Where it worked. */
   directory: string;
@@ -44,15 +46,17 @@ export interface Agent extends AsyncDisposable {
   callsElsewhere: string[];
 }
 
-/** What the model says in a dialogue of four turns: thoughts, one call after another, two at once, and the end. */
+/** What the model says in five turns: thoughts, calls alone and at once, an end, and an answer to what is asked after it. */
 export function turnsOf(directory: string): Spoken[] {
   const read = `{ "file_path": ${JSON.stringify(join(directory, 'read.txt'))} }`;
+  const look = JSON.stringify({ file_path: join(directory, 'point.png') });
   const write = JSON.stringify({ file_path: join(directory, 'written.txt'), content: WRITTEN });
   return [
     {
       content: [
         { type: 'text', text: 'I shall read.' },
         { type: 'tool_use', id: 'toolu_agent1', name: 'Read', input: read },
+        { type: 'tool_use', id: 'toolu_agent5', name: 'Read', input: look },
       ],
     },
     {
@@ -73,10 +77,11 @@ export function turnsOf(directory: string): Spoken[] {
       ],
     },
     { content: [{ type: 'text', text: 'All is done.' }] },
+    { content: [{ type: 'text', text: 'Nothing more.' }] },
   ];
 }
 
-/** Has it do the four turns of `turnsOf`, with an account of this credit. */
+/** Has it do the turns of `turnsOf`, with an account of this credit; the last of them as another process that goes on. */
 export async function runAgent(
   kind: Kind,
   { credit = '100', isOverloadedFirst = false }: { credit?: string; isOverloadedFirst?: boolean } = {},
@@ -86,6 +91,7 @@ export async function runAgent(
     string,
   ];
   writeFileSync(join(directory, 'read.txt'), 'first line\nsecond line\n');
+  writeFileSync(join(directory, 'point.png'), Buffer.from(PNG, 'base64'));
   const turns = turnsOf(directory);
   const requests: RecordedRequest[] = [];
   let isOverloaded = isOverloadedFirst;
@@ -105,15 +111,18 @@ export async function runAgent(
   const elsewhere = await startElsewhere();
   await turnpike.admin('POST', '/apply', { document: documentOf(kind, routes) });
   const { secret } = await turnpike.makeKey({ credit });
-  const ran = await runClaudeCode(directory, {
+  const environment = {
     ...{ PATH: process.env['PATH'] ?? '', HOME: home, BASE_URL: turnpike.url, KEY: secret },
     ...{ HTTPS_PROXY: elsewhere.url, HTTP_PROXY: elsewhere.url, NO_PROXY: '127.0.0.1' },
-  });
+  };
+  const ran = await runClaudeCode(directory, environment, ['Do what is to be done.']);
+  const next = credit === '0' ? null : await runClaudeCode(directory, environment, ['--continue', 'What else?']);
   const records = (await turnpike.admin('GET', '/usage?limit=1000'))['data'] as Json[];
   const made = { directory, routes, requests, records: records.reverse(), written: WRITTEN, turnpike };
   return {
     ...ran,
     ...made,
+    continued: next?.printed.at(-1),
     callsElsewhere: elsewhere.calls,
     async [Symbol.asyncDispose]() {
       await turnpike.stop();
@@ -141,18 +150,12 @@ function documentOf(kind: Kind, routes: readonly ScriptedUpstream[]): Json {
 async function runClaudeCode(
   cwd: string,
   env: Record<string, string>,
+  prompt: readonly string[],
 ): Promise<Pick<Agent, 'exitCode' | 'printed' | 'errors'>> {
   const page = readFileSync(join(rootDirectory, 'docs', 'clients.md'), 'utf8');
   const shown = readBlocks(page).find(({ heading, language }) => heading === 'Claude Code' && language === 'sh');
   const lines = shown?.code.split('\n').filter((line) => line.startsWith('export ')) ?? [];
-  const given = [
-    '-p',
-    'Do what is to be done.',
-    '--output-format',
-    'stream-json',
-    '--verbose',
-    '--include-partial-messages',
-  ];
+  const given = ['-p', ...prompt, '--output-format', 'stream-json', '--verbose', '--include-partial-messages'];
   const child = Bun.spawn(
     [
       ...['sh', '-euc', `${lines.join('\n')}\nexec "$@"`, 'sh', findClaudeCode() ?? '', ...given],

@@ -125,13 +125,19 @@ function readLine({ conversation, got, raw }: { conversation: string; got?: Got;
   return [conversation, got ?? readRaw(raw ?? [])];
 }
 
+/** Without keys and addresses of the machine's own clients, which the SDKs would read, and without its proxies. */
+function ownEnvironment(): Record<string, string | undefined> {
+  const foreign = /^(?:ANTHROPIC|OPENAI|CLAUDE|LANGSMITH|LANGCHAIN)_|_proxy$/i;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
+}
+
 async function runProgram(
   command: readonly string[],
   more: Record<string, string>,
 ): Promise<{ exitCode: number | null; printed: string; errors: string }> {
   const child = Bun.spawn([...command], {
     cwd: programsDirectory,
-    env: { ...process.env, ...more },
+    env: { ...ownEnvironment(), ...more },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

@@ -53,6 +53,10 @@ export interface Conversation {
 export const modelOf = (name: string) => `claude-sonnet-4-5-${name}`;
 export const price = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
 
+/** One point, as base64: a small PNG. */
+export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+export const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
+
 export const user = (content: unknown) => ({ role: 'user', content });
 
 /** The record of a conversation's only or last request, with what it must say. */

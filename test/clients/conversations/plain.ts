@@ -9,6 +9,7 @@ import {
   type Conversation,
   expectRecord,
   modelOf,
+  picture,
   saidTo,
   USUAL,
   USUAL_USAGE,
@@ -18,10 +19,7 @@ import {
 const SAID = 'Hello — ünïcödé \u2028 ✓ 😀 "quoted" \\ back';
 const ANSWERED = 'Good day — ✓ 😀 \u2028 </tag> "so" \\ it is';
 const LONG = Array.from({ length: 6_000 }, (_, line) => `line ${line} ✓\n`).join('');
-/** The smallest PNG there is: one transparent point. */
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const PDF = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n').toString('base64');
-const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
 const linked = { type: 'image', source: { type: 'url', url: 'https://images.example.com/cat.png' } };
 const paper = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF } };
 const CITY = {

@@ -3,10 +3,8 @@
 
 import { expect } from 'bun:test';
 import { type Block, sayMessage } from '../upstreams/speak-messages.ts';
-import { blocksOf, type Conversation, expectRecord, USUAL, user } from './conversation.ts';
+import { blocksOf, type Conversation, expectRecord, picture, USUAL, user } from './conversation.ts';
 
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
 const WEATHER = {
   name: 'weather',
   description: 'The weather of a city',

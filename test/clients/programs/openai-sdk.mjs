@@ -34,8 +34,7 @@ async function hold({ name, chat: body, chatResults, isStreamed, next = [], miss
         ],
       };
     default:
-      // The SDK puts a stream together without what it does not know: thoughts are carried by whole answers.
-      return converse(body, { isStreamed: isStreamed && name !== 'thinking', results: chatResults, next: [...next] });
+      return converse(body, { isStreamed, results: chatResults, next: [...next] });
   }
 }
 

@@ -96,9 +96,7 @@ def hold(conversation):
                 fault_of(lambda: stranger.chat.completions.create(**body)),
             ]
         }
-    # The SDK puts a stream together without what it does not know: thoughts are carried by whole answers.
-    streamed = conversation.get("isStreamed") and name != "thinking"
-    return converse(body, streamed, conversation.get("chatResults"), conversation.get("next", []))
+    return converse(body, conversation.get("isStreamed"), conversation.get("chatResults"), conversation.get("next", []))
 
 
 for conversation in conversations:
