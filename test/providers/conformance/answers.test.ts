@@ -64,6 +64,15 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     }
   });
 
+  test('gives a tool that it called without any input an empty object', async () => {
+    if (driver.kind !== 'openai' && driver.kind !== 'openai-responses') return; // only there it is a text, which may be none
+    const empty = sayingOf([call('toolu_none1', 'look', '')]);
+    for (const isStreamed of [true, false]) {
+      const { message } = await answerOf(driver, {}, driver.fit(empty), { isStreamed });
+      expect(message.blocks).toMatchObject([{ type: 'tool_use', input: '{}' }]);
+    }
+  });
+
   test('counts every token once: what came from the cache and went there stands by itself', async () => {
     const [{ message }] = await bothOf(driver, sayingOf([text('Hi.')]));
     expect(message.usage).toEqual(driver.tells(driver.fit(sayingOf([])).counted));

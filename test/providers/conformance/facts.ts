@@ -9,6 +9,11 @@ export type Fact =
   | { result: number; isError: boolean }
   | { thought: string | null; seal: string | null };
 
+/** A seal that stands on the text before it, and not by itself. */
+export function onText(seal: string): string {
+  return `on the text: ${seal}`;
+}
+
 /** Texts that no provider may lose or change, each in a mark with its number. */
 export class Stamp {
   #count = 0;

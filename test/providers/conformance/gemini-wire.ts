@@ -3,7 +3,7 @@
 import { withOwnIds } from './anthropic-wire.ts';
 import { type Driver, type Json, objectsOf, piecesOf, type Shown } from './driver.ts';
 import type { Fact } from './facts.ts';
-import { readExactly } from './facts.ts';
+import { onText, readExactly } from './facts.ts';
 import type { Counted, Said, Saying } from './saying.ts';
 
 const FINISH = { end: 'STOP', length: 'MAX_TOKENS', refusal: 'SAFETY', sequence: 'STOP' } as const;
@@ -166,7 +166,8 @@ function readPart(part: Json, by: 'system' | 'user' | 'assistant'): Fact[] {
   const seal = thoughtSignature === undefined ? null : String(thoughtSignature);
   if ((thought as unknown) === true) return [{ thought: text, seal }];
   const said: Fact[] = text === '' ? [] : [{ by, text }];
-  return seal === null ? said : [...said, { thought: null, seal }];
+  // On a text it is another than on a part of its own.
+  return seal === null ? said : [...said, { thought: null, seal: text === '' ? seal : onText(seal) }];
 }
 
 const error = (code: number, status: string, message: string, details: Json[] = []) =>

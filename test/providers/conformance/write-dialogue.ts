@@ -5,7 +5,7 @@ import { type Block, carriedOf, type Dialogue, PDF_URL, type Result } from './di
 import type { Driver, Json, Layout } from './driver.ts';
 import { kinds } from './drivers.ts';
 import { type Answered, answerOf, THINKING, TOOLS } from './exchange.ts';
-import { exactText, type Fact, Stamp } from './facts.ts';
+import { exactText, type Fact, onText, Stamp } from './facts.ts';
 import { callsOf, type Said, type Saying, sayingOf, text } from './saying.ts';
 
 /** PDF bytes are nobody's to read here. */
@@ -241,7 +241,7 @@ class DialogueWriter {
       switch (thing.is) {
         case 'text': {
           const words: Fact = { by: 'assistant', text: thing.text };
-          return thing.seal === null ? [words] : [words, { thought: null, seal: thing.seal }];
+          return thing.seal === null ? [words] : [words, { thought: null, seal: onText(thing.seal) }];
         }
         case 'thinking':
           return [{ thought: thing.text, seal: thing.seal }];

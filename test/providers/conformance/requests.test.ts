@@ -1,0 +1,168 @@
+// What every kind of provider is asked, guarantee by guarantee: nothing of the conversation and of what was asked for is
+// lost on the way, or it is refused by its name.
+
+import { describe, expect, test } from 'bun:test';
+import type { Block, Dialogue, Exchange } from './dialogue.ts';
+import type { Driver, Json } from './driver.ts';
+import { drivers } from './drivers.ts';
+import { ask, attemptOf, json, TOOLS, takesStops } from './exchange.ts';
+import { expectCarried } from './expect-carried.ts';
+import type { Fact } from './facts.ts';
+import { call, type Said, sayingOf, text, thinking } from './saying.ts';
+
+const said = (words: string): Block => ({ is: 'text', text: words, isCached: false });
+const picture: Block = { is: 'image', media: 'image/png', data: 'iVBORw0KGgo=' };
+
+function exchangeOf(answer: readonly Said[], changes: Partial<Exchange> = {}): Exchange {
+  const results = [{ content: 'seen', isError: false }];
+  return {
+    asked: [[said('Go on')]],
+    aside: null,
+    answer: sayingOf(answer),
+    by: 0,
+    results,
+    isReversed: false,
+    ...changes,
+  };
+}
+
+function dialogueOf(exchanges: Exchange[], changes: Partial<Dialogue> = {}): Dialogue {
+  return { system: 'Be kind.', exchanges, last: [said('And now?')], ...changes };
+}
+
+async function carried(driver: Driver, dialogue: Dialogue): Promise<Fact[]> {
+  return (await expectCarried(driver, dialogue)) ?? expect.unreachable();
+}
+
+/** The body that these members of a request become; a fault where they are refused. */
+async function sentOf(driver: Driver, members: Json): Promise<{ body: Json | null; refusal: string | null }> {
+  const answer = () => json(driver.whole(sayingOf([text('.')])));
+  const { sent, fault } = await ask(driver, attemptOf(driver, members), answer);
+  if (fault !== null && fault.kind !== 'rejected') throw fault;
+  return { body: sent === null ? null : (JSON.parse(sent.body) as Json), refusal: fault?.message ?? null };
+}
+
+const twoCalls = [call('toolu_aaaa1', 'look', '{"at":1}'), call('toolu_bbbb2', 'get_weather', '{}')];
+
+/** How each protocol says a choice of tools; null: it has no such word. */
+function choicesOf({ kind, name }: Driver): Record<string, unknown> {
+  const chosen = 'get_weather';
+  switch (kind) {
+    case 'anthropic':
+      return {
+        auto: { type: 'auto' },
+        any: { type: 'any' },
+        none: { type: 'none' },
+        tool: { type: 'tool', name: chosen },
+      };
+    case 'gemini':
+      return {
+        auto: { mode: 'AUTO' },
+        any: { mode: 'ANY' },
+        none: { mode: 'NONE' },
+        tool: { mode: 'ANY', allowedFunctionNames: [chosen] },
+      };
+    case 'openai-responses':
+      return { auto: 'auto', any: 'required', none: 'none', tool: { type: 'function', name: chosen } };
+    default:
+      if (name === 'openai (ollama)') return { auto: 'auto', any: null, none: undefined, tool: null };
+      return { auto: 'auto', any: 'required', none: 'none', tool: { type: 'function', function: { name: chosen } } };
+  }
+}
+
+describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))('%s', (_name, driver) => {
+  test('hears the system, whether it is one text or blocks, and what it says in the middle', async () => {
+    for (const system of ['Be kind.', ['Be kind.', 'Be brief.']]) {
+      const facts = await carried(
+        driver,
+        dialogueOf([exchangeOf([text('Yes.')], { aside: 'It is late.' })], { system }),
+      );
+      expect(facts.filter((fact) => 'by' in fact && fact.by === 'system').length).toBeGreaterThanOrEqual(
+        typeof system === 'string' ? 1 : 2,
+      );
+    }
+  });
+
+  test('gets the results of several calls with their text, their images and their errors, and what is said beside them', async () => {
+    const results = [
+      { content: [said('It shows'), picture, said('a cat')], isError: false },
+      { content: 'No such city', isError: true },
+      { content: null, isError: false },
+    ];
+    for (const isReversed of [false, true]) {
+      const last = [said('What do you see?'), picture];
+      const facts = await carried(driver, dialogueOf([exchangeOf(twoCalls, { results, isReversed })], { last }));
+      expect(facts.filter((fact) => 'attached' in fact)).toHaveLength(2);
+      expect(facts.filter((fact) => 'result' in fact && fact.isError)).toHaveLength(1);
+    }
+  });
+
+  test('hears its own thinking again as it sealed it, in every turn of a loop of tools', async () => {
+    const turn = (number: number) => [
+      thinking(`Thought ${number}`, `SEAL${number}/+==`),
+      { is: 'sealed' as const, seal: `HIDDEN${number}` },
+      call(`toolu_turn${number}`, 'look', `{"turn":${number}}`, `CALLSEAL${number}`),
+    ];
+    const facts = await carried(driver, dialogueOf([1, 2, 3].map((number) => exchangeOf(turn(number)))));
+    const heard = facts.flatMap((fact) => ('seal' in fact && fact.seal !== null ? [fact.seal] : []));
+    const expected = [1, 2, 3].flatMap((number) =>
+      driver.back(driver.fit(sayingOf(turn(number)))).flatMap((thing) => (thing.seal === null ? [] : [thing.seal])),
+    );
+    expect(heard).toEqual(expected);
+  });
+
+  test('is never sent what another kind sealed', async () => {
+    const answer = [
+      thinking('Theirs', 'FOREIGN/seal=='),
+      text('Yes.'),
+      call('toolu_theirs', 'look', '{"id":9223372036854775807}', 'FOREIGNCALL'),
+    ];
+    const facts = await carried(driver, dialogueOf([1, 2, 3].map((by) => exchangeOf(answer, { by }))));
+    expect(facts.filter((fact) => 'seal' in fact && fact.seal !== null)).toEqual([]);
+  });
+
+  test('is told how much and how it may answer, or leaves out what is only a hint', async () => {
+    const stops = takesStops(driver) ? { stop_sequences: ['END', 'STOP'] } : {};
+    const { body } = await sentOf(driver, { max_tokens: 321, top_p: 0.25, ...stops });
+    const { maxTokens, stopSequences, topP } = driver.parameters(body ?? {});
+    expect(maxTokens).toBe(321);
+    expect(stopSequences).toEqual(takesStops(driver) ? ['END', 'STOP'] : undefined);
+    expect([0.25, undefined]).toContain(topP as number | undefined);
+    if (!takesStops(driver))
+      expect((await sentOf(driver, { stop_sequences: ['END'] })).refusal).toStartWith('stop_sequences: ');
+  });
+
+  test('is told which tools it may call, must call, or must not', async () => {
+    for (const [type, expected] of Object.entries(choicesOf(driver))) {
+      const tool_choice = type === 'tool' ? { type, name: 'get_weather' } : { type };
+      const { body, refusal } = await sentOf(driver, { tools: TOOLS, tool_choice });
+      if (expected === null) expect(refusal).toStartWith('tool_choice: ');
+      else expect([type, driver.parameters(body ?? {}).toolChoice]).toEqual([type, expected]);
+    }
+  });
+
+  test('keeps cache breakpoints where the protocol has them, and is sent none elsewhere', async () => {
+    const cache_control = { type: 'ephemeral' };
+    const { body } = await sentOf(driver, {
+      system: [{ type: 'text', text: 'Be kind.', cache_control }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache_control }] }],
+      tools: [{ ...TOOLS[0], cache_control }],
+    });
+    const count = JSON.stringify(body).split('"cache_control"').length - 1;
+    expect(count).toBe(driver.kind === 'anthropic' ? 3 : driver.name === 'openai (openrouter)' ? 2 : 0);
+  });
+
+  test('gets schemas of tools and numbers in the history to their last digit', async () => {
+    const input_schema = '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}';
+    const used = '{"type":"tool_use","id":"toolu_1","name":"look","input":{"id":9223372036854775807,"far":1e400}}';
+    const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"."}]}';
+    const messages = `[{"role":"user","content":"Hi"},{"role":"assistant","content":[${used}]},${result}]`;
+    const schema = `{"type":"json_schema","schema":${input_schema}}`;
+    const format = driver.name.includes('deepseek') ? '' : `"output_config":{"format":${schema}},`;
+    const request = `{"model":"m",${format}"max_tokens":100,"temperature":0.10000000000000000555,"tools":[{"name":"look","input_schema":${input_schema}}],"messages":${messages}}`;
+    const answer = () => json(driver.whole(sayingOf([text('.')])));
+    const { sent } = await ask(driver, attemptOf(driver, request), answer);
+    expect(sent?.body.split('9223372036854775807')).toHaveLength(format === '' ? 3 : 4);
+    expect(sent?.body).toMatch(/far\\?":1e400/);
+  });
+});
