@@ -62,7 +62,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       failure = stopError(message) ?? faultError(fault);
       if (isOver(message)) break; // what has begun is billed as it was received
       message.rewind();
-      if (fault.kind === 'rejected') break;
+      if (fault.kind === 'rejected' || isForNobody(message)) break;
       if (!OF_CREDENTIAL.includes(fault.kind)) failedLanes.add(candidate.lane);
       if (message.stopReason === 'timeout') message.stopReason = null; // it ended this attempt, not the message
     }
@@ -178,6 +178,11 @@ function asFault(message: OpenMessage, thrown: unknown): ProviderFault {
   if (message.stopReason === 'timeout') return new ProviderFault('timeout', message.lateWords, { cause: thrown });
   if (thrown instanceof ProviderFault) return thrown;
   return new ProviderFault('failed', 'the provider failed in an unforeseen way', { cause: thrown });
+}
+
+/** Nothing is begun anew for a caller who left, unless he may ask for it once more. */
+function isForNobody({ callerHasLeft, answer }: OpenMessage): boolean {
+  return callerHasLeft && answer === null;
 }
 
 function isOver(message: OpenMessage): boolean {

@@ -2,6 +2,8 @@
 // one began to count, to hold and to say is not the caller's.
 
 import { expect, test } from 'bun:test';
+import type { Running } from '../../src/gateway/gateway.ts';
+import type { OpenMessage } from '../../src/gateway/open-message.ts';
 import { ProviderFault, type ProviderReply } from '../../src/providers/providers.ts';
 import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
 import { EVENTS, startHandMade, streamOf } from '../post-messages/hand-made-service.ts';
@@ -84,4 +86,34 @@ test('what is held is covered by the prompt that the second one counted', async 
   const quota = 25 * 3_000 + 600 * 15_000; // far below what the first one counted
   const text = await (await service.post(await service.makeKey({ quota }), { stream: true, max_tokens: 600 })).text();
   expect(text).toContain('message_stop');
+});
+
+test('for a caller who left no other route is asked; he pays nothing', async () => {
+  for (const stream of [true, false]) {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const asked: string[] = [];
+    const running: Running[] = [];
+    await using service = await startHandMade({
+      answer: async (model) => {
+        asked.push(model);
+        begin();
+        while (!(running[0] as OpenMessage).callerHasLeft) await Bun.sleep(2);
+        throw fault;
+      },
+    });
+    const add = service.gateway.running.add.bind(service.gateway.running);
+    service.gateway.running.add = (message) => {
+      running.push(message);
+      add(message);
+    };
+    const leaver = new AbortController();
+    const gone = service.post(await service.makeKey(), { stream }, leaver.signal).catch(() => null);
+    await begun;
+    leaver.abort();
+    await gone;
+    while ((await service.records()).length === 0) await Bun.sleep(2);
+    expect(await service.records()).toMatchObject([{ outcome: 'failed', usageSource: 'none', cost: 0 }]);
+    expect(asked).toEqual(['first']);
+    expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  }
 });
