@@ -5,6 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { catalogueOf } from '../catalog/support.ts';
 import { bodyOf } from '../post-messages/world.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { spawnTurnpike } from '../support/start-turnpike.ts';
@@ -97,3 +98,7 @@ async function startWeighed(url: string) {
     },
   });
 }
+
+test('a stop waits ten minutes for streams unless it is told otherwise', () => {
+  expect(catalogueOf({}).settings.drainSeconds).toBeGreaterThanOrEqual(600);
+});

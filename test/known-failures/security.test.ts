@@ -133,6 +133,34 @@ describe('a caller', () => {
   });
 });
 
+describe('a cache that a provider keeps for its customer', () => {
+  test('tells an account nothing of the prompts of another, where each has a credential of its own', async () => {
+    const seen = new Set<string>();
+    // A provider that keeps prompts by the credential that it is shown, and tells by its counts what it knew.
+    world.upstream.play(async (answer, request) => {
+      const prompt = `${request.headers['x-api-key']}: ${JSON.stringify(JSON.parse(request.body).messages)}`;
+      const known = seen.has(prompt);
+      seen.add(prompt);
+      const counts = known ? { cache_read_input_tokens: 2_000 } : { cache_creation_input_tokens: 2_000 };
+      await scripts.good({ usage: { input_tokens: 1, output_tokens: 1, ...counts } })(answer, request);
+    });
+    const [victim, prober, another] = [await world.makeKey(), await world.makeKey(), await world.makeKey()];
+    const own = (caller: { account: string }) => ({ api_key: `sk-${caller.account}`, account: caller.account });
+    const credentials = { victim: own(victim), prober: own(prober) };
+    const provider = { kind: 'anthropic', base_url: world.upstream.url, api_key: 'sk-of-all', private_network: true };
+    const model = { price: { input: '3', output: '15' }, routes: [{ provider: 'caching', model: 'theirs' }] };
+    const document = { providers: { caching: { ...provider, credentials } }, models: { cached: model } };
+    await world.admin('POST', '/apply', { document });
+    const body = bodyOf({ model: 'cached', messages: [{ role: 'user', content: 'The salary of Ada is 4,711.' }] });
+    const readByCache = async (caller: { secret: string }) => {
+      const answer = (await (await world.post(caller.secret, body)).json()) as { usage: Record<string, number> };
+      return answer.usage['cache_read_input_tokens'] ?? 0;
+    };
+    expect([await readByCache(victim), await readByCache(victim)]).toEqual([0, 2_000]);
+    expect([await readByCache(prober), await readByCache(another)]).toEqual([0, 0]);
+  });
+});
+
 describe('the service', () => {
   const sources = projectFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
 
