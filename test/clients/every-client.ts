@@ -2,7 +2,8 @@
 // sides and the books must agree on each. Not called by `npm test`: what is run here is installed by the command first.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { clients, type Need } from './clients.ts';
+import { type Client, clients, type Need } from './clients.ts';
+import type { Conversation } from './conversations/conversation.ts';
 import { conversations } from './conversations/conversations.ts';
 import { PROGRAM_MS_MAX, type Ran, runClient } from './run-client.ts';
 
@@ -11,28 +12,30 @@ const selected = process.env['CLIENTS_SELECTED']?.split(',') ?? clients.map(({ n
 const missing = (process.env['CLIENTS_MISSING']?.split(',') ?? []) as Need[];
 
 for (const client of clients.filter(({ name }) => selected.includes(name))) {
-  const isMissing = missing.includes(client.needs);
   const chosen = conversations.filter(({ name }) => !client.without.includes(name));
-  describe(client.name, () => {
-    let ran: Ran | undefined;
-    beforeAll(async () => {
-      if (!isMissing) ran = await runClient(client, chosen);
-    }, PROGRAM_MS_MAX + 30_000);
-    afterAll(() => ran?.[Symbol.asyncDispose]());
+  if (missing.includes(client.needs)) test.skip(`${client.name}, for want of ${client.needs}`, () => {});
+  else describe(client.name, () => holdAll(client, chosen));
+}
 
-    for (const conversation of chosen)
-      test.skipIf(isMissing)(conversation.name, async () => {
-        const held = ran?.held(conversation);
-        if (!held) throw new Error(`the program ended with ${ran?.exitCode} before it: ${ran?.errors}`);
-        expect(held.got).not.toHaveProperty('broken');
-        await conversation.check(held);
-        if (conversation.name === 'refusals')
-          expect(held.got.refusals?.map(({ fault }) => fault)).toEqual([...client.faults]);
-      });
+function holdAll(client: Client, chosen: readonly Conversation[]): void {
+  let ran: Ran | undefined;
+  beforeAll(async () => {
+    ran = await runClient(client, chosen);
+  }, PROGRAM_MS_MAX + 30_000);
+  afterAll(() => ran?.[Symbol.asyncDispose]());
 
-    test.skipIf(isMissing)('leaves the books right', async () => {
-      expect(await ran?.turnpike.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
-      expect([ran?.exitCode, ran?.errors]).toEqual([0, '']);
+  for (const conversation of chosen)
+    test(conversation.name, async () => {
+      const held = ran?.held(conversation);
+      if (!held) throw new Error(`the program ended with ${ran?.exitCode} before it: ${ran?.errors}`);
+      expect(held.got).not.toHaveProperty('broken');
+      await conversation.check(held);
+      if (conversation.name === 'refusals')
+        expect(held.got.refusals?.map(({ fault }) => fault)).toEqual([...client.faults]);
     });
+
+  test('leaves the books right', async () => {
+    expect(await ran?.turnpike.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
+    expect([ran?.exitCode, ran?.errors]).toEqual([0, '']);
   });
 }

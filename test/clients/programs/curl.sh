@@ -7,7 +7,7 @@ ask() {
   KEY=$1 BODY=$2
   shift 2
   curl -s "$BASE_URL/v1/messages" -H "x-api-key: $KEY" -H 'anthropic-version: 2023-06-01' \
-    -H 'content-type: application/json' -d "@$BODY" "$@"
+    -H 'content-type: application/json' -d "@$BODY" --max-time 20 "$@"
 }
 
 # tell CONVERSATION JSON: one line.
