@@ -35,7 +35,7 @@ export {
   type WorstCase,
 } from './price.ts';
 export { type ListedModel, listedModels, type PriceList, priceLists } from './price-list/price-list.ts';
-export { findPrivateAddress, findPrivateProviders, isPrivateAddress } from './private-address.ts';
+export { findPrivateAddress, findPrivateProviders } from './private-address.ts';
 export { credentialContext, resealDocument, type SealedCredential, sealedCredentials } from './reseal-document.ts';
 export { type CallerScope, listOffers, type Offer, resolveModel, withOwnCredentials } from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

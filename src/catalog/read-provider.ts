@@ -1,6 +1,7 @@
 // Reads what a file says of one provider and of its credentials: that the members fit its kind, and
 // where it is when the file leaves that out. What stands already is not looked at.
 
+import { findPrivateHost } from '../base/private-address.ts';
 import { bounds } from '../config.ts';
 import {
   type CredentialInput,
@@ -12,7 +13,7 @@ import {
   SANDBOX_KIND,
 } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
-import { findPrivateHost, privateNetworkFault } from './private-address.ts';
+import { privateNetworkFault } from './private-address.ts';
 
 const DEFAULT_BASE_URLS: Record<string, string> = {
   anthropic: 'https://api.anthropic.com',

@@ -1,7 +1,8 @@
 // Addresses inside: in every range and every spelling.
 
 import { expect, test } from 'bun:test';
-import { findPrivateAddress, findPrivateProviders, isPrivateAddress, planApply } from '../../src/catalog/catalog.ts';
+import { isPrivateAddress } from '../../src/base/private-address.ts';
+import { findPrivateAddress, findPrivateProviders, planApply } from '../../src/catalog/catalog.ts';
 import { planOptions } from './support.ts';
 
 test('every private range is recognised, to its edges', () => {

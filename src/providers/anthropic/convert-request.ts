@@ -3,6 +3,7 @@
 
 import { type JsonValue, rewriteRequest } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { refuseAddresses } from '../refuse-addresses.ts';
 import { dropForeignThinking } from './drop-foreign-thinking.ts';
 
 const VERSION_DEFAULT = '2023-06-01';
@@ -43,9 +44,10 @@ export function endpointHeaders(
   return headers;
 }
 
-/** The body of POST /v1/messages. */
+/** The body of POST /v1/messages. Throws ProviderFault (rejected). */
 export function convertMessageBody(attempt: Attempt): string {
-  const { request, upstreamModel, maxTokens } = attempt;
+  const { provider, request, upstreamModel, maxTokens } = attempt;
+  refuseAddresses(request.body, provider.baseUrl);
   const changes: Record<string, JsonValue | undefined> = unsetSampling(attempt);
   if (request.model !== upstreamModel) changes['model'] = upstreamModel;
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
@@ -81,8 +83,9 @@ const NOT_COUNTED = [
   'fallback_credit_token',
 ];
 
-/** The body of POST /v1/messages/count_tokens. */
+/** The body of POST /v1/messages/count_tokens. Throws ProviderFault (rejected). */
 export function convertCountBody(attempt: Attempt): string {
+  refuseAddresses(attempt.request.body, attempt.provider.baseUrl);
   const changes: Record<string, JsonValue | undefined> = { model: attempt.upstreamModel };
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;

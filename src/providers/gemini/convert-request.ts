@@ -2,6 +2,7 @@
 
 import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
 import { convertThinking, needsSignatures } from './convert-thinking.ts';
@@ -47,22 +48,24 @@ export function convertHeaders({ provider, trace }: Attempt, accept: string): Re
 export function convertBody(attempt: Attempt): string {
   const body = exactBody(attempt.request);
   return JSON.stringify({
-    ...convertPrompt(body, attempt.upstreamModel),
+    ...convertPrompt(body, attempt),
     generationConfig: convertConfig(attempt, body),
   });
 }
 
 /** The body of countTokens. Throws ProviderFault (rejected). */
-export function convertCountBody({ request, upstreamModel }: Attempt): string {
-  const body = exactBody(request);
+export function convertCountBody(attempt: Attempt): string {
+  const body = exactBody(attempt.request);
   return JSON.stringify({
-    generateContentRequest: { model: modelPath(upstreamModel), ...convertPrompt(body, upstreamModel) },
+    generateContentRequest: { model: modelPath(attempt.upstreamModel), ...convertPrompt(body, attempt) },
   });
 }
 
-function convertPrompt(body: JsonObject, model: string): JsonObject {
+function convertPrompt(body: JsonObject, { provider, upstreamModel }: Attempt): JsonObject {
+  const model = plainModel(upstreamModel);
   refuseFields(body);
-  const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(plainModel(model)) });
+  refuseAddresses(body, provider.baseUrl);
+  const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(model) });
   return { contents, ...convertSystem(body['system']), ...convertTools(body) };
 }
 

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
 import type { Attempt } from '../provider.ts';
+import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';
 import { convertThinking, readDisplay } from './convert-thinking.ts';
@@ -26,6 +27,7 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
   const { body } = request;
   const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
   refuseFields(body);
+  refuseAddresses(body, attempt.provider.baseUrl);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
   const isThinking = readDisplay(body) !== 'hidden' && model.does !== 'never';
   return {

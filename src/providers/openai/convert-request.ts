@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertEffort } from './convert-effort.ts';
 import { convertMessages } from './convert-messages.ts';
@@ -48,10 +49,12 @@ export function endpointHeaders(endpoint: ProviderEndpoint, profile: Profile, ac
 }
 
 /** The body of POST /chat/completions. Throws ProviderFault (rejected), naming the field. */
-export function convertBody({ request, upstreamModel, maxTokens }: Attempt, profile: Profile): JsonObject {
+export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
+  const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
   const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
   refuseFields(body);
+  refuseAddresses(body, attempt.provider.baseUrl);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model produces at least one token');
   const tools = convertTools(exact, profile);
   return {

@@ -9,7 +9,11 @@ import { makeAttempt } from '../make-attempt.ts';
 export const GEMINI_KEY = 'AIzaOurKeyAtGemini0123456789';
 
 /** An attempt of this body; a model and max_tokens are put in where it has none. */
-export function geminiAttempt(body: object | string, changes: Partial<Attempt> = {}, baseUrl = 'http://p'): Attempt {
+export function geminiAttempt(
+  body: object | string,
+  changes: Partial<Attempt> = {},
+  baseUrl = 'https://gemini.example.com',
+): Attempt {
   const whole = typeof body === 'string' ? body : { model: 'gemini-2.5-flash', max_tokens: 100, ...body };
   return makeAttempt(baseUrl, whole, {
     provider: { name: 'g', kind: 'gemini', baseUrl, credential: new Secret(GEMINI_KEY) },
