@@ -73,6 +73,12 @@ for (const kind of isThere ? kinds : [])
       expect(agent.routes.map(({ requests }) => requests.length).sort()).toEqual([0, 5]);
     });
 
+    test('has each turn sent with the same beginning as the one before, which a cache can find', () => {
+      const beginnings = agent.requests.slice(0, 4).map(({ body }) => beginningOf(JSON.parse(body) as Json));
+      for (const [place, one] of beginnings.slice(1).entries())
+        expect([place, one.startsWith((beginnings[place] ?? '').slice(0, -2))]).toEqual([place, true]);
+    });
+
     test('pays for what each turn used, and sees the same sum', async () => {
       const output = kind === 'openai-responses' ? 40 : 30;
       const cost = ((20 * 3 + 100 * 0.3 + output * 15) / 1e6).toFixed(9).replace(/0+$/, '');
@@ -119,6 +125,12 @@ if (isThere)
       AGENT_MS_MAX,
     );
   });
+
+/** Instructions, tools and messages of a request in this order, without the marks of a cache, which move on. */
+function beginningOf({ system, instructions, systemInstruction, tools, messages, input, contents }: Json): string {
+  const parts = [tools, system ?? instructions ?? systemInstruction ?? '', messages ?? input ?? contents];
+  return JSON.stringify(parts, (name, value) => (name === 'cache_control' ? undefined : value));
+}
 
 /** Name and input of each call, the input put together from the pieces of the stream. */
 function callsOf(printed: readonly Json[]): [string, string][] {
