@@ -110,10 +110,15 @@ export class MessageComposer {
 
   /**
    * The end of the message, with the usage of all of it: counts that are absent are estimated by whoever reads it. Throws
-   * ProviderFault (failed) as `closeBlock` does, but for `max_tokens`, which may cut the input of a tool.
+   * ProviderFault (failed) as `closeBlock` does, but where the message was cut, as by `max_tokens`: so may be a tool's input.
    */
-  finish(stopReason: string, stopSequence: string | null, usage: JsonObject): StreamEvent[] {
-    const events = [...this.start({}), ...(stopReason === 'max_tokens' ? this.#close() : this.closeBlock())];
+  finish(
+    stopReason: string,
+    stopSequence: string | null,
+    usage: JsonObject,
+    isCut = stopReason === 'max_tokens',
+  ): StreamEvent[] {
+    const events = [...this.start({}), ...(isCut ? this.#close() : this.closeBlock())];
     const delta: JsonObject = { stop_reason: stopReason, stop_sequence: stopSequence };
     events.push(makeEvent({ type: 'message_delta', delta, usage }), makeEvent({ type: 'message_stop' }));
     this.#isFinished = true;

@@ -25,8 +25,8 @@ export function parseJson(text: string, told: Told, parse: Parse = JSON.parse): 
 }
 
 /** Throws ProviderFault (failed). */
-export function parseObject(text: string, told: Told): JsonObject {
-  const value = parseJson(text, told);
+export function parseObject(text: string, told: Told, parse?: Parse): JsonObject {
+  const value = parseJson(text, told, parse);
   if (isJsonObject(value)) return value;
   throw faultOf(told, 'is no JSON object');
 }

@@ -37,8 +37,8 @@ interface Answer<Value> {
 }
 
 /** The JSON object of an answer. Throws ProviderFault (failed, aborted). */
-export async function readObject(response: Response, signal: AbortSignal): Promise<Answer<JsonObject>> {
-  const { value, text, upstreamRequestId } = await readJson(response, signal);
+export async function readObject(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonObject>> {
+  const { value, text, upstreamRequestId } = await readJson(response, signal, parse);
   if (isJsonObject(value)) return { value, text, upstreamRequestId };
   throw new ProviderFault('failed', 'the provider answered with JSON that is no object', { upstreamRequestId });
 }

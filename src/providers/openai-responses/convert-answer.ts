@@ -1,6 +1,7 @@
 // An answer that was not streamed, by the same way as a stream: as if its items had come whole. Pure.
 
 import { isJsonObject, type JsonObject, type StreamEvent } from '../../wire/wire.ts';
+import { argumentsText } from '../call-arguments.ts';
 import { ProviderFault } from '../provider.ts';
 import { type AnswerTerms, ChunkConverter } from './convert-chunk.ts';
 
@@ -25,7 +26,7 @@ function withoutCutCalls(response: JsonObject): JsonObject {
 function isCutCall(item: JsonObject): boolean {
   if (item['type'] !== 'function_call') return false;
   try {
-    return !isJsonObject(JSON.parse(String(item['arguments'])));
+    return !isJsonObject(JSON.parse(argumentsText(item['arguments'])));
   } catch {
     return true;
   }

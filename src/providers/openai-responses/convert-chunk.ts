@@ -3,6 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
+import { argumentsText } from '../call-arguments.ts';
 import { MessageComposer } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 import { convertErrorEvent } from './convert-error.ts';
@@ -62,6 +63,7 @@ export class ChunkConverter {
   readonly #items = new Map<number, OutputItem>(); // begun, and not told to their end
   readonly #callIds: Set<string>;
   readonly #told = new Set<number>(); // one number for each item of one answer
+  readonly #indexes = new Map<JsonValue | undefined, number>(); // of items by their ids
   #composer: MessageComposer | null = null;
   #model: string | null = null;
   #turn: number | null = null; // the item that is told at the moment
@@ -129,6 +131,7 @@ export class ChunkConverter {
 
   #begin(index: number, value: JsonValue | undefined): StreamEvent[] {
     const item = this.#items.get(index);
+    if (isJsonObject(value) && typeof value['id'] === 'string') this.#indexes.set(value['id'], index);
     if (item === undefined || item.isNamed || !isJsonObject(value) || value['type'] !== 'function_call') return [];
     const { name, call_id: callId } = value;
     if (typeof name !== 'string' || name === '') return [];
@@ -193,7 +196,7 @@ export class ChunkConverter {
     const parts = jsonObjects(value['content']).entries();
     switch (value['type']) {
       case 'function_call':
-        bring('arguments', '', value['arguments']);
+        bring('arguments', '', argumentsText(value['arguments']));
         break;
       case 'message':
         for (const [place, part] of parts) {
@@ -260,16 +263,28 @@ export class ChunkConverter {
     const response = isJsonObject(value) ? value : {};
     if (FAILED.includes(response['status']) || isJsonObject(response['error'])) throw this.#faultOf(response);
     this.#noteModel(response);
-    const events = jsonObjects(response['output']).flatMap((item, index) => this.#whole(index, item));
+    const events = this.#placesOf(jsonObjects(response['output'])).flatMap(([index, item]) => this.#whole(index, item));
     events.push(...this.#passTurn(true));
     const composer = this.#compose();
-    events.push(...composer.finish(this.#stopReason(response, isCut, composer), null, convertUsage(response['usage'])));
+    const isIncomplete = isCut || response['status'] === 'incomplete';
+    const reason = this.#stopReason(response, isIncomplete, composer);
+    events.push(...composer.finish(reason, null, convertUsage(response['usage']), isIncomplete));
     this.#isFinished = true;
     return events;
   }
 
+  /**
+   * The items of the whole response with the indexes that the stream gave them: by their ids, else in their order, since a
+   * stream may leave indexes out. What the stream had nothing of comes behind.
+   */
+  #placesOf(output: readonly JsonObject[]): [index: number, item: JsonObject][] {
+    const known = [...this.#told, ...this.#items.keys()].sort((one, other) => one - other);
+    let behind = (known.at(-1) ?? -1) + 1;
+    return output.map((item, place) => [this.#indexes.get(item['id']) ?? known[place] ?? behind++, item]);
+  }
+
   #stopReason(response: JsonObject, isCut: boolean, composer: MessageComposer): string {
-    if (isCut || response['status'] === 'incomplete') {
+    if (isCut) {
       const details = response['incomplete_details'];
       const isFiltered = isJsonObject(details) && details['reason'] === 'content_filter';
       return isFiltered ? 'refusal' : 'max_tokens'; // a cause that nobody knows has cut it, too

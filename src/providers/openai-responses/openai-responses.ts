@@ -2,6 +2,7 @@
 // and reasoning travels in the signatures of thinking blocks.
 
 import type { JsonObject } from '../../wire/wire.ts';
+import { parseWithArguments } from '../call-arguments.ts';
 import { callIdsOf } from '../call-ids.ts';
 import { messageIdOf } from '../compose-message.ts';
 import { foldAnswer } from '../fold-answer.ts';
@@ -29,7 +30,7 @@ export const openaiResponses: Provider = {
     const response = await ask(attempt);
     const terms = termsOf(attempt, response);
     const { signal, request } = attempt;
-    const whole = async () => convertAnswer((await readObject(response, signal)).value, terms);
+    const whole = async () => convertAnswer((await readObject(response, signal, parseWithArguments)).value, terms);
     if (request.stream) return await openStream(response, { stream: (body) => readStream(body, signal, terms), whole });
     return { form: 'message', ...foldAnswer(await whole()), upstreamRequestId: terms.upstreamRequestId };
   },

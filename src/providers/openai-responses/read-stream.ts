@@ -2,6 +2,7 @@
 // convert-chunk.ts.
 
 import type { ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
+import { parseWithArguments } from '../call-arguments.ts';
 import { parseObject } from '../parse-json.ts';
 import { type EventSource, ProviderFault } from '../provider.ts';
 import { type EventConverter, pullStream } from '../pull-stream.ts';
@@ -28,7 +29,9 @@ class ResponseEvents implements EventConverter {
   take({ text }: ServerSentEvent): StreamEvent[] {
     return text === '[DONE]'
       ? []
-      : this.#chunks.add(parseObject(text, { what: 'an event', upstreamRequestId: this.#upstreamRequestId })); // some servers have that from another protocol
+      : this.#chunks.add(
+          parseObject(text, { what: 'an event', upstreamRequestId: this.#upstreamRequestId }, parseWithArguments),
+        ); // some servers have that from another protocol
   }
 
   end(): StreamEvent[] {

@@ -28,13 +28,13 @@ function asChunk(answer: JsonObject): JsonObject {
   const calls = jsonObjects(message['tool_calls']).map((call, index) => ({
     ...call,
     index,
-    ...(reason === 'length' && { function: withWholeInput(call['function']) }),
+    ...((reason === 'length' || reason === 'content_filter') && { function: withWholeInput(call['function']) }),
   }));
   const delta = { ...message, ...(calls.length > 0 && { tool_calls: calls }) };
   return { ...answer, choices: [{ ...choice, finish_reason: reason, delta }] };
 }
 
-/** The input of a call that max_tokens cut: what is there of it is no JSON, and a message that is whole has only JSON. */
+/** The input of a call that max_tokens or a filter cut: what is there of it is no JSON, and a message that is whole has only JSON. */
 function withWholeInput(said: unknown): JsonObject {
   const call = isJsonObject(said as JsonObject) ? (said as JsonObject) : {};
   const { arguments: given } = call;

@@ -90,7 +90,8 @@ export class ChunkConverter {
     // What is sealed may come behind everything else: it is kept in a block of its own.
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
     const { reason, sequence } = this.#stop();
-    return [...events, ...this.#composer.finish(reason, sequence, this.#finalUsage())];
+    const isCut = reason === 'max_tokens' || this.#finishReason === 'content_filter';
+    return [...events, ...this.#composer.finish(reason, sequence, this.#finalUsage(), isCut)];
   }
 
   #start(chunk: JsonObject): StreamEvent[] {

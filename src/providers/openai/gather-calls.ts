@@ -3,6 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type StreamEvent } from '../../wire/wire.ts';
+import { argumentsText } from '../call-arguments.ts';
 import type { MessageComposer } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 import { ObjectEnd } from './object-end.ts';
@@ -48,9 +49,7 @@ export class CallGatherer {
     const said = isJsonObject(piece['function']) ? piece['function'] : {};
     const id = textIn(piece['id']);
     const name = textIn(said['name']);
-    const { arguments: given } = said;
-    // Some servers send the input as an object instead of its JSON.
-    const input = isJsonObject(given) ? JSON.stringify(given) : textIn(given);
+    const input = argumentsText(said['arguments']);
     const call = this.#callOf(piece['index'], id, name, input);
     if (call === null) return [];
     if (call.id === '') call.id = id;

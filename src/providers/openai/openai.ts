@@ -2,6 +2,7 @@
 // or whole, become Messages events by one state machine. Tokens are never counted here, nor asked for.
 
 import type { StreamEvent } from '../../wire/wire.ts';
+import { parseWithArguments } from '../call-arguments.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { openStream } from '../open-stream.ts';
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
@@ -62,7 +63,7 @@ async function openMessage(response: Response, attempt: Attempt, profile: Profil
 
 /** Of an answer that came whole. Throws ProviderFault, also for an error of status 200. */
 async function readEvents(response: Response, attempt: Attempt, profile: Profile): Promise<StreamEvent[]> {
-  const { value, upstreamRequestId } = await readObject(response, attempt.signal);
+  const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
   if (isChatError(value)) throw mapChatError(value, upstreamRequestId);
   return convertAnswer(value, attempt, profile, upstreamRequestId);
 }

@@ -2,6 +2,7 @@
 // means is in convert-chunk.ts.
 
 import type { ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
+import { parseWithArguments } from '../call-arguments.ts';
 import { parseObject } from '../parse-json.ts';
 import type { Attempt, EventSource } from '../provider.ts';
 import { type EventConverter, pullStream } from '../pull-stream.ts';
@@ -37,7 +38,11 @@ class ChatEvents implements EventConverter {
 
   take({ name, text }: ServerSentEvent): StreamEvent[] {
     if (text.trim() === DONE) return this.end();
-    const chunk = parseObject(text, { what: 'an event', upstreamRequestId: this.#upstreamRequestId });
+    const chunk = parseObject(
+      text,
+      { what: 'an event', upstreamRequestId: this.#upstreamRequestId },
+      parseWithArguments,
+    );
     if (name === 'error') throw mapChatError(chunk, this.#upstreamRequestId);
     return this.#chunks.take(chunk);
   }

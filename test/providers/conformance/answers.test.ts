@@ -73,6 +73,22 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     }
   });
 
+  test('calls it no fault when an answer was cut within the input of a tool', async () => {
+    if (driver.kind !== 'openai' && driver.kind !== 'openai-responses') return; // elsewhere no half of an input is sent
+    for (const [end, reason] of [
+      ['length', 'max_tokens'],
+      ['refusal', 'refusal'],
+    ] as const) {
+      const cut = driver.fit(sayingOf([text('I look.'), call('toolu_half1', 'look', '{"at": "Zür')], { end }));
+      const streamed = await answerOf(driver, {}, cut, { isStreamed: true });
+      expect(streamed.message).toMatchObject({ stopReason: reason, blocks: [{}, { input: '{"at": "Zür' }] });
+      // What is whole has no half an object: the tool has none, or is not there.
+      const whole = await answerOf(driver, {}, cut, { isStreamed: false });
+      expect(whole.message.stopReason).toBe(reason);
+      for (const input of whole.message.blocks.slice(1)) expect(input).toMatchObject({ input: '{}' });
+    }
+  });
+
   test('counts every token once: what came from the cache and went there stands by itself', async () => {
     const [{ message }] = await bothOf(driver, sayingOf([text('Hi.')]));
     expect(message.usage).toEqual(driver.tells(driver.fit(sayingOf([])).counted));

@@ -32,7 +32,9 @@ function itemOf(thing: Said, place: number): Json {
       return { type: 'reasoning', id: `rs_${place}`, summary: [], encrypted_content: thing.seal };
     case 'call': {
       const { id, name, input } = thing;
-      return { type: 'function_call', id: `fc_${place}`, call_id: id, name, arguments: input, status };
+      const isHalf = input !== '' && !input.trimEnd().endsWith('}');
+      const members = { call_id: id, name, arguments: input, status: isHalf ? 'incomplete' : status };
+      return { type: 'function_call', id: `fc_${place}`, ...members };
     }
   }
 }

@@ -295,6 +295,37 @@ describe('names and ids', () => {
   });
 });
 
+describe('a stream whose indexes are not those of its whole response', () => {
+  const item = (id: string, text: string) => ({ type: 'message', id, content: [{ type: 'output_text', text }] });
+  const told = (output_index: number, id: string, text: string): JsonObject[] => [
+    { type: 'response.output_item.added', output_index, item: { type: 'message', id, content: [] } },
+    { type: 'response.output_text.delta', output_index, content_index: 0, delta: text },
+    { type: 'response.output_item.done', output_index, item: item(id, text) },
+  ];
+  const textsOf = (events: JsonObject[]) => {
+    const converter = new ChunkConverter(TERMS);
+    return jsonObjects(fold(events.flatMap((event) => converter.add(event)))['content']).map(({ text }) => text);
+  };
+  const completed = (...output: JsonObject[]) => ({ type: 'response.completed', response: { output } });
+
+  test('tells each item once, known by its id or by its place among the others', () => {
+    const begun = [...told(0, 'a', 'One.'), ...told(2, 'c', 'Three.')];
+    expect(textsOf([...begun, completed(item('a', 'One.'), item('c', 'Three.'))])).toEqual(['One.', 'Three.']);
+    expect(textsOf([...begun, completed(item('x', 'One.'), item('y', 'Three.'))])).toEqual(['One.', 'Three.']);
+  });
+
+  test('tells what only the whole response has, behind the rest', () => {
+    const whole = completed(item('a', 'One.'), item('c', 'Three.'), item('d', 'Four.'));
+    expect(textsOf([...told(0, 'a', 'One.'), ...told(2, 'c', 'Three.'), whole])).toEqual(['One.', 'Three.', 'Four.']);
+  });
+});
+
+test('the input of a call that comes as an object is its input', () => {
+  const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: { at: 1 } };
+  const { message } = answerOf({ status: 'completed', output: [call] });
+  expect(message['content']).toMatchObject([{ type: 'tool_use', input: { at: 1 } }]);
+});
+
 describe('what a provider sends without measure', () => {
   const added = (output_index: number) => ({
     type: 'response.output_item.added',

@@ -84,6 +84,18 @@ describe('a message', () => {
     expect(await next()).toMatchObject({ content: [{ type: 'tool_use', input: { at: 1 } }] });
   });
 
+  test('of a server that sends the input of a call as an object has every digit of it', async () => {
+    const call = '{"index":0,"id":"call_abcd1234","function":{"name":"look","arguments":{"id":12345678901234567890}}}';
+    const whole = `{"model":"m","choices":[{"message":{"tool_calls":[${call}]},"finish_reason":"tool_calls"}]}`;
+    const chunk = `{"model":"m","choices":[{"delta":{"tool_calls":[${call}]},"finish_reason":"tool_calls"}]}`;
+    await using upstream = await startScriptedUpstream(scripts.json(whole), scripts.rawStream(`data: ${chunk}\n\n`));
+    const message = await openai.submit(attemptAt(upstream.url));
+    expect(message.form === 'message' && message.text).toContain('"input":{"id":12345678901234567890}');
+    const stream = await openai.submit(attemptAt(upstream.url, { stream: true }));
+    const events = stream.form === 'stream' ? await readAll(stream.events) : [];
+    expect(events.map(({ json }) => json).join('')).toContain('12345678901234567890');
+  });
+
   test('without usage has no count at all, not even of zero', async () => {
     await using upstream = await startScriptedUpstream(scripts.json(JSON.stringify({ ...ANSWER, usage: undefined })));
     const reply = await openai.submit(attemptAt(upstream.url));
