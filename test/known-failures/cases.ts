@@ -24,7 +24,8 @@ export const CASES = [
   'interrupted-counted-too-high',
   'cache-written-twice',
   'cache-at-the-wrong-rate',
-  'cache-in-a-stream',
+  'cache-makes-input-negative',
+  'cache-over-another-protocol',
   'retry-bills-twice',
   'no-crash-results',
   // Limits
