@@ -26,6 +26,8 @@ const core: Suite = {
   runMsMax: 120_000,
   environment: {},
 };
+/** What the runs of clients install below test/, and no copy needs. */
+const INSTALLED = /\/(?:node_modules|\.venv|\.built)$/;
 /** Asked last, since it takes longest and tells least of what is wrong. */
 const simulation: Suite = {
   tests: ['test/simulation/simulation.test.ts'],
@@ -109,11 +111,11 @@ async function runAll(all: readonly Mutation[]): Promise<boolean> {
   return survivors.length === 0 && ran > 0;
 }
 
-/** A tree of its own. The packages are the ones of this tree, and only read: nothing is installed from a copy. */
+/** A tree of its own. The packages are the ones of this tree, and only read: nothing is installed in a copy. */
 function copyTree(_: unknown, index: number): string {
   const copy = join(directory, String(index));
   for (const name of ['src', 'test', 'package.json', 'tsconfig.json'])
-    cpSync(join(rootDirectory, name), join(copy, name), { recursive: true });
+    cpSync(join(rootDirectory, name), join(copy, name), { recursive: true, filter: (path) => !INSTALLED.test(path) });
   symlinkSync(join(rootDirectory, 'node_modules'), join(copy, 'node_modules'));
   return copy;
 }
