@@ -38,6 +38,9 @@ export function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
       ];
     case 'tool_reference':
       return textPart(`Tool: ${String(block['tool_name'])}`);
+    case 'tool_addition':
+    case 'tool_removal':
+      return []; // all tools that a conversation ever had are given from its beginning
     default:
       return refuseBlock(block, path);
   }

@@ -1,13 +1,13 @@
 // The request as Gemini wants it: where it goes, its headers, and its body.
 
 import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { refuseFields } from '../lost-fields.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
 import { convertThinking, needsSignatures } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
-import { refuseFields } from './unsupported.ts';
 
 const STOP_SEQUENCES_MAX = 5;
 
@@ -63,7 +63,7 @@ export function convertCountBody(attempt: Attempt): string {
 
 function convertPrompt(body: JsonObject, { provider, upstreamModel }: Attempt): JsonObject {
   const model = plainModel(upstreamModel);
-  refuseFields(body);
+  refuseFields(body, 'gemini');
   refuseAddresses(body, provider.baseUrl);
   const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(model) });
   return { contents, ...convertSystem(body['system']), ...convertTools(body) };

@@ -1,17 +1,19 @@
 // Tools and the choice among them, as function declarations.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { findClientTool } from '../client-tools.ts';
+import { gatherTools } from '../gather-tools.ts';
 import { refuseField } from '../refuse-field.ts';
 import { cleanSchema, makeNodeBudget, type NodeBudget } from './clean-schema.ts';
-import { findClientTool } from './client-tools.ts';
 import { shortenName } from './tool-names.ts';
 
 /** `tools` and `toolConfig`; neither without tools. Throws ProviderFault (rejected) for a tool that cannot be had. */
-export function convertTools({ tools, tool_choice: choice }: JsonObject): JsonObject {
-  if (!Array.isArray(tools) || tools.length === 0) return {};
+export function convertTools(body: JsonObject): JsonObject {
+  const tools = gatherTools(body);
+  if (tools.length === 0) return {};
   const nodes = makeNodeBudget();
-  const functionDeclarations = tools.map((tool, index) => convertTool(tool, `tools.${index}`, nodes));
-  const functionCallingConfig = convertChoice(choice);
+  const functionDeclarations = tools.map(({ tool, path }) => convertTool(tool, path, nodes));
+  const functionCallingConfig = convertChoice(body['tool_choice']);
   return {
     tools: [{ functionDeclarations }],
     ...(functionCallingConfig !== null && { toolConfig: { functionCallingConfig } }),
@@ -19,19 +21,18 @@ export function convertTools({ tools, tool_choice: choice }: JsonObject): JsonOb
 }
 
 /** Names of the tools of a request, as its caller knows them. */
-export function toolNames({ tools }: JsonObject): string[] {
-  if (!Array.isArray(tools)) return [];
-  return tools.flatMap((tool) => (isJsonObject(tool) && typeof tool['name'] === 'string' ? [tool['name']] : []));
+export function toolNames(body: JsonObject): string[] {
+  return gatherTools(body).flatMap(({ tool: { name } }) => (typeof name === 'string' ? [name] : []));
 }
 
-function convertTool(tool: JsonValue, path: string, nodes: NodeBudget): JsonObject {
-  if (!isJsonObject(tool)) refuseField(path, 'Input should be a valid dictionary');
+function convertTool(tool: JsonObject, path: string, nodes: NodeBudget): JsonObject {
   const { type, name } = tool;
-  const definition = typeof type !== 'string' || type === 'custom' ? tool : findClientTool(type);
-  if (definition === null)
+  const known = findClientTool(type);
+  if (known === null && typeof type === 'string' && type !== 'custom')
     refuseField(`${path}.type`, `a tool of the type "${shown(type)}" is not available for the provider of this model`);
   if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
-  const { description, input_schema: schema } = definition;
+  const description = known?.description ?? tool['description'];
+  const schema = known?.parameters ?? tool['input_schema'];
   const parameters = isJsonObject(schema) ? cleanSchema(schema, nodes) : null;
   return {
     name: shortenName(name),

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
+import { refuseFields } from '../lost-fields.ts';
 import type { Attempt } from '../provider.ts';
 import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
@@ -11,7 +12,6 @@ import { convertThinking, readDisplay } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
 import { takesEndUser } from './endpoint.ts';
 import { isStrictSchema } from './is-strict-schema.ts';
-import { refuseFields } from './lost-fields.ts';
 import { reasoningOf } from './reasoning-models.ts';
 import { homeOf } from './reasoning-signature.ts';
 
@@ -26,7 +26,7 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
   const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
   const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
-  refuseFields(body);
+  refuseFields(body, 'openai-responses');
   refuseAddresses(body, attempt.provider.baseUrl);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
   const isThinking = readDisplay(body) !== 'hidden' && model.does !== 'never';

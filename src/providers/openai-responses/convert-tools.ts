@@ -2,9 +2,10 @@
 // replaced by one made of it, the same in every turn, and given back under its own. Pure.
 
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { findClientTool } from '../client-tools.ts';
+import { gatherTools } from '../gather-tools.ts';
 import { refuseField } from '../refuse-field.ts';
-import { CLIENT_TOOLS } from './client-tools.ts';
 import { isStrictSchema } from './is-strict-schema.ts';
 
 const NAME_CHARACTERS_MAX = 64;
@@ -38,32 +39,11 @@ export function convertTools(body: JsonObject): JsonObject {
   };
 }
 
-interface PlacedTool {
-  tool: JsonObject;
-  /** Where it stands in the request. */
-  path: string;
-}
-
-/** The tools of the request and those that a message adds in the middle of the conversation. */
-function gatherTools(body: JsonObject): PlacedTool[] {
-  const tools = jsonObjects(body['tools']).map((tool, place) => ({ tool, path: `tools.${place}` }));
-  const names = new Set(tools.map(({ tool }) => tool['name']));
-  for (const [index, { content }] of jsonObjects(body['messages']).entries()) {
-    for (const [place, block] of jsonObjects(content).entries()) {
-      const added = isJsonObject(block['tool']) ? block['tool']['definition'] : undefined;
-      if (block['type'] !== 'tool_addition' || !isJsonObject(added) || names.has(added['name'])) continue;
-      names.add(added['name']);
-      tools.push({ tool: added, path: `messages.${index}.content.${place}.tool.definition` });
-    }
-  }
-  return tools;
-}
-
 function convertTool(tool: JsonObject, path: string): JsonObject {
   const { name, type, description, input_schema: schema } = tool;
   if (typeof name !== 'string' || name === '') return refuseType(tool, path);
-  const known = typeof type === 'string' ? CLIENT_TOOLS.get(type) : undefined;
-  if (known !== undefined) return makeFunction(name, known.description, known.parameters, false);
+  const known = findClientTool(type);
+  if (known !== null) return makeFunction(name, known.description, known.parameters, false);
   if ((type ?? 'custom') !== 'custom') return refuseType(tool, path);
   const parameters = isJsonObject(schema) ? schema : {};
   // By default the provider takes every schema as strict, and refuses those that are not.

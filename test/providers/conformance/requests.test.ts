@@ -2,6 +2,7 @@
 // lost on the way, or it is refused by its name.
 
 import { describe, expect, test } from 'bun:test';
+import { DROPPED_MEMBERS, LOST_FIELDS } from '../../../src/providers/lost-fields.ts';
 import type { Block, Dialogue, Exchange } from './dialogue.ts';
 import type { Driver, Json } from './driver.ts';
 import { drivers } from './drivers.ts';
@@ -141,6 +142,19 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     }
   });
 
+  test('is given the tools that the system adds in the middle of the conversation', async () => {
+    const added = { type: 'tool_addition', tool: { definition: { name: 'later', input_schema: { type: 'object' } } } };
+    const { body } = await sentOf(driver, {
+      tools: TOOLS.slice(0, 1),
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'system', content: [added] },
+      ],
+    });
+    if (driver.kind === 'anthropic') expect(JSON.stringify(body)).toContain(JSON.stringify(added));
+    else expect(driver.read(JSON.stringify(body)).tools.map(({ name }) => name)).toEqual(['look', 'later']);
+  });
+
   test('keeps cache breakpoints where the protocol has them, and is sent none elsewhere', async () => {
     const cache_control = { type: 'ephemeral' };
     const { body } = await sentOf(driver, {
@@ -164,5 +178,30 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     const { sent } = await ask(driver, attemptOf(driver, request), answer);
     expect(sent?.body.split('9223372036854775807')).toHaveLength(format === '' ? 3 : 4);
     expect(sent?.body).toMatch(/far\\?":1e400/);
+  });
+
+  test('refuses by its name what its provider cannot be told, and leaves out what is only a hint', async () => {
+    if (driver.kind === 'anthropic') return; // it has a place for everything
+    const { refused, dropped } = LOST_FIELDS[driver.kind as keyof typeof LOST_FIELDS];
+    for (const name of Object.keys(refused)) {
+      const asking = name === 'stop_sequences' ? ['END'] : [{ type: 'x' }];
+      expect((await sentOf(driver, { [name]: asking })).refusal).toStartWith(`${name}: `);
+      for (const nothing of name === 'stop_sequences' ? [null, []] : [null, [], {}])
+        expect((await sentOf(driver, { [name]: nothing })).refusal).toBeNull();
+    }
+    expect((await sentOf(driver, { speed: 'fast' })).refusal).toStartWith('speed: ');
+    const hint = { type: 'auto', name: 'a hint that is lost' };
+    const members = Object.fromEntries(
+      DROPPED_MEMBERS.filter((name) => name !== 'cache_control').map((name) => [name, hint]),
+    );
+    const fields = [...dropped, 'field_of_the_future'].filter((name) => !name.includes('.') && name !== 'top_k');
+    const asked = {
+      ...Object.fromEntries(fields.map((name) => [name, hint])),
+      speed: 'standard',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...members }] }],
+      tools: [{ ...TOOLS[0], ...members }],
+    };
+    const plain = { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], tools: [TOOLS[0] as Json] };
+    expect((await sentOf(driver, asked)).body).toEqual((await sentOf(driver, plain)).body);
   });
 });

@@ -2,8 +2,6 @@
 // the conversation itself.
 
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   convertBody,
   convertCountBody,
@@ -11,7 +9,6 @@ import {
   convertUrl,
   modelsUrl,
 } from '../../../src/providers/gemini/convert-request.ts';
-import { DROPPED, REFUSED } from '../../../src/providers/gemini/unsupported.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 import type { JsonObject, JsonValue } from '../../../src/wire/wire.ts';
 import { answered, callOf, GEMINI_KEY, geminiAttempt, refusalOf, resultOf, said, sentBody } from './gemini-attempt.ts';
@@ -333,60 +330,6 @@ describe('images and documents', () => {
 });
 
 describe('what Gemini has no place for', () => {
-  test('is left out where it only advises, and the body is the same without it', () => {
-    const body = { messages: [said([{ type: 'text', text: 'Hi' }])], tools: [{ name: 'a', input_schema: {} }] };
-    const values: Record<string, JsonValue> = {
-      cache_control: { type: 'ephemeral' },
-      container: null,
-      context_management: { edits: [] },
-      diagnostics: { previous_message_id: null },
-      inference_geo: 'global',
-      metadata: { user_id: 'u' },
-      service_tier: 'auto',
-      speed: 'standard',
-    };
-    const members = Object.fromEntries(
-      DROPPED.fields.flatMap((name) => (name in values ? [[name, values[name]]] : [])),
-    );
-    expect(Object.keys(members)).toEqual(Object.keys(values));
-    const asked = {
-      ...members,
-      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
-      output_config: { task_budget: { type: 'tokens', total: 1024 } },
-      messages: [
-        said([{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral', ttl: '1h' }, citations: null }]),
-      ],
-      tools: [{ name: 'a', input_schema: {}, ...Object.fromEntries(DROPPED.toolMembers.map((name) => [name, true])) }],
-    };
-    expect(sentBody(asked)).toEqual(sentBody({ ...body, tool_choice: { type: 'auto' } }));
-  });
-
-  test('is refused by its name where the answer would be another', () => {
-    const values: Record<(typeof REFUSED.fields)[number], JsonObject> = {
-      compaction: { compaction: { type: 'summarize' } },
-      fallbacks: { fallbacks: 'default' },
-      mcp_servers: { mcp_servers: [{ type: 'url', name: 'x', url: 'https://x' }] },
-      'speed: "fast"': { speed: 'fast' },
-    };
-    for (const name of REFUSED.fields) {
-      const words = `${name.split(':')[0]}: is not available for the provider of this model`;
-      expect(refusalOf({ messages: [said()], ...values[name] })).toBe(words);
-    }
-    expect(sentBody({ messages: [said()], mcp_servers: [], compaction: null })).toContainKey('contents');
-  });
-
-  test('stands in its documentation', () => {
-    const page = readFileSync(join(import.meta.dir, '../../../docs/providers.md'), 'utf8');
-    const section = page.split('\n## Gemini\n')[1]?.split('\n## ')[0] ?? '';
-    const { fields, blockMembers, toolMembers, blocks } = DROPPED;
-    const [left = '', refused = ''] = section.split('Left out, because')[1]?.split('Refused with 400') ?? [];
-    for (const name of [...fields, ...blockMembers, ...toolMembers]) expect(left).toContain(`\`${name}\``);
-    for (const name of blocks) expect(left).toContain(`\`${name.split(' ')[0]}\``);
-    for (const name of REFUSED.fields) expect(refused).toContain(`\`${name}\``);
-    for (const words of [REFUSED.blocks, REFUSED.tools])
-      expect(refused.replaceAll('`', '')).toContain(words.replace(' and thinking', ', thinking'));
-  });
-
   test.each([
     'server_tool_use',
     'web_search_tool_result',

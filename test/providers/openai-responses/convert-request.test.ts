@@ -4,11 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { convertBody } from '../../../src/providers/openai-responses/convert-request.ts';
 import { convertHeaders, convertUrl } from '../../../src/providers/openai-responses/endpoint.ts';
-import {
-  DROPPED_FIELDS,
-  DROPPED_MEMBERS,
-  REFUSED_FIELDS,
-} from '../../../src/providers/openai-responses/lost-fields.ts';
+
 import { encodeReasoning, homeOf } from '../../../src/providers/openai-responses/reasoning-signature.ts';
 import { type Attempt, ProviderFault } from '../../../src/providers/providers.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
@@ -119,44 +115,6 @@ describe('a request', () => {
 });
 
 describe('what the provider cannot be told', () => {
-  const asking: Record<string, unknown> = {
-    stop_sequences: ['END'],
-    mcp_servers: [{ type: 'url', name: 'm', url: 'https://m.example' }],
-    container: { id: 'container_1' },
-    compaction: { type: 'summarize' },
-  };
-
-  test.each(Object.keys(REFUSED_FIELDS))('is refused by its name: %s', (name) => {
-    expect(asking).toHaveProperty(name);
-    const fault = refusalOf({ [name]: asking[name] });
-    expect(fault).toMatchObject({ kind: 'rejected', status: 400, errorType: 'invalid_request_error' });
-    expect(fault.message).toBe(`${name}: ${REFUSED_FIELDS[name]}`);
-    for (const nothing of [null, ...(name === 'container' || name === 'compaction' ? [{}] : [[]])])
-      expect(convert({ [name]: nothing })).toEqual(convert());
-  });
-
-  test('is left out where only a hint is lost, so that the answer is the same', () => {
-    const hints: Record<string, unknown> = {
-      cache_control: { type: 'ephemeral' },
-      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
-      diagnostics: null,
-      inference_geo: 'global',
-      safeguards: {},
-      tags: ['a'],
-      top_k: 5,
-    };
-    expect(Object.keys(hints)).toEqual([...DROPPED_FIELDS]);
-    expect(convert({ ...hints, field_of_the_future: 1 })).toEqual(convert());
-  });
-
-  test('of a tool or a block is left out where only a hint is lost', () => {
-    const members = Object.fromEntries(DROPPED_MEMBERS.map((name) => [name, { type: 'ephemeral' }]));
-    const text = { type: 'text', text: 'Hello' };
-    expect(
-      convert({ tools: [{ ...LOOK, ...members }], messages: [{ role: 'user', content: [{ ...text, ...members }] }] }),
-    ).toEqual(convert({ tools: [LOOK] }));
-  });
-
   test('of the end user goes to OpenAI alone, as a hash', () => {
     const openai = { name: 'p', kind: 'openai-responses', baseUrl: 'https://api.openai.com/v1', credential: null };
     const metadata = { user_id: 'somebody' };

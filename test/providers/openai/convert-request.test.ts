@@ -2,13 +2,12 @@
 
 import { describe, expect, test } from 'bun:test';
 import { convertBody, convertChatUrl, convertHeaders } from '../../../src/providers/openai/convert-request.ts';
-import { DROPPED_FIELDS, DROPPED_MEMBERS, REFUSED_FIELDS } from '../../../src/providers/openai/lost-fields.ts';
 import { chooseProfile } from '../../../src/providers/openai/profile.ts';
 import { ProviderFault } from '../../../src/providers/providers.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 import { makeAttempt } from '../make-attempt.ts';
-import { addresses, attemptAt, type Family } from './read-fixture.ts';
+import { attemptAt, type Family } from './read-fixture.ts';
 
 function bodyOf(members: object, family: Family = 'openai', upstreamModel = 'gpt-4.1'): JsonObject {
   const attempt = attemptAt(family, members, { upstreamModel });
@@ -233,27 +232,6 @@ describe('tools', () => {
       { role: 'system', content: [added] },
     ];
     expect(namesOf(bodyOf({ tools, messages }))).toEqual(['get_weather', 'later']);
-  });
-});
-
-describe('what cannot be said', () => {
-  test('is refused where its loss would change what was asked for', () => {
-    expect(Object.keys(REFUSED_FIELDS)).toEqual(['mcp_servers', 'container', 'compaction']);
-    for (const name of Object.keys(REFUSED_FIELDS)) {
-      expect(refusalOf({ [name]: { type: 'x' } })).toStartWith(`${name}: `);
-      expect(refusalOf({ [name]: null })).toBe('nothing was refused');
-    }
-    expect(refusalOf({ speed: 'fast' })).toStartWith('speed: ');
-  });
-
-  test('is left out where only a hint is lost, whatever the family', () => {
-    const hints = Object.fromEntries(DROPPED_FIELDS.map((name) => [name, name === 'top_k' ? 7 : { hint: 'lost' }]));
-    const members = Object.fromEntries(DROPPED_MEMBERS.map((name) => [name, { hint: 'lost' }]));
-    const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...members }] }];
-    for (const family of Object.keys(addresses) as Family[]) {
-      const body = bodyOf({ ...hints, messages, tools: [{ ...tools[0], ...members }] }, family);
-      expect(JSON.stringify(body)).not.toContain('hint');
-    }
   });
 });
 

@@ -1,7 +1,7 @@
 // The tools that a client runs and names by a type alone: their schemas are known to the models of one vendor only,
 // so any other is told them. What a tool of a type does is the protocol's, not ours.
 
-import type { JsonObject } from '../../wire/wire.ts';
+import type { JsonObject, JsonValue } from '../wire/wire.ts';
 
 export interface ClientTool {
   description: string;
@@ -65,13 +65,18 @@ const MEMORY: ClientTool = {
 
 const EDITING = ['view', 'create', 'str_replace', 'insert'];
 
-/** By the type of the tool. */
-export const CLIENT_TOOLS: ReadonlyMap<string, ClientTool> = new Map([
-  ['bash_20241022', BASH],
-  ['bash_20250124', BASH],
+/** By the beginning of the type; the first that fits. */
+const CLIENT_TOOLS: readonly [type: string, tool: ClientTool][] = [
+  ['bash_', BASH],
   ['text_editor_20241022', editor([...EDITING, 'undo_edit'], 'new_str')],
   ['text_editor_20250124', editor([...EDITING, 'undo_edit'], 'new_str')],
   ['text_editor_20250429', editor(EDITING, 'new_str')],
-  ['text_editor_20250728', editor(EDITING, 'insert_text')],
-  ['memory_20250818', MEMORY],
-]);
+  ['text_editor_', editor(EDITING, 'insert_text')],
+  ['memory_', MEMORY],
+];
+
+/** The tool of this type; null for one that its client does not run by such a type. */
+export function findClientTool(type: JsonValue | undefined): ClientTool | null {
+  if (typeof type !== 'string') return null;
+  return CLIENT_TOOLS.find(([beginning]) => type.startsWith(beginning))?.[1] ?? null;
+}
