@@ -110,7 +110,6 @@ export class ChunkConverter {
   }
 
   #takeThought(text: string, signature: string): StreamEvent[] {
-    if (!this.#asked.thinks) return [];
     const composer = this.#compose();
     const begun = this.#start();
     const sealed = signature === '' ? '' : placeSignature('thought', signature);

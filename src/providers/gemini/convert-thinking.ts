@@ -45,11 +45,6 @@ export function convertThinking(body: JsonObject, model: string): JsonObject | n
   return { includeThoughts: thinking['display'] !== 'omitted', ...amount };
 }
 
-/** Whether the request asks to see that the model thinks, be it sealed. */
-export function asksForThinking({ thinking }: JsonObject): boolean {
-  return isJsonObject(thinking) && thinking['type'] !== 'disabled';
-}
-
 /** Models of this generation refuse a function call of their own that comes back without its signature. */
 export function needsSignatures(model: string): boolean {
   return /^gemini-([3-9]|\d\d)\b|^gemini-[a-z-]+-latest$/.test(model);

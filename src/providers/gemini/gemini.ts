@@ -4,6 +4,7 @@
 import { bounds } from '../../config.ts';
 import { parseExactly } from '../../wire/wire.ts';
 import { callIdsOf } from '../call-ids.ts';
+import { readThinking } from '../effort.ts';
 import { foldAnswer } from '../fold-answer.ts';
 import { openStream } from '../open-stream.ts';
 import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
@@ -13,7 +14,6 @@ import { fetchUpstream } from '../upstream.ts';
 import { convertAnswer } from './convert-answer.ts';
 import { type Asked, ChunkConverter } from './convert-chunk.ts';
 import { convertBody, convertCountBody, convertHeaders, convertUrl, plainModel } from './convert-request.ts';
-import { asksForThinking } from './convert-thinking.ts';
 import { toolNames } from './convert-tools.ts';
 import { mapError } from './map-error.ts';
 import { probe } from './probe.ts';
@@ -67,7 +67,7 @@ function askedOf({ request, requestId, upstreamModel }: Attempt): Asked {
     upstreamModel: plainModel(upstreamModel),
     names: namesByShort(toolNames(request.body)),
     callIds: callIdsOf(request.body),
-    thinks: asksForThinking(request.body),
+    thinks: readThinking(request.body) === 'on',
   };
 }
 

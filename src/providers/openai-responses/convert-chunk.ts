@@ -215,7 +215,7 @@ export class ChunkConverter {
   #seal(index: number, { id, encrypted_content: sealed }: JsonObject): StreamEvent[] {
     const parts = this.#items.get(index)?.shown ?? [];
     const encryptedContent = typeof sealed === 'string' && sealed !== '' ? sealed : null;
-    if (this.#terms.display === 'hidden' || (encryptedContent === null && parts.length === 0)) return [];
+    if (encryptedContent === null && parts.length === 0) return [];
     const reasoning = { id: typeof id === 'string' ? id : '', encryptedContent, parts };
     return this.#compose().signature(encodeReasoning(reasoning, this.#terms.home));
   }

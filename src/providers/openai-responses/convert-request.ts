@@ -3,12 +3,13 @@
 
 import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
+import { readThinking } from '../effort.ts';
 import { refuseFields } from '../lost-fields.ts';
 import type { Attempt } from '../provider.ts';
 import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';
-import { convertThinking, readDisplay } from './convert-thinking.ts';
+import { convertThinking } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
 import { takesEndUser } from './endpoint.ts';
 import { isStrictSchema } from './is-strict-schema.ts';
@@ -29,7 +30,7 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
   refuseFields(body, 'openai-responses');
   refuseAddresses(body, attempt.provider.baseUrl);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
-  const isThinking = readDisplay(body) !== 'hidden' && model.does !== 'never';
+  const isThinking = readThinking(body) === 'on' && model.does !== 'never';
   return {
     model: upstreamModel,
     ...convertSystem(body),

@@ -1,9 +1,7 @@
 // What the families that speak Chat Completions know, as data: names of parameters, limits, forms. A family is
 // known by the host of its address; where models of one family differ, by the model's name. Nothing is asked.
 
-/** From little to much; `none` turns thinking off. */
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-export type Effort = (typeof EFFORTS)[number];
+import type { Effort } from '../effort.ts';
 
 export interface Profile {
   family: string;

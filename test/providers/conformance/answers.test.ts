@@ -73,6 +73,14 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     }
   });
 
+  test('shows thinking that its provider shows by itself, also to who did not ask: it is paid for', async () => {
+    const saying = driver.fit(sayingOf([thinking('By itself.'), text('Hi.')]));
+    for (const isStreamed of [true, false]) {
+      const { message } = await answerOf(driver, { thinking: null }, saying, { isStreamed });
+      expect(shownOf(message.blocks)).toEqual(shownOf(driver.shown(saying)));
+    }
+  });
+
   test('calls it no fault when an answer was cut within the input of a tool', async () => {
     if (driver.kind !== 'openai' && driver.kind !== 'openai-responses') return; // elsewhere no half of an input is sent
     for (const [end, reason] of [

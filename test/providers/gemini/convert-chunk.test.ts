@@ -184,14 +184,6 @@ describe('thinking', () => {
     });
   });
 
-  test('is not shown to who did not ask for it', () => {
-    const chunks = [
-      chunk([thought('Hm.', { thoughtSignature: 'S' })]),
-      chunk([{ text: 'Yes.', thoughtSignature: 'T' }], 'STOP'),
-    ];
-    expect(contentOf(chunks, { thinks: false })).toEqual([{ type: 'text', text: 'Yes.' }]);
-  });
-
   test('keeps the signature of a call even so, because the next turn needs it', () => {
     const content = contentOf([chunk([call('look', {}, { thoughtSignature: 'S' })], 'STOP')], { thinks: false });
     expect(content).toMatchObject([

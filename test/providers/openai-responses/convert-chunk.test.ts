@@ -179,11 +179,6 @@ describe('a fault in a stream', () => {
 });
 
 describe('thinking', () => {
-  test('that was not asked for is not shown, and neither is its signature', async () => {
-    const { content } = (await messageOf('reasoning-and-tools', { display: 'hidden' })) as { content: JsonObject[] };
-    expect(content.map(({ type }) => type)).toEqual(['text', 'tool_use', 'tool_use']);
-  });
-
   test('that is to be omitted comes as its signature alone', async () => {
     const { content } = (await messageOf('reasoning-and-tools', { display: 'sealed' })) as { content: JsonObject[] };
     expect(content[0]).toEqual({ type: 'thinking', thinking: '', signature: expect.stringContaining('gAAAA.sealed') });
