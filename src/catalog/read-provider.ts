@@ -79,11 +79,15 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
   if (baseUrl === undefined || baseUrl === '')
     return [faultOf('base_url', `is missing: the kind ${kind} has no address of its own`)];
   if (typeof baseUrl !== 'string') return [];
-  if (!isBaseUrl(baseUrl))
+  if (!isBaseUrl(WITH_VERSION.includes(kind) ? baseUrl.replace(API_VERSION, '') : baseUrl))
     return [faultOf('base_url', 'must be an http or https address without user, query and fragment')];
   const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
   return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
 }
+
+/** Azure's older addresses name the version of its API in a query: of these kinds, and no other query. */
+const WITH_VERSION: readonly string[] = ['openai', 'openai-responses'];
+const API_VERSION = /\?api-version=[\w.-]+$/;
 
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);

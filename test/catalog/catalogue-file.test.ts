@@ -202,6 +202,13 @@ describe('faults of a file', () => {
       expect(ofProvider({ kind: 'openai', base_url })).toEqual([
         'providers.p.base_url: must be an http or https address without user, query and fragment',
       ]);
+    const older = 'https://mine.openai.azure.com/?api-version=2024-10-21';
+    expect(ofProvider({ kind: 'openai', base_url: older })).toEqual([]);
+    for (const [kind, base_url] of [
+      ['anthropic', older],
+      ['openai', `${older}&code=x`],
+    ])
+      expect(ofProvider({ kind, base_url })).toHaveLength(1);
     expect(ofProvider({ kind: 'sandbox', base_url: 'https://example.com' })).toEqual([
       'providers.p.base_url: is for providers outside of the service only',
     ]);

@@ -6,9 +6,14 @@ import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.
 const AZURE_HOST = /\.azure\.com$/;
 const OPENAI_HOST = /(^|\.)api\.openai\.com$/;
 
-/** The address of a path such as "/responses"; the base may be given with or without its version. */
+/**
+ * The address of a path such as "/responses"; the base may be given with or without its version. One with a query, as
+ * Azure's older addresses have (?api-version=…), names its version there.
+ */
 export function convertUrl(baseUrl: string, path: string): string {
-  const base = baseUrl.replace(/\/+$/, '');
+  const [address = '', query] = baseUrl.split('?');
+  const base = address.replace(/\/+$/, '');
+  if (query !== undefined) return `${/^https?:\/\/[^/]*$/.test(base) ? `${base}/openai` : base}${path}?${query}`;
   if (/\/v\d+$/.test(base)) return base + path;
   const isBareAzure = AZURE_HOST.test(hostOf(baseUrl)) && URL.parse(base)?.pathname === '/';
   return `${base}${isBareAzure ? '/openai' : ''}/v1${path}`;

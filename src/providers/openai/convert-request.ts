@@ -15,16 +15,29 @@ import type { Profile } from './profile.ts';
 const CHAT_PATH = '/chat/completions';
 const FORMAT_NAME = 'output';
 
-/** The address of a path such as "/chat/completions". A base without a path gets the one of its family. */
+/**
+ * The address of a path such as "/chat/completions". A base without a path gets the one of its family; one with a query,
+ * as Azure's older addresses have (?api-version=…), keeps it.
+ */
 export function convertUrl(baseUrl: string, profile: Profile, path: string): string {
-  const base = baseUrl.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
-  const isBare = /^https?:\/\/[^/]*$/.test(base);
-  return base + (isBare ? profile.rootPath : '') + path;
+  const [address = '', query] = baseUrl.split('?');
+  const base = address.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
+  if (query !== undefined)
+    return `${base}${isBare(base) && profile.family === 'azure' ? '/openai' : ''}${path}?${query}`;
+  return base + (isBare(base) ? profile.rootPath : '') + path;
 }
 
-/** The address of the messages of an attempt. */
-export function convertChatUrl(attempt: Attempt, profile: Profile): string {
-  return convertUrl(attempt.provider.baseUrl, profile, CHAT_PATH);
+/** The address of the messages of an attempt. In Azure's older ones the model's deployment is part of it. */
+export function convertChatUrl({ provider: { baseUrl }, upstreamModel }: Attempt, profile: Profile): string {
+  const [address = '', query] = baseUrl.split('?');
+  const resource = address.replace(/\/+$/, '').replace(/\/openai$/, '');
+  if (profile.family !== 'azure' || query === undefined || !isBare(resource))
+    return convertUrl(baseUrl, profile, CHAT_PATH);
+  return `${resource}/openai/deployments/${encodeURIComponent(upstreamModel)}${CHAT_PATH}?${query}`;
+}
+
+function isBare(base: string): boolean {
+  return /^https?:\/\/[^/]*$/.test(base);
 }
 
 /** All headers that are sent. Of the caller's only its trace travels on. Throws ProviderFault (credentials). */

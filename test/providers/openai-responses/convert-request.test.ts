@@ -371,6 +371,15 @@ describe('the address and the headers', () => {
     ['https://host/api/v3', 'https://host/api/v3/responses'],
     ['https://some.openai.azure.com', 'https://some.openai.azure.com/openai/v1/responses'],
     ['https://some.openai.azure.com/openai/v1', 'https://some.openai.azure.com/openai/v1/responses'],
+    ['https://some.openai.azure.com?api-version=1', 'https://some.openai.azure.com/openai/responses?api-version=1'],
+    [
+      'https://some.openai.azure.com/openai?api-version=1',
+      'https://some.openai.azure.com/openai/responses?api-version=1',
+    ],
+    [
+      'https://some.openai.azure.com/openai/v1?api-version=1',
+      'https://some.openai.azure.com/openai/v1/responses?api-version=1',
+    ],
   ])('of %s are found with or without its version', (base, url) => {
     expect(convertUrl(base, '/responses')).toBe(url);
   });

@@ -245,6 +245,12 @@ describe('the address and the headers', () => {
     expect(urlOf('https://api.openai.com')).toBe('https://api.openai.com/v1/chat/completions');
     expect(urlOf('https://api.openai.com/v1/')).toBe('https://api.openai.com/v1/chat/completions');
     expect(urlOf('https://mine.openai.azure.com')).toBe('https://mine.openai.azure.com/openai/v1/chat/completions');
+    const older = 'https://mine.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21';
+    for (const path of ['', '/', '/openai', '/openai/deployments/m', '/openai/deployments/m/chat/completions'])
+      expect(urlOf(`https://mine.openai.azure.com${path}?api-version=2024-10-21`)).toBe(older);
+    expect(urlOf('https://mine.openai.azure.com/openai/v1?api-version=preview')).toBe(
+      'https://mine.openai.azure.com/openai/v1/chat/completions?api-version=preview',
+    );
     expect(urlOf('https://openrouter.ai')).toBe('https://openrouter.ai/api/v1/chat/completions');
     expect(urlOf('https://api.groq.com')).toBe('https://api.groq.com/openai/v1/chat/completions');
     expect(urlOf('http://127.0.0.1:8000')).toBe('http://127.0.0.1:8000/v1/chat/completions');
