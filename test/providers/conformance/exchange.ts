@@ -122,11 +122,18 @@ export async function answerOf(
   const outcome = await ask(driver, attemptOf(driver, asked, changes), (request) => {
     const told = asAsked(driver, saying, request);
     if (!isStreamed) return json(driver.whole(told));
-    return streamed(cutBytes(driver.stream(told, random).join(''), random));
+    return streamed(cutBytes(noisy(driver.stream(told, random), random), random));
   });
   if (outcome.fault !== null) throw outcome.fault;
   const message = isStreamed ? readEvents(outcome.events) : readWhole(outcome.text ?? '');
   return { message, sent: outcome.sent as SentRequest, content: contentOf(message) };
+}
+
+/** The events among comments, and with any of the line ends that a stream may have. */
+function noisy(events: readonly string[], random: () => number): string {
+  const text = events.map((event) => (random() < 0.2 ? `: still here\n\n${event}` : event)).join('');
+  const chosen = random();
+  return chosen < 0.6 ? text : text.replaceAll(/\r?\n/g, chosen < 0.8 ? '\r\n' : '\r');
 }
 
 /** Whether the kind takes stop sequences at all. */

@@ -9,7 +9,7 @@ import { type Answered, answerOf } from './exchange.ts';
 import { comparable } from './read-events.ts';
 import { anySaying, callsOf, type Saying, STOP_SEQUENCE } from './saying.ts';
 
-const RUNS = Number(process.env['GENERATED_RUNS'] ?? 25);
+const RUNS = Number(process.env['GENERATED_RUNS'] ?? 60);
 const SEED = Number(process.env['GENERATED_SEED'] ?? 20_261_120);
 
 const STOPS = { end: 'end_turn', length: 'max_tokens', refusal: 'refusal', sequence: 'stop_sequence' } as const;

@@ -8,7 +8,7 @@ import type { Driver } from './driver.ts';
 import { drivers } from './drivers.ts';
 import { expectCarried } from './expect-carried.ts';
 
-const RUNS = Number(process.env['GENERATED_RUNS'] ?? 25);
+const RUNS = Number(process.env['GENERATED_RUNS'] ?? 60);
 const SEED = Number(process.env['GENERATED_SEED'] ?? 20_261_120);
 
 describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))('%s', (_name, driver) => {
