@@ -32,6 +32,8 @@ export interface Exchange {
   /** The results of its calls, in turn, and in which order they are given. */
   results: Result[];
   isReversed: boolean;
+  /** What the client makes of the answer: some drop its thinking, some send each block and each result as a message. */
+  client: 'faithful' | 'forgetful' | 'splitting';
 }
 
 export interface Dialogue {
@@ -123,6 +125,7 @@ export function dialogueFor(refuses: readonly Carried[]): fc.Arbitrary<Dialogue>
     by: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 5 })),
     results: fc.array(result, { minLength: 1, maxLength: 3 }),
     isReversed: fc.boolean(),
+    client: fc.constantFrom('faithful' as const, 'faithful' as const, 'forgetful' as const, 'splitting' as const),
   });
   return fc.record({
     system: fc.oneof(fc.constant(null), words, fc.array(words, { maxLength: 3 })),

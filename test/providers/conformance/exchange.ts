@@ -101,8 +101,8 @@ export function asAsked(driver: Driver, saying: Saying, { body }: SentRequest): 
 export interface Answered {
   message: ReadMessage;
   sent: SentRequest;
-  /** The content as a client sends it back, its inputs as the JSON that they are. */
-  content: string;
+  /** The JSON of each block as a client sends it back, its inputs as they are. */
+  blocks: string[];
 }
 
 /** The answer to a request, as a client has it at the end; `seed` says how it is cut and mixed. Throws the fault of it. */
@@ -126,7 +126,7 @@ export async function answerOf(
   });
   if (outcome.fault !== null) throw outcome.fault;
   const message = isStreamed ? readEvents(outcome.events) : readWhole(outcome.text ?? '');
-  return { message, sent: outcome.sent as SentRequest, content: contentOf(message) };
+  return { message, sent: outcome.sent as SentRequest, blocks: blocksOf(message) };
 }
 
 /** The events among comments, and with any of the line ends that a stream may have. */
@@ -141,11 +141,10 @@ export function takesStops({ kind }: Driver): boolean {
   return kind !== 'openai-responses';
 }
 
-function contentOf({ blocks }: ReadMessage): string {
-  const texts = blocks.map((block) => {
+function blocksOf({ blocks }: ReadMessage): string[] {
+  return blocks.map((block) => {
     if (block.type !== 'tool_use') return JSON.stringify(block);
     const { input, ...rest } = block;
     return `${JSON.stringify(rest).slice(0, -1)},"input":${input}}`;
   });
-  return `[${texts.join(',')}]`;
 }

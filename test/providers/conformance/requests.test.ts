@@ -23,6 +23,7 @@ function exchangeOf(answer: readonly Said[], changes: Partial<Exchange> = {}): E
     by: 0,
     results,
     isReversed: false,
+    client: 'faithful',
     ...changes,
   };
 }

@@ -1,13 +1,14 @@
 // A generated conversation as a client would have it, one request after the other, and the facts that the last of these
 // requests must bring the provider: by the rules of the protocols, as the driver's layout says them. Not a test.
 
-import { type Block, carriedOf, type Dialogue, PDF_URL, type Result } from './dialogue.ts';
+import { type Block, carriedOf, type Dialogue, type Exchange, PDF_URL, type Result } from './dialogue.ts';
 import type { Driver, Json, Layout } from './driver.ts';
 import { kinds } from './drivers.ts';
 import { type Answered, answerOf, THINKING, TOOLS } from './exchange.ts';
 import { exactText, type Fact, onText, Stamp } from './facts.ts';
 import { callsOf, type Said, type Saying, sayingOf, text } from './saying.ts';
 
+const THINKING_TYPES: readonly unknown[] = ['thinking', 'redacted_thinking'];
 /** PDF bytes are nobody's to read here. */
 const PDF = 'JVBERi0xLjQK';
 
@@ -27,11 +28,12 @@ type Speaker = 'system' | 'user' | 'result';
 export async function writeDialogue(driver: Driver, dialogue: Dialogue): Promise<Written> {
   const writer = new DialogueWriter(driver);
   writer.system(dialogue.system);
-  for (const [turn, { asked, aside, answer, by, results, isReversed }] of dialogue.exchanges.entries()) {
+  for (const [turn, exchange] of dialogue.exchanges.entries()) {
+    const { asked, aside, by } = exchange;
     writer.user(asked, aside);
     const other = by === 0 ? driver : (kinds.filter(({ kind }) => kind !== driver.kind)[by % 3] as Driver);
-    await writer.assistant(other, answer, turn);
-    writer.results(results, isReversed);
+    await writer.assistant(other, exchange, turn);
+    writer.results(exchange);
   }
   writer.user([dialogue.last], null);
   return writer.written();
@@ -48,7 +50,7 @@ class DialogueWriter {
   #system: unknown;
   #callCount = 0;
   #open: { id: string; number: number }[] = []; // calls that wait for their results
-  #given: { blocks: Json[]; inside: Fact[][]; beside: Fact[] } | null = null; // results that wait for their message
+  #given: { blocks: Json[]; hasResults: boolean; inside: Fact[][]; beside: Fact[] } | null = null; // results that wait for their message
 
   constructor(driver: Driver) {
     this.#driver = driver;
@@ -65,8 +67,7 @@ class DialogueWriter {
   user(asked: readonly (readonly Block[])[], aside: string | null): void {
     const given = this.#given;
     this.#given = null;
-    const hasResults = given !== null && given.blocks.length > 0;
-    const by = hasResults && this.#layout.restInLastResult ? 'result' : 'user';
+    const by = given?.hasResults === true && this.#layout.restInLastResult ? 'result' : 'user';
     if (given !== null) this.#facts.push(...given.inside.flat(), ...given.beside);
     for (const [place, blocks] of asked.entries()) {
       const before = place === 0 && given !== null ? given.blocks : [];
@@ -81,7 +82,7 @@ class DialogueWriter {
     this.#facts.push({ by: this.#layout.systemInside === 'system' ? 'system' : by, text });
   }
 
-  async assistant(other: Driver, answer: Saying, turn: number): Promise<void> {
+  async assistant(other: Driver, { answer, client }: Exchange, turn: number): Promise<void> {
     const isOwn = other === this.#driver;
     const said = answer.said.map((thing): Said => {
       if (thing.is === 'text') return { ...thing, text: this.#stamp.mark(thing.text) };
@@ -98,8 +99,13 @@ class DialogueWriter {
     const calls = answered.message.blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id ?? ''] : []));
     this.#callIds.push(...calls);
     this.#open = calls.map((id, place) => ({ id, number: this.#callCount + place }));
-    if (answered.message.blocks.length > 0) this.#messages.push(`{"role":"assistant","content":${answered.content}}`);
-    this.#facts.push(...this.#factsOf(isOwn ? other.back(saying) : this.#foreign(saying)));
+    const spoken = answered.blocks.filter((_, place) => !THINKING_TYPES.includes(answered.message.blocks[place]?.type));
+    const isForgotten = client === 'forgetful' && spoken.length > 0;
+    const blocks = isForgotten ? spoken : answered.blocks;
+    for (const content of client === 'splitting' ? blocks : [blocks.join(',')])
+      if (content !== '') this.#messages.push(`{"role":"assistant","content":[${content}]}`);
+    const heard = isOwn && !isForgotten ? other.back(saying) : this.#foreign(saying, isForgotten);
+    this.#facts.push(...this.#factsOf(heard));
     this.#callCount += calls.length;
   }
 
@@ -115,20 +121,25 @@ class DialogueWriter {
     return await answerOf(other, body, saying, options);
   }
 
-  results(results: readonly Result[], isReversed: boolean): void {
+  results({ results, isReversed, client }: Exchange): void {
     const open = isReversed ? this.#open.toReversed() : this.#open;
-    const path = `messages.${this.#messages.length}.content`;
+    const isSplit = client === 'splitting';
+    const first = this.#messages.length;
     const given = open.map(({ id, number }, place) => {
       const { content, isError } = results[number % results.length] as Result;
-      const shown = this.#showResult(content, `${path}.${place}`);
+      const path = isSplit ? `messages.${first + place}.content.0` : `messages.${first}.content.${place}`;
+      const shown = this.#showResult(content, path);
       const json: Json = { type: 'tool_result', tool_use_id: id, ...(content !== null && { content: shown.json }) };
       if (isError) json['is_error'] = true;
       const facts: Fact[] = [{ result: number, isError }, ...shown.text];
       return { json, number, facts, beside: shown.beside };
     });
     const heard = this.#layout.resultsByCall ? given.toSorted((one, other) => one.number - other.number) : given;
+    const blocks = given.map(({ json }) => json);
+    if (isSplit) for (const block of blocks) this.#messages.push(JSON.stringify({ role: 'user', content: [block] }));
     this.#given = {
-      blocks: given.map(({ json }) => json),
+      blocks: isSplit ? [] : blocks,
+      hasResults: blocks.length > 0,
       inside: heard.map(({ facts }) => facts),
       beside: heard.flatMap(({ beside }) => beside),
     };
@@ -223,14 +234,16 @@ class DialogueWriter {
     return { json, text: [...title, ...context, ...texts], beside: [] };
   }
 
-  /** What another kind's model answered, to this one: nobody else's seals, and seldom its thoughts. */
-  #foreign({ said }: Saying): Said[] {
+  /** What another kind's model answered, or was forgotten, to this one: nobody's seals, and seldom thoughts. */
+  #foreign({ said }: Saying, isForgotten: boolean): Said[] {
     const rest = said.flatMap((thing): Said[] => {
       return thing.is === 'text' || thing.is === 'call' ? [{ ...thing, seal: null }] : [];
     });
     const thought = said.map((thing) => (thing.is === 'thinking' ? thing.text : '')).join('');
     const heard: Said[] =
-      this.#driver.hearsForeignThinking && thought !== '' ? [{ is: 'thinking', text: thought, seal: null }] : [];
+      this.#driver.hearsForeignThinking && !isForgotten && thought !== ''
+        ? [{ is: 'thinking', text: thought, seal: null }]
+        : [];
     if (!this.#layout.textBeforeCalls) return [...heard, ...rest];
     return [...heard, ...rest.filter(({ is }) => is === 'text'), ...callsOf({ said: rest })];
   }
