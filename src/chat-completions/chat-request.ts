@@ -1,6 +1,7 @@
 // From the bytes of a Chat Completions request to those of a Messages request. Only what has to be understood to be
 // said in the other protocol is checked here; the rest is the gateway's and the provider's to judge.
 
+import { createHash } from 'node:crypto';
 import {
   decodeBody,
   type JsonObject,
@@ -28,6 +29,8 @@ export interface ChatRequest {
 export interface ChatTerms {
   /** A stream is to tell its usage, before its end. */
   includesUsage: boolean;
+  /** A call is told as `function_call`, its older name. */
+  callsFunctions: boolean;
   origins: Origins;
 }
 
@@ -36,6 +39,9 @@ const SAME_FIELDS = ['model', 'temperature', 'top_p', 'top_k', 'stream', 'cache_
 const SERVICE_TIERS_USUAL = ['auto', 'default'];
 /** Whose conversation it is, the most telling first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
+
+const USER_CHARACTERS_MAX = 256; // of the provider that takes least
+const NO_LIMIT = -1; // as local servers have it
 
 const encoder = new TextEncoder();
 
@@ -65,6 +71,7 @@ export function readChatRequest(bytes: Uint8Array): ChatRequest {
     bytes: encoder.encode(JSON.stringify(converted)),
     terms: {
       includesUsage: includesUsage(body['stream_options'] ?? null),
+      callsFunctions: tools.areFunctions,
       origins: {
         messages: conversation.origins,
         system: system.map(({ path }) => path),
@@ -93,16 +100,18 @@ function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObj
   const name = (body['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
   fields.set('max_tokens', name);
   const max_tokens = body[name] ?? null;
-  return max_tokens === null ? {} : { max_tokens };
+  return max_tokens === null || max_tokens === NO_LIMIT ? {} : { max_tokens };
 }
 
+/** A stop that is empty is none. */
 function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
   fields.set('stop_sequences', 'stop');
-  if (stop === null || (Array.isArray(stop) && stop.length === 0)) return {};
-  const stops = Array.isArray(stop) ? stop : [stop];
-  return {
-    stop_sequences: stops.map((one, place) => requireText(one, Array.isArray(stop) ? `stop.${place}` : 'stop')),
-  };
+  const isList = Array.isArray(stop);
+  const given = isList ? stop : stop === null ? [] : [stop];
+  const stops = given
+    .map((one, place) => requireText(one, isList ? `stop.${place}` : 'stop'))
+    .filter((one) => one !== '');
+  return stops.length === 0 ? {} : { stop_sequences: stops };
 }
 
 function effortMembers(body: JsonObject, format: JsonObject | null, fields: Map<string, string>): JsonObject {
@@ -121,7 +130,12 @@ function userMember(body: JsonObject, fields: Map<string, string>): JsonObject {
   const name = USER_FIELDS.find((one) => (body[one] ?? null) !== null && body[one] !== '');
   if (name === undefined) return {};
   fields.set('metadata', name);
-  return { metadata: { user_id: requireText(body[name], name) } };
+  const user = requireText(body[name], name);
+  return { metadata: { user_id: user.length > USER_CHARACTERS_MAX ? hash(user) : user } };
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Any other is refused by the gateway: it changes the price. */

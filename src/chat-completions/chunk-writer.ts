@@ -17,6 +17,7 @@ const DATA = 'data: ';
 /** Writes chunks from events that it is given as text, wherever that is cut. */
 export class ChunkWriter {
   readonly #includesUsage: boolean;
+  readonly #callsFunctions: boolean;
   readonly #createdAtMs: number;
   readonly #details = new DetailGatherer();
   /** Until the answer begins: from then on nothing is said of its request, which may have been long. */
@@ -33,6 +34,7 @@ export class ChunkWriter {
 
   constructor(terms: ChatTerms, createdAtMs: number) {
     this.#includesUsage = terms.includesUsage;
+    this.#callsFunctions = terms.callsFunctions;
     this.#origins = terms.origins;
     this.#createdAtMs = createdAtMs;
     this.#begin({});
@@ -167,7 +169,9 @@ export class ChunkWriter {
     return this.#call({ function: { arguments: piece } }, this.#callCount - 1);
   }
 
+  /** Who calls functions by their older name reads of one call only, and of one only is there word. */
   #call(call: JsonObject, index: number): string {
+    if (this.#callsFunctions) return index === 0 ? this.#chunk({ function_call: call['function'] ?? {} }) : '';
     return this.#chunk({ tool_calls: [{ index, ...call }] });
   }
 
@@ -177,7 +181,7 @@ export class ChunkWriter {
     const all = this.#details.all();
     const details = all.length > 0 ? this.#chunk({ reasoning_details: [...all] }) : '';
     const usage = `${this.#head}[],"usage":${JSON.stringify(convertUsage(this.#usage))}}${EVENT_END}`;
-    const end = this.#chunk({}, finishReasonOf(this.#stopReason));
+    const end = this.#chunk({}, finishReasonOf(this.#stopReason, this.#callsFunctions));
     return `${details}${end}${this.#includesUsage ? usage : ''}${DONE}`;
   }
 }

@@ -17,11 +17,6 @@ import { thinkingOf } from './reasoning-details.ts';
 /** Its blocks; none for a message that says nothing. Throws invalid_request. */
 export function convertAssistant(message: JsonObject, path: string): Placed[] {
   if ((message['audio'] ?? null) !== null) throw wrongField(`${path}.audio`, 'there is no audio here; send its text');
-  if ((message['function_call'] ?? null) !== null)
-    throw wrongField(
-      `${path}.function_call`,
-      'send it as one of `tool_calls`, and its result as a message of the role tool',
-    );
   const content = message['content'] ?? '';
   const { refusal } = message;
   return [
@@ -29,7 +24,19 @@ export function convertAssistant(message: JsonObject, path: string): Placed[] {
     ...withCacheControl(convertContent(content, `${path}.content`, true), message),
     ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
     ...convertCalls(message['tool_calls'] ?? [], `${path}.tool_calls`),
+    ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`),
   ];
+}
+
+/** The call of a function has no id of its own: its result is what stands behind it. */
+export function functionCallId(path: string): string {
+  return takenCallId(`${path}.function_call`);
+}
+
+function convertFunctionCall(value: JsonValue, path: string): Placed[] {
+  if (value === null) return [];
+  const id = takenCallId(path);
+  return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path) }, path }];
 }
 
 function convertCalls(calls: JsonValue, path: string): Placed[] {
@@ -41,10 +48,13 @@ function convertCall(value: JsonValue, path: string): Placed {
   const call = requireObject(value, path);
   if ((call['type'] ?? 'function') !== 'function') throw wrongField(`${path}.type`, "Input should be 'function'");
   const id = takenCallId(requireText(call['id'], `${path}.id`));
-  const called = requireObject(call['function'], `${path}.function`);
-  const name = requireText(called['name'], `${path}.function.name`);
-  const input = readArguments(called['arguments'] ?? '', `${path}.function.arguments`);
-  return { block: { type: 'tool_use', id, name, input }, path };
+  const called = readCalled(requireObject(call['function'], `${path}.function`), `${path}.function`);
+  return { block: { type: 'tool_use', id, ...called }, path };
+}
+
+function readCalled(called: JsonObject, path: string): JsonObject {
+  const name = requireText(called['name'], `${path}.name`);
+  return { name, input: readArguments(called['arguments'] ?? '', `${path}.arguments`) };
 }
 
 /** Arguments that are nothing are none; some clients send the object itself. */

@@ -3,7 +3,7 @@
 
 import { type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
 import { takenCallId } from './call-ids.ts';
-import { convertAssistant } from './convert-assistant.ts';
+import { convertAssistant, functionCallId } from './convert-assistant.ts';
 import { convertContent, type Placed, requireObject, requireText, withCacheControl } from './convert-parts.ts';
 import type { Origins } from './origins.ts';
 
@@ -33,6 +33,7 @@ export function convertConversation(value: JsonValue | undefined): Conversation 
   if (!Array.isArray(value)) throw wrongField('messages', 'Input should be a valid list');
   const conversation: Conversation = { system: [], messages: [], origins: [] };
   let turn: Turn | null = null;
+  let calledPath: string | null = null; // of the last message that called a function by its older name
   for (const [index, given] of value.entries()) {
     const path = `messages.${index}`;
     const message = requireObject(given, path);
@@ -43,9 +44,10 @@ export function convertConversation(value: JsonValue | undefined): Conversation 
     }
     if (role !== 'assistant') {
       turn ??= openTurn(path);
-      take(message, role, path, turn);
+      take(role === 'function' ? asTool(message, path, calledPath) : message, role, path, turn);
       continue;
     }
+    if ((message['function_call'] ?? null) !== null) calledPath = path;
     const blocks = convertAssistant(message, path);
     if (blocks.length === 0) continue; // it said nothing
     if (turn !== null) close(conversation, turn);
@@ -57,7 +59,7 @@ export function convertConversation(value: JsonValue | undefined): Conversation 
   return conversation.messages.length === 0 ? ofSystemAlone(conversation) : conversation;
 }
 
-type Role = 'system' | 'user' | 'assistant' | 'tool';
+type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function';
 
 function readRole(message: JsonObject, path: string): Role {
   const role = requireText(message['role'], `${path}.role`);
@@ -68,9 +70,8 @@ function readRole(message: JsonObject, path: string): Role {
     case 'user':
     case 'assistant':
     case 'tool':
-      return role;
     case 'function':
-      throw wrongField(`${path}.role`, 'send the result of a function as a message of the role tool');
+      return role;
     default:
       throw wrongField(`${path}.role`, "Input should be 'system', 'developer', 'user', 'assistant' or 'tool'");
   }
@@ -80,13 +81,19 @@ function openTurn(path: string): Turn {
   return { path, isBegun: false, results: [], said: [], reminders: [] };
 }
 
+/** The result of a function as that of a tool. */
+function asTool(message: JsonObject, path: string, calledPath: string | null): JsonObject {
+  if (calledPath === null) throw wrongField(`${path}.role`, 'there is no `function_call` before it');
+  return { ...message, tool_call_id: functionCallId(calledPath) };
+}
+
 function take(message: JsonObject, role: Exclude<Role, 'assistant'>, path: string, turn: Turn): void {
   if (role === 'system') {
     turn.reminders.push(...convertSystem(message, path));
     return;
   }
   turn.isBegun = true;
-  if (role === 'tool') turn.results.push(convertResult(message, path));
+  if (role === 'tool' || role === 'function') turn.results.push(convertResult(message, path));
   else turn.said.push(...withCacheControl(convertContent(message['content'], `${path}.content`, false), message));
 }
 

@@ -21,14 +21,16 @@ const EFFORTS: Readonly<Record<string, string>> = {
   max: 'max',
 };
 const OFF: JsonObject = { type: 'disabled' };
+/** Without it an effort is only a hint of how much to write, and some providers think as little as they can. */
+const ON: JsonObject = { type: 'adaptive' };
 
 /** Throws invalid_request. `thinking` is as in the Messages protocol, and wins over what the others say of it. */
 export function convertEffort(body: JsonObject): Effort {
   const own = body['thinking'];
   const asked = readReasoning(body);
-  return isJsonObject(own)
-    ? { effort: asked.effort, thinking: own, field: asked.effort === null ? 'thinking' : asked.field }
-    : asked;
+  if (!isJsonObject(own)) return asked;
+  const isOpen = own['type'] === 'enabled' && (own['budget_tokens'] ?? null) === null; // as models of others have it
+  return { effort: asked.effort, thinking: isOpen ? ON : own, field: asked.effort === null ? 'thinking' : asked.field };
 }
 
 function readReasoning(body: JsonObject): Effort {
@@ -39,7 +41,8 @@ function readReasoning(body: JsonObject): Effort {
   if (enabled === false) return { effort: null, thinking: OFF, field: 'reasoning' };
   if (typeof max_tokens === 'number')
     return { effort: null, thinking: { type: 'enabled', budget_tokens: max_tokens }, field: 'reasoning' };
-  if ((reasoning['effort'] ?? null) === null) return { effort: null, thinking: null, field: 'reasoning' };
+  if ((reasoning['effort'] ?? null) === null)
+    return { effort: null, thinking: enabled === true ? ON : null, field: 'reasoning' };
   return readEffort(reasoning['effort'], 'reasoning.effort');
 }
 
@@ -47,5 +50,5 @@ function readEffort(asked: unknown, field: string): Effort {
   if (asked === 'none') return { effort: null, thinking: OFF, field };
   const effort = typeof asked === 'string' && Object.hasOwn(EFFORTS, asked) ? EFFORTS[asked] : undefined;
   if (effort === undefined) throw wrongField(field, `Input should be 'none', '${Object.keys(EFFORTS).join("', '")}'`);
-  return { effort, thinking: null, field };
+  return { effort, thinking: ON, field };
 }

@@ -12,7 +12,17 @@ const PATH = /^([a-z_]+)(?:\.[\w-]+)*(?=: )/;
 const FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(REFUSED_FIELDS),
   ...DROPPED_FIELDS,
-  ...['body', 'max_completion_tokens', 'max_tokens', 'messages', 'model', 'parallel_tool_calls', 'prompt_cache_key'],
+  ...[
+    'body',
+    'function_call',
+    'functions',
+    'max_completion_tokens',
+    'max_tokens',
+    'messages',
+    'model',
+    'parallel_tool_calls',
+    'prompt_cache_key',
+  ],
   ...['reasoning', 'reasoning_effort', 'response_format', 'safety_identifier', 'service_tier', 'stop', 'stream'],
   ...['stream_options', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
 ]);

@@ -2,6 +2,7 @@
 // Messages protocol, so that the model is told in the system's name.
 
 import { type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
+import { closeSchema } from './close-schema.ts';
 import { requireObject, requireText } from './convert-parts.ts';
 
 export interface Format {
@@ -24,8 +25,10 @@ export function convertFormat(value: JsonValue): Format {
       return { format: null, instruction: ANY_JSON };
     case 'json_schema': {
       const path = 'response_format.json_schema';
-      const schema = requireObject(requireObject(asked['json_schema'], path)['schema'], `${path}.schema`);
-      return { format: { type: 'json_schema', schema }, instruction: null };
+      const described = requireObject(asked['json_schema'], path);
+      const schema = requireObject(described['schema'], `${path}.schema`);
+      const kept = described['strict'] === true ? schema : closeSchema(schema);
+      return { format: { type: 'json_schema', schema: kept }, instruction: null };
     }
     default:
       throw wrongField('response_format.type', "Input should be 'text', 'json_object' or 'json_schema'");

@@ -13,9 +13,10 @@ export interface Placed {
 const HEAD_CHARACTERS_MAX = 200; // of a data URL, before its data
 const TITLE_CHARACTERS_MAX = 500;
 const TYPE_CHARACTERS_MAX = 64;
+const SAYS = /\S/;
 const ADDRESS = /^https?:\/\//i;
 
-/** The blocks of a content, text or a list of parts; empty texts are left out. Throws invalid_request, feature_unavailable. */
+/** The blocks of a content, text or a list of parts; texts of blanks alone are left out. Throws invalid_request, feature_unavailable. */
 export function convertContent(content: JsonValue | undefined, path: string, isTextOnly: boolean): Placed[] {
   if (content === undefined) throw wrongField(path, 'Field required');
   if (typeof content === 'string') return textBlock(content, path);
@@ -52,8 +53,9 @@ export function isExactObject(value: JsonValue | undefined): value is JsonObject
   return isJsonObject(value) && Object.getPrototypeOf(value) !== null;
 }
 
+/** None for a text of blanks alone, as some models put before a call of a tool: sent back, it would be refused. */
 export function textBlock(text: string, path: string): Placed[] {
-  return text === '' ? [] : [{ block: { type: 'text', text }, path }];
+  return SAYS.test(text) ? [{ block: { type: 'text', text }, path }] : [];
 }
 
 function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Placed[] {

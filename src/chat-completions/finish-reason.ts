@@ -10,7 +10,8 @@ const FINISH_REASONS: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-export function finishReasonOf(stopReason: JsonValue | undefined): string {
+export function finishReasonOf(stopReason: JsonValue | undefined, callsFunctions: boolean): string {
+  if (stopReason === 'tool_use' && callsFunctions) return 'function_call';
   const known = typeof stopReason === 'string' && Object.hasOwn(FINISH_REASONS, stopReason);
   return (known ? FINISH_REASONS[stopReason] : undefined) ?? 'stop';
 }

@@ -12,8 +12,6 @@ interface RefusedField {
 /** Fields that are refused wherever they ask for anything. */
 export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
   audio: { why: 'answers are text: there is no audio' },
-  function_call: { why: 'send `tool_choice`, and the functions as `tools`' },
-  functions: { why: 'send them as `tools`' },
   logit_bias: { why: 'tokens cannot be weighed', harmless: ['{}'] },
   logprobs: { why: 'there are no probabilities of tokens' },
   modalities: { why: 'answers are text', harmless: ['["text"]'] },

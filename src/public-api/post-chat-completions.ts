@@ -50,6 +50,6 @@ function convertReply(reply: Reply, asked: Asked, createdAtMs: number): Reply {
   assert(terms !== null, 'an answer has a request');
   asked.terms = null; // what was asked is named no more
   const { body } = reply;
-  if (typeof body === 'string') return { ...reply, body: convertMessage(body, createdAtMs) };
+  if (typeof body === 'string') return { ...reply, body: convertMessage(body, terms, createdAtMs) };
   return { ...reply, body: convertEvents(body, terms, createdAtMs) };
 }

@@ -35,8 +35,8 @@ const message = {
 const terms = termsOf({ stream: true });
 const withUsage = termsOf({ stream: true, stream_options: { include_usage: true } });
 
-const answerOf = (members: Json = {}) =>
-  JSON.parse(convertMessage(JSON.stringify({ ...message, ...members }), AT_MS)) as Json & { choices: Json[] };
+const answerOf = (members: Json = {}, of = terms) =>
+  JSON.parse(convertMessage(JSON.stringify({ ...message, ...members }), of, AT_MS)) as Json & { choices: Json[] };
 const streamOf = (members: Json = {}) =>
   unfoldMessage({ ...message, ...members } as JsonObject)
     .map(encodeEvent)
@@ -108,11 +108,27 @@ test('inputs of tools keep every digit, streamed or not', () => {
     '"days":3',
     '"days":12345678901234567890',
   );
-  expect(convertMessage(text, AT_MS)).toContain('\\"days\\":12345678901234567890');
+  expect(convertMessage(text, terms, AT_MS)).toContain('\\"days\\":12345678901234567890');
   const start =
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{"a":12345678901234567890}}}\n\n' +
     'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n';
   expect(write(start)).toContain('"arguments":"{\\"a\\":12345678901234567890}"');
+});
+
+test('a caller who knows functions reads of the one call as such, streamed or not', () => {
+  const functions = termsOf({ functions: [{ name: 'weather' }] });
+  const called = { name: 'weather', arguments: '{"city":"Köln","days":3}' };
+  const content = message.content.slice(2);
+  const [choice] = answerOf({ content }, functions).choices;
+  expect(choice).toMatchObject({ message: { function_call: called }, finish_reason: 'function_call' });
+  expect(choice).not.toHaveProperty('message.tool_calls');
+  const chunks = chunksOf(write(streamOf({ content }), functions));
+  const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta['function_call'] ?? []) as Json[];
+  expect(deltas[0]).toEqual({ name: 'weather', arguments: '' });
+  expect(deltas.map((delta) => delta['arguments']).join('')).toBe(called.arguments);
+  expect(JSON.stringify(chunks)).not.toContain('tool_calls');
+  expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('function_call');
+  expect(answerOf({ stop_reason: 'end_turn' }, functions).choices[0]).toMatchObject({ finish_reason: 'stop' });
 });
 
 describe('a stream', () => {

@@ -11,6 +11,7 @@ import { bytesOf, messagesOf, termsOf, user } from './asked.ts';
 import { chunksOf, foldChunks } from './chunks.ts';
 
 const anything = fc.jsonValue({ maxDepth: 3 });
+const rarely = <Value>(odd: fc.Arbitrary<Value>) => fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, odd);
 const nearly = <Value>(right: fc.Arbitrary<Value>) => fc.oneof({ weight: 60, arbitrary: right }, anything);
 /** With the first of its members, and any of the others. */
 const record = (model: Record<string, fc.Arbitrary<unknown>>) =>
@@ -35,9 +36,10 @@ const call = record({
   function: record({ name: nearly(words), arguments: nearly(words) }),
 });
 const message = record({
-  role: nearly(fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool')),
+  role: nearly(fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function')),
   content: fc.oneof(words, listOf(part)),
   tool_calls: listOf(call),
+  function_call: rarely(record({ name: words, arguments: nearly(words) })),
   tool_call_id: nearly(words),
   reasoning_details: listOf(
     record({ type: nearly(fc.constantFrom('reasoning.text', 'reasoning.encrypted')), text: words, data: words }),
@@ -50,6 +52,8 @@ const request = record({
   messages: listOf(message),
   tools: listOf(record({ type: fc.constant('function'), function: record({ name: words, parameters: anything }) })),
   tool_choice: nearly(fc.constantFrom(...choices)),
+  functions: rarely(listOf(record({ name: words, parameters: anything }))),
+  function_call: rarely(fc.constantFrom('auto', 'none', { name: 'f' })),
   stop: fc.oneof(words, listOf(words)),
   max_tokens: nearly(fc.integer()),
   temperature: nearly(fc.double()),
@@ -115,7 +119,7 @@ test('a message comes to the same answer streamed, wherever the stream is cut, a
       const writer = new ChunkWriter(terms, 0);
       const ends = [...places.map((place) => place % text.length), text.length].sort((one, other) => one - other);
       const written = ends.map((end, index) => writer.push(text.slice(ends[index - 1] ?? 0, end))).join('');
-      const whole = JSON.parse(convertMessage(JSON.stringify(said), 0));
+      const whole = JSON.parse(convertMessage(JSON.stringify(said), terms, 0));
       const chunks = chunksOf(written);
       expect(foldChunks(chunks)).toEqual(whole.choices[0]);
       expect(chunks.at(-1)?.['usage']).toEqual(whole.usage);
@@ -128,7 +132,7 @@ test('a message comes to the same answer streamed, wherever the stream is cut, a
 test('an answer that is sent back is the message again, its thinking first, its calls last', () => {
   fc.assert(
     fc.property(told.map(throughJson), (said) => {
-      const { choices } = JSON.parse(convertMessage(JSON.stringify(said), 0));
+      const { choices } = JSON.parse(convertMessage(JSON.stringify(said), termsOf({}), 0));
       const back = messagesOf([user(), choices[0].message])[1]?.['content'] ?? [];
       const of = (...types: string[]) => said.content.filter(({ type }) => types.includes(type));
       const text = of('text')
@@ -136,7 +140,7 @@ test('an answer that is sent back is the message again, its thinking first, its 
         .join('');
       expect(back as object[]).toEqual([
         ...of('thinking', 'redacted_thinking'),
-        ...(text === '' ? [] : [{ type: 'text', text }]),
+        ...(text.trim() === '' ? [] : [{ type: 'text', text }]),
         ...of('tool_use'),
       ]);
     }),

@@ -169,6 +169,33 @@ describe('an assistant', () => {
     ]);
   });
 
+  test('who said nothing but blanks beside a call said nothing', () => {
+    const calls = { tool_calls: [call('a', '{}')] };
+    for (const blank of ['\n\n', [text(' ')], ''])
+      expect(messagesOf([user('go'), assistant(blank, calls), result('a', 'ok')])[1]?.['content']).toEqual([
+        { type: 'tool_use', id: 'a', name: 'f', input: {} },
+      ]);
+    expect(messagesOf([user('a'), assistant(' '), user('b')])).toEqual([
+      { role: 'user', content: [text('a'), text('b')] },
+    ]);
+  });
+
+  test('called functions by their older name, each with its result', () => {
+    const called = (name: string) => assistant(null, { function_call: { name, arguments: '{"x":1}' } });
+    const gave = (name: string, content: string) => ({ role: 'function', name, content });
+    const messages = messagesOf([user('go'), called('f'), gave('f', 'one'), called('g'), gave('g', 'two')]);
+    const idIn = (at: number) => (messages[at] as { content: [{ id: string }] }).content[0].id;
+    const [first, second] = [idIn(1), idIn(3)];
+    expect(first).toMatch(/^[\w-]+$/);
+    expect(second).not.toBe(first);
+    expect(messages.slice(1)).toEqual([
+      { role: 'assistant', content: [{ type: 'tool_use', id: first, name: 'f', input: { x: 1 } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: first, content: 'one' }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: second, name: 'g', input: { x: 1 } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: second, content: 'two' }] },
+    ]);
+  });
+
   test('said what it refused with', () => {
     const content = [{ type: 'refusal', refusal: 'No.' }];
     expect(messagesOf([user('a'), assistant(content)])[1]).toEqual({ role: 'assistant', content: [text('No.')] });

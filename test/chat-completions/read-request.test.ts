@@ -20,12 +20,14 @@ test('a plain request keeps its model, sampling and stream, and names no max_tok
 test('max_tokens has two names, of which the newer wins', () => {
   expect(readAsMessages({ max_tokens: 7 })).toMatchObject({ max_tokens: 7 });
   expect(readAsMessages({ max_completion_tokens: 9, max_tokens: 7 })).toMatchObject({ max_tokens: 9 });
+  expect(readAsMessages({ max_tokens: -1 })).not.toHaveProperty('max_tokens'); // no limit, as local servers have it
 });
 
 test('stop sequences come alone or as a list', () => {
   expect(readAsMessages({ stop: 'END' })['stop_sequences']).toEqual(['END']);
   expect(readAsMessages({ stop: ['a', 'b'] })['stop_sequences']).toEqual(['a', 'b']);
-  for (const stop of [null, []]) expect(readAsMessages({ stop })).not.toHaveProperty('stop_sequences');
+  expect(readAsMessages({ stop: ['', 'b'] })['stop_sequences']).toEqual(['b']);
+  for (const stop of [null, [], '']) expect(readAsMessages({ stop })).not.toHaveProperty('stop_sequences');
 });
 
 describe('tools', () => {
@@ -35,6 +37,35 @@ describe('tools', () => {
       { name: 'weather', description: 'Of a city', input_schema: schema, strict: true },
       { name: 'now', input_schema: { type: 'object' } },
     ]);
+  });
+
+  test('may be written as other protocols have them', () => {
+    const flat = { name: 'weather', description: 'Of a city', parameters: schema, strict: null };
+    const expected = [{ name: 'weather', description: 'Of a city', input_schema: schema }];
+    expect(readAsMessages({ tools: [{ type: 'function', ...flat }] })['tools']).toEqual(expected);
+    const { parameters: _, ...named } = flat;
+    expect(readAsMessages({ tools: [{ ...named, input_schema: schema }] })['tools']).toEqual(expected);
+    const tools = [tool('now')];
+    const choiceOf = (tool_choice: unknown) => readAsMessages({ tools, tool_choice })['tool_choice'];
+    expect(choiceOf({ type: 'auto' })).toEqual({ type: 'auto' });
+    expect(choiceOf('any')).toEqual({ type: 'any' });
+    expect(choiceOf({ type: 'function', name: 'now' })).toEqual({ type: 'tool', name: 'now' });
+  });
+
+  test('by their older name are called one at a time', () => {
+    const functions = [{ name: 'now', parameters: schema }];
+    expect(readAsMessages({ functions })).toMatchObject({
+      tools: [{ name: 'now', input_schema: schema }],
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+    });
+    expect(readAsMessages({ functions, function_call: { name: 'now' } })['tool_choice']).toMatchObject({
+      type: 'tool',
+    });
+    expect(readAsMessages({ functions, function_call: 'none' })['tool_choice']).toEqual({ type: 'none' });
+    for (const none of [{ functions: [] }, { functions: null, function_call: 'auto' }])
+      expect(readAsMessages(none)).toEqual(readAsMessages({}));
+    expect(termsOf({ functions }).callsFunctions).toBe(true);
+    expect(termsOf({ tools: [tool('now')] }).callsFunctions).toBe(false);
   });
 
   test('can be chosen, demanded, forbidden, and called one at a time', () => {
@@ -76,6 +107,28 @@ describe('the form of an answer', () => {
     expect(readAsMessages({ response_format })['output_config']).toEqual({ format: { type: 'json_schema', schema } });
   });
 
+  test('is closed where it was meant as a hint, since no provider takes it open', () => {
+    const open = {
+      type: 'object',
+      properties: { of: { $ref: '#/$defs/a' }, list: { type: 'array', items: schema }, any: { type: 'object' } },
+      $defs: { a: { anyOf: [schema, { type: 'null' }] }, map: { ...schema, additionalProperties: { type: 'string' } } },
+    };
+    const schemaOf = (strict: boolean | null, asked: object) => {
+      const response_format = { type: 'json_schema', json_schema: { name: 'place', strict, schema: asked } };
+      return (readAsMessages({ response_format })['output_config'] as { format: { schema: object } }).format.schema;
+    };
+    const shut = { ...schema, additionalProperties: false };
+    expect(schemaOf(false, open)).toEqual({
+      type: 'object',
+      additionalProperties: false,
+      properties: { of: { $ref: '#/$defs/a' }, list: { type: 'array', items: shut }, any: { type: 'object' } },
+      $defs: { a: { anyOf: [shut, { type: 'null' }] }, map: { ...schema, additionalProperties: { type: 'string' } } },
+    });
+    expect(schemaOf(true, open)).toEqual(open);
+    const joined = { allOf: [schema, schema], properties: { a: {} } };
+    expect(schemaOf(null, joined)).toEqual(joined);
+  });
+
   test('is any JSON object where the model is told so, in the system’s name', () => {
     const messages = [{ role: 'system', content: 'Be brief.' }, user()];
     const { system } = readAsMessages({ messages, response_format: { type: 'json_object' } });
@@ -95,6 +148,8 @@ describe('thinking', () => {
   test('is asked for by an effort; none turns it off', () => {
     const effortOf = (reasoning_effort: string) => readAsMessages({ reasoning_effort })['output_config'];
     expect(effortOf('high')).toEqual({ effort: 'high' });
+    expect(readAsMessages({ reasoning_effort: 'high' })['thinking']).toEqual({ type: 'adaptive' });
+    expect(readAsMessages({ reasoning_effort: null })).toEqual(readAsMessages({}));
     expect(effortOf('xhigh')).toEqual({ effort: 'xhigh' });
     expect(effortOf('minimal')).toEqual({ effort: 'low' });
     expect(readAsMessages({ reasoning_effort: 'none' })).toMatchObject({ thinking: { type: 'disabled' } });
@@ -107,7 +162,9 @@ describe('thinking', () => {
       budget_tokens: 2000,
     });
     expect(readAsMessages({ reasoning: { enabled: false } })['thinking']).toEqual({ type: 'disabled' });
-    const thinking = { type: 'adaptive' };
+    expect(readAsMessages({ reasoning: { enabled: true } })['thinking']).toEqual({ type: 'adaptive' });
+    expect(readAsMessages({ thinking: { type: 'enabled' } })['thinking']).toEqual({ type: 'adaptive' });
+    const thinking = { type: 'enabled', budget_tokens: 2000 };
     expect(readAsMessages({ thinking, reasoning_effort: 'max' })).toMatchObject({
       thinking,
       output_config: { effort: 'max' },
@@ -121,6 +178,8 @@ test('whose conversation it is says the most telling of three fields', () => {
   expect(readAsMessages({ user: 'u', safety_identifier: 's', prompt_cache_key: 'c' })['metadata']).toEqual({
     user_id: 'c',
   });
+  const { user_id } = readAsMessages({ user: 'u'.repeat(600) })['metadata'] as { user_id: string };
+  expect(user_id).toMatch(/^[0-9a-f]{64}$/); // the provider that takes least takes 256 characters
 });
 
 test('a service tier beside the usual one is left for the gateway to refuse', () => {

@@ -21,8 +21,6 @@ test('the fields that are left out are those that the documentation names', () =
 
 const asking: Record<string, unknown> = {
   audio: { voice: 'alloy', format: 'mp3' },
-  function_call: 'auto',
-  functions: [{ name: 'f' }],
   logit_bias: { '50256': -100 },
   logprobs: true,
   modalities: ['text', 'audio'],
@@ -47,7 +45,6 @@ test('every field that is refused is tried here, and asks for nothing where it i
     logit_bias: {},
     logprobs: false,
     top_logprobs: 0,
-    functions: [],
     audio: null,
   };
   expect(readAsMessages(empty)).toEqual(readAsMessages({}));
@@ -101,7 +98,16 @@ const wrong: [path: string, members: Json][] = [
     { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: 'https://a' }] }] },
   ],
   ['messages.0.audio', { messages: [{ role: 'assistant', audio: { id: 'a' } }] }],
-  ['messages.0.function_call', { messages: [{ role: 'assistant', function_call: { name: 'f', arguments: '' } }] }],
+  ['messages.0.function_call', { messages: [{ role: 'assistant', function_call: 'f' }] }],
+  [
+    'messages.0.function_call.arguments',
+    { messages: [{ role: 'assistant', function_call: { name: 'f', arguments: '[' } }] },
+  ],
+  ['functions', { functions: {} }],
+  ['functions', { functions: [{ name: 'f' }], tools: [{ type: 'function', function: { name: 'g' } }] }],
+  ['functions.0.name', { functions: [{}] }],
+  ['function_call', { function_call: { name: 'f' } }],
+  ['function_call.name', { function_call: {}, functions: [{ name: 'f' }] }],
   ['messages.0.tool_calls', { messages: [{ role: 'assistant', tool_calls: {} }] }],
   ['messages.0.tool_calls.0.type', { messages: call({ id: 'a', type: 'custom', custom: {} }) }],
   ['messages.0.tool_calls.0.id', { messages: call({ type: 'function', function: { name: 'f' } }) }],
@@ -124,6 +130,16 @@ const wrong: [path: string, members: Json][] = [
   [
     'tool_choice.allowed_tools.tools',
     { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } } },
+  ],
+  [
+    'tool_choice.allowed_tools.tools',
+    {
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'g' } }] },
+      },
+    },
   ],
   ['stop.1', { stop: ['a', 1] }],
   ['stop', { stop: 1 }],

@@ -24,7 +24,7 @@ test('400: a field that is wrong is named by its path, for the service and for t
     param: path,
     message: expect.stringContaining(`${path}: `),
   });
-  const limits = await postChat(world, caller.secret, { max_completion_tokens: -1, max_tokens: null });
+  const limits = await postChat(world, caller.secret, { max_completion_tokens: -2, max_tokens: null });
   expect(await expectChatError(limits, 400, 'invalid_request')).toMatchObject({ param: 'max_completion_tokens' });
   const noModel = await postChat(world, caller.secret, { model: null });
   expect(await expectChatError(noModel, 400, 'invalid_request')).toMatchObject({ param: 'model' });
