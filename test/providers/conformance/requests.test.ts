@@ -113,6 +113,14 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     expect(heard).toEqual(expected);
   });
 
+  test('has an id of its own for each call of a conversation, also where it repeats its own in every answer', async () => {
+    const again = [1, 2, 3].map(() => exchangeOf([call('call_same', 'look', '{}'), call('call_0', 'look', '{}')]));
+    const facts = await carried(driver, dialogueOf(again));
+    expect(facts.filter((fact) => 'result' in fact).map((fact) => 'result' in fact && fact.result)).toEqual([
+      0, 1, 2, 3, 4, 5,
+    ]);
+  });
+
   test('is never sent what another kind sealed', async () => {
     const answer = [
       thinking('Theirs', 'FOREIGN/seal=='),
