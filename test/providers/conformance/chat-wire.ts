@@ -4,6 +4,7 @@ import { withOwnIds } from './anthropic-wire.ts';
 import { type Family, families } from './chat-families.ts';
 import { CallNumbers, type Driver, type Json, mix, objectsOf, piecesOf, type Shown } from './driver.ts';
 import { exactText, type Fact } from './facts.ts';
+import { openaiError as error, readUrl } from './openai-words.ts';
 import { type Counted, callsOf, type Said, type Saying, STOP_SEQUENCE } from './saying.ts';
 
 const FINISH = { end: 'stop', length: 'length', refusal: 'content_filter', sequence: 'stop' } as const;
@@ -253,11 +254,6 @@ function readPart(part: Json, by: 'system' | 'user' | 'assistant' | 'result'): F
   }
 }
 
-function readUrl(url: string, kind: 'image' | 'pdf'): string {
-  const [, type, bytes] = /^data:([^;]*);base64,(.*)$/s.exec(url) ?? [];
-  return type === undefined ? `${kind} at ${url}` : `${type} ${bytes ?? ''}`;
-}
-
 function readThoughts({ reasoning_content: thought, reasoning_details }: Json): Fact[] {
   const facts: Fact[] = typeof thought === 'string' && thought !== '' ? [{ thought, seal: null }] : [];
   for (const { type, text, signature, data } of objectsOf(reasoning_details))
@@ -273,9 +269,6 @@ function readCall(one: Json, numbers: CallNumbers): Fact {
   const { name, arguments: input } = one['function'] as Json;
   return { call: numbers.begin(String(one['id'])), name: String(name), input: exactText(String(input)), seal: null };
 }
-
-const error = (message: string, type: string, code: string | null = null) =>
-  JSON.stringify({ error: { message, type, param: null, code } });
 
 const refusals: Driver['refusals'] = {
   'content that is refused': {

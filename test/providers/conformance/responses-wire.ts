@@ -3,6 +3,7 @@
 import { withOwnIds } from './anthropic-wire.ts';
 import { CallNumbers, type Driver, type Json, mix, objectsOf, piecesOf, type Shown } from './driver.ts';
 import { exactText, type Fact } from './facts.ts';
+import { openaiError as error, readUrl } from './openai-words.ts';
 import type { Counted, Said, Saying } from './saying.ts';
 
 function fit(saying: Saying): Saying {
@@ -212,14 +213,6 @@ function readPart(part: Json, by: 'system' | 'user' | 'assistant' | 'result'): F
       throw new Error(`an unknown part: ${JSON.stringify(part)}`);
   }
 }
-
-function readUrl(url: string, kind: 'image' | 'pdf'): string {
-  const [, type, bytes] = /^data:([^;]*);base64,(.*)$/s.exec(url) ?? [];
-  return type === undefined ? `${kind} at ${url}` : `${type} ${bytes ?? ''}`;
-}
-
-const error = (message: string, type: string, code: string | null) =>
-  JSON.stringify({ error: { message, type, param: null, code } });
 
 export const responsesDriver: Driver = {
   name: 'openai-responses',
