@@ -69,7 +69,11 @@ export const bounds = {
   circuitOpenMs: 5_000, // the first time; each time that it is not well yet, twice as long
   circuitOpenMsMax: 60_000,
   credentialRestMsMax: 60 * 60 * 1000, // whatever a provider's retry-after says
+  restAsksMax: 16, // messages that ask in a rest one after the other, in vain, before they pause
+  restAskMs: 1_000, // the first pause; twice as long each time
+  routeTargetsMax: 5_000, // models at providers, each with each credential, whose health is known
   conversationsRememberedMax: 20_000,
+  conversationNameCharactersMax: 4_096, // of a session's name, and of a message by which a conversation is known
   countTokensSecondsMax: 10, // over all routes, before the count is estimated
   promptCountSecondsMax: 5, // before a message is refused that cannot be paid by its estimate
   promptCountsMax: 64, // at once

@@ -14,6 +14,8 @@ export interface Offer {
   group: Group;
   /** At least one, each to a provider that the catalogue knows and that takes a credential which the caller may use. */
   routes: readonly Route[];
+  /** Over credentials of the caller's account alone, also when the catalogue changes before they are used. */
+  ownOnly?: true;
 }
 
 /** What of a caller matters here. */
@@ -56,7 +58,7 @@ export function withOwnCredentials({ providers }: Catalogue, offer: Offer, accou
     return settings !== undefined && hasOwnCredential(settings, account);
   };
   const routes = offer.routes.filter(isOwn);
-  return routes.length === 0 ? null : { ...offer, routes };
+  return routes.length === 0 ? null : { ...offer, routes, ownOnly: true };
 }
 
 function offerOf(catalogue: Catalogue, caller: CallerScope, model: Model): Offer | null {

@@ -2,7 +2,7 @@
 // has seen nothing, and never after the content itself was refused.
 
 import { assert } from '../base/assert.ts';
-import type { Offer, ProviderSettings } from '../catalog/catalog.ts';
+import type { ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
@@ -16,14 +16,11 @@ import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './fault-error.ts';
 import type { OpenMessage } from './open-message.ts';
-import { type Candidate, type Conversation, listCandidates, orderCandidates } from './routes/routes.ts';
+import { type Candidate, findWays, Tour } from './routes/routes.ts';
 import { stopError } from './stop-error.ts';
 
 /** A route that has begun to answer: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
-
-/** Faults of the credential: another one may be served by the same route. */
-const OF_CREDENTIAL: readonly FaultKind[] = ['credentials', 'rate_limited'];
 
 /** So many may come before the first content; none comes near. */
 const OPENING_EVENTS_MAX = 64;
@@ -32,53 +29,42 @@ const OPENING_EVENTS_MAX = 64;
 export async function openRoute(gateway: Gateway, message: OpenMessage): Promise<Opened> {
   const { offer, caller, request } = message;
   assert(request !== null, 'a request is kept until a route answers');
-  const conversation = gateway.conversations.find(caller.key.id, request);
-  const candidates = orderedCandidates(gateway, offer, caller.account.id, conversation);
-  const lastStartMs = performance.now() + gateway.catalogue().settings.attemptsSeconds * 1000;
-  const failedLanes = new Set<string>();
+  const catalogue = gateway.catalogue();
+  const asked = { account: caller.account.id, key: caller.key.id, offer, request };
+  const { candidates, conversation } = findWays(gateway, catalogue, asked);
+  const tour = new Tour(candidates, catalogue.settings.attemptsSeconds);
   let failure: TurnpikeError | null = null;
-  for (const candidate of candidates) {
-    if (failedLanes.has(candidate.lane)) continue;
-    if (message.attempts.length >= bounds.attemptsMax || performance.now() > lastStartMs) break;
-    message.passage = gateway.health.enter(candidate);
-    if (message.passage === null) continue;
-    const startedMs = performance.now();
+  for (let candidate = tour.next(); candidate !== null; candidate = tour.next()) {
+    const passage = gateway.health.enter(candidate);
+    if (passage === null) continue;
+    tour.begin(candidate);
+    message.passage = passage;
     message.route = candidate.route;
+    const startedMs = performance.now();
     try {
       const opened = await tryCandidate(gateway, message, candidate);
       message.request = null; // no other route will be tried
       message.submission.times.answeredMs = performance.now();
-      message.passage.answered(opened.form === 'message');
-      if (message.hasEnded) message.passage.finish();
-      conversation.keep(candidate);
+      passage.answered(opened.form === 'message');
+      conversation?.keep(candidate);
       noteAttempt(message, candidate, startedMs, null);
       return opened;
     } catch (thrown) {
       const fault = asFault(message, thrown);
-      message.passage.failed(fault.kind, fault.retryAfterMs);
-      message.watch.endAttempt();
-      noteAttempt(message, candidate, startedMs, fault);
       message.dropAttempt();
+      passage.failed(fault.kind, fault.retryAfterMs);
+      message.watch.endAttempt();
+      message.upstreamRequestId = fault.upstreamRequestId ?? message.upstreamRequestId;
+      noteAttempt(message, candidate, startedMs, fault);
       failure = stopError(message) ?? faultError(fault);
       if (isOver(message)) break; // what has begun is billed as it was received
       message.rewind();
       if (fault.kind === 'rejected' || isForNobody(message)) break;
-      if (!OF_CREDENTIAL.includes(fault.kind)) failedLanes.add(candidate.lane);
+      if (!isOfCredential(fault.kind)) tour.giveUp(candidate);
       if (message.stopReason === 'timeout') message.stopReason = null; // it ended this attempt, not the message
     }
   }
   throw failure ?? untriedError(gateway, candidates);
-}
-
-/** All ways of an offer, in the order in which they are to be tried. */
-export function orderedCandidates(
-  gateway: Gateway,
-  offer: Offer,
-  accountId: number,
-  conversation: Conversation,
-): Candidate[] {
-  const candidates = listCandidates(gateway.catalogue(), offer, accountId);
-  return orderCandidates(candidates, { health: gateway.health, ...conversation });
 }
 
 /** Why no route was tried at all. */
@@ -88,9 +74,15 @@ function untriedError({ health }: Gateway, candidates: readonly Candidate[]): Tu
   const resting = candidates.filter((candidate) => health.standing(candidate) === 'resting');
   if (resting.length === 0)
     return new TurnpikeError('upstream_overloaded', 'The routes of this model carry as many messages as they may.');
-  return new TurnpikeError('upstream_rate_limited', 'The provider of this model limits its rate at the moment.', {
-    retryAfterMs: Math.min(...resting.map((candidate) => health.waitMs(candidate))),
-  });
+  // Whoever asked was told so, and those who may not ask are told the same.
+  const isOverload = resting.every((candidate) => health.lastFault(candidate) === 'overloaded');
+  const retryAfterMs = Math.min(...resting.map((candidate) => health.waitMs(candidate)));
+  return faultError(new ProviderFault(isOverload ? 'overloaded' : 'rate_limited', 'it rests', { retryAfterMs }));
+}
+
+/** Whether it is a fault of the credential: another one may be served by the same route. */
+export function isOfCredential(kind: FaultKind): boolean {
+  return kind === 'credentials' || kind === 'rate_limited';
 }
 
 /** The provider of a kind. Throws when the catalogue names a kind that this version does not have. */
@@ -199,7 +191,7 @@ function noteAttempt(
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;
   message.submission.times.upstreamMs += lastedMs;
-  message.trace?.endAttempt(result, status);
+  message.endTraceOfAttempt(result, status);
   message.attempts.push({
     provider: route.provider,
     model: route.upstreamModel,

@@ -20,11 +20,13 @@ import { endedElsewhere } from './stop-error.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
+const NOT_WRITTEN = -1;
 const SHORT_OF_MONEY = 16; // times what is held: where no more is there, what is held too much is given back at once
 
 /** What a cover asks of its message. */
 export interface Covered {
   readonly requestId: string;
+  /** Of the stream that is under way: another one where that was given up. */
   readonly counter: MessageCounter;
   readonly plan: MessagePlan;
   readonly offer: Offer;
@@ -52,7 +54,9 @@ export class Cover implements Placed {
   /** The last extension gave less than was asked for. */
   #isShort = false;
   #asking: Promise<void> | null = null;
-  #checkpointedTokens = -1;
+  #checkpointedTokens = NOT_WRITTEN;
+  /** One was written, of this stream or of one before it. */
+  #hasCheckpoint = false;
   #isWriting = false;
   #isClosed = false;
 
@@ -74,17 +78,19 @@ export class Cover implements Placed {
     this.#isClosed = true;
   }
 
-  /** What began is not the caller's: another stream will begin. What was extended stays held. */
+  /** What began is not the caller's: another stream will begin. What a crash would bill of it is taken back at once. */
   rewind(): void {
     this.#prompt = null;
     this.#givenTokens = 0;
     this.#coveredTokens = this.#tokensFor(this.#held);
+    if (this.#hasCheckpoint) this.#writeCheckpoint();
   }
 
   /** The stream began: what is held for its prompt is corrected to what the provider counted. */
   begin(): void {
     this.#prompt = this.#message.counter.reportedPrompt();
     this.#coveredTokens = this.#tokensFor(this.#held);
+    this.#checkpointedTokens = NOT_WRITTEN; // what another stream had used is not this one's, though it be as much
     if (this.#isPoor) this.#correct(null);
   }
 
@@ -107,27 +113,34 @@ export class Cover implements Placed {
   /** Once a second: what is used unseen is looked at, and what a crash would bill is written down if it changed. */
   look(): void {
     if (this.#isClosed) return;
+    const { counter } = this.#message;
     const deciding = this.see();
     deciding?.then(
       (isCovered) => {
-        if (!isCovered && !this.#isClosed) this.#message.stopForMoney();
+        // Of a stream that was given up meanwhile nothing has to be paid.
+        const isOfThisStream = counter === this.#message.counter;
+        if (!isCovered && isOfThisStream && !this.#isClosed) this.#message.stopForMoney();
       },
       () => {}, // the relay hears of a store that is gone when it needs the cover itself
     );
-    const used = this.#usedTokens();
-    if (used === this.#checkpointedTokens || this.#isWriting) return;
-    this.#checkpointedTokens = used;
+    if (this.#usedTokens() !== this.#checkpointedTokens && !this.#isWriting) this.#writeCheckpoint();
+  }
+
+  #writeCheckpoint(): void {
+    this.#hasCheckpoint = true;
+    this.#checkpointedTokens = this.#usedTokens();
     this.#correct(this.#message.checkpoint());
   }
 
   async #decide(used: number, isAskedNow: boolean): Promise<boolean> {
+    const { counter } = this.#message;
     await this.#asking;
     if (used > this.#coveredTokens && !isAskedNow) {
       if (this.#asking === null) this.#startAsking(used); // the last was asked before this was used
       await this.#asking;
     }
     if (used > this.#coveredTokens) return false;
-    this.#givenTokens = used;
+    if (counter === this.#message.counter) this.#givenTokens = used;
     return true;
   }
 
@@ -188,7 +201,7 @@ export class Cover implements Placed {
       amount === 'same' ? 0 : amount,
     )
       .catch(() => {
-        this.#checkpointedTokens = -1;
+        this.#checkpointedTokens = NOT_WRITTEN;
       })
       .finally(() => {
         this.#isWriting = false;

@@ -70,7 +70,8 @@ export class OpenMessage implements Running, Covered, Recorded {
   pulling: Promise<StreamEvent[] | null> | null = null;
   readonly #gateway: Gateway;
   readonly #seat: Seat;
-  #attempt: AbortController | null = null;
+  /** The last that was begun. */
+  #attempt: { controller: AbortController; baseUrl: string } | null = null;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
   /** Its hold is the ledger's to end now, whatever becomes of the message. */
@@ -138,33 +139,52 @@ export class OpenMessage implements Running, Covered, Recorded {
   /** For the next attempt: what aborts it, and what its provider is told of the trace. */
   beginAttempt({ route, settings }: Candidate): Pick<Attempt, 'signal' | 'trace'> {
     const { kind, baseUrl } = settings;
-    this.#attempt = new AbortController();
+    const attempt = { controller: new AbortController(), baseUrl };
+    this.#attempt = attempt;
     this.lateWords = LATE_WORDS;
     this.providerKind = kind;
+    this.upstreamRequestId = null;
     const { provider, upstreamModel: model } = route;
-    const trace = this.trace?.beginAttempt({ provider, kind, baseUrl, model }) ?? this.submission.trace;
-    return { signal: this.#attempt.signal, trace };
+    const told = this.#traced((trace) => trace.beginAttempt({ provider, kind, baseUrl, model }));
+    return { signal: attempt.controller.signal, trace: told ?? this.submission.trace };
+  }
+
+  /** It failed, or has begun to answer. */
+  endTraceOfAttempt(result: string, status: number | null): void {
+    this.#traced((trace) => trace.endAttempt(result, status));
+  }
+
+  /** A mistake in tracing leaves a gap in the trace, and changes nothing for the message. */
+  #traced<Value>(tell: (trace: MessageTrace) => Value): Value | null {
+    try {
+      return this.trace === null ? null : tell(this.trace);
+    } catch {
+      return null;
+    }
   }
 
   /** An attempt is slow to answer: half of the time to connect in has passed, and in the other half it must be possible. */
   async #checkConnection(connectSeconds: number): Promise<void> {
     const attempt = this.#attempt;
-    const baseUrl = this.#gateway.catalogue().providers.get(this.route?.provider ?? '')?.baseUrl ?? '';
-    const isThere = await this.#gateway.canConnect(baseUrl, (connectSeconds * 1000) / 2);
-    if (isThere || attempt !== this.#attempt || this.request === null || this.hasEnded) return;
+    // Where it cannot be found out the attempt's other limits hold.
+    const isThere = await this.#gateway
+      .canConnect(attempt?.baseUrl ?? '', (connectSeconds * 1000) / 2)
+      .catch(() => true);
+    const hasAnswered = this.request === null || this.counter.started;
+    if (isThere || hasAnswered || attempt !== this.#attempt || this.hasEnded) return;
     this.lateWords = 'no connection in time';
     this.stop('timeout');
   }
 
   /** The attempt failed: what its upstream still sends is for nobody. */
   dropAttempt(): void {
-    this.#attempt?.abort();
+    this.#attempt?.controller.abort();
   }
 
   /** Aborts the upstream. A time limit ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
     if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
-    this.#attempt?.abort();
+    this.#attempt?.controller.abort();
   }
 
   #makeCounter(): MessageCounter {
@@ -297,10 +317,10 @@ export class OpenMessage implements Running, Covered, Recorded {
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.watch.finish();
-    this.#endPassage(outcome);
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
     this.cover?.close();
     try {
+      this.#endPassage(outcome);
       const usage = this.#countUsage(outcome);
       return await this.#endHold(this.#record(outcome, status, usage), usage, error);
     } catch (thrown) {
@@ -414,7 +434,7 @@ export class OpenMessage implements Running, Covered, Recorded {
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
     };
-    this.trace?.end(report);
+    this.#traced((trace) => trace.end(report));
     this.#gateway.report(report);
   }
 }

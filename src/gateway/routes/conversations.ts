@@ -14,8 +14,6 @@ export interface Conversation extends Pick<Lots, 'lotOf' | 'kept'> {
   keep(candidate: Candidate): void;
 }
 
-const OPENING_CHARACTERS_MAX = 16_384;
-
 export class Conversations {
   readonly #random: () => number;
   /** The target of each, by the hash of what it is known by; the oldest first. */
@@ -26,16 +24,24 @@ export class Conversations {
     this.#random = random;
   }
 
-  /** The conversation that a key's request is a turn of. */
-  find(keyId: number, request: MessageRequest): Conversation {
-    const session = readSession(request.body);
-    const name = session ?? readOpening(request.body);
-    const place = hashText(`${keyId}\n${name}`);
-    const isFirstTurn = session === null && !hasAnswer(request.body);
+  /** The conversation that a key's request is a turn of; with each model it is another, since one way does not serve both. */
+  find(keyId: number, { model, body }: MessageRequest): Conversation {
+    const session = readSession(body);
+    if (session !== null) return this.#conversation(hashText(`${keyId}\n${model}\n${session}`));
+    const messages = Array.isArray(body['messages']) ? body['messages'] : [];
+    const opening = hashText(`${keyId}\n${model}\n${readWords(messages[0])}`);
+    // A first turn is drawn by lot: many a conversation begins with the same words.
+    if (!messages.some(isAnswer))
+      return { lotOf: this.#random, kept: null, keep: ({ target }) => this.#remember(opening, target) };
+    // What was answered, and said to that, tells it from others that began so; its second turn alone goes by the first words.
+    return this.#conversation(hashText(`${opening}\n${readWords(messages[1])}\n${readWords(messages[2])}`), opening);
+  }
+
+  #conversation(place: number, opening: number | null = null): Conversation {
+    const begun = opening === null ? null : (this.#targetOf.get(opening) ?? null);
     return {
-      // A first turn is drawn by lot: many a conversation begins with the same words.
-      lotOf: isFirstTurn ? this.#random : (target) => hashText(`${keyId}\n${name}\n${target}`),
-      kept: isFirstTurn ? null : (this.#targetOf.get(place) ?? null),
+      lotOf: (target) => hashText(`${place}\n${target}`),
+      kept: this.#targetOf.get(place) ?? begun,
       keep: ({ target }) => this.#remember(place, target),
     };
   }
@@ -54,30 +60,29 @@ export class Conversations {
 /** What the request itself says: coding agents put their session there, applications their user. */
 function readSession({ metadata }: JsonObject): string | null {
   const session = isJsonObject(metadata) ? metadata['user_id'] : null;
-  return typeof session === 'string' && session !== '' ? session : null;
+  if (typeof session !== 'string' || session === '') return null;
+  return session.slice(0, bounds.conversationNameCharactersMax); // hashing takes as long as it is
 }
 
-/** The words that it began with, which every later turn repeats. */
-function readOpening({ messages }: JsonObject): string {
-  const first = Array.isArray(messages) ? messages[0] : null;
-  const content = isJsonObject(first) ? first['content'] : null;
+function isAnswer(message: JsonValue): boolean {
+  return isJsonObject(message) && message['role'] === 'assistant';
+}
+
+/** The words that a message begins with, which every later turn repeats; of a call its id. */
+function readWords(message: JsonValue | undefined): string {
+  const content = isJsonObject(message) ? message['content'] : null;
   const parts = Array.isArray(content) ? content : [content ?? ''];
-  let text = '';
+  let words = '';
   for (const part of parts) {
-    text += textOf(part);
-    if (text.length >= OPENING_CHARACTERS_MAX) break;
+    const left = bounds.conversationNameCharactersMax - words.length;
+    if (left <= 0) break;
+    words += wordsOf(part).slice(0, left);
   }
-  return text.slice(0, OPENING_CHARACTERS_MAX);
+  return words;
 }
 
-function textOf(part: JsonValue): string {
+function wordsOf(part: JsonValue): string {
   if (typeof part === 'string') return part;
-  const text = isJsonObject(part) ? part['text'] : null;
-  return typeof text === 'string' ? text : '';
-}
-
-function hasAnswer({ messages }: JsonObject): boolean {
-  return (
-    Array.isArray(messages) && messages.some((message) => isJsonObject(message) && message['role'] === 'assistant')
-  );
+  const words = isJsonObject(part) ? (part['text'] ?? part['id'] ?? part['tool_use_id']) : null;
+  return typeof words === 'string' ? words : '';
 }

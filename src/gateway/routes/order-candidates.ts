@@ -17,7 +17,6 @@ export interface Lots {
 
 /** All of them, those that are full too: there may be room when it comes to them. */
 export function orderCandidates(candidates: readonly Candidate[], { health, lotOf, kept }: Lots): Candidate[] {
-  if (candidates.length < 2) return [...candidates];
   const ranked = candidates.map((candidate) => {
     const rank = RANKS[health.standing(candidate)];
     const waitMs = rank === RANKS.ready ? 0 : health.waitMs(candidate);

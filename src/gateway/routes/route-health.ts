@@ -37,13 +37,18 @@ export interface TargetHealth {
 }
 
 interface Target extends Omit<TargetHealth, 'state' | 'untilMs'> {
-  /** What it is all about: with another credential it begins anew. */
+  /** What it is all about: at another address, or with another credential, it begins anew. */
+  baseUrl: string;
   secret: string | null;
   /** Null while the circuit is closed. */
   openUntilMs: number | null;
   /** How often it was opened without having been closed. */
   openings: number;
   restUntilMs: number;
+  /** In a rest nobody asks before. */
+  askAgainMs: number;
+  /** How often it was asked in its rest, and told us again to wait. */
+  vainAsks: number;
   /** Somebody finds out whether it is well again. */
   isProbed: boolean;
 }
@@ -65,8 +70,8 @@ export class RouteHealth {
 
   standing(candidate: Candidate): Standing {
     if (this.#isFull(candidate)) return 'full';
-    const target = this.#targets.get(candidate.target);
-    if (target === undefined || isReplaced(target, candidate)) return 'ready';
+    const target = this.#known(candidate);
+    if (target === null) return 'ready';
     const nowMs = this.#nowMs();
     if (nowMs < target.restUntilMs) return 'resting';
     if (target.openUntilMs === null) return 'ready';
@@ -74,65 +79,44 @@ export class RouteHealth {
   }
 
   /** How long until a rest or an open circuit ends; 0 when there is none. */
-  waitMs({ target: name }: Candidate): number {
-    const target = this.#targets.get(name);
-    if (target === undefined) return 0;
+  waitMs(candidate: Candidate): number {
+    const target = this.#known(candidate);
+    if (target === null) return 0;
     return Math.max(0, Math.max(target.restUntilMs, target.openUntilMs ?? 0) - this.#nowMs());
   }
 
-  /** Null when it is full, or rests and is asked by another message already. */
+  /** What its last failure was; null when it had none. */
+  lastFault(candidate: Candidate): FaultKind | null {
+    return this.#known(candidate)?.lastFailure?.kind ?? null;
+  }
+
+  /** Null when it is full, or rests and is asked by another message already, or was asked in vain too often. */
   enter(candidate: Candidate): Passage | null {
-    const target = this.#find(candidate);
+    if (this.#isFull(candidate)) return null;
+    const target = this.#known(candidate) ?? this.#add(candidate);
     const nowMs = this.#nowMs();
     const isResting = nowMs < target.restUntilMs;
-    if (this.#isFull(candidate) || (isResting && target.isProbed)) return null;
+    if (isResting && (target.isProbed || nowMs < target.askAgainMs)) return null;
     const isProbe = !target.isProbed && (isResting || (target.openUntilMs !== null && nowMs >= target.openUntilMs));
     if (isProbe) target.isProbed = true;
     this.#carry(candidate.lane, 1);
     target.inFlight++;
-    return this.#passage(candidate.lane, target, isProbe);
+    const passage = { lane: candidate.lane, target, isProbe, restUntilMs: isResting ? target.restUntilMs : null };
+    return new Way(passage, this.#hooks);
   }
 
-  /** Those that were used in this run, and are neither well nor idle first. */
+  /** Those that were used in this run, in the order of their first use. */
   list(): TargetHealth[] {
     const nowMs = this.#nowMs();
     return [...this.#targets.values()].map((target) => describe(target, nowMs));
   }
 
-  #passage(lane: string, target: Target, isProbe: boolean): Passage {
-    let isOver = false;
-    let hasAnswered = false;
-    const endProbe = () => {
-      if (isProbe) target.isProbed = false;
-    };
-    const finish = () => {
-      if (isOver) return;
-      isOver = true;
-      endProbe();
-      this.#carry(lane, -1);
-      target.inFlight--;
-      if (hasAnswered) target.failuresInARow = 0;
-    };
-    return {
-      answered: (isWhole) => {
-        if (isOver) return;
-        hasAnswered = true;
-        endProbe();
-        close(target);
-        if (isProbe) target.restUntilMs = 0;
-        if (isWhole) target.failuresInARow = 0;
-      },
-      failed: (kind, retryAfterMs) => {
-        if (isOver) return;
-        hasAnswered = false;
-        if (!NEUTRAL.includes(kind)) this.#noteFailure(target, kind, retryAfterMs, isProbe);
-        finish();
-      },
-      finish,
-    };
-  }
+  readonly #hooks: PassageHooks = {
+    left: (lane) => this.#carry(lane, -1),
+    failed: (entry, kind, retryAfterMs) => this.#noteFailure(entry, kind, retryAfterMs),
+  };
 
-  #noteFailure(target: Target, kind: FaultKind, retryAfterMs: number | null, isProbe: boolean): void {
+  #noteFailure({ target, isProbe, restUntilMs }: Entry, kind: FaultKind, retryAfterMs: number | null): void {
     const nowMs = this.#nowMs();
     target.lastFailure = { kind, atMs: nowMs };
     if (retryAfterMs !== null && retryAfterMs > 0) {
@@ -140,13 +124,15 @@ export class RouteHealth {
       close(target);
       target.failuresInARow = 0;
       target.restUntilMs = nowMs + Math.min(retryAfterMs, bounds.credentialRestMsMax);
+      target.vainAsks = restUntilMs === null ? 0 : target.vainAsks + 1;
+      const pauses = target.vainAsks - bounds.restAsksMax;
+      target.askAgainMs = pauses < 0 ? nowMs : nowMs + doubled(bounds.restAskMs, pauses);
       return;
     }
     target.failuresInARow++;
     const isOpen = target.openUntilMs !== null;
     if (isOpen ? !isProbe : target.failuresInARow < this.#failuresMax()) return;
-    const openMs = Math.min(bounds.circuitOpenMs * 2 ** Math.min(target.openings, 16), bounds.circuitOpenMsMax);
-    target.openUntilMs = nowMs + openMs;
+    target.openUntilMs = nowMs + doubled(bounds.circuitOpenMs, target.openings);
     target.openings++;
   }
 
@@ -160,15 +146,19 @@ export class RouteHealth {
     else this.#carried.set(lane, carried);
   }
 
-  #find(candidate: Candidate): Target {
-    const known = this.#targets.get(candidate.target);
-    if (known !== undefined && !isReplaced(known, candidate)) return known;
-    if (this.#targets.size >= bounds.metricSeriesMax) this.#targets.clear(); // the catalogue changed very often
-    const { route, credential } = candidate;
+  #known(candidate: Candidate): Target | null {
+    const target = this.#targets.get(candidate.target);
+    return target === undefined || isReplaced(target, candidate) ? null : target;
+  }
+
+  #add(candidate: Candidate): Target {
+    if (this.#targets.size >= bounds.routeTargetsMax) this.#forget();
+    const { route, settings, credential } = candidate;
     const target: Target = {
       provider: route.provider,
       credential: credential?.name ?? null,
       model: route.upstreamModel,
+      baseUrl: settings.baseUrl,
       secret: credential?.secret.reveal() ?? null,
       failuresInARow: 0,
       inFlight: 0,
@@ -176,10 +166,81 @@ export class RouteHealth {
       openUntilMs: null,
       openings: 0,
       restUntilMs: 0,
+      askAgainMs: 0,
+      vainAsks: 0,
       isProbed: false,
     };
     this.#targets.set(candidate.target, target);
     return target;
+  }
+
+  /** Makes room: of what is idle and well nothing is lost but its line in lists. Where all are in trouble, or in use, the oldest goes. */
+  #forget(): void {
+    const nowMs = this.#nowMs();
+    for (const [name, target] of this.#targets) if (isIdleAndWell(target, nowMs)) this.#targets.delete(name);
+    for (const name of this.#targets.keys()) {
+      if (this.#targets.size < bounds.routeTargetsMax) return;
+      this.#targets.delete(name);
+    }
+  }
+}
+
+/** How a message entered. */
+interface Entry {
+  readonly lane: string;
+  readonly target: Target;
+  isProbe: boolean;
+  /** The end of the rest in which it entered; null: there was none. */
+  readonly restUntilMs: number | null;
+}
+
+interface PassageHooks {
+  left(lane: string): void;
+  failed(entry: Entry, kind: FaultKind, retryAfterMs: number | null): void;
+}
+
+class Way implements Passage {
+  readonly #entry: Entry;
+  readonly #hooks: PassageHooks;
+  #isOver = false;
+  #hasAnswered = false;
+
+  constructor(entry: Entry, hooks: PassageHooks) {
+    this.#entry = entry;
+    this.#hooks = hooks;
+  }
+
+  answered(isWhole: boolean): void {
+    if (this.#isOver) return;
+    const { target, restUntilMs } = this.#entry;
+    this.#hasAnswered = true;
+    this.#endProbe();
+    close(target);
+    if (restUntilMs === target.restUntilMs) target.restUntilMs = 0;
+    if (isWhole) target.failuresInARow = 0;
+  }
+
+  failed(kind: FaultKind, retryAfterMs: number | null): void {
+    if (this.#isOver) return;
+    this.#hasAnswered = false;
+    if (!NEUTRAL.includes(kind)) this.#hooks.failed(this.#entry, kind, retryAfterMs);
+    this.finish();
+  }
+
+  finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#endProbe();
+    const { lane, target } = this.#entry;
+    this.#hooks.left(lane);
+    target.inFlight--;
+    if (this.#hasAnswered) target.failuresInARow = 0;
+  }
+
+  /** Once: whoever comes later may be another's probe by then. */
+  #endProbe(): void {
+    if (this.#entry.isProbe) this.#entry.target.isProbed = false;
+    this.#entry.isProbe = false;
   }
 }
 
@@ -188,8 +249,17 @@ function close(target: Target): void {
   target.openings = 0;
 }
 
-function isReplaced(target: Target, { credential }: Candidate): boolean {
-  return target.secret !== (credential?.secret.reveal() ?? null);
+/** Twice as long each time, up to a minute. */
+function doubled(firstMs: number, times: number): number {
+  return Math.min(firstMs * 2 ** Math.min(times, 16), bounds.circuitOpenMsMax);
+}
+
+function isReplaced(target: Target, { settings, credential }: Candidate): boolean {
+  return target.baseUrl !== settings.baseUrl || target.secret !== (credential?.secret.reveal() ?? null);
+}
+
+function isIdleAndWell({ inFlight, failuresInARow, openUntilMs, restUntilMs }: Target, nowMs: number): boolean {
+  return inFlight === 0 && failuresInARow === 0 && openUntilMs === null && nowMs >= restUntilMs;
 }
 
 function describe(target: Target, nowMs: number): TargetHealth {
