@@ -131,7 +131,7 @@ test('shows images and a PDF', async () => {
         content: [
           { type: 'text', text: 'Which?' },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
-          { type: 'image_url', image_url: { url: 'data:image/gif;base64,BBBB', detail: 'low' } },
+          { type: 'image_url', image_url: { url: 'https://example.org/a.png', detail: 'low' } },
           { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
         ],
       },
@@ -140,7 +140,7 @@ test('shows images and a PDF', async () => {
   expect(sent().messages[0]?.['content']).toMatchObject([
     { type: 'text' },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
-    { type: 'image', source: { type: 'base64', media_type: 'image/gif', data: 'BBBB' } },
+    { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
     { type: 'document', source: { type: 'base64', media_type: 'application/pdf' } },
   ]);
 });
