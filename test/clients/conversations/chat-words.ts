@@ -39,10 +39,10 @@ function contentOf(content: unknown): unknown {
 
 function partOf({ type, source, ...block }: Json): Json {
   if (type === 'text') return { type, ...block };
-  const { media_type, data } = source as Record<string, string>;
-  const url = `data:${media_type};base64,${data}`;
-  if (type === 'image') return { type: 'image_url', image_url: { url } };
-  return { type: 'file', file: { filename: 'paper.pdf', file_data: url } };
+  const { url, media_type, data } = source as Record<string, string>;
+  const address = url ?? `data:${media_type};base64,${data}`;
+  if (type === 'image') return { type: 'image_url', image_url: { url: address } };
+  return { type: 'file', file: { filename: 'paper.pdf', file_data: address } };
 }
 
 function textOf(content: unknown): string {

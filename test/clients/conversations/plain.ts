@@ -20,11 +20,7 @@ const SAID = 'Hello — ünïcödé \u2028 ✓ 😀 "quoted" \\ back';
 const ANSWERED = 'Good day — ✓ 😀 \u2028 </tag> "so" \\ it is';
 const LONG = Array.from({ length: 6_000 }, (_, line) => `line ${line} ✓\n`).join('');
 const PDF = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n').toString('base64');
-/** By its address none is sent: a provider on loopback, as these are, is given no addresses that a caller names. */
-const gif = {
-  type: 'image',
-  source: { type: 'base64', media_type: 'image/gif', data: 'R0lGODlhAQABAIAAAP///wAAACwAAAAAAQABAAACAkQBADs=' },
-};
+const linked = { type: 'image', source: { type: 'url', url: 'https://images.example.com/cat.png' } };
 const paper = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF } };
 const CITY = {
   type: 'object',
@@ -64,11 +60,11 @@ export const stream: Conversation = {
 
 export const images: Conversation = {
   name: 'images',
-  body: { max_tokens: 200, messages: [user([{ type: 'text', text: 'Compare.' }, picture, gif])] },
+  body: { max_tokens: 200, messages: [user([{ type: 'text', text: 'Compare.' }, picture, linked])] },
   upstream: [sayMessage({ content: [{ type: 'text', text: 'Both are small.' }] })],
   check({ got, sent, records }) {
     expect(got.text).toBe('Both are small.');
-    expect(blocksOf(sent[0], 'image').map(({ source }) => source as object)).toEqual([picture.source, gif.source]);
+    expect(blocksOf(sent[0], 'image').map(({ source }) => source as object)).toEqual([picture.source, linked.source]);
     expectRecord(records, 1, USUAL);
   },
 };

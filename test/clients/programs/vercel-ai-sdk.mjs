@@ -78,7 +78,8 @@ function contentOf(content) {
   if (typeof content === 'string') return content;
   return content.map(({ type, text, source, ...block }) => {
     if (type === 'text') return { type, text, ...markOf(block) };
-    return { type: 'file', data: source.data, mediaType: source.media_type };
+    const data = source.type === 'url' ? new URL(source.url) : source.data;
+    return { type: 'file', data, mediaType: source.media_type ?? 'image/png' };
   });
 }
 
