@@ -3,7 +3,6 @@
 
 import { type JsonValue, rewriteRequest } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
-import { refuseAddresses } from '../refuse-addresses.ts';
 import { dropForeignThinking } from './drop-foreign-thinking.ts';
 
 const VERSION_DEFAULT = '2023-06-01';
@@ -46,8 +45,7 @@ export function endpointHeaders(
 
 /** The body of POST /v1/messages. Throws ProviderFault (rejected). */
 export function convertMessageBody(attempt: Attempt): string {
-  const { provider, request, upstreamModel, maxTokens } = attempt;
-  refuseAddresses(request.body, provider.baseUrl);
+  const { request, upstreamModel, maxTokens } = attempt;
   const changes: Record<string, JsonValue | undefined> = unsetSampling(attempt);
   if (request.model !== upstreamModel) changes['model'] = upstreamModel;
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
@@ -85,7 +83,6 @@ const NOT_COUNTED = [
 
 /** The body of POST /v1/messages/count_tokens. Throws ProviderFault (rejected). */
 export function convertCountBody(attempt: Attempt): string {
-  refuseAddresses(attempt.request.body, attempt.provider.baseUrl);
   const changes: Record<string, JsonValue | undefined> = { model: attempt.upstreamModel };
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;

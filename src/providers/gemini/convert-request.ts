@@ -3,7 +3,6 @@
 import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { refuseFields } from '../lost-fields.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
-import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
 import { convertThinking, needsSignatures } from './convert-thinking.ts';
@@ -61,10 +60,9 @@ export function convertCountBody(attempt: Attempt): string {
   });
 }
 
-function convertPrompt(body: JsonObject, { provider, upstreamModel }: Attempt): JsonObject {
+function convertPrompt(body: JsonObject, { upstreamModel }: Attempt): JsonObject {
   const model = plainModel(upstreamModel);
   refuseFields(body, 'gemini');
-  refuseAddresses(body, provider.baseUrl);
   const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(model) });
   return { contents, ...convertSystem(body['system']), ...convertTools(body) };
 }

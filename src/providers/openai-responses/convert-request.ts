@@ -6,7 +6,6 @@ import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wir
 import { readThinking } from '../effort.ts';
 import { refuseFields } from '../lost-fields.ts';
 import type { Attempt } from '../provider.ts';
-import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';
 import { convertThinking } from './convert-thinking.ts';
@@ -28,7 +27,6 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
   const { body } = request;
   const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
   refuseFields(body, 'openai-responses');
-  refuseAddresses(body, attempt.provider.baseUrl);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
   const isThinking = readThinking(body) === 'on' && model.does !== 'never';
   return {

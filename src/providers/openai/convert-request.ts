@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { refuseFields } from '../lost-fields.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
-import { refuseAddresses } from '../refuse-addresses.ts';
 import { refuseField } from '../refuse-field.ts';
 import { convertEffort } from './convert-effort.ts';
 import { convertMessages } from './convert-messages.ts';
@@ -67,7 +66,6 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
   const { body } = request;
   const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
   refuseFields(body, 'openai');
-  refuseAddresses(body, attempt.provider.baseUrl);
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model produces at least one token');
   const tools = convertTools(exact, profile);
   return {

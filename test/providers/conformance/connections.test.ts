@@ -128,28 +128,6 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     expect(named.connectionCount).toBe(0);
   });
 
-  test('that stands in a private network is sent no address to read from there', async () => {
-    const source = { type: 'url', url: 'http://169.254.169.254/latest/meta-data' };
-    const inside = { type: 'document', source: { type: 'content', content: [{ type: 'image', source }] } };
-    const { kind, credential } = driver;
-    for (const baseUrl of [
-      'http://10.0.0.7/v1',
-      'http://[::1]:8000',
-      'http://vllm:8000/v1',
-      'https://llm.corp.internal',
-    ]) {
-      const provider = { name: 'theirs', kind, baseUrl, credential: new Secret(credential) };
-      for (const [block, path] of [
-        [{ type: 'image', source }, 'messages.0.content.0.source.url: '],
-        [inside, 'messages.0.content.0.source.content.0.source.url: '],
-      ] as const) {
-        const attempt = attemptOf(driver, { messages: [{ role: 'user', content: [block] }] }, { provider });
-        const fault = await faultOf(providerOf(driver).submit(attempt));
-        expect(fault).toMatchObject({ kind: 'rejected', status: 400, message: expect.stringContaining(path) });
-      }
-    }
-  });
-
   test('is probed by its list of models, and tells a credential that is not taken', async () => {
     await using upstream = await startScriptedUpstream(scripts.json(driver.models), (answer) =>
       answer.send(401, { 'content-type': 'application/json' }, `{"error":{"message":"No: ${driver.credential}"}}`),
