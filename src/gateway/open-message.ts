@@ -22,7 +22,7 @@ import type { Candidate, Passage } from './routes/routes.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import type { Seat } from './seats.ts';
 import { SilenceWatch, type WatchBounds } from './silence-watch.ts';
-import { moneyError, type StopReason } from './stop-error.ts';
+import { moneyError, type StopReason, stopError } from './stop-error.ts';
 import type { MessageReport, Submission } from './submission.ts';
 
 const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
@@ -62,6 +62,8 @@ export class OpenMessage implements Running, Covered, Recorded {
   readonly answer: CollectedAnswer | null;
   /** The caller will not read what comes. */
   callerHasLeft = false;
+  /** Its 200 went out: what becomes of it is told in the stream. */
+  hasReply = false;
   /** The relay waits for the upstream, or for the ledger: it will see that the caller has left. */
   isRelaying = false;
   /** It is read to its end without its caller. */
@@ -243,7 +245,9 @@ export class OpenMessage implements Running, Covered, Recorded {
   /** The service ends it before its time: what was produced is billed. */
   cut(reason: CutReason): void {
     this.stop(reason);
-    if (this.isStream && this.counter.started) this.endQuietly('service_cut', 200, null);
+    if (!this.isStream || !this.counter.started) return;
+    const error = stopError(this) as TurnpikeError;
+    this.endQuietly('service_cut', this.hasReply ? 200 : error.status, error);
   }
 
   /**

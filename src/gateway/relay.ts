@@ -18,6 +18,7 @@ export async function* relay(
   opening: Promise<Opened>,
   pingIntervalMs: number,
 ): AsyncGenerator<string> {
+  message.hasReply = true;
   const wait = new PatientWait(pingIntervalMs);
   let events: EventSource | null = null;
   let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {

@@ -69,7 +69,7 @@ class ExtensionGate implements LedgerGate {
 
 class Message implements Covered {
   readonly requestId = 'req_1';
-  readonly counter = new MessageCounter();
+  counter = new MessageCounter();
   readonly offer = OFFER;
   readonly plan: MessagePlan;
   readonly maxTokens: number;
@@ -333,4 +333,41 @@ test('what is answered after the end stops nothing, and nothing is asked after i
   await stream.settle();
   expect(stream.message.stopped).toEqual([]);
   expect(gate.amounts).toEqual([amountFor(160)]);
+});
+
+test('what a crash would bill of a stream that was given up is taken back at once, and written anew of the next', async () => {
+  await using stream = await openStream();
+  const { cover, gate, message } = stream;
+  cover.look();
+  await stream.settle();
+  expect(gate.extensions).toHaveLength(1);
+  message.counter = new MessageCounter();
+  cover.rewind();
+  expect(gate.extensions).toHaveLength(2);
+  await stream.settle();
+  cover.look();
+  expect(gate.extensions).toHaveLength(2); // nothing has changed
+  cover.begin(); // its beginning is worth as much as nothing, and is written down all the same
+  cover.look();
+  expect(gate.extensions).toHaveLength(3);
+});
+
+test('a stream that was given up before anything was written of it leaves nothing to take back', async () => {
+  await using stream = await openStream();
+  stream.message.counter = new MessageCounter();
+  stream.cover.rewind();
+  expect(stream.gate.extensions).toEqual([]);
+});
+
+test('that there is no money for a stream that was given up does not stop the next', async () => {
+  await using stream = await openStream({ balance: FIRST });
+  const { cover, gate, message } = stream;
+  gate.state = 'hung';
+  stream.use(101);
+  cover.look();
+  message.counter = new MessageCounter();
+  cover.rewind();
+  gate.recover();
+  await stream.settle();
+  expect(message.stopped).toEqual([]);
 });

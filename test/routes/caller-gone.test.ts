@@ -37,7 +37,8 @@ test('who leaves between the beginning of a stream and its content pays what was
   await Bun.sleep(300); // until the service has read it
   leaving.abort();
   await posted;
-  await expectMoney(turnpike, caller, [{ outcome: 'client_gone', provider: 'first', input_tokens: 25 }]);
+  const attempts = [{ provider: 'first', result: 'aborted' }];
+  await expectMoney(turnpike, caller, [{ outcome: 'client_gone', provider: 'first', input_tokens: 25, attempts }]);
   for (let tries = 0; tries < 200 && first.danglingCount > 0; tries++) await Bun.sleep(10);
   expect([first.danglingCount, first.requests.length, second.requests.length]).toEqual([0, 1, 0]);
 });

@@ -74,3 +74,43 @@ test('so many are remembered, and the oldest are forgotten first', () => {
   expect(conversations.find(1, turn(0)).kept).toBeNull();
   expect(conversations.find(1, turn(1)).kept).toBe('a');
 });
+
+test('conversations that began with the same words each stay with their way from their second turn on', () => {
+  const conversations = lots();
+  const turn = (said: string) => [user('hello'), assistant('hi'), user(said)];
+  conversations.find(1, request({ messages: turn('one') })).keep(a);
+  conversations.find(1, first).keep(b); // another begins
+  conversations.find(1, request({ messages: turn('two') })).keep(b);
+  const later = (said: string) => request({ messages: [...turn(said), assistant('yes'), user('more')] });
+  expect(conversations.find(1, later('one')).kept).toBe('a');
+  expect(conversations.find(1, later('two')).kept).toBe('b');
+});
+
+test('examples before the first turn part their messages by lot, and not all to one way', () => {
+  const lotOf = (said: string) =>
+    lots()
+      .find(1, request({ messages: [user('an example'), assistant('its answer'), user(said)] }))
+      .lotOf('a');
+  expect(lotOf('one')).not.toBe(lotOf('two'));
+});
+
+test('a session that uses two models keeps a way for each', () => {
+  const conversations = lots();
+  const turn = (model: string) => request({ model, messages: [user('x')], metadata: { user_id: 's' } });
+  conversations.find(1, turn('large')).keep(a);
+  conversations.find(1, turn('small')).keep(b);
+  expect(conversations.find(1, turn('large')).kept).toBe('a');
+});
+
+test('of names and words no more is looked at than its bound, however long they are', () => {
+  const conversations = lots();
+  const long = 'x'.repeat(bounds.conversationNameCharactersMax);
+  const session = (end: string) => request({ messages: [user('x')], metadata: { user_id: long + end } });
+  conversations.find(1, session('one')).keep(a);
+  expect(conversations.find(1, session('two')).kept).toBe('a');
+  const parts = (end: string) => [long, end].map((text) => ({ type: 'text', text }));
+  const turn = (end: string, ...more: JsonObject[]) =>
+    request({ messages: [{ role: 'user', content: parts(end) }, ...more] });
+  conversations.find(1, turn('one')).keep(b);
+  expect(conversations.find(1, turn('two', assistant('hi'), user('and?'))).kept).toBe('b');
+});

@@ -180,3 +180,70 @@ test('what is shown holds no credential', () => {
   fail(health, makeCandidate('p', {}, 'sk-hidden'), FAILURES_MAX);
   expect(JSON.stringify(health.list())).not.toContain('sk-hidden');
 });
+
+test('one that found out is the probe no more: its end leaves the next probe alone, and its break-off is no failed probe', () => {
+  const { health, time } = begin();
+  fail(health, a, FAILURES_MAX);
+  time.ms += bounds.circuitOpenMs;
+  const earlier = [enter(health, a), enter(health, a)];
+  earlier[0]?.answered(false);
+  fail(health, a, FAILURES_MAX); // it is open again
+  time.ms += bounds.circuitOpenMs;
+  const probe = enter(health, a);
+  earlier[0]?.finish();
+  expect(health.standing(a)).toBe('open');
+  probe.finish();
+  const waits = health.waitMs(a);
+  earlier[1]?.failed('failed', null);
+  expect(health.waitMs(a)).toBe(waits);
+});
+
+test('an answer to who found out about a circuit does not end a rest that began meanwhile', () => {
+  const { health, time } = begin();
+  const other = enter(health, a);
+  fail(health, a, FAILURES_MAX);
+  time.ms += bounds.circuitOpenMs;
+  const probe = enter(health, a);
+  other.failed('rate_limited', 7_000);
+  probe.answered(true);
+  expect(health.standing(a)).toBe('resting');
+});
+
+test('who is told again and again to wait is asked ever more seldom, and anew when it has rested', () => {
+  const { health, time } = begin();
+  const REST_MS = 600_000;
+  const askInVain = () => {
+    const passage = health.enter(a);
+    passage?.failed('rate_limited', REST_MS);
+    return passage !== null;
+  };
+  for (let time = 0; time <= bounds.restAsksMax; time++) expect(askInVain()).toBe(true);
+  let asked = 0;
+  for (let second = 0; second < 60; second++) {
+    time.ms += 1_000;
+    if (askInVain()) asked++;
+  }
+  expect(asked).toBe(5); // after 1, 2, 4, 8 and 16 seconds
+  time.ms += REST_MS;
+  expect(askInVain()).toBe(true);
+  expect(askInVain()).toBe(true);
+});
+
+test('at another address it begins anew', () => {
+  const { health } = begin();
+  fail(health, a, FAILURES_MAX);
+  expect(health.standing({ ...a, settings: { ...a.settings, baseUrl: 'https://elsewhere' } })).toBe('ready');
+});
+
+test('of so many ways the health is known; what is idle and well is forgotten before what is not', () => {
+  const { health } = begin();
+  fail(health, a, FAILURES_MAX);
+  const running = enter(health, makeCandidate('running'));
+  for (let place = 0; place < bounds.routeTargetsMax; place++) enter(health, makeCandidate(`p${place}`)).finish();
+  expect(health.list().length).toBeLessThanOrEqual(bounds.routeTargetsMax);
+  expect(health.standing(a)).toBe('open');
+  expect(health.list().find(({ provider }) => provider === 'running')?.inFlight).toBe(1);
+  running.finish();
+  for (let place = 0; place < 2 * bounds.routeTargetsMax; place++) fail(health, makeCandidate(`q${place}`), 1);
+  expect(health.list().length).toBeLessThanOrEqual(bounds.routeTargetsMax);
+});
