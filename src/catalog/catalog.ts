@@ -4,7 +4,7 @@ export { buildCatalogue, DEFAULT_SETTINGS, DocumentBroken } from './build-catalo
 export { CatalogueHolder } from './catalogue-holder.ts';
 export { checkFeatures, type PricedFeatures } from './check-features.ts';
 export { comparePrices, type PriceComparison, type PriceDifference, type Retirement } from './compare-prices.ts';
-export { formatRate, readDecimalRate } from './document.ts';
+export { DEFAULT_MAX_TOKENS, formatRate, readDecimalRate } from './document.ts';
 export { explainPrice, type PriceExplanation, type PricePart } from './explain-price.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';

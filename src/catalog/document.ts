@@ -92,6 +92,9 @@ const rateMembers = {
   cache_write_5m: rate.nullable().default(null),
   cache_write_1h: rate.nullable().default(null),
 };
+/** `default_max_tokens` of a model whose operator says nothing of it. */
+export const DEFAULT_MAX_TOKENS = 4_096;
+
 const priceMembers = {
   ...rateMembers,
   long_context: z
@@ -124,7 +127,7 @@ const modelMembers = {
   price,
   max_output_tokens: countOrNone,
   max_input_tokens: countOrNone,
-  default_max_tokens: count.default(4_096),
+  default_max_tokens: count.default(DEFAULT_MAX_TOKENS),
   routes: z
     .array(route, { error: (issue) => (issue.input === undefined ? 'is missing: a model needs a route' : undefined) })
     .min(1, 'must not be empty: a model needs a route')

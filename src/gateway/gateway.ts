@@ -65,7 +65,7 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
     seat = gateway.seats.take(caller.account.id); // 3
     const bytes = await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id); // 4
     if (submission.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, submission); // 3, as it is now
-    const request = parseMessageRequest(bytes); // 5
+    const request = parseMessageRequest(bytes, submission.protocol); // 5
     const claim = readClaim(submission.idempotencyKey, bytes); // 5, taken with 8
     const { offer, terms } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
     const asked = { submission, caller, request, offer, terms, claim };

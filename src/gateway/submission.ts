@@ -3,6 +3,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
+import type { Protocol } from '../wire/wire.ts';
 import type { MessageTimes } from './message-times.ts';
 
 /** One request to the service, before anything of it is known to be true. */
@@ -11,6 +12,8 @@ export interface Submission {
   receivedAtMs: number;
   /** The key shown, from `x-api-key` or `authorization: Bearer`; null when there is none. */
   secret: string | null;
+  /** In whose words the body came, before it was that of a message. */
+  protocol: Protocol;
   /** The `origin` header; null when it is no browser's request. */
   origin: string | null;
   /** Whether `<vendor>-dangerous-direct-browser-access: true` was sent. */

@@ -36,6 +36,7 @@ interface Asked {
 
 /** The gateway reads the body, for a caller who is known, as that of a message. */
 function readAsChat(submission: Submission, asked: Asked): void {
+  submission.protocol = 'chat-completions';
   const readBody = submission.readBody.bind(submission);
   submission.readBody = async (bytesMax, accountId) => {
     const { bytes, terms } = readChatRequest(await readBody(bytesMax, accountId));

@@ -72,6 +72,7 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
     requestId: call.requestId,
     receivedAtMs: call.receivedAtMs,
     secret: readBearer(headers),
+    protocol: 'messages',
     origin: headers.get('origin'),
     browserDeclared: vendor.browserDeclared,
     address: call.address,

@@ -13,6 +13,9 @@ export interface MemberSpan {
   end: number;
 }
 
+/** In whose words a request came. Whatever they were, it is a Messages request now. */
+export type Protocol = 'messages' | 'chat-completions';
+
 export interface MessageRequest {
   /** The body as received: valid JSON without duplicate keys. */
   text: string;
@@ -24,4 +27,6 @@ export interface MessageRequest {
   stream: boolean;
   /** Null when the request names none. */
   maxTokens: number | null;
+  /** What is usual differs: what a request leaves open, and what of it a provider may be spared. */
+  protocol: Protocol;
 }

@@ -6,7 +6,7 @@ import { TurnpikeError } from '../errors.ts';
 import { checkMessages, checkOptionalFields, wrongField } from './check-fields.ts';
 import { decodeBody } from './decode-body.ts';
 import { isJsonObject } from './json-values.ts';
-import type { JsonValue, MessageRequest } from './message-request.ts';
+import type { JsonValue, MessageRequest, Protocol } from './message-request.ts';
 import { parseJson } from './parse-json.ts';
 import { scanJson } from './scan-json.ts';
 
@@ -14,7 +14,7 @@ import { scanJson } from './scan-json.ts';
  * Reads a body. Throws invalid_json (not UTF-8, not JSON), invalid_request (its message begins with the
  * path of the field) and thread_unsupported_request.
  */
-export function parseMessageRequest(bytes: Uint8Array): MessageRequest {
+export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'messages'): MessageRequest {
   const text = decodeBody(bytes);
   const members = scanJson(text); // first: it bounds the depth that JSON.parse meets
   const body = parseJson(text);
@@ -26,7 +26,7 @@ export function parseMessageRequest(bytes: Uint8Array): MessageRequest {
   if (typeof stream !== 'boolean') throw wrongField('stream', 'Input should be a valid boolean');
   checkOptionalFields(body);
   refuseThread(body['thread']);
-  return { text, bytes: bytes.length - byteOrderMarkBytes(bytes), body, members, model, stream, maxTokens };
+  return { text, bytes: bytes.length - byteOrderMarkBytes(bytes), body, members, model, stream, maxTokens, protocol };
 }
 
 function byteOrderMarkBytes(bytes: Uint8Array): number {

@@ -5,7 +5,7 @@ export { decodeBody } from './decode-body.ts';
 export { exactBody, parseExactly } from './exact-json.ts';
 export { MalformedStream, MessageFold } from './fold-events.ts';
 export { isJsonObject, jsonObjects } from './json-values.ts';
-export type { JsonObject, JsonValue, MemberSpan, MessageRequest } from './message-request.ts';
+export type { JsonObject, JsonValue, MemberSpan, MessageRequest, Protocol } from './message-request.ts';
 export { parseJson } from './parse-json.ts';
 export { parseMessageRequest } from './parse-message-request.ts';
 export { type RequestFeatures, readFeatures } from './read-features.ts';

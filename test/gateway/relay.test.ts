@@ -27,6 +27,7 @@ async function submissionOf(service: HandMade, signal: AbortSignal): Promise<Sub
   return {
     requestId: 'req_read_by_hand',
     receivedAtMs: service.gateway.clock.nowMs(),
+    protocol: 'messages',
     secret: await service.makeKey(),
     origin: null,
     browserDeclared: false,

@@ -3,6 +3,7 @@
 
 import { type JsonValue, rewriteRequest } from '../../wire/wire.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
+import { adaptChat } from './adapt-chat.ts';
 import { dropForeignThinking } from './drop-foreign-thinking.ts';
 
 const VERSION_DEFAULT = '2023-06-01';
@@ -51,6 +52,7 @@ export function convertMessageBody(attempt: Attempt): string {
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
   const messages = dropForeignThinking(request);
   if (messages !== undefined) changes['messages'] = messages;
+  Object.assign(changes, adaptChat(attempt, messages));
   return Object.keys(changes).length === 0 ? request.text : rewriteRequest(request, changes);
 }
 
@@ -86,6 +88,7 @@ export function convertCountBody(attempt: Attempt): string {
   const changes: Record<string, JsonValue | undefined> = { model: attempt.upstreamModel };
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;
+  Object.assign(changes, adaptChat(attempt, messages));
   for (const name of NOT_COUNTED) changes[name] = undefined;
   return rewriteRequest(attempt.request, changes);
 }
