@@ -12,6 +12,7 @@ import {
 import { TurnpikeError } from '../errors.ts';
 import type { Call, Reply, Submission } from './call.ts';
 import { requireJson } from './content-type.ts';
+import { openAiRateHeaders } from './openai-rate-headers.ts';
 import { submitCall } from './submission.ts';
 
 export async function postChatCompletions(call: Call): Promise<Reply> {
@@ -22,7 +23,7 @@ export async function postChatCompletions(call: Call): Promise<Reply> {
       readAsChat(submission, asked);
       return call.dependencies.messages.submitMessage(submission);
     });
-    return convertReply(reply, asked, call.receivedAtMs);
+    return convertReply(reply, asked, call);
   } catch (thrown) {
     if (!(thrown instanceof TurnpikeError) || asked.terms === null) throw thrown;
     throw inOwnWords(thrown, asked.terms.origins);
@@ -46,11 +47,13 @@ function readAsChat(submission: Submission, asked: Asked): void {
 }
 
 /** A stream is read on no faster than its own reader reads, and is told when that one leaves. */
-function convertReply(reply: Reply, asked: Asked, createdAtMs: number): Reply {
+function convertReply(reply: Reply, asked: Asked, call: Call): Reply {
   const { terms } = asked;
+  const { receivedAtMs: createdAtMs, vendorPrefix, dependencies } = call;
   assert(terms !== null, 'an answer has a request');
   asked.terms = null; // what was asked is named no more
+  const headers = { ...reply.headers, ...openAiRateHeaders(reply.headers, vendorPrefix, dependencies.clock.nowMs()) };
   const { body } = reply;
-  if (typeof body === 'string') return { ...reply, body: convertMessage(body, terms, createdAtMs) };
-  return { ...reply, body: convertEvents(body, terms, createdAtMs) };
+  if (typeof body === 'string') return { ...reply, headers, body: convertMessage(body, terms, createdAtMs) };
+  return { ...reply, headers, body: convertEvents(body, terms, createdAtMs) };
 }

@@ -16,6 +16,7 @@ import {
   toResponse,
 } from '../http/http.ts';
 import type { Call, PublicDependencies, Reply } from './call.ts';
+import { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 import { isChatPath, isForOpenAi, normalPath } from './path.ts';
 import { allowedMethods, findRoute, takesMethod } from './routes.ts';
 
@@ -66,7 +67,9 @@ export async function handlePublic(
 function refuse(call: Call, failure: TurnpikeError, more: Readonly<Record<string, string>>): Response {
   if (!isChatPath(call.path)) return errorResponse(failure, call.requestId, more);
   const { status } = failure;
-  return toResponse({ status, headers: failure.headers(), body: chatErrorBody(failure) }, call.requestId, more);
+  const headers = failure.headers();
+  Object.assign(headers, openAiRateHeaders(headers, call.vendorPrefix, call.dependencies.clock.nowMs()));
+  return toResponse({ status, headers, body: chatErrorBody(failure) }, call.requestId, more);
 }
 
 function answerCall(call: Call, method: string): Reply | Promise<Reply> {
@@ -110,11 +113,10 @@ function browserHeaders(
   secure: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   if (!mayBrowse) return secure;
-  return {
-    ...secure,
-    ...corsHeaders(call.request.headers.get('origin'), call.vendorPrefix),
-    ...(isForOpenAi(call.path) && { 'x-request-id': call.requestId }), // where clients of OpenAI look for it
-  };
+  const headers = { ...secure, ...corsHeaders(call.request.headers.get('origin'), call.vendorPrefix) };
+  if (isForOpenAi(call.path)) headers['x-request-id'] = call.requestId; // where clients of OpenAI look for it
+  if (isChatPath(call.path)) headers['access-control-expose-headers'] += `, ${OPENAI_RATE_HEADERS}`;
+  return headers;
 }
 
 function shorten(path: string): string {

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { startHandMade } from '../post-messages/hand-made-service.ts';
 import { expectMoney, expectNoTrace, startWorld } from '../post-messages/world.ts';
 import { scripts } from '../support/scripted-upstream.ts';
-import { expectChatError, postChat } from './chat-world.ts';
+import { chatOf, expectChatError, postChat } from './chat-world.ts';
 
 const world = await startWorld({ settings: { body_bytes_max: 4_096 } });
 afterAll(() => world.stop());
@@ -88,11 +88,18 @@ test('401, 404, 405, 413, 415: before and beside the route’s own code', async 
   await expectChatError(plain, 415, 'content_type_unsupported');
 });
 
-test('429: with the time to come back at', async () => {
+test('429: with the time to come back at, and what is left, in the headers that these clients look at', async () => {
   world.upstream.play(scripts.good());
-  const caller = await world.makeKey({}, { rpm: 1 });
-  await postChat(world, caller.secret);
+  const caller = await world.makeKey({}, { rpm: 1, input_tpm: 60_000, output_tpm: 30_000 });
+  const rates = ({ headers }: Response) =>
+    ['limit', 'remaining', 'reset'].map((figure) => headers.get(`x-ratelimit-${figure}-requests`));
+  const first = await postChat(world, caller.secret);
+  expect(rates(first)).toEqual(['1', '0', expect.stringMatching(/^(1m0|[1-5]?\d)s$/)]);
+  expect(first.headers.get('x-ratelimit-limit-tokens')).toBe('90000');
+  expect(first.headers.get('access-control-expose-headers')).toContain('x-ratelimit-remaining-tokens');
   const limited = await postChat(world, caller.secret);
+  expect(rates(limited)).toEqual(['1', '0', expect.stringMatching(/^(1m0|[1-5]?\d)s$/)]);
+  expect((await world.post(caller.secret, chatOf())).headers.get('x-ratelimit-limit-requests')).toBeNull();
   expect(limited.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   expect(limited.headers.get('x-should-retry')).toBeNull();
   expect(await expectChatError(limited, 429, 'requests_rate_exceeded')).toMatchObject({ type: 'rate_limit_error' });
