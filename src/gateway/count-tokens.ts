@@ -33,11 +33,14 @@ export async function countByProvider(gateway: Gateway, counted: Counted, second
   const asked = { account: caller.account.id, key: caller.key.id, offer, request };
   const tour = new Tour(findWays(gateway, catalogue, asked).candidates, secondsMax);
   for (let candidate = tour.next(); candidate !== null; candidate = tour.next()) {
+    const provider = providerOfKind(gateway, candidate.settings);
+    const exact = provider.countLocally(request);
+    if (exact !== null) return exact;
     if (isUnwell(gateway.health.standing(candidate))) continue;
     tour.begin(candidate);
     const attempt = makeAttempt({ request, submission, maxTokens: 1 }, candidate, { trace: submission.trace, signal });
     try {
-      const count = await providerOfKind(gateway, candidate.settings).countTokens(attempt);
+      const count = await provider.countTokens(attempt);
       if (count !== null) return count;
       tour.giveUp(candidate); // it has no counter, whatever credential it is shown
     } catch (thrown) {

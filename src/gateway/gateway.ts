@@ -39,7 +39,7 @@ export { type MessageTimes, startTimes } from './message-times.ts';
 export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
 export { type OwnReader, OwnReads } from './own-reads.ts';
 export { PromptCounts } from './prompt-counts.ts';
-export { Conversations, RouteHealth, type TargetHealth } from './routes/routes.ts';
+export { Conversations, listHealth, RouteHealth, type TargetHealth } from './routes/routes.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
 export { Seats } from './seats.ts';
 export { SilenceWatches } from './silence-watch.ts';

@@ -5,7 +5,7 @@ import { verifyToken } from '../accounts/accounts.ts';
 import { type AdminApi, type AdminDependencies, makeAdminApi, type Principal } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { adminLine, auditLine, describeFailure } from '../observability/observability.ts';
 import { probeProvider, providerKinds } from '../providers/providers.ts';
 import { trailRows } from '../storage/sqlite/sqlite.ts';
@@ -55,7 +55,7 @@ export function makeAdmin(
     providerKinds: [...providerKinds.keys()],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
     health: (provider) => metrics.health(provider),
-    routeStates: () => gateway.health.list(),
+    routeStates: () => listHealth(gateway.health, gateway.catalogue()),
     vault,
     clock: gateway.clock,
     forgetKey: (id) => gateway.gatehouse.keys.forget(id),

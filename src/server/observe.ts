@@ -3,7 +3,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
-import type { Gateway, MessageReport } from '../gateway/gateway.ts';
+import { type Gateway, listHealth, type MessageReport } from '../gateway/gateway.ts';
 import type { BodiesInFlight } from '../http/http.ts';
 import {
   type LogWriter,
@@ -76,7 +76,7 @@ export function makeReadings({ log, telemetry, clock }: Observers, parts: AskedP
     version,
     startedAtMs: clock.nowMs(),
     providers: () => [...gateway.catalogue().providers.keys()],
-    routeStates: () => gateway.health.list(),
+    routeStates: () => listHealth(gateway.health, gateway.catalogue()),
     openMessages() {
       const streams = gateway.running.countStreams();
       return { streams, wholes: gateway.running.count - streams };

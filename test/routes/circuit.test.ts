@@ -64,6 +64,19 @@ test('a route that fails so often in a row is passed by, is seen to be, and is s
   expect(world.upstream.requests).toHaveLength(FAILURES + 3);
 });
 
+test('a way that is sold no more is not shown as it was last seen', async () => {
+  const left = { provider: 'first', model: 'left' };
+  const priced = (routes: Json[]) => ({ document: { models: { shrinking: { price, routes } } } });
+  await world.admin('POST', '/apply', priced([left, { provider: 'second', model: 'left', priority: 1 }]));
+  world.upstream.play(scripts.error(500, 'api_error', 'Internal server error'));
+  for (let time = 0; time < FAILURES; time++) expect((await ask('shrinking')).status).toBe(200);
+  const modelsShown = async () =>
+    ((await world.admin('GET', '/providers/first'))['routes'] as Json[]).map(({ model }) => model);
+  expect(await modelsShown()).toContain('left');
+  await world.admin('POST', '/apply', priced([{ provider: 'second', model: 'left' }]));
+  expect(await modelsShown()).not.toContain('left');
+});
+
 test('what callers send wrongly opens nothing', async () => {
   world.upstream.play(scripts.refusedContent());
   for (let time = 0; time < 2 * FAILURES; time++)

@@ -57,6 +57,15 @@ function byCredential(refused: Record<string, Script>): Script {
 
 const ask = (secret: string, members: Json = {}) => world.post(secret, bodyOf({ model: 'shared', ...members }));
 
+async function countTokens(secret: string, model: string): Promise<unknown> {
+  const answer = await fetch(`${world.url}/v1/messages/count_tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': secret },
+    body: JSON.stringify(bodyOf({ model })),
+  });
+  return ((await answer.json()) as Json)['input_tokens'];
+}
+
 test("who has a credential of its own uses that alone, its group's next, and else those of everyone", async () => {
   for (let time = 0; time < 6; time++) {
     expect((await ask(acme.secret)).status).toBe(200);
@@ -130,6 +139,39 @@ test('where all of them wait, one message at a time asks; the others are told ho
   for (const answer of await Promise.all(asking)) expect(answer.status).toBe(200);
   expect(shown()).toHaveLength(2);
   expect((await ask(anyone.secret)).status).toBe(200); // it answered: the wait is over
+});
+
+test('a count of tokens asks none that was told to wait, and is estimated where nobody else can be asked', async () => {
+  world.upstream.play(scripts.rateLimited('60'));
+  await expectError(await ask(anyone.secret), 429, 'rate_limit_error', 'upstream_rate_limited');
+  world.upstream.requests.length = 0;
+  world.upstream.play(scripts.json('{"input_tokens":2095}'));
+  expect(await countTokens(anyone.secret, 'shared')).toBeLessThan(100);
+  expect(shown()).toEqual([]);
+  expect(await countTokens(acme.secret, 'shared')).toBe(2095);
+});
+
+test('of many credentials that are refused so many are tried, for a count as for a message, and then the next route', async () => {
+  const names = Array.from({ length: 12 }, (_, place) => `no${place}`);
+  const credentials = Object.fromEntries(names.map((name) => [name, { api_key: `sk-${name}-${generation}` }]));
+  const provider = { kind: 'anthropic', base_url: world.upstream.url, private_network: true };
+  const routes = ['crowd', 'spare'].map((name, priority) => ({ provider: name, model: 'upstream-model', priority }));
+  const spare = { ...provider, api_key: `sk-spare-${generation}` };
+  await world.admin('POST', '/apply', {
+    document: {
+      providers: { crowd: { ...provider, credentials }, spare },
+      models: { crowded: { price, routes } },
+    },
+  });
+  const refused = (good: Script) =>
+    byCredential({ ...Object.fromEntries(names.map((name) => [name, scripts.unauthorized()])), spare: good });
+  world.upstream.play(refused(scripts.good()));
+  expect((await world.post(anyone.secret, bodyOf({ model: 'crowded' }))).status).toBe(200);
+  expect([shown().length, shown().at(-1)]).toEqual([8, 'spare']);
+  world.upstream.requests.length = 0;
+  world.upstream.play(refused(scripts.json('{"input_tokens":2095}')));
+  expect(await countTokens(anyone.secret, 'crowded')).toBe(2095);
+  expect([shown().length, shown().at(-1)]).toEqual([8, 'spare']);
 });
 
 test('objects stored at a provider are for who has its own credential there, over that alone', async () => {
