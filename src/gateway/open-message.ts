@@ -21,14 +21,14 @@ import { releaseHold } from './release-hold.ts';
 import type { Candidate, Passage } from './routes/routes.ts';
 import type { CutReason, Running } from './running-messages.ts';
 import type { Seat } from './seats.ts';
-import { SilenceWatch, type WatchBounds } from './silence-watch.ts';
+import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
 import { moneyError, type StopReason, stopError } from './stop-error.ts';
 import type { MessageReport, Submission } from './submission.ts';
 
 const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
 const LATE_WORDS = 'no answer in time';
 
-export class OpenMessage implements Running, Covered, Recorded {
+export class OpenMessage implements Running, Covered, Recorded, WatchHooks {
   place = ABSENT; // among the running messages
   readonly submission: Submission;
   readonly caller: Caller;
@@ -98,13 +98,8 @@ export class OpenMessage implements Running, Covered, Recorded {
     this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.cover = request.stream ? new Cover(gateway.ledger, this, admitted) : null;
-    const settings = gateway.catalogue().settings;
-    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), {
-      onLate: () => this.stop('timeout'),
-      onSlow: () => void this.#checkConnection(settings.upstreamConnectSeconds),
-      // The socket is told only of an answer that takes long: telling it costs as much as a header.
-      ...(request.stream ? {} : { onLong: () => submission.expect('slow-json') }),
-    });
+    const { settings } = gateway.catalogue();
+    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), this);
   }
 
   get requestId(): string {
@@ -165,13 +160,24 @@ export class OpenMessage implements Running, Covered, Recorded {
     }
   }
 
-  /** An attempt is slow to answer: half of the time to connect in has passed, and in the other half it must be possible. */
-  async #checkConnection(connectSeconds: number): Promise<void> {
+  onLate(): void {
+    this.stop('timeout');
+  }
+
+  /** Half of the time to connect in has passed, and in the other half it must be possible. */
+  onSlow(): void {
+    void this.#checkConnection(this.#gateway.catalogue().settings.upstreamConnectSeconds * 500); // it never rejects
+  }
+
+  /** The socket is told only of an answer that takes long: telling it costs as much as a header. */
+  onLong(): void {
+    if (!this.isStream) this.submission.expect('slow-json');
+  }
+
+  async #checkConnection(msMax: number): Promise<void> {
     const attempt = this.#attempt;
     // Where it cannot be found out the attempt's other limits hold.
-    const isThere = await this.#gateway
-      .canConnect(attempt?.baseUrl ?? '', (connectSeconds * 1000) / 2)
-      .catch(() => true);
+    const isThere = await this.#gateway.canConnect(attempt?.baseUrl ?? '', msMax).catch(() => true);
     const hasAnswered = this.request === null || this.counter.started;
     if (isThere || hasAnswered || attempt !== this.#attempt || this.hasEnded) return;
     this.lateWords = 'no connection in time';

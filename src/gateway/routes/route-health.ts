@@ -94,7 +94,8 @@ export class RouteHealth {
   enter(candidate: Candidate): Passage | null {
     if (this.#isFull(candidate)) return null;
     const target = this.#known(candidate) ?? this.#add(candidate);
-    const nowMs = this.#nowMs();
+    const isWell = target.restUntilMs === 0 && target.openUntilMs === null; // nearly always: no clock is asked
+    const nowMs = isWell ? 0 : this.#nowMs();
     const isResting = nowMs < target.restUntilMs;
     if (isResting && (target.isProbed || nowMs < target.askAgainMs)) return null;
     const isProbe = !target.isProbed && (isResting || (target.openUntilMs !== null && nowMs >= target.openUntilMs));
