@@ -2,7 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { type JsonObject, type JsonValue, parseExactly, wrongField } from '../wire/wire.ts';
-import { takenCallId } from './call-ids.ts';
+import { type CallIds, FUNCTION_CALL_ID } from './call-ids.ts';
 import {
   convertContent,
   isExactObject,
@@ -15,7 +15,7 @@ import {
 import { thinkingOf } from './reasoning-details.ts';
 
 /** Its blocks; none for a message that says nothing. Throws invalid_request. */
-export function convertAssistant(message: JsonObject, path: string): Placed[] {
+export function convertAssistant(message: JsonObject, path: string, ids: CallIds): Placed[] {
   if ((message['audio'] ?? null) !== null) throw wrongField(`${path}.audio`, 'there is no audio here; send its text');
   const content = message['content'] ?? '';
   const { refusal } = message;
@@ -23,31 +23,27 @@ export function convertAssistant(message: JsonObject, path: string): Placed[] {
     ...thinkingOf(message, path),
     ...withCacheControl(convertContent(content, `${path}.content`, true), message),
     ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
-    ...convertCalls(message['tool_calls'] ?? [], `${path}.tool_calls`),
-    ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`),
+    ...convertCalls(message['tool_calls'] ?? [], `${path}.tool_calls`, ids),
+    ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`, ids),
   ];
 }
 
-/** The call of a function has no id of its own: its result is what stands behind it. */
-export function functionCallId(path: string): string {
-  return takenCallId(`${path}.function_call`);
-}
-
-function convertFunctionCall(value: JsonValue, path: string): Placed[] {
+/** The call of a function has no id: its result is what stands behind it. */
+function convertFunctionCall(value: JsonValue, path: string, ids: CallIds): Placed[] {
   if (value === null) return [];
-  const id = takenCallId(path);
+  const id = ids.ofCall(FUNCTION_CALL_ID);
   return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path) }, path }];
 }
 
-function convertCalls(calls: JsonValue, path: string): Placed[] {
+function convertCalls(calls: JsonValue, path: string, ids: CallIds): Placed[] {
   if (!Array.isArray(calls)) throw wrongField(path, 'Input should be a valid list');
-  return calls.map((call, place) => convertCall(call, `${path}.${place}`));
+  return calls.map((call, place) => convertCall(call, `${path}.${place}`, ids));
 }
 
-function convertCall(value: JsonValue, path: string): Placed {
+function convertCall(value: JsonValue, path: string, ids: CallIds): Placed {
   const call = requireObject(value, path);
   if ((call['type'] ?? 'function') !== 'function') throw wrongField(`${path}.type`, "Input should be 'function'");
-  const id = takenCallId(requireText(call['id'], `${path}.id`));
+  const id = ids.ofCall(requireText(call['id'], `${path}.id`));
   const called = readCalled(requireObject(call['function'], `${path}.function`), `${path}.function`);
   return { block: { type: 'tool_use', id, ...called }, path };
 }
@@ -57,20 +53,25 @@ function readCalled(called: JsonObject, path: string): JsonObject {
   return { name, input: readArguments(called['arguments'] ?? '', `${path}.arguments`) };
 }
 
-/** Arguments that are nothing are none; some clients send the object itself. */
+/**
+ * Arguments that are nothing are none; some clients send the object itself. What is no JSON of an object, since the model
+ * wrote none or was cut, is kept as the text that it is: else the conversation could not go on.
+ */
 function readArguments(given: JsonValue, path: string): JsonObject {
   if (isExactObject(given)) return given;
   const text = requireText(given, path).trim();
   if (text === '') return {};
-  if (isTooDeep(text)) throw wrongField(path, `Input should not be nested deeper than ${bounds.jsonDepthMax} levels`);
-  let input: JsonValue;
+  const input = isTooDeep(text) ? text : parseAny(text);
+  if (input === null) return {};
+  return isExactObject(input) ? input : { arguments: text };
+}
+
+function parseAny(text: string): JsonValue {
   try {
-    input = parseExactly(text);
+    return parseExactly(text);
   } catch {
-    throw wrongField(path, 'Input should be valid JSON'); // without the parser's words, which quote the text
+    return text;
   }
-  if (!isExactObject(input)) throw wrongField(path, 'Input should be the JSON of an object');
-  return input;
 }
 
 /** Asked before the text is parsed: the parser goes as deep as it is led. */

@@ -2,8 +2,8 @@
 // assistant is one message of the user, the results of tools first in it.
 
 import { type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
-import { takenCallId } from './call-ids.ts';
-import { convertAssistant, functionCallId } from './convert-assistant.ts';
+import { CallIds, FUNCTION_CALL_ID } from './call-ids.ts';
+import { convertAssistant } from './convert-assistant.ts';
 import { convertContent, type Placed, requireObject, requireText, withCacheControl } from './convert-parts.ts';
 import type { Origins } from './origins.ts';
 
@@ -33,7 +33,7 @@ export function convertConversation(value: JsonValue | undefined): Conversation 
   if (!Array.isArray(value)) throw wrongField('messages', 'Input should be a valid list');
   const conversation: Conversation = { system: [], messages: [], origins: [] };
   let turn: Turn | null = null;
-  let calledPath: string | null = null; // of the last message that called a function by its older name
+  const ids = new CallIds();
   for (const [index, given] of value.entries()) {
     const path = `messages.${index}`;
     const message = requireObject(given, path);
@@ -44,11 +44,10 @@ export function convertConversation(value: JsonValue | undefined): Conversation 
     }
     if (role !== 'assistant') {
       turn ??= openTurn(path);
-      take(role === 'function' ? asTool(message, path, calledPath) : message, role, path, turn);
+      take(role === 'function' ? asTool(message, path, ids) : message, role, path, turn, ids);
       continue;
     }
-    if ((message['function_call'] ?? null) !== null) calledPath = path;
-    const blocks = convertAssistant(message, path);
+    const blocks = convertAssistant(message, path, ids);
     if (blocks.length === 0) continue; // it said nothing
     if (turn !== null) close(conversation, turn);
     else if (conversation.messages.length === 0) say(conversation, 'user', [reminder(BEGINNING, path)], path);
@@ -82,18 +81,18 @@ function openTurn(path: string): Turn {
 }
 
 /** The result of a function as that of a tool. */
-function asTool(message: JsonObject, path: string, calledPath: string | null): JsonObject {
-  if (calledPath === null) throw wrongField(`${path}.role`, 'there is no `function_call` before it');
-  return { ...message, tool_call_id: functionCallId(calledPath) };
+function asTool(message: JsonObject, path: string, ids: CallIds): JsonObject {
+  if (!ids.isAwaited(FUNCTION_CALL_ID)) throw wrongField(`${path}.role`, 'there is no `function_call` before it');
+  return { ...message, tool_call_id: FUNCTION_CALL_ID };
 }
 
-function take(message: JsonObject, role: Exclude<Role, 'assistant'>, path: string, turn: Turn): void {
+function take(message: JsonObject, role: Exclude<Role, 'assistant'>, path: string, turn: Turn, ids: CallIds): void {
   if (role === 'system') {
     turn.reminders.push(...convertSystem(message, path));
     return;
   }
   turn.isBegun = true;
-  if (role === 'tool' || role === 'function') turn.results.push(convertResult(message, path));
+  if (role === 'tool' || role === 'function') turn.results.push(convertResult(message, path, ids));
   else turn.said.push(...withCacheControl(convertContent(message['content'], `${path}.content`, false), message));
 }
 
@@ -102,8 +101,8 @@ function convertSystem(message: JsonObject, path: string): Placed[] {
 }
 
 /** A cache breakpoint within a result is none: one of its parts stands for one behind it. */
-function convertResult(message: JsonObject, path: string): Placed {
-  const tool_use_id = takenCallId(requireText(message['tool_call_id'], `${path}.tool_call_id`));
+function convertResult(message: JsonObject, path: string, ids: CallIds): Placed {
+  const tool_use_id = ids.ofResult(requireText(message['tool_call_id'], `${path}.tool_call_id`));
   const shown = convertContent(message['content'] ?? '', `${path}.content`, false);
   const holder = [message, ...shown.map(({ block }) => block)].findLast((one) => 'cache_control' in one) ?? {};
   const blocks = shown.map(({ block: { cache_control: _, ...block } }) => block as JsonObject);

@@ -14,6 +14,7 @@ const HEAD_CHARACTERS_MAX = 200; // of a data URL, before its data
 const TITLE_CHARACTERS_MAX = 500;
 const TYPE_CHARACTERS_MAX = 64;
 const SAYS = /\S/;
+const PDF = 'JVBERi'; // how each begins in base64, which some clients send without a head
 const ADDRESS = /^https?:\/\//i;
 
 /** The blocks of a content, text or a list of parts; texts of blanks alone are left out. Throws invalid_request, feature_unavailable. */
@@ -97,6 +98,7 @@ function convertFile(file: JsonObject, path: string): Placed {
 
 function documentSource(url: string, path: string): JsonObject {
   if (ADDRESS.test(url)) return { type: 'url', url };
+  if (url.startsWith(PDF)) return { type: 'base64', media_type: 'application/pdf', data: url };
   const { mediaType, base64 } = readDataUrl(url) ?? { mediaType: '', base64: '' };
   if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: base64 };
   if (mediaType.startsWith('text/')) return { type: 'text', media_type: 'text/plain', data: decodeText(base64, path) };

@@ -69,11 +69,13 @@ describe('a user', () => {
     const content = [
       file('data:application/pdf;base64,JVBERg=='),
       file('https://example.org/a.pdf'),
+      { type: 'file', file: { file_data: 'JVBERi0=' } },
       { type: 'file', file: { file_data: `data:text/markdown;charset=utf-8;base64,${words}` } },
     ];
     expect(messagesOf([user(content)])[0]?.['content']).toEqual([
       { type: 'document', title: 'a.pdf', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERg==' } },
       { type: 'document', title: 'a.pdf', source: { type: 'url', url: 'https://example.org/a.pdf' } },
+      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Grüße' } },
     ]);
   });
@@ -151,6 +153,50 @@ describe('tools', () => {
     expect(called.content[0]?.id).toMatch(/^call_[\w-]{24}$/);
     expect(given.content.map(({ tool_use_id }) => tool_use_id)).toEqual(called.content.map(({ id }) => id));
     expect(called.content[1]?.id).toBe('plain_id-1');
+  });
+});
+
+describe('calls', () => {
+  const idsIn = (messages: Record<string, unknown>[]) =>
+    messages.flatMap(({ content }) =>
+      (content as Record<string, string>[]).flatMap(({ id, tool_use_id }) => id ?? tool_use_id ?? []),
+    );
+
+  test('whose ids come again have each its own, and their results with them', () => {
+    const turn = (...ids: string[]) => [
+      assistant(null, { tool_calls: ids.map((id) => call(id, '{}')) }),
+      ...ids.map((id) => result(id, 'ok')),
+    ];
+    const turns = [user('go'), ...turn('a'), ...turn('a', 'b'), ...turn('a_2'), ...turn('', ''), ...turn('a')];
+    const ids = idsIn(messagesOf(turns));
+    expect(ids.slice(0, 8)).toEqual(['a', 'a', 'a_2', 'b', 'a_2', 'b', 'a_2_2', 'a_2_2']);
+    expect(ids.slice(8, 10)).toEqual(ids.slice(10, 12));
+    expect(ids.slice(12)).toEqual(['a_3', 'a_3']);
+    expect(new Set(ids).size).toBe(ids.length / 2);
+  });
+
+  test('without number are read in their time', () => {
+    const turns = Array.from({ length: 20_000 }, () => [
+      assistant(null, { tool_calls: [call('a', '{}')] }),
+      result('a', 'ok'),
+    ]);
+    expect(new Set(idsIn(messagesOf([user('go'), ...turns.flat()]))).size).toBe(20_000);
+  });
+
+  test('whose arguments are no JSON of an object keep them as text, so that the conversation goes on', () => {
+    const deep = '['.repeat(200) + ']'.repeat(200);
+    for (const [args, input] of [
+      ['{"x":', { arguments: '{"x":' }],
+      ['[1]', { arguments: '[1]' }],
+      ['12345678901234567890', { arguments: '12345678901234567890' }],
+      ['"{}"', { arguments: '"{}"' }],
+      [deep, { arguments: deep }],
+      ['null', {}],
+      [{ x: 1 }, { x: 1 }],
+    ])
+      expect(
+        messagesOf([user('go'), assistant(null, { tool_calls: [call('a', args)] }), result('a', 'Error: no JSON')])[1],
+      ).toMatchObject({ content: [{ input }] });
   });
 });
 

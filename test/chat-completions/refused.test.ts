@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DROPPED_FIELDS, DROPPED_MEMBERS, REFUSED_FIELDS } from '../../src/chat-completions/lost-fields.ts';
-import { bounds } from '../../src/config.ts';
 import { bytesOf, type Json, readAsMessages, refusalOf, user } from './asked.ts';
 
 const page = readFileSync(join(import.meta.dir, '..', '..', 'docs', 'chat-completions.md'), 'utf8');
@@ -65,7 +64,6 @@ test('what is only a hint is left out, and so is what nobody here knows', () => 
 
 const call = (called: unknown) => [{ role: 'assistant', content: null, tool_calls: [called] }];
 const called = (args: unknown) => call({ id: 'a', type: 'function', function: { name: 'f', arguments: args } });
-const deep = '['.repeat(bounds.jsonDepthMax + 1) + ']'.repeat(bounds.jsonDepthMax + 1);
 
 const wrong: [path: string, members: Json][] = [
   ['messages', { messages: undefined }],
@@ -101,7 +99,7 @@ const wrong: [path: string, members: Json][] = [
   ['messages.0.function_call', { messages: [{ role: 'assistant', function_call: 'f' }] }],
   [
     'messages.0.function_call.arguments',
-    { messages: [{ role: 'assistant', function_call: { name: 'f', arguments: '[' } }] },
+    { messages: [{ role: 'assistant', function_call: { name: 'f', arguments: [] } }] },
   ],
   ['functions', { functions: {} }],
   ['functions', { functions: [{ name: 'f' }], tools: [{ type: 'function', function: { name: 'g' } }] }],
@@ -112,10 +110,7 @@ const wrong: [path: string, members: Json][] = [
   ['messages.0.tool_calls.0.type', { messages: call({ id: 'a', type: 'custom', custom: {} }) }],
   ['messages.0.tool_calls.0.id', { messages: call({ type: 'function', function: { name: 'f' } }) }],
   ['messages.0.tool_calls.0.function.name', { messages: call({ id: 'a', function: {} }) }],
-  ['messages.0.tool_calls.0.function.arguments', { messages: called('{"x":') }],
-  ['messages.0.tool_calls.0.function.arguments', { messages: called('[1]') }],
-  ['messages.0.tool_calls.0.function.arguments', { messages: called('12345678901234567890') }],
-  ['messages.0.tool_calls.0.function.arguments', { messages: called(deep) }],
+  ['messages.0.tool_calls.0.function.arguments', { messages: called(7) }],
   ['messages.0.tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
   ['tools', { tools: {} }],
   ['tools.0.type', { tools: [{ type: 'custom', custom: { name: 'f' } }] }],
@@ -165,10 +160,6 @@ test('a file that is stored at a provider is refused as such', () => {
     code: 'feature_unavailable',
     message: expect.stringMatching(/^messages\.0\.content\.0\.file\.file_id: /),
   });
-});
-
-test('the words of a refusal do not quote what was sent', () => {
-  expect(refusalOf({ messages: called('{"secret": hunter2}') }).message).not.toContain('hunter2');
 });
 
 test('a body that is no JSON, no UTF-8, doubled or too deep is refused before it is read', async () => {

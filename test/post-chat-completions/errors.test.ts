@@ -12,7 +12,7 @@ afterAll(() => world.stop());
 
 test('400: a field that is wrong is named by its path, for the service and for the provider', async () => {
   const caller = await world.makeKey();
-  const called = { id: 'a', type: 'function', function: { name: 'f', arguments: '{' } };
+  const called = { id: 'a', type: 'function', function: { name: 'f', arguments: [] } };
   const path = 'messages.1.tool_calls.0.function.arguments';
   const messages = [
     { role: 'user', content: 'go' },
