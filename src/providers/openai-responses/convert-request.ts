@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
 import { readThinking } from '../effort.ts';
+import { isStrictSchema } from '../is-strict-schema.ts';
 import { refuseFields } from '../lost-fields.ts';
 import type { Attempt } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
@@ -11,7 +12,6 @@ import { convertMessages } from './convert-messages.ts';
 import { convertThinking } from './convert-thinking.ts';
 import { convertTools } from './convert-tools.ts';
 import { takesEndUser } from './endpoint.ts';
-import { isStrictSchema } from './is-strict-schema.ts';
 import { reasoningOf } from './reasoning-models.ts';
 import { homeOf } from './reasoning-signature.ts';
 

@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
 import { findClientTool } from '../client-tools.ts';
 import { gatherTools } from '../gather-tools.ts';
+import { isStrictSchema } from '../is-strict-schema.ts';
 import { refuseField } from '../refuse-field.ts';
-import { isStrictSchema } from './is-strict-schema.ts';
 
 const NAME_CHARACTERS_MAX = 64;
 const MARK_CHARACTERS = 12; // of a hash, so that two names do not become one

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { isStrictSchema } from '../is-strict-schema.ts';
 import { refuseFields } from '../lost-fields.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { refuseField } from '../refuse-field.ts';
@@ -110,7 +111,10 @@ function convertFormat(body: JsonObject, profile: Profile): JsonObject {
   if (!isJsonObject(format)) return {};
   if (!profile.jsonSchema || format['type'] !== 'json_schema')
     refuseField('output_config.format', 'Extra inputs are not permitted');
-  const json_schema = { name: FORMAT_NAME, schema: format['schema'] ?? {}, strict: true };
+  const schema = format['schema'] ?? {};
+  // Who knows strict tools refuses a schema that is none; others hold to any.
+  const strict = !profile.strictTools || (isJsonObject(schema) && isStrictSchema(schema));
+  const json_schema = { name: FORMAT_NAME, schema, strict };
   return { response_format: { type: 'json_schema', json_schema } };
 }
 

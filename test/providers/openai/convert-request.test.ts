@@ -82,8 +82,13 @@ describe('a request', () => {
 
   test('for JSON by a schema asks for it, or is refused in words that clients heal by', () => {
     const format = { type: 'json_schema', schema };
-    const expected = { type: 'json_schema', json_schema: { name: 'output', schema, strict: true } };
-    expect(bodyOf({ output_config: { format } })['response_format']).toEqual(expected);
+    const asked = (strict: boolean) => ({ type: 'json_schema', json_schema: { name: 'output', schema, strict } });
+    const expected = asked(true);
+    const shut = { ...schema, additionalProperties: false, required: Object.keys(schema.properties) };
+    const strictly = { output_config: { format: { ...format, schema: shut } } };
+    expect(bodyOf(strictly)['response_format']).toMatchObject({ json_schema: { schema: shut, strict: true } });
+    // OpenAI refuses one with optional members as strict, and takes it as a plain one.
+    expect(bodyOf({ output_config: { format } })['response_format']).toEqual(asked(false));
     expect(bodyOf({ output_format: format }, 'compatible')['response_format']).toEqual(expected);
     expect(refusalOf({ output_config: { format } }, 'deepseek')).toBe(
       'output_config.format: Extra inputs are not permitted',

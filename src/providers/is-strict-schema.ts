@@ -2,7 +2,7 @@
 // additional members, and words that it cannot hold a model to. Any other goes as a plain schema, which the model
 // follows as well as it can. Pure.
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 
 const UNKNOWN_WORDS = [
   'allOf',

@@ -1,8 +1,8 @@
 // A schema is called strict only where the provider would take it so: otherwise it would refuse the whole request.
 
 import { expect, test } from 'bun:test';
-import { isStrictSchema } from '../../../src/providers/openai-responses/is-strict-schema.ts';
-import type { JsonObject } from '../../../src/wire/wire.ts';
+import { isStrictSchema } from '../../src/providers/is-strict-schema.ts';
+import type { JsonObject } from '../../src/wire/wire.ts';
 
 const objectOf = (properties: JsonObject, members: JsonObject = {}): JsonObject => ({
   type: 'object',
