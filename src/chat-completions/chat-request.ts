@@ -36,6 +36,8 @@ export interface ChatTerms {
 
 /** Fields that are called the same, and mean it. */
 const SAME_FIELDS = ['model', 'temperature', 'top_p', 'top_k', 'stream', 'cache_control'];
+/** Fields that a Messages request does not know, and some providers do: those that do not leave them out. */
+const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
 const SERVICE_TIERS_USUAL = ['auto', 'default'];
 /** Whose conversation it is, the most telling first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
@@ -88,9 +90,9 @@ function said(text: string): Placed {
 
 function sameFields(body: JsonObject): JsonObject {
   const same: JsonObject = {};
-  for (const name of SAME_FIELDS) {
+  for (const name of [...SAME_FIELDS, ...MORE_FIELDS]) {
     const value = body[name] ?? null;
-    if (value !== null) same[name] = value;
+    if (value !== null && !(value === 0 && name.endsWith('_penalty'))) same[name] = value;
   }
   return same;
 }

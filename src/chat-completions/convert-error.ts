@@ -14,6 +14,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   ...DROPPED_FIELDS,
   ...[
     'body',
+    'frequency_penalty',
     'function_call',
     'functions',
     'max_completion_tokens',
@@ -21,9 +22,19 @@ const FIELDS: ReadonlySet<string> = new Set([
     'messages',
     'model',
     'parallel_tool_calls',
+    'presence_penalty',
     'prompt_cache_key',
   ],
-  ...['reasoning', 'reasoning_effort', 'response_format', 'safety_identifier', 'service_tier', 'stop', 'stream'],
+  ...[
+    'reasoning',
+    'reasoning_effort',
+    'response_format',
+    'safety_identifier',
+    'seed',
+    'service_tier',
+    'stop',
+    'stream',
+  ],
   ...['stream_options', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
 ]);
 

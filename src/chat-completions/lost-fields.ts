@@ -25,13 +25,10 @@ export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
 
 /** Fields that are left out, as is every one that nobody here knows. */
 export const DROPPED_FIELDS: readonly string[] = [
-  'frequency_penalty',
   'metadata',
   'prediction',
-  'presence_penalty',
   'prompt_cache_options',
   'prompt_cache_retention',
-  'seed',
   'store',
   'verbosity',
 ];

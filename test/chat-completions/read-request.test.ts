@@ -17,6 +17,12 @@ test('a plain request keeps its model, sampling and stream, and names no max_tok
   });
 });
 
+test('what only some providers know passes as it is, and not where it asks for nothing', () => {
+  const known = { frequency_penalty: -0.5, presence_penalty: 1, seed: 0 };
+  expect(readAsMessages(known)).toMatchObject(known);
+  expect(readAsMessages({ frequency_penalty: 0, presence_penalty: 0, seed: null })).toEqual(readAsMessages({}));
+});
+
 test('max_tokens has two names, of which the newer wins', () => {
   expect(readAsMessages({ max_tokens: 7 })).toMatchObject({ max_tokens: 7 });
   expect(readAsMessages({ max_completion_tokens: 9, max_tokens: 7 })).toMatchObject({ max_tokens: 9 });

@@ -52,6 +52,33 @@ test('the provider gets a message, and the caller its answer', async () => {
   await expectMoney(world, caller, [{ ...GOOD, outcome: 'completed', stream: false }]);
 });
 
+test('what its provider would refuse of the habits of these clients is spared it; a message is sent as it is', async () => {
+  world.upstream.play(scripts.good());
+  const { secret } = await world.makeKey();
+  const habits = { temperature: 1.7, top_p: 1 };
+  await postChat(world, secret, {
+    ...habits,
+    presence_penalty: 0.1,
+    messages: [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'user', content: 'c' },
+      { role: 'system', content: 'Be brief.' },
+    ],
+  });
+  const sent = sentOf(world);
+  expect(sent).toMatchObject({ temperature: 1 });
+  expect(sent).not.toContainAnyKeys(['top_p', 'presence_penalty']);
+  expect((sent['messages'] as { role: string }[]).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'user',
+  ]);
+  await world.post(secret, bodyOf(habits));
+  expect(sentOf(world)).toMatchObject(habits);
+});
+
 test('it costs what the same message costs, streamed or not', async () => {
   const usage = { input_tokens: 25, cache_creation_input_tokens: 7, cache_read_input_tokens: 300, output_tokens: 12 };
   world.upstream.play(scripts.good({ usage, finalUsage: { output_tokens: 12 } }));

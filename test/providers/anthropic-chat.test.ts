@@ -101,6 +101,12 @@ test('a temperature beyond 1 is 1, and top_p of 1 goes unsaid', () => {
   expect(sent({ top_p: 0.5 })).toMatchObject({ top_p: 0.5 });
 });
 
+test('what only other providers know is left out', () => {
+  const known = { frequency_penalty: 0.5, presence_penalty: -1, seed: 7 };
+  for (const model of ['claude-opus-4-6', 'claude-opus-5', 'some-model'])
+    expect(sent(known, model)).not.toContainAnyKeys(Object.keys(known));
+});
+
 test('who thinks, and models that take no sampling, are told none', () => {
   const sampling = { temperature: 0.3, top_p: 0.5, top_k: 7 };
   for (const [members, model] of [

@@ -28,6 +28,8 @@ const MODELS: readonly [name: RegExp, generation: Generation][] = [
 ];
 /** Of others that speak this protocol. */
 const ANY_OTHER: Generation = { thinks: 'by budget', efforts: 'all', takesSampling: true };
+/** What providers of the other protocol take. */
+const UNKNOWN: Changes = { frequency_penalty: undefined, presence_penalty: undefined, seed: undefined };
 const BUDGETS: Readonly<Record<string, number>> = { low: 1_024, medium: 4_096, high: 16_384 };
 const BUDGET_LEAST = 1_024;
 
@@ -40,6 +42,7 @@ export function adaptChat(attempt: Attempt, messages: JsonValue | undefined): Ch
   const thinking = adaptThinking(attempt, generation, sent);
   const isThinking = isOn('thinking' in thinking ? thinking['thinking'] : request.body['thinking']);
   return {
+    ...UNKNOWN,
     ...thinking,
     ...adaptSampling(request.body, isThinking || !generation.takesSampling),
     ...adaptEffort(exactBody(request), generation),

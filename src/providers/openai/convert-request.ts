@@ -2,7 +2,7 @@
 // its profile, and what nobody can say is refused here, before anything is sent.
 
 import { createHash } from 'node:crypto';
-import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
+import { exactBody, isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../../wire/wire.ts';
 import { isStrictSchema } from '../is-strict-schema.ts';
 import { refuseFields } from '../lost-fields.ts';
 import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
@@ -73,7 +73,7 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
     model: upstreamModel,
     messages: convertMessages(exact, profile, upstreamModel),
     [profile.maxTokens]: maxTokens,
-    ...convertSampling(body, profile),
+    ...convertSampling(request, profile),
     ...convertStops(body['stop_sequences'], profile),
     ...tools,
     ...convertEffort(body, profile, tools['tools'] !== undefined),
@@ -84,9 +84,11 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
   };
 }
 
-/** Old versions of LangChain send -1 where they mean "unset". */
-function convertSampling(body: JsonObject, { sampling }: Profile): JsonObject {
+/** Old versions of LangChain send -1 where they mean "unset"; a penalty may be below zero. */
+function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSampling }: Profile): JsonObject {
   const set: JsonObject = {};
+  if (protocol === 'chat-completions' && sampling.length > 0)
+    for (const name of ownSampling) if (typeof body[name] === 'number') set[name] = body[name];
   for (const name of sampling) {
     const value = body[name];
     if (typeof value === 'number' && value >= 0) set[name] = value;

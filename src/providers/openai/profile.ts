@@ -20,6 +20,8 @@ export interface Profile {
   streamUsage: boolean;
   /** What may be sent of sampling; the rest is a hint that is left out. */
   sampling: readonly ('temperature' | 'top_p' | 'top_k')[];
+  /** What it takes besides, where it takes any, that only a request which came in this very protocol can name. */
+  ownSampling: readonly ('frequency_penalty' | 'presence_penalty' | 'seed')[];
   /** How many stop sequences it takes. */
   stopMax: number;
   /** Whether it listens to `tool_choice`: a call can be demanded, or forbidden. */
@@ -65,6 +67,7 @@ const compatible: Profile = {
   contentOfCalls: '',
   streamUsage: true,
   sampling: ['temperature', 'top_p'],
+  ownSampling: ['frequency_penalty', 'presence_penalty', 'seed'],
   stopMax: NO_LIMIT,
   demandsTools: true,
   parallelToolCalls: true,
@@ -134,6 +137,7 @@ const deepseek: Profile = {
 const mistral: Profile = {
   ...compatible,
   family: 'mistral',
+  ownSampling: ['frequency_penalty', 'presence_penalty'],
   userAfterTools: false,
   streamUsage: false, // it is always sent, and the option is refused
   strictTools: true,
@@ -155,6 +159,7 @@ const groq: Profile = {
 const xai: Profile = {
   ...compatible,
   family: 'xai',
+  ownSampling: ['seed'],
   maxTokens: 'max_completion_tokens',
   systemAnywhere: true,
   stopMax: 4,

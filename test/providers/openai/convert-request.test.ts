@@ -58,6 +58,20 @@ describe('a request', () => {
     expect(refusalOf({ max_tokens: 0 })).toStartWith('max_tokens: ');
   });
 
+  test('has penalties and a seed of clients of this very protocol, where the model takes sampling', () => {
+    const asked = { frequency_penalty: -0.5, presence_penalty: 1, seed: 7 };
+    const sentTo = (family: Family, model: string, protocol: 'messages' | 'chat-completions') => {
+      const attempt = attemptAt(family, asked, { upstreamModel: model });
+      const request = { ...attempt.request, protocol };
+      return convertBody({ ...attempt, request }, chooseProfile(attempt.provider.baseUrl, model));
+    };
+    expect(sentTo('compatible', 'm', 'chat-completions')).toMatchObject(asked);
+    expect(sentTo('openai', 'gpt-4.1', 'chat-completions')).toMatchObject(asked);
+    expect(sentTo('mistral', 'm', 'chat-completions')).not.toHaveProperty('seed');
+    expect(sentTo('openai', 'gpt-5', 'chat-completions')).not.toContainAnyKeys(Object.keys(asked));
+    expect(sentTo('compatible', 'm', 'messages')).not.toContainAnyKeys(Object.keys(asked));
+  });
+
   test('leaves out what is only a hint: top_k, sampling of models that reason, values that mean unset', () => {
     expect(bodyOf({ top_k: 5 }, 'openrouter')).toHaveProperty('top_k', 5);
     expect(bodyOf({ top_k: 5 }, 'compatible')).not.toHaveProperty('top_k');
