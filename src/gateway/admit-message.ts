@@ -9,7 +9,7 @@ import type { Admission, Claim, Refusal } from '../ledger/ledger.ts';
 import type { MessageRequest } from '../wire/wire.ts';
 import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
-import { fitToHold, type MessagePlan, maxTokensThatFit, type PlanTerms, planMessage } from './plan-message.ts';
+import { type MessagePlan, maxTokensThatFit, type PlanTerms, planMessage } from './plan-message.ts';
 import { isClaimRefusal, refusalError } from './refusal-error.ts';
 import type { Submission } from './submission.ts';
 
@@ -41,10 +41,10 @@ export async function admitMessage(
     }
   }
   times.admittedMs = performance.now();
-  return { plan: admission.ok ? fitToHold(plan, asked.offer, admission.amount) : plan, admission };
+  return { plan, admission };
 }
 
-function askLedger({ ledger }: Gateway, asked: Asked, { amount, least, parts }: MessagePlan): Promise<Admission> {
+function askLedger({ ledger }: Gateway, asked: Asked, { amount, least }: MessagePlan): Promise<Admission> {
   const { submission, caller, request, offer, claim } = asked;
   return ledger.admit({
     kind: 'admit',
@@ -55,7 +55,6 @@ function askLedger({ ledger }: Gateway, asked: Asked, { amount, least, parts }: 
     limits: offer.group.limits,
     amount,
     least,
-    ...(parts !== null && { parts }),
     owner: ledger.owner,
     ...(claim !== null && { claim }),
     draft: { model: offer.model.name, stream: request.stream },

@@ -23,7 +23,6 @@ import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request that names no `max_uses`
 const OUTPUT_TOKENS_MAX = 1_000_000_000; // of a model without a limit: none comes near, and sums of it stay exact
 const OPEN_END_TOKENS = 32_000; // what coding agents ask for; providers count what is asked for against their own rates
-const OPEN_END_PARTS = 16; // of what is available one message without an end of its own may hold one
 const ESTIMATE_MARGIN = 1.25; // of a prompt, where its answer is to find room behind it
 const COUNT_MARGIN = 1.02; // a provider calls its own count an estimate
 const COUNT_MARGIN_TOKENS = 32;
@@ -32,9 +31,6 @@ export interface MessagePlan {
   measure: PromptMeasure;
   /** The caller's max_tokens, defaulted and clamped to the model's limit. */
   maxTokens: number;
-  /** Of a message that is not streamed and left it open: as few as that may become, and its hold is one of `parts`. */
-  maxTokensLeast: number;
-  parts: number | null;
   /** What the prompt likely has: charged only where the provider reports nothing. */
   inputEstimate: number;
   /** What must be there to be paid: a prompt of one token a byte, and all of its output, or as much as a stream begins with. */
@@ -74,21 +70,19 @@ export function planMessage(
   const { features, settings } = terms;
   const measure = measurePrompt(request);
   const input = planInput(request, offer, terms, measure, counted);
-  const { most: maxTokens, least: maxTokensLeast } = planMaxTokens(request, offer, input.typical);
+  const maxTokens = planMaxTokens(request, offer, input.typical);
   const shared = {
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     speed: features.speed,
     cacheWrites: features.cacheControl,
   };
   const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
-  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokensLeast;
+  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
   const worstCase = { ...shared, inputTokens: input.most, outputTokens: leastTokens };
   const firstCase = { ...shared, inputTokens: input.likely, outputTokens: firstTokens };
   return {
     measure,
     maxTokens,
-    maxTokensLeast,
-    parts: request.stream || maxTokensLeast === maxTokens ? null : OPEN_END_PARTS,
     inputEstimate: input.typical,
     worstCase,
     least: priceWorstCase(model.price, worstCase, group.multiplierMillionths),
@@ -116,31 +110,20 @@ export function payableMaxTokens(plan: MessagePlan, offer: Offer, available: num
   return Math.min(plan.maxTokens, Math.max(fits, (plan.budgetTokens ?? 0) + 1));
 }
 
-/** The plan of a message that was admitted: what is not streamed may become no longer than what is held for it pays. */
-export function fitToHold(plan: MessagePlan, offer: Offer, held: number): MessagePlan {
-  if (plan.parts === null) return plan;
-  const fits = outputTokensThatFit(offer.model.price, plan.firstCase, offer.group.multiplierMillionths, held);
-  return { ...plan, maxTokens: Math.min(plan.maxTokens, Math.max(plan.maxTokensLeast, fits)) };
-}
-
 /**
- * How long the answer may become, and the least that a message which names no end must be able to. Clients of OpenAI name
- * none where they want what the model has to say: they get more than the default, unless the operator chose that one.
+ * How long the answer may become. Clients of OpenAI name no end where they want all that the model has to say: a stream,
+ * whose hold rolls forward with it, gets more than the default, unless the operator chose that one.
  */
-function planMaxTokens(
-  request: MessageRequest,
-  { model }: Offer,
-  promptTokens: number,
-): { most: number; least: number } {
+function planMaxTokens(request: MessageRequest, { model }: Offer, promptTokens: number): number {
   const { defaultMaxTokens, maxOutputTokens, maxInputTokens } = model;
   const limit = maxOutputTokens ?? OUTPUT_TOKENS_MAX;
-  const usual = Math.min(request.maxTokens ?? defaultMaxTokens, limit);
-  if (request.protocol === 'messages' || request.maxTokens !== null) return { most: usual, least: usual };
+  if (request.protocol === 'messages' || request.maxTokens !== null)
+    return Math.min(request.maxTokens ?? defaultMaxTokens, limit);
   const budgetTokens = readThinking(request).budgetTokens ?? 0; // it has to be below what is asked for
-  const least = Math.min(limit, budgetTokens + defaultMaxTokens);
-  if (maxOutputTokens === null || defaultMaxTokens !== DEFAULT_MAX_TOKENS) return { most: least, least };
+  const usual = Math.min(limit, budgetTokens + defaultMaxTokens);
+  if (!request.stream || maxOutputTokens === null || defaultMaxTokens !== DEFAULT_MAX_TOKENS) return usual;
   const room = (maxInputTokens ?? Number.POSITIVE_INFINITY) - Math.ceil(promptTokens * ESTIMATE_MARGIN);
-  return { most: Math.max(least, Math.min(limit, budgetTokens + OPEN_END_TOKENS, room)), least };
+  return Math.max(usual, Math.min(limit, budgetTokens + OPEN_END_TOKENS, room));
 }
 
 /** A model that thinks unasked is held to what one is that was asked. */

@@ -59,7 +59,7 @@ export function admit(rows: Rows, operation: Admit): Effect {
 function begin(rows: Rows, operation: Admit, meters: Meters & Pick<Effect, 'entries' | 'corrections'>): Effect {
   const { account, key, entries = [], corrections = [] } = meters;
   const available = payable(account, key, 0);
-  const amount = Math.min(operation.amount, available, shareOf(operation, available));
+  const amount = Math.min(operation.amount, available);
   const rates = {
     ...meters.rates,
     requests: taken(meters.rates, operation.limits),
@@ -107,11 +107,6 @@ function begin(rows: Rows, operation: Admit, meters: Meters & Pick<Effect, 'entr
     entries,
     corrections,
   };
-}
-
-/** What one message may hold of what is available, where it is to leave some for others. */
-function shareOf({ parts, amount, least = amount }: Admit, available: number): number {
-  return parts === undefined ? available : Math.max(least, Math.trunc(available / parts));
 }
 
 /** Takes one request from the rates; nothing is held. */

@@ -91,8 +91,6 @@ export interface Admit {
   amount: Nano;
   /** but never less than this. Absent: all or nothing. May be above `amount`: what must be there to be paid, though less is held. */
   least?: Nano;
-  /** Of what is there, no more than one of so many parts is held beyond `least`: others at once find theirs. Absent: all of it may be. */
-  parts?: number;
   owner: Owner;
   /** What the message is submitted under, so that it is answered and charged once. */
   claim?: Claim;

@@ -130,12 +130,7 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   takeRequest(model, account, key, group, limits);
   const { node, epoch } = owner;
   const available = given();
-  const { least = operation.amount, parts = 1 } = operation;
-  const amount = Math.min(
-    operation.amount,
-    available,
-    parts === 1 ? available : Math.max(least, Math.floor(available / parts)),
-  );
+  const amount = Math.min(operation.amount, available);
   const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null };
   model.holds.set(requestId, { ...of, amount, left: false, checkpoint: null });
   if (claim !== undefined) {

@@ -92,19 +92,8 @@ export class World {
     const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0 };
     const limits = this.#limitsOf(message.group);
     const least = this.#draw(2) === 0 ? {} : { least: this.#draw(60) };
-    const parts = this.#draw(4) === 0 ? { parts: 1 + this.#draw(8) } : {};
     const claim = this.#draw(2) === 0 ? {} : { claim: this.#claim() };
-    return {
-      kind: 'admit',
-      ...message,
-      limits,
-      amount: this.#draw(80),
-      ...least,
-      ...parts,
-      owner: stale,
-      ...claim,
-      draft,
-    };
+    return { kind: 'admit', ...message, limits, amount: this.#draw(80), ...least, owner: stale, ...claim, draft };
   }
 
   /** One of a few, so that messages meet under them; now and then for something else. */

@@ -212,16 +212,6 @@ function identityTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 55 });
   });
 
-  test('a part of what is there where others are to find theirs, but never less than is needed', async () => {
-    await using bench = await openWorkbench(open, 1_000);
-    expect(await bench.admit(500, { least: 20, parts: 10 })).toMatchObject({ ok: true, amount: 100, available: 1_000 });
-    expect(await bench.admit(500, { least: 20, parts: 10 })).toMatchObject({ ok: true, amount: 90 });
-    expect(await bench.admit(50, { least: 20, parts: 10 })).toMatchObject({ ok: true, amount: 50 });
-    expect(await bench.admit(500, { least: 300, parts: 10 })).toMatchObject({ ok: true, amount: 300 });
-    expect(await bench.admit(500, { least: 461, parts: 10 })).toMatchObject({ ok: false, available: 460 });
-    expect(await bench.admit(500, { parts: 500 })).toMatchObject({ ok: false });
-  });
-
   test('nothing for an amount that is no whole number, and what else is asked goes on', async () => {
     await using bench = await openWorkbench(open, 100);
     for (const amount of [0.5, -1, Number.NaN, 2 ** 53]) {
