@@ -44,7 +44,9 @@ const providerSchema = z
           last_failure: z.object({ fault: z.string(), at: timeShown }).nullable(),
         }),
       )
-      .openapi({ description: 'What this server used since it started: each model with each credential.' }),
+      .openapi({
+        description: 'What this server used since it started, and is still sold: each model with each credential.',
+      }),
   })
   .openapi('Provider');
 const resultFields = {

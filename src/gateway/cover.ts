@@ -84,6 +84,8 @@ export class Cover implements Placed {
     this.#givenTokens = 0;
     this.#coveredTokens = this.#tokensFor(this.#held);
     if (this.#hasCheckpoint) this.#writeCheckpoint();
+    // Its prompt may have been less than the next one's: what was given back for that is held again.
+    if (this.#asking === null && this.#held < this.#amountAhead(0)) this.#startAsking(0);
   }
 
   /** The stream began: what is held for its prompt is corrected to what the provider counted. */

@@ -359,6 +359,17 @@ test('a stream that was given up before anything was written of it leaves nothin
   expect(stream.gate.extensions).toEqual([]);
 });
 
+test('what was given back for the prompt of a stream that was given up is held again for the next', async () => {
+  await using stream = await openStream({ balance: 2 * FIRST, promptTokens: 20 });
+  await stream.settle();
+  expect((await stream.bench.wallet()).held).toBe(amountFor(TRANCHE_TOKENS, 20));
+  stream.message.counter = new MessageCounter();
+  stream.cover.rewind();
+  await stream.settle();
+  expect((await stream.bench.wallet()).held).toBe(FIRST);
+  expect(stream.cover.coveredTokens).toBe(TRANCHE_TOKENS);
+});
+
 test('that there is no money for a stream that was given up does not stop the next', async () => {
   await using stream = await openStream({ balance: FIRST });
   const { cover, gate, message } = stream;

@@ -141,6 +141,24 @@ test('where all of them wait, one message at a time asks; the others are told ho
   expect((await ask(anyone.secret)).status).toBe(200); // it answered: the wait is over
 });
 
+test('who may not ask one that is overloaded is told so, as who asked was', async () => {
+  world.upstream.play(scripts.overloaded({ 'retry-after': '60' }));
+  await expectError(await ask(acme.secret), 529, 'overloaded_error', 'upstream_overloaded');
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  world.upstream.requests.length = 0;
+  world.upstream.play(async (answer, request) => {
+    await promise;
+    await scripts.good()(answer, request);
+  });
+  const asking = ask(acme.secret);
+  while (world.upstream.requests.length < 1) await Bun.sleep(2);
+  const told = await ask(acme.secret);
+  expect(Number(told.headers.get('retry-after'))).toBeGreaterThan(50);
+  await expectError(told, 529, 'overloaded_error', 'upstream_overloaded');
+  goOn();
+  expect((await asking).status).toBe(200);
+});
+
 test('a count of tokens asks none that was told to wait, and is estimated where nobody else can be asked', async () => {
   world.upstream.play(scripts.rateLimited('60'));
   await expectError(await ask(anyone.secret), 429, 'rate_limit_error', 'upstream_rate_limited');
