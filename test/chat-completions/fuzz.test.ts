@@ -98,10 +98,13 @@ const block = fc.oneof(
     input: fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.jsonValue({ maxDepth: 2 })),
   }),
 );
+/** As a message has them. */
+const withIdsOfTheirOwn = <Block extends object>(blocks: Block[]): Block[] =>
+  blocks.map((one, place) => ('id' in one ? { ...one, id: `${one.id}-${place}` } : one));
 const told = fc.record({
   id: fc.constant('msg_1'),
   model: fc.string(),
-  content: fc.array(block, { maxLength: 6 }),
+  content: fc.array(block, { maxLength: 6 }).map(withIdsOfTheirOwn),
   stop_reason: fc.constantFrom('end_turn', 'tool_use', 'max_tokens'),
   usage: fc.record({ input_tokens: fc.nat(), cache_read_input_tokens: fc.nat(), output_tokens: fc.nat() }),
 });
