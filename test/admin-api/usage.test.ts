@@ -52,7 +52,9 @@ test('a record has the shape of the contract', async () => {
     provider_cost: '0.0001',
     margin: '0.0009',
     rates: { input: '1', output: '5', multiplier: '1' },
-    attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 3 }],
+    attempts: [
+      { provider: 'sandbox', model: 'sandbox-echo', credential: null, result: 'ok', status: 200, reason: null, ms: 3 },
+    ],
     latency_ms: 12,
     first_token_ms: 4,
   });

@@ -83,7 +83,8 @@ describe('a service that nobody has used yet', () => {
   });
 
   test('has names that begin with turnpike_, and end with their unit or with _total', () => {
-    const units = /_(seconds|bytes|usd|bundles|total|info|up|available|messages|holds|keys|admissions|endings|flight|routes)$/;
+    const units =
+      /_(seconds|bytes|usd|bundles|total|info|up|available|messages|holds|keys|admissions|endings|flight|routes)$/;
     for (const [name, { type, help }] of readFamilies(unused)) {
       expect(name).toMatch(/^turnpike_[a-z_]+$/);
       expect(name).toMatch(type === 'counter' ? /_total$/ : units);
