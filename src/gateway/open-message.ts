@@ -8,8 +8,9 @@ import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import type { Admitted, Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import { type JsonObject, type MessageRequest, NO_TOKENS, promptTokens, type StreamEvent } from '../wire/wire.ts';
+import { type JsonObject, type MessageRequest, promptTokens, type StreamEvent } from '../wire/wire.ts';
 import type { Asked } from './admit-message.ts';
+import { type Billed, countBilled } from './billed-usage.ts';
 import { completeEvents, completeText } from './complete-usage.ts';
 import { Cover, type Covered } from './cover.ts';
 import type { Gateway } from './dependencies.ts';
@@ -28,7 +29,7 @@ import type { MessageReport, Submission } from './submission.ts';
 const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
 const LATE_WORDS = 'no answer in time';
 
-export class OpenMessage implements Running, Covered, Recorded, WatchHooks {
+export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHooks {
   place = ABSENT; // among the running messages
   readonly submission: Submission;
   readonly caller: Caller;
@@ -225,19 +226,19 @@ export class OpenMessage implements Running, Covered, Recorded, WatchHooks {
   /** Events of an answer have come: they are counted. Gives them as the caller will get them, if he does. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
-    return completeEvents(events, () => this.#countUsage('completed').counts);
+    return completeEvents(events, () => countBilled(this, 'completed').counts);
   }
 
   /** The whole answer has come, not streamed: it is counted. Gives its text as the caller gets it. */
   takeMessage(message: JsonObject, text: string): string {
     this.counter.observeMessage(message);
-    const told = completeText(message, text, () => this.#countUsage('completed').counts);
+    const told = completeText(message, text, () => countBilled(this, 'completed').counts);
     this.answer?.keepMessage(told);
     return told;
   }
 
   checkpoint(): UsageRecord {
-    return this.#record('service_cut', 500, this.#countUsage('service_cut'));
+    return this.#record('service_cut', 500, countBilled(this, 'service_cut'));
   }
 
   stopForMoney(): void {
@@ -331,7 +332,7 @@ export class OpenMessage implements Running, Covered, Recorded, WatchHooks {
     this.cover?.close();
     try {
       this.#endPassage(outcome);
-      const usage = this.#countUsage(outcome);
+      const usage = countBilled(this, outcome);
       return await this.#endHold(this.#record(outcome, status, usage), usage, error);
     } catch (thrown) {
       if (!this.#isLedgerAsked) await this.#release();
@@ -395,24 +396,6 @@ export class OpenMessage implements Running, Covered, Recorded, WatchHooks {
   /** A mistake of our own, before the ledger was asked: what is held goes back, and nothing is charged. */
   async #release(): Promise<void> {
     await releaseHold(this.#gateway, this).catch(() => {}); // the ledger goes on trying by itself
-  }
-
-  #countUsage(outcome: Outcome): CountedUsage {
-    const { inputEstimate } = this.plan;
-    const use = outcome === 'quota_cut' ? 'covered' : 'billed';
-    const usage = this.counter.total({ inputEstimate, outputTokensMax: this.maxTokens }, use);
-    // Nothing of it was seen, but the upstream worked on it until we stopped waiting.
-    if (usage.source === 'none' && outcome === 'client_gone' && this.stopReason === 'caller_left') {
-      return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
-    }
-    if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
-    if (this.cover === null || outcome === 'completed') return usage;
-    const { coveredTokens } = this.cover;
-    const { counts, source } = usage;
-    if (use === 'billed' && (this.plan.thinks || source === 'reported')) return usage;
-    if (counts.output <= coveredTokens || (source === 'reported' && this.plan.thinks)) return usage;
-    // What came last was more than was paid for, and was not passed on.
-    return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };
   }
 
   #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {

@@ -187,42 +187,6 @@ const messages = mutate('src/gateway/open-message.ts', [
     '',
   ],
   [
-    'bill-covered',
-    'what money ended is billed no higher than what was covered',
-    "return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };",
-    'return usage;',
-  ],
-  [
-    'bill-cut',
-    'what the service ended while it waited for its cover is billed no higher than what was covered',
-    "if (this.cover === null || outcome === 'completed') return usage;",
-    "if (this.cover === null || use === 'billed') return usage;",
-  ],
-  [
-    'bill-reported-left',
-    'what is read to its end for who left is billed as reported',
-    "if (use === 'billed' && (this.plan.thinks || source === 'reported')) return usage;",
-    '',
-  ],
-  [
-    'bill-reported',
-    'unseen output that was reported is billed as reported',
-    "if (counts.output <= coveredTokens || (source === 'reported' && this.plan.thinks)) return usage;",
-    'if (counts.output <= coveredTokens) return usage;',
-  ],
-  [
-    'bill-seen',
-    'seen output beyond what was covered is not billed, whatever was reported',
-    "(source === 'reported' && this.plan.thinks)",
-    "source === 'reported'",
-  ],
-  [
-    'bill-left',
-    'who left pays for the prompt that was worked on',
-    "return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };",
-    'return usage;',
-  ],
-  [
     'end-once',
     'a message ends once',
     'this.#ending ??= this.#settle(outcome, status, error);',
@@ -245,6 +209,45 @@ const messages = mutate('src/gateway/open-message.ts', [
     'no more unseen output is asked for than can be paid',
     'payableMaxTokens(plan, offer, admitted.available)',
     'plan.maxTokens',
+  ],
+]);
+
+const bills = mutate('src/gateway/billed-usage.ts', [
+  [
+    'bill-covered',
+    'what money ended is billed no higher than what was covered',
+    "return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };",
+    'return usage;',
+  ],
+  [
+    'bill-cut',
+    'what the service ended while it waited for its cover is billed no higher than what was covered',
+    "if (message.cover === null || outcome === 'completed') return usage;",
+    "if (message.cover === null || use === 'billed') return usage;",
+  ],
+  [
+    'bill-reported-left',
+    'what is read to its end for who left is billed as reported',
+    "if (use === 'billed' && (thinks || source === 'reported')) return usage;",
+    '',
+  ],
+  [
+    'bill-reported',
+    'unseen output that was reported is billed as reported',
+    "if (counts.output <= coveredTokens || (source === 'reported' && thinks)) return usage;",
+    'if (counts.output <= coveredTokens) return usage;',
+  ],
+  [
+    'bill-seen',
+    'seen output beyond what was covered is not billed, whatever was reported',
+    "(source === 'reported' && thinks)",
+    "source === 'reported'",
+  ],
+  [
+    'bill-left',
+    'who left pays for the prompt that was worked on',
+    "return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };",
+    'return usage;',
   ],
 ]);
 
@@ -341,4 +344,4 @@ const relays = mutate('src/gateway/relay.ts', [
   ],
 ]);
 
-export const gatewayMutations = [...covers, ...messages, ...attempts, ...relays];
+export const gatewayMutations = [...covers, ...messages, ...bills, ...attempts, ...relays];
