@@ -20,7 +20,6 @@ import type {
   NewEntry,
   Rows,
 } from '../../ledger/ledger.ts';
-import { writeAlongside } from './alongside.ts';
 import {
   type AccountMetersTable,
   type ClaimsTable,
@@ -33,7 +32,8 @@ import {
   readUsageRecord,
   type UsageTable,
   writeDetails,
-} from './row-codec.ts';
+} from '../row-codec.ts';
+import { writeAlongside } from './alongside.ts';
 import { type LedgerStatements, prepareLedgerStatements } from './statements.ts';
 
 export class SqliteLedgerStore implements LedgerStore {

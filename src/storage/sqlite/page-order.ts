@@ -2,30 +2,18 @@
 // first, so that the list's own statement has one bound and goes straight to it by its index.
 
 import type { Database } from 'bun:sqlite';
+import { LAST, type Place, placeOf } from '../page-place.ts';
 import { prepareText } from './statements.ts';
-
-/** Above every seq and every time. */
-const LAST = Number.MAX_SAFE_INTEGER;
-/** Before every row. */
-const NOWHERE: Place = [-1, 0];
-
-/** A row's place in a list; what comes after it is earlier, or of the same time and a lower number. */
-export type Place = readonly [atMs: number, seq: number];
 
 /** The rows of one page: $1 since when, $2 and $3 the place after which it begins, $4 how many. */
 export const IN_PAGE = 'at_ms >= $1 AND (at_ms, seq) < ($2, $3) ORDER BY at_ms DESC, seq DESC LIMIT $4';
 
-/**
- * The values of IN_PAGE for a page of `table`; it begins after the row numbered `before`, also where a clock was set back.
- * Where that row was dropped by its age, it begins with the one that came before it: the list must not begin anew.
- */
+/** The values of IN_PAGE for a page of `table`; it begins after the row numbered `before`, also where a clock was set back. */
 export function pageBounds(database: Database, table: 'usage_records' | 'entries' | 'audit_records') {
   const upTo = prepareText(database, `SELECT at_ms, seq FROM ${table} WHERE seq <= $1 ORDER BY seq DESC LIMIT 1`);
   const findPlace = (before: number | null, untilMs: number): Place => {
     if (before === null) return [untilMs, LAST];
-    const row = upTo.get(before) as { at_ms: number; seq: number } | null;
-    if (row === null) return NOWHERE;
-    return row.at_ms > untilMs ? [untilMs, LAST] : [row.at_ms, row.seq === before ? before : row.seq + 1];
+    return placeOf(before, untilMs, upTo.get(before) as { at_ms: number; seq: number } | null);
   };
   return (page: { sinceMs: number | null; untilMs: number | null; before: number | null; limit: number }) =>
     [page.sinceMs ?? 0, ...findPlace(page.before, page.untilMs ?? LAST), page.limit] as const;

@@ -10,9 +10,6 @@ import type { AnswerStore, LedgerReader, UsageStore } from '../../ledger/ledger.
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import type { LearnedStore } from '../../usage/usage.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
-import { accessReads } from './access-reads.ts';
-import { answerReads } from './answers.ts';
-import type { ReportReads } from './report-reads.ts';
 import {
   type AccountMetersTable,
   type KeyMetersTable,
@@ -20,7 +17,10 @@ import {
   readKeyRow,
   readUsageRecord,
   type UsageTable,
-} from './row-codec.ts';
+} from '../row-codec.ts';
+import { accessReads } from './access-reads.ts';
+import { answerReads } from './answers.ts';
+import type { ReportReads } from './report-reads.ts';
 import { prepareText } from './statements.ts';
 
 export type ReadStore = Pick<

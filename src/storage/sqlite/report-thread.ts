@@ -4,17 +4,13 @@
 
 import type { Asking } from '../../base/asking.ts';
 import { bounds } from '../../config.ts';
-import { TurnpikeError } from '../../errors.ts';
-import { ReportQueue, tooManyReports } from './report-queue.ts';
+import { awaitAnswer, ReportQueue, type Waiting } from '../report-queue.ts';
 import type { ReportReads } from './report-reads.ts';
 import { type ReportName, readAnswer, readOpening, reportsGone, type ToReports } from './report-text.ts';
 
-interface Question {
-  asker: string;
+interface Question extends Waiting {
   report: ReportName;
   page: unknown;
-  resolve(answer: unknown): void;
-  reject(failure: unknown): void;
 }
 
 export class ReportThread {
@@ -55,25 +51,13 @@ export class ReportThread {
     this.#failWaiting('the service stops');
   }
 
-  /** Gives up the waiting when nobody wants the answer any more, and when it takes too long. */
   #ask<Value>(report: ReportName, page: unknown, asking?: Asking): Promise<Value> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const question: Question = { asker: asking?.asker ?? 'service', report, page, resolve, reject };
-    const giveUp = (why: TurnpikeError) => {
-      this.#queue.remove(question);
-      reject(why);
-    };
-    const leave = () => giveUp(new TurnpikeError('request_timeout', 'The caller did not wait for the answer.'));
-    const timer = setTimeout(() => giveUp(tooManyReports()), this.#waitMsMax);
-    const stopWaiting = () => {
-      clearTimeout(timer);
-      asking?.signal.removeEventListener('abort', leave);
-    };
-    promise.then(stopWaiting, stopWaiting);
-    if (asking?.signal.aborted) leave();
-    else this.#enqueue(question);
-    asking?.signal.addEventListener('abort', leave);
-    return promise as Promise<Value>;
+    return awaitAnswer(
+      { queue: this.#queue, waitMsMax: this.#waitMsMax },
+      asking,
+      (waiting): Question => ({ ...waiting, report, page }),
+      (question) => this.#enqueue(question),
+    );
   }
 
   #enqueue(question: Question): void {

@@ -3,9 +3,7 @@
 // read after another would let it grow, and every commit would try to copy it in vain.
 
 import type { Database } from 'bun:sqlite';
-import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
-import { TurnpikeError } from '../../errors.ts';
 import {
   gatherTotals,
   type TotalsGrouping,
@@ -14,31 +12,26 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../ledger/ledger.ts';
+import {
+  beforeDay,
+  groupColumns,
+  readTotal,
+  SUMS,
+  type TotalsPlace,
+  type TotalsRow,
+  tooMuchToAddUp,
+} from '../totals-rows.ts';
+import type { UsageScope } from '../usage-scope.ts';
 import { prepareText } from './statements.ts';
-import { type UsageScope, usageScopes } from './usage-scope.ts';
+import { usageScopes } from './usage-scope.ts';
 
-/** A row's place in the order of the table. */
-type Place = [dayMs: number, account: number, key: number, model: string];
 /** The totals of a run after `place` up to `lastDayMs`, and where the next one begins; null: there is none. */
 type ReadRun = (
   groupBy: TotalsGrouping,
-  place: Place,
+  place: TotalsPlace,
   lastDayMs: number,
   of: number | null,
-) => [TotalRow[], Place | null];
-
-const SUMS = `COUNT(*) AS count, SUM(messages) AS messages,
-  SUM(input_tokens) AS inputTokens, SUM(output_tokens) AS outputTokens,
-  SUM(cache_read_tokens) AS cacheReadTokens, SUM(cache_write_tokens) AS cacheWriteTokens,
-  SUM(costed_messages) AS costedMessages, CAST(SUM(cost) AS TEXT) AS cost, CAST(SUM(written_off) AS TEXT) AS writtenOff,
-  CAST(SUM(provider_cost) AS TEXT) AS providerCost, CAST(SUM(costed_revenue) AS TEXT) AS costedRevenue`;
-
-const GROUPS: Record<TotalsGrouping, { columns: string; by: string }> = {
-  day: { columns: 'day_ms AS dayMs', by: 'day_ms' },
-  model: { columns: 'model', by: 'model' },
-  key: { columns: 'account_id AS account, key_id AS key', by: 'account_id, key_id' },
-  account: { columns: 'account_id AS account', by: 'account_id' },
-};
+) => [TotalsRow[], TotalsPlace | null];
 
 /** A way through the table: what leads to its rows ($7 is whose they are), and the order in which they come. */
 const WAYS = {
@@ -64,7 +57,7 @@ export function totalsReads(
   database: Database,
   { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: bounds.totalsRunRows as number },
 ): Pick<UsageStore, 'totalUsage'> {
-  const findScope = usageScopes(database);
+  const scopeOf = usageScopes(database);
   const ofAll = runReader(database, WAYS.all, runRows);
   const ofAccount = runReader(database, WAYS.account, runRows);
   const ofKey = runReader(database, WAYS.key, runRows);
@@ -76,7 +69,7 @@ export function totalsReads(
   };
   return {
     async totalUsage(question) {
-      return gatherTotals(readScope(findScope(question), question), question);
+      return gatherTotals(readScope(await scopeOf(question), question), question);
     },
   };
 }
@@ -92,11 +85,11 @@ async function* readRuns(
   of: number | null,
   reading: Reading,
 ): AsyncGenerator<UsageTotal[]> {
-  let place: Place | null = [dayOf(sinceMs ?? 0) - 1, 0, 0, ''];
+  let place: TotalsPlace | null = beforeDay(sinceMs ?? 0);
   while (place !== null) {
-    const [rows, next]: [TotalRow[], Place | null] = readRun(groupBy, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
+    const [rows, next]: ReturnType<ReadRun> = readRun(groupBy, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
     reading.rowsLeft -= rows.reduce((sum, { count }) => sum + count, 0);
-    if (reading.rowsLeft < 0) throw tooMuch();
+    if (reading.rowsLeft < 0) throw tooMuchToAddUp();
     yield rows.map(readTotal);
     place = next;
     await rest(reading);
@@ -112,45 +105,13 @@ async function rest(reading: Reading): Promise<void> {
 function runReader(database: Database, { from, after, order }: (typeof WAYS)['all'], runRows: number): ReadRun {
   const rows = `FROM ${from} WHERE ${after} AND day_ms <= $5 ORDER BY ${order}`;
   const lastOf = prepareText(database, `SELECT day_ms, account_id, key_id, model ${rows} LIMIT 1 OFFSET $6 - 1`);
-  const prepareSums = ({ columns, by }: (typeof GROUPS)['day']) =>
-    prepareText(database, `SELECT ${columns}, ${SUMS} FROM (SELECT * ${rows} LIMIT $6) GROUP BY ${by}`);
-  const sums = new Map(totalsGroupings.map((groupBy) => [groupBy, prepareSums(GROUPS[groupBy])]));
+  const prepareSums = (columns: string) =>
+    prepareText(database, `SELECT ${columns}, ${SUMS} FROM (SELECT * ${rows} LIMIT $6) GROUP BY ${columns}`);
+  const sums = new Map(totalsGroupings.map((groupBy) => [groupBy, prepareSums(groupColumns[groupBy].join(', '))]));
   // In one transaction: a row that comes between the two statements would be counted twice, or not at all.
-  return database.transaction((groupBy: TotalsGrouping, place: Place, lastDayMs: number, of: number | null) => {
+  return database.transaction((groupBy: TotalsGrouping, place: TotalsPlace, lastDayMs: number, of: number | null) => {
     const values = [...place, lastDayMs, runRows, ...(of === null ? [] : [of])];
-    const [last] = lastOf.values(...values) as unknown as Place[];
+    const [last] = lastOf.values(...values) as unknown as TotalsPlace[];
     return [sums.get(groupBy)?.all(...values) ?? [], last ?? null];
   }) as ReadRun;
-}
-
-type TotalRow = Omit<UsageTotal, 'cost' | 'writtenOff' | 'providerCost' | 'costedRevenue'> & {
-  /** How many daily totals it was added up from. */
-  count: number;
-} & {
-  [Amount in 'cost' | 'writtenOff' | 'providerCost' | 'costedRevenue']: string;
-};
-
-function readTotal({ count: _, ...row }: TotalRow): UsageTotal {
-  return {
-    ...row,
-    dayMs: row.dayMs ?? null,
-    account: row.account ?? null,
-    key: row.key ?? null,
-    model: row.model ?? null,
-    cost: BigInt(row.cost),
-    writtenOff: BigInt(row.writtenOff),
-    providerCost: BigInt(row.providerCost),
-    costedRevenue: BigInt(row.costedRevenue),
-  };
-}
-
-function dayOf(atMs: number): number {
-  return Math.floor(atMs / DAY_MS) * DAY_MS;
-}
-
-function tooMuch(): TurnpikeError {
-  return new TurnpikeError(
-    'invalid_request',
-    'So many days of so many keys are too much to add up at once: ask for fewer (since, until), or for one account.',
-  );
 }

@@ -3,10 +3,12 @@
 
 import type { Database, Statement } from 'bun:sqlite';
 import type { UsagePage, UsageStore } from '../../ledger/ledger.ts';
-import { IN_PAGE, type Place, pageBounds } from './page-order.ts';
-import { readUsageRecord, type UsageTable } from './row-codec.ts';
+import type { Place } from '../page-place.ts';
+import { readUsageRecord, type UsageTable } from '../row-codec.ts';
+import type { UsageScope } from '../usage-scope.ts';
+import { IN_PAGE, pageBounds } from './page-order.ts';
 import { prepareText } from './statements.ts';
-import { type UsageScope, usageScopes } from './usage-scope.ts';
+import { usageScopes } from './usage-scope.ts';
 
 /** The two ways into one scope: to all its records, and to those that were cut short ($6 says how). */
 interface Ways {
@@ -17,7 +19,7 @@ interface Ways {
 type Position = { key: number; at_ms: number; seq: number };
 
 export function usageLists(database: Database): Pick<UsageStore, 'listUsage'> {
-  const findScope = usageScopes(database);
+  const scopeOf = usageScopes(database);
   const boundsOf = pageBounds(database, 'usage_records');
   const all = waysInto(database, '*', '', '');
   const ofAccount = waysInto(database, '*', 'account', 'account_id');
@@ -32,7 +34,7 @@ export function usageLists(database: Database): Pick<UsageStore, 'listUsage'> {
   };
   return {
     async listUsage(page) {
-      return (list(findScope(page), page, boundsOf(page)) as UsageTable[]).map(readUsageRecord);
+      return (list(await scopeOf(page), page, boundsOf(page)) as UsageTable[]).map(readUsageRecord);
     },
   };
 }

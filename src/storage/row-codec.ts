@@ -1,4 +1,4 @@
-// How the ledger's rows stand in SQLite's tables, both ways.
+// How the ledger's rows stand in the tables, both ways. The same for every database.
 
 import type {
   AccountRow,
@@ -9,7 +9,7 @@ import type {
   LeaseRow,
   StoredUsageRecord,
   UsageRecord,
-} from '../../ledger/ledger.ts';
+} from '../ledger/ledger.ts';
 
 export interface AccountMetersTable {
   id: number;
