@@ -103,10 +103,20 @@ export const bounds = {
   dropEveryMs: 60 * 60 * 1000,
   endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // of a key: until then who shows it is told that it was replaced
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
+  reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
   totalsRunRows: 5_000, // daily totals that are added up by one statement
   totalsStretchMs: 3, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
+  // PostgreSQL's connections that only read
+  readConnections: 4,
+  readStatementMsMax: 5_000,
+  readsWaitingMax: 1_024,
+  reportConnections: 2,
+  reportStatementMsMax: 20_000,
+  snapshotStatementMsMax: 60 * 60 * 1000, // of a check of all rows
+  storeConnectSecondsMax: 3,
+  storeSilenceMsMax: 1_000, // beyond the server's own limit, before a connection that says nothing is given up
   // What the doctor looks at
   doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
   doctorFilesMax: 1_000,

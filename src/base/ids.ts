@@ -6,6 +6,7 @@ import { assert } from './assert.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const ID_DIGITS = 9; // 62^9 > 2^53
+const REQUEST_RANDOM_DIGITS = 16;
 const ID_LEAST = 2 ** 32; // numbers below belong to the system's own accounts
 
 export type IdKind = 'acct' | 'key' | 'tok';
@@ -63,6 +64,19 @@ export function earliestRequestId(beganAtMs: number): string {
   return `req_${safeToBase62(beganAtMs)}`;
 }
 
+/** When the message of a request id began; null for what is no request id. */
+export function beganAtMs(requestId: string): number | null {
+  const digits = requestId.startsWith('req_') ? requestId.slice(4, 4 + ID_DIGITS) : '';
+  if (requestId.length !== 4 + ID_DIGITS + REQUEST_RANDOM_DIGITS) return null;
+  let value = 0;
+  for (const digit of digits) {
+    const worth = BASE62.indexOf(digit);
+    if (worth < 0) return null;
+    value = value * 62 + worth;
+  }
+  return digits === '' ? null : value;
+}
+
 const randomPool = Buffer.alloc(4096);
 let randomPoolUsed = randomPool.length;
 let lastRequestMs = -1;
@@ -78,7 +92,7 @@ export function newRequestId(nowMs: number): string {
     timeDigits = safeToBase62(nowMs);
   }
   let text = `req_${timeDigits}`;
-  while (text.length < 4 + ID_DIGITS + 16) {
+  while (text.length < 4 + ID_DIGITS + REQUEST_RANDOM_DIGITS) {
     if (randomPoolUsed === randomPool.length) {
       randomFillSync(randomPool);
       randomPoolUsed = 0;

@@ -1,23 +1,10 @@
 // Reads of the audit, newest first, by the narrowest index that a question allows.
 
 import type { Database } from 'bun:sqlite';
-import type { Actor, AuditPage, AuditStore, StoredAuditRecord } from '../../audit/audit.ts';
+import type { AuditPage, AuditStore } from '../../audit/audit.ts';
+import { type AuditTable, readAuditRow } from '../audit-row.ts';
 import { IN_PAGE, pageBounds } from './page-order.ts';
 import { prepareText } from './statements.ts';
-
-interface AuditTable {
-  seq: number;
-  at_ms: number;
-  actor: string;
-  role: Actor['role'];
-  address: string;
-  request_id: string | null;
-  action: string;
-  object: string;
-  account_id: number | null;
-  before: string | null;
-  after: string | null;
-}
 
 export function auditReads(database: Database): Pick<AuditStore, 'listAudit'> {
   const boundsOf = pageBounds(database, 'audit_records');
@@ -41,20 +28,7 @@ export function auditReads(database: Database): Pick<AuditStore, 'listAudit'> {
   return {
     async listAudit(page) {
       const rows = choose(page).all(...boundsOf(page), page.object, page.account, page.actor);
-      return (rows as AuditTable[]).map(readRow);
+      return (rows as AuditTable[]).map(readAuditRow);
     },
-  };
-}
-
-function readRow(row: AuditTable): StoredAuditRecord {
-  return {
-    seq: row.seq,
-    atMs: row.at_ms,
-    actor: { id: row.actor, role: row.role, address: row.address, requestId: row.request_id },
-    action: row.action,
-    object: row.object,
-    account: row.account_id,
-    before: row.before === null ? null : JSON.parse(row.before),
-    after: row.after === null ? null : JSON.parse(row.after),
   };
 }

@@ -1,0 +1,80 @@
+// The reads of lists and reports over what grows without end: usage, journal, audit, totals. Each statement is short, goes by an
+// index and is bounded; a few are under way at a time, and the others wait for their turn, where they can be given up.
+
+import type { AuditStore } from '../../audit/audit.ts';
+import type { Asking } from '../../base/asking.ts';
+import { bounds } from '../../config.ts';
+import type { Entry, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
+import { awaitAnswer, ReportQueue, type Waiting } from '../report-queue.ts';
+import { auditReads } from './audit-reads.ts';
+import { inPage, pageBounds } from './page-order.ts';
+import type { Reader } from './read-pool.ts';
+import { asNumbers } from './row-columns.ts';
+import { totalsReads } from './totals-reads.ts';
+import { usageLists } from './usage-reads.ts';
+
+export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage'> &
+  Pick<LedgerReader, 'listEntries'> &
+  Pick<AuditStore, 'listAudit'>;
+
+/** All of them over one reader. */
+export function reportReads(reader: Reader): ReportReads {
+  return { ...usageLists(reader), ...totalsReads(reader), ...entryReads(reader), ...auditReads(reader) };
+}
+
+const ENTRIES = `
+  SELECT ${asNumbers('r', 'seq', 'at_ms', 'debit', 'credit', 'amount')}, r.kind, r.reference, r.note FROM entries r
+  WHERE ${inPage([['account_id', '$5']])}`;
+
+function entryReads(reader: Reader): Pick<LedgerReader, 'listEntries'> {
+  const boundsOf = pageBounds(reader, 'entries');
+  return {
+    async listEntries(page) {
+      const within = await boundsOf(page);
+      const rows = await reader.read<Omit<Entry, 'atMs'> & { at_ms: number }>(ENTRIES, ...within, page.account);
+      return rows.map(({ at_ms: atMs, ...entry }) => ({ atMs, ...entry }));
+    },
+  };
+}
+
+interface Question extends Waiting {
+  answer(): Promise<unknown>;
+}
+
+/** The same reads, `atOnceMax` at a time. Throw overloaded when too many wait, or one for too long. */
+export function inTurns(
+  reads: ReportReads,
+  atOnceMax: number,
+  waitMsMax: number = bounds.reportWaitMsMax,
+): ReportReads {
+  const queue = new ReportQueue<Question>();
+  let underWay = 0;
+  const next = () => {
+    const question = underWay < atOnceMax ? queue.take() : null;
+    if (question === null) return;
+    underWay++;
+    void question
+      .answer()
+      .then(question.resolve, question.reject)
+      .finally(() => {
+        underWay--;
+        next();
+      });
+  };
+  const enqueue = (question: Question) => {
+    try {
+      queue.add(question);
+      next();
+    } catch (failure) {
+      question.reject(failure);
+    }
+  };
+  const inTurn = <Value>(asking: Asking | undefined, answer: () => Promise<Value>): Promise<Value> =>
+    awaitAnswer({ queue, waitMsMax }, asking, (waiting): Question => ({ ...waiting, answer }), enqueue);
+  return {
+    listUsage: (page, asking) => inTurn(asking, () => reads.listUsage(page)),
+    totalUsage: (question, asking) => inTurn(asking, () => reads.totalUsage(question)),
+    listEntries: (page, asking) => inTurn(asking, () => reads.listEntries(page)),
+    listAudit: (page, asking) => inTurn(asking, () => reads.listAudit(page)),
+  };
+}
