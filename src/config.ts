@@ -117,6 +117,12 @@ export const bounds = {
   snapshotStatementMsMax: 60 * 60 * 1000, // of a check of all rows
   storeConnectSecondsMax: 3,
   storeSilenceMsMax: 1_000, // beyond the server's own limit, before a connection that says nothing is given up
+  // PostgreSQL's tables
+  migrationWaitMsMax: 60_000, // for another node that is at it
+  migrationLockMsMax: 2_000,
+  migrationTriesMax: 30,
+  migrationRestMs: 1_000, // between two of them
+  usageMonthsAhead: 2,
   // What the doctor looks at
   doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
   doctorFilesMax: 1_000,

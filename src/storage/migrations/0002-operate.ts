@@ -7,6 +7,7 @@ import type { Migration } from './migration.ts';
 export const operate: Migration = {
   version: 2,
   name: 'operate',
+  leastKnown: 2,
   sqlite: `
     CREATE TABLE key_secrets (
       secret_hash TEXT PRIMARY KEY,
@@ -74,6 +75,57 @@ export const operate: Migration = {
       secret_sealed TEXT,
       PRIMARY KEY (principal, idempotency_key)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX creations_in_order ON creations (at_ms);
+  `,
+  postgres: `
+    CREATE TABLE key_secrets (
+      secret_hash text COLLATE "C" PRIMARY KEY,
+      key_id bigint NOT NULL,
+      expires_at_ms bigint
+    );
+    CREATE INDEX key_secrets_of_key ON key_secrets (key_id);
+
+    CREATE TABLE tokens (
+      id bigint PRIMARY KEY,
+      account_id bigint REFERENCES accounts (id),
+      secret_hash text COLLATE "C" NOT NULL UNIQUE,
+      created_at_ms bigint NOT NULL,
+      document text NOT NULL
+    );
+    CREATE INDEX tokens_in_order ON tokens (created_at_ms, id);
+    CREATE INDEX tokens_of_account ON tokens (account_id, created_at_ms, id);
+
+    CREATE TABLE audit_records (
+      seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      at_ms bigint NOT NULL,
+      actor text COLLATE "C" NOT NULL,
+      role text NOT NULL,
+      address text NOT NULL,
+      request_id text COLLATE "C",
+      action text NOT NULL,
+      object text COLLATE "C" NOT NULL,
+      account_id bigint,
+      before text,
+      after text
+    );
+    CREATE INDEX audit_in_order ON audit_records (at_ms, seq);
+    CREATE INDEX audit_of_account ON audit_records (account_id, at_ms, seq);
+    CREATE INDEX audit_of_object ON audit_records (object, at_ms, seq);
+    CREATE INDEX audit_of_actor ON audit_records (actor, at_ms, seq);
+    CREATE TRIGGER audit_is_never_updated BEFORE UPDATE ON audit_records
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an audit record', 'updated');
+    CREATE TRIGGER audit_is_never_deleted BEFORE DELETE OR TRUNCATE ON audit_records
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an audit record', 'deleted');
+
+    CREATE TABLE creations (
+      principal text COLLATE "C" NOT NULL,
+      idempotency_key text COLLATE "C" NOT NULL,
+      at_ms bigint NOT NULL,
+      request_hash text NOT NULL,
+      object text NOT NULL,
+      secret_sealed text,
+      PRIMARY KEY (principal, idempotency_key)
+    );
     CREATE INDEX creations_in_order ON creations (at_ms);
   `,
 };

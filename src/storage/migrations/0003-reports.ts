@@ -7,6 +7,7 @@ import type { Migration } from './migration.ts';
 export const reports: Migration = {
   version: 3,
   name: 'reports',
+  leastKnown: 3,
   sqlite: `
     ALTER TABLE daily_totals ADD COLUMN costed_messages INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE daily_totals ADD COLUMN costed_revenue INTEGER NOT NULL DEFAULT 0;
@@ -23,5 +24,17 @@ export const reports: Migration = {
     CREATE INDEX cut_usage_of_key ON usage_records (key_id, outcome, at_ms) WHERE outcome <> 'completed';
 
     CREATE INDEX audit_of_actor_in_account ON audit_records (actor, account_id, at_ms);
+  `,
+  postgres: `
+    ALTER TABLE daily_totals ADD COLUMN costed_messages bigint NOT NULL DEFAULT 0;
+    ALTER TABLE daily_totals ADD COLUMN costed_revenue bigint NOT NULL DEFAULT 0;
+    CREATE INDEX totals_of_account ON daily_totals (account_id, day_ms, key_id, model);
+    CREATE INDEX totals_of_key ON daily_totals (key_id, day_ms, model);
+
+    CREATE INDEX cut_usage ON usage_records (outcome, at_ms, seq) WHERE outcome <> 'completed';
+    CREATE INDEX cut_usage_of_account ON usage_records (account_id, outcome, at_ms, seq) WHERE outcome <> 'completed';
+    CREATE INDEX cut_usage_of_key ON usage_records (key_id, outcome, at_ms, seq) WHERE outcome <> 'completed';
+
+    CREATE INDEX audit_of_actor_in_account ON audit_records (actor, account_id, at_ms, seq);
   `,
 };

@@ -1,0 +1,204 @@
+// Starts a PostgreSQL of its own for tests: data in a temporary directory, a free port of loopback, as a user that is not root.
+// Nothing of the machine's own is touched, and it ends with the process that started it.
+
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { SQL, type Subprocess, spawn } from 'bun';
+import { prepareDatabase } from '../../src/storage/postgres/postgres.ts';
+
+const DEBIAN = '/usr/lib/postgresql';
+const VERSION_LEAST = 14;
+const READY_MS_MAX = 30_000;
+const TEMPLATE = 'turnpike_template';
+
+export interface TestDatabase extends AsyncDisposable {
+  /** postgres://turnpike@127.0.0.1:…/…, without a password. */
+  url: string;
+  name: string;
+}
+
+type StopMode = 'fast' | 'immediate';
+
+export interface TestPostgres {
+  /** Of the server's first database, which is empty. */
+  url: string;
+  port: number;
+  /** A database with the present tables. Dropped when it is disposed of, or with the server. */
+  newDatabase(): Promise<TestDatabase>;
+  /** `immediate`: as if it were killed. */
+  stop(mode?: StopMode): Promise<void>;
+  /** Starts it again, on the same port and data. */
+  start(): Promise<void>;
+  restart(mode?: StopMode): Promise<void>;
+  /** Stops it and removes its data. */
+  remove(): Promise<void>;
+}
+
+const bin = findPrograms();
+
+/** Where there is none, its tests are skipped, which counts as failed under CI. */
+export const cannotStartPostgres = bin === null;
+
+let shared: Promise<TestPostgres> | null = null;
+
+/** One server for all tests of this process, each with a database of its own. It does not wait for the disk. */
+export function sharedPostgres(): Promise<TestPostgres> {
+  shared ??= startPostgres({ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' });
+  return shared;
+}
+
+/** A server with the settings of its own that are given, for tests that stop it. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
+  if (bin === null) throw new Error('there is no PostgreSQL: install the package postgresql, or set TEST_POSTGRES_BIN');
+  const user = findUser();
+  const home = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'));
+  if (user !== null) chownSync(home, user.uid, user.gid);
+  // Its pipe ends with this process, however that ends; a moment later the server has ended too.
+  spawn(['sh', '-c', 'cat; sleep 1; rm -rf "$0"', home], { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' }).unref();
+  const data = join(home, 'data');
+  await runAs(user, [
+    join(bin, 'initdb'),
+    '-D',
+    data,
+    '-U',
+    'turnpike',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C.UTF-8',
+    '-N',
+  ]);
+  const port = await findFreePort();
+  const flags = Object.entries({
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: home,
+    ...settings,
+  }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let server: Subprocess | null = null;
+  const start = async () => {
+    server = spawn(asUser(user, [join(bin, 'postgres'), '-D', data, ...flags]), {
+      stdout: 'ignore',
+      stderr: Bun.file(join(home, 'log')),
+      cwd: '/',
+    });
+    await waitUntilReady(port, server);
+  };
+  const stop = async (mode: StopMode = 'fast') => {
+    server?.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await server?.exited;
+  };
+  await start();
+  const urlOf = (name: string) => `postgres://turnpike@127.0.0.1:${port}/${name}`;
+  return {
+    url: urlOf('postgres'),
+    port,
+    newDatabase: databasesOf(urlOf),
+    stop,
+    start,
+    async restart(mode) {
+      await stop(mode);
+      await start();
+    },
+    async remove() {
+      await stop('immediate');
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Databases are copies of one: a copy takes some milliseconds. */
+function databasesOf(urlOf: (name: string) => string): () => Promise<TestDatabase> {
+  let template: Promise<void> | null = null;
+  let count = 0;
+  const makeTemplate = async () => {
+    await runOn(urlOf('postgres'), `CREATE DATABASE ${TEMPLATE}`);
+    await prepareDatabase(urlOf(TEMPLATE));
+  };
+  return async () => {
+    template ??= makeTemplate();
+    await template;
+    const name = `test_${++count}`;
+    await runOn(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+    return {
+      url: urlOf(name),
+      name,
+      async [Symbol.asyncDispose]() {
+        await runOn(urlOf('postgres'), `DROP DATABASE ${name} WITH (FORCE)`);
+      },
+    };
+  };
+}
+
+/** Runs statements without values, over a connection of their own. */
+export async function runOn(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new SQL({ url, max: 1 });
+  try {
+    return [...(await client.unsafe(text).simple())];
+  } finally {
+    await client.close({ timeout: 0 });
+  }
+}
+
+/** The folder of initdb and postgres: what is named, else the latest of Debian's, else the path's. */
+function findPrograms(): string | null {
+  const named = process.env['TEST_POSTGRES_BIN'];
+  if (named !== undefined) return named;
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).map(Number) : [];
+  for (const version of versions.filter((one) => one >= VERSION_LEAST).sort((one, other) => other - one)) {
+    const folder = join(DEBIAN, String(version), 'bin');
+    if (existsSync(join(folder, 'initdb'))) return folder;
+  }
+  const initdb = Bun.which('initdb');
+  return initdb === null ? null : dirname(initdb);
+}
+
+interface User {
+  uid: number;
+  gid: number;
+}
+
+/** PostgreSQL refuses to be run by root: it is the user "postgres" then, or "nobody". Null: whoever runs the test. */
+function findUser(): User | null {
+  if (process.getuid?.() !== 0) return null;
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const name of ['postgres', 'nobody']) {
+    const fields = lines.find((line) => line.startsWith(`${name}:`))?.split(':');
+    if (fields !== undefined) return { uid: Number(fields[2]), gid: Number(fields[3]) };
+  }
+  throw new Error('there is no user to run PostgreSQL as');
+}
+
+/** It dies with this process: a test that is killed leaves no server behind. */
+function asUser(user: User | null, command: string[]): string[] {
+  const who = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+  return ['setpriv', '--pdeathsig=QUIT', ...who, '--', ...command];
+}
+
+async function runAs(user: User | null, command: string[]): Promise<void> {
+  const child = spawn(asUser(user, command), { stdout: 'ignore', stderr: 'pipe', cwd: '/' });
+  if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
+}
+
+async function waitUntilReady(port: number, server: Subprocess): Promise<void> {
+  for (const untilMs = Date.now() + READY_MS_MAX; Date.now() < untilMs; await Bun.sleep(20)) {
+    const probe = spawn([join(bin ?? '', 'pg_isready'), '-q', '-h', '127.0.0.1', '-p', String(port)]);
+    if ((await probe.exited) === 0) return;
+    if (server.exitCode !== null) break;
+  }
+  throw new Error('PostgreSQL did not start');
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
