@@ -15,6 +15,7 @@ import { retentionReads } from './retention-reads.ts';
 
 export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
 export { moveHash, type SecretChange, writeSecretChange } from '../secret-writes.ts';
+export type { Dependent, HashedUnder, StoreSurvey } from '../store-survey.ts';
 export {
   copyDatabase,
   type FromBackup,
@@ -31,14 +32,7 @@ export { type ReportReads, reportReads } from './report-reads.ts';
 export { answerReport, heading, type ToReports } from './report-text.ts';
 export { ReportThread } from './report-thread.ts';
 export { sumLedger } from './sum-ledger.ts';
-export {
-  type Dependent,
-  type HashedUnder,
-  listDependents,
-  readProof,
-  type StoreSurvey,
-  surveyStore,
-} from './survey-store.ts';
+export { listDependents, readProof, surveyStore } from './survey-store.ts';
 
 export function databasePath(dataDirectory: string): string {
   return join(dataDirectory, 'turnpike.db');

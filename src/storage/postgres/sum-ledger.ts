@@ -1,0 +1,84 @@
+// The sums that the ledger's invariants are checked by, of one moment, exact beyond 2^53.
+
+import type { LedgerSums } from '../../ledger/ledger.ts';
+import {
+  describeSums,
+  FAULTS_MAX,
+  KEPT_TIMES,
+  readKeptTimes,
+  type SumRows,
+  sumTexts,
+  sumValues,
+} from '../ledger-sums.ts';
+import type { Reader } from './read-pool.ts';
+import { readSnapshot } from './read-snapshot.ts';
+
+/** Sums up the database, with nodes running on it or not. Throws what the driver throws. */
+export function sumLedger(url: string): Promise<LedgerSums> {
+  return readSnapshot(url, sum);
+}
+
+async function sum(reader: Reader): Promise<LedgerSums> {
+  const all = <Row>(text: string, values: readonly (bigint | string)[] = []) =>
+    reader.read<Row>(text, ...values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+  const kept = readKeptTimes(await all(KEPT_TIMES));
+  const values = sumValues(kept);
+  const rows: SumRows = {
+    accounts: await all(sumTexts.accounts),
+    keys: await all(sumTexts.keys),
+    counts: await all(sumTexts.counts),
+    unbalanced: await all(sumTexts.unbalanced, values.unbalanced),
+    strangeEntries: await all(sumTexts.strangeEntries, values.strangeEntries),
+    carried: await all(sumTexts.carried),
+    unequalTotals: await all(sumTexts.unequalTotals, values.unequalTotals),
+    withoutMeters: await all(sumTexts.withoutMeters),
+    strangeHolds: await all(STRANGE_HOLDS),
+    miscounted: await all(MISCOUNTED),
+  };
+  const sums = describeSums(rows, kept);
+  const misplaced = await all<{ request_id: string }>(MISPLACED_RECORDS);
+  const faults = misplaced.map(
+    (row) => `${row.request_id}: its usage record stands twice, or in a month that is not its own`,
+  );
+  return { ...sums, strangeEntries: [...sums.strangeEntries, ...faults] };
+}
+
+// What stands in columns beside the document, for other nodes to find it by, is what the document says.
+const STRANGE_HOLDS = `
+  SELECT h.request_id FROM (SELECT *, document::json AS hold FROM holds) h
+  LEFT JOIN account_meters m ON m.id = h.account_id
+  LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
+  LEFT JOIN usage_records r ON r.request_id = h.request_id
+  WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
+    OR h.hold ->> 'requestId' IS DISTINCT FROM h.request_id
+    OR (h.hold ->> 'account')::numeric IS DISTINCT FROM h.account_id
+    OR (h.hold ->> 'key')::numeric IS DISTINCT FROM h.key_id
+    OR (h.hold ->> 'amount')::numeric IS DISTINCT FROM h.amount
+    OR h.hold #>> '{owner,node}' IS DISTINCT FROM h.node
+    OR (h.hold #>> '{owner,epoch}')::numeric IS DISTINCT FROM h.epoch
+    OR h.hold ->> 'claim' IS DISTINCT FROM h.claim
+  LIMIT ${FAULTS_MAX}`;
+
+const MISCOUNTED = `
+  WITH present AS (
+    SELECT account_id, key_id, document::json ->> 'group' AS group_name FROM holds
+    WHERE NOT (document::json ->> 'left')::boolean),
+  in_groups AS (
+    SELECT m.id, g.key AS group_name, (g.value ->> 'running')::bigint AS running
+    FROM account_meters m CROSS JOIN LATERAL json_each(m.group_rates::json) g)
+  SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
+  LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
+  GROUP BY g.id, g.group_name, g.running HAVING g.running IS DISTINCT FROM COUNT(p.account_id)
+  UNION ALL
+  SELECT 'key', k.id, (k.rates::json ->> 'running')::bigint, COUNT(p.key_id) FROM key_meters k
+  LEFT JOIN present p ON p.key_id = k.id
+  GROUP BY k.id HAVING (k.rates::json ->> 'running')::bigint IS DISTINCT FROM COUNT(p.key_id)
+  LIMIT ${FAULTS_MAX}`;
+
+// The index of ids is of one month each, so nothing but the ledger keeps an id from standing in two.
+const MISPLACED_RECORDS = `
+  SELECT r.request_id FROM usage_records r GROUP BY r.request_id HAVING COUNT(*) > 1
+  UNION
+  SELECT r.request_id FROM usage_records r
+  WHERE r.month <> to_char(to_timestamp(r.at_ms / 1000) AT TIME ZONE 'UTC', 'YYYYMM')::integer
+  LIMIT ${FAULTS_MAX}`;
