@@ -1,3 +1,49 @@
 // The door of the PostgreSQL store: one database for any number of nodes.
 
+import { bounds } from '../../config.ts';
+import type { LedgerGate } from '../../ledger/ledger.ts';
+import { accountWrites, catalogWrites, installationWrites, learnedWrites, tokenWrites } from '../account-writes.ts';
+import { answerRow } from '../alongside.ts';
+import { guardReads } from '../guard-reads.ts';
+import { retentionStore } from '../retention.ts';
+import type { Stores } from '../stores.ts';
+import { ReadPool } from './read-pool.ts';
+import { readStore } from './read-store.ts';
+import { inTurns, reportReads } from './report-reads.ts';
+import { retentionReads } from './retention-reads.ts';
+
 export { prepareDatabase } from './open-database.ts';
+export { sumLedger } from './sum-ledger.ts';
+export { listDependents, readProof, surveyStore } from './survey-store.ts';
+
+/**
+ * The stores over a database at `url`, whose tables are made. Writes go through `gate`, which is this node's lanes, or what
+ * stands before them and must hear of every change. Reads have connections of their own, reports fewer others; each is made
+ * when it is needed, and again when it was lost.
+ */
+export function postgresStores(url: string, gate: LedgerGate): Stores & { close(): Promise<void> } {
+  const pool = new ReadPool(url, { connections: bounds.readConnections, statementMsMax: bounds.readStatementMsMax });
+  const reportPool = new ReadPool(url, {
+    connections: bounds.reportConnections,
+    statementMsMax: bounds.reportStatementMsMax,
+  });
+  const reads = guardReads(readStore(pool));
+  const reports = guardReads(inTurns(reportReads(reportPool), bounds.reportConnections));
+  const { listAudit, listEntries, listUsage, totalUsage } = reports;
+  return {
+    gate,
+    accounts: { ...reads, ...accountWrites(gate) },
+    tokens: { ...reads, ...tokenWrites(gate) },
+    audit: { ...reads, listAudit },
+    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
+    ledger: { ...reads, listEntries },
+    usage: { ...reads, listUsage, totalUsage },
+    answers: { findAnswer: reads.findAnswer, answerRow },
+    installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
+    learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },
+    retention: retentionStore(gate, guardReads({ ...retentionReads(pool), readInstallation: reads.readInstallation })),
+    async close() {
+      await Promise.all([pool.close(), reportPool.close()]);
+    },
+  };
+}
