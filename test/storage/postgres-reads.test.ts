@@ -1,0 +1,261 @@
+// What PostgreSQL's reads give is what SQLite's give of the same rows, whatever is asked.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Key, KeyPage } from '../../src/accounts/accounts.ts';
+import { DAY_MS } from '../../src/base/clock.ts';
+import { checkLedger, type Outcome, totalsGroupings } from '../../src/ledger/ledger.ts';
+import {
+  listDependents,
+  postgresStores,
+  readProof,
+  sumLedger,
+  surveyStore,
+} from '../../src/storage/postgres/postgres.ts';
+import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
+import { totalsReads } from '../../src/storage/postgres/totals-reads.ts';
+import * as sqlite from '../../src/storage/sqlite/sqlite.ts';
+import type { Stores } from '../../src/storage/stores.ts';
+import { failureOf, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../ledger/workbench.ts';
+import { allChanges, allTotals, allUsage } from '../support/everything.ts';
+import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
+import { copyToPostgres } from './copy-to-postgres.ts';
+import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
+
+const OUTCOMES: Outcome[] = ['completed', 'completed', 'failed', 'completed', 'client_gone'];
+const MAKERS = ['tok_a', 'tok_b', 'tok_a', null];
+
+let bench: Workbench;
+let opened: OpenedSqlite;
+let database: TestDatabase;
+let postgres: Stores & { close(): Promise<void> };
+const accounts: number[] = [];
+const keys: number[] = [];
+const messages: string[] = [];
+
+/** Three accounts with four keys each, and messages over three months, several of them in one millisecond. */
+async function useAll(): Promise<void> {
+  for (let at = 0; at < 3; at++) {
+    const account = await bench.addAccount(1_000_000);
+    accounts.push(account);
+    for (const madeBy of MAKERS) keys.push(await bench.addKey({}, account, madeBy));
+    await bench.credit(50, { account, reference: `order ${at}`, note: 'thanks' });
+  }
+  for (let at = 0; at < 300; at++) {
+    const key = keys[(at * 7) % keys.length] as number;
+    const account = accounts[Math.floor(((at * 7) % keys.length) / MAKERS.length)] as number;
+    const of = { account, key };
+    const model = at % 3 === 0 ? 'big' : 'sandbox-echo';
+    const requestId = await bench.begin(10, { ...of, draft: { model, stream: false } });
+    messages.push(requestId);
+    const outcome = OUTCOMES[at % OUTCOMES.length] as Outcome;
+    const cost = outcome === 'failed' ? 0 : 1 + (at % 13);
+    await bench.settle(requestId, cost, { ...of, model, outcome, inputTokens: at, providerCost: at % 2 ? 1 : null });
+    if (at % 4 === 0) bench.clock.advance((DAY_MS * 5) / 6);
+  }
+  await bench.ask({ kind: 'refund', requestId: messages[299] as string, amount: 1, note: 'sorry' });
+}
+
+/** What runs, what was given, and what is remembered of those who changed something. */
+async function leaveOthers(): Promise<void> {
+  await bench.takeLease('node-2');
+  for (const [at, key] of keys.entries())
+    await bench.begin(5, { key, account: accounts[Math.floor(at / MAKERS.length)] as number });
+  const { installation, learned, catalog, gate, accounts: store } = bench.stores;
+  await installation.writeInstallation('secret_proof', 'proofproof');
+  await learned.saveLearned([['big', { ratios: [1.5] } as never]]);
+  const actor = (id: string) => ({ id, role: 'operator', address: '::1', requestId: null }) as const;
+  for (let at = 0; at < 40; at++) {
+    const account = at % 3 === 0 ? null : (accounts[at % 2] as number);
+    const record = { atMs: START_MS + Math.floor(at / 2), actor: actor(`tok_${at % 3}`), account };
+    const audit = [{ ...record, action: 'key.update', object: `key_${at % 5}`, before: null, after: { name: 'x' } }];
+    const creation = {
+      principal: `tok_${at}`,
+      idempotencyKey: 'one',
+      atMs: START_MS,
+      requestHash: 'hash',
+      object: 'key_1',
+      secretSealed: at % 2 === 0 ? 'sealed' : null,
+    };
+    const document = { kind: 'group', name: `group-${at}`, origin: 'api', document: { at } } as const;
+    await catalog.saveCatalog([document], [], { audit, creation });
+  }
+  const requestId = messages[0] as string;
+  const answer = bench.stores.answers.answerRow({ requestId, atMs: START_MS, bytes: 3, sealed: 'abc' });
+  await gate.submit({ operations: [], alongside: [answer] });
+  const [key] = await store.listKeys({ accountId: null, madeBy: null, after: null, limit: 1 });
+  if (key !== undefined) await store.rotateKey(key, 'proofpro.rotated', START_MS + 1, { audit: [], creation: null });
+}
+
+describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
+  beforeAll(async () => {
+    bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 100);
+    await useAll();
+    await leaveOthers();
+    database = await (await sharedPostgres()).newDatabase();
+    await copyToPostgres(opened.database, database.url);
+    postgres = postgresStores(database.url, bench.stores.gate);
+  });
+  afterAll(async () => {
+    await postgres.close();
+    await database[Symbol.asyncDispose]();
+    await bench[Symbol.asyncDispose]();
+  });
+
+  /** Both answers, which are the same. */
+  const same = async <Value>(ask: (stores: Stores) => Promise<Value>): Promise<Value> => {
+    const [here, there] = [await ask(bench.stores), await ask(postgres)];
+    expect(there).toEqual(here);
+    return here;
+  };
+
+  /** All pages of a list, the same from both. */
+  async function samePages<Row extends { seq: number }>(
+    list: (stores: Stores, page: { before: number | null }) => Promise<Row[]>,
+  ): Promise<number> {
+    let seen = 0;
+    for (let before: number | null = null, turn = 0; turn < 1000; turn++) {
+      const at: number | null = before;
+      const rows: Row[] = await same((stores) => list(stores, { before: at }));
+      seen += rows.length;
+      before = rows.at(-1)?.seq ?? null;
+      if (before === null) return seen;
+    }
+    throw new Error('the list does not end');
+  }
+
+  const times = [
+    {},
+    { sinceMs: START_MS + 10 * DAY_MS, untilMs: START_MS + 40 * DAY_MS },
+    { untilMs: START_MS + 20 * DAY_MS },
+    { sinceMs: START_MS + 50 * DAY_MS },
+  ];
+  const scopes = () => [
+    {},
+    { account: accounts[1] as number },
+    { key: keys[2] as number },
+    { madeBy: 'tok_a' },
+    { madeBy: 'tok_a', account: accounts[0] as number },
+    { madeBy: 'tok_b', key: keys[0] as number },
+    { madeBy: 'nobody' },
+  ];
+
+  test('list usage of everybody, an account, a key, a maker, of any outcome and time, page by page', async () => {
+    let seen = 0;
+    for (const scope of scopes())
+      for (const time of times)
+        for (const outcome of [null, 'failed', 'client_gone'] as const)
+          for (const limit of [7, 100])
+            seen += await samePages(({ usage }, { before }) =>
+              usage.listUsage({ ...allUsage, ...scope, ...time, outcome, before, limit }),
+            );
+    expect(seen).toBeGreaterThan(2000);
+  });
+
+  test('list entries of an account, page by page', async () => {
+    for (const account of accounts)
+      for (const time of times)
+        await samePages(({ ledger }, { before }) =>
+          ledger.listEntries({ ...allUsage, ...time, account, before, limit: 9 }),
+        );
+  });
+
+  test('list the audit by object, actor and account, page by page', async () => {
+    const narrowed = [{}, { object: 'key_1' }, { actor: 'tok_1' }, { account: accounts[0] as number }];
+    let seen = 0;
+    for (const one of narrowed)
+      for (const other of narrowed)
+        for (const third of narrowed)
+          seen += await samePages(({ audit }, { before }) =>
+            audit.listAudit({ ...allChanges, ...one, ...other, ...third, before, limit: 3 }),
+          );
+    expect(seen).toBeGreaterThan(100);
+  });
+
+  test('add up usage by everything, in one run or in many', async () => {
+    const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
+    const inRuns = totalsReads(pool, { rowsMax: 100_000, runRows: 7 });
+    for (const scope of scopes())
+      for (const time of times)
+        for (const groupBy of totalsGroupings) {
+          const question = { ...allTotals, ...scope, ...time, groupBy };
+          expect(await inRuns.totalUsage(question)).toEqual(await same(({ usage }) => usage.totalUsage(question)));
+        }
+    const tooFew = totalsReads(pool, { rowsMax: 9, runRows: 7 });
+    expect(await failureOf(tooFew.totalUsage(allTotals))).toMatchObject({ code: 'invalid_request' });
+    await pool.close();
+  });
+
+  test('list accounts and keys in the order of their creation, page by page', async () => {
+    for (const accountId of [null, accounts[1] as number])
+      for (const madeBy of [null, 'tok_a', 'nobody'])
+        for (let after: number | null = null, turn = 0; turn < 20; turn++) {
+          const page: KeyPage = { accountId, madeBy, after, limit: 3 };
+          const listed: Key[] = await same((stores) => stores.accounts.listKeys(page));
+          after = listed.at(-1)?.id ?? null;
+          if (after === null) break;
+        }
+    await same((stores) => stores.accounts.listAccounts({ after: null, limit: 2 }));
+    await same((stores) => stores.accounts.listAccounts({ after: accounts[0] as number, limit: 2 }));
+    for (const account of accounts) await same((stores) => stores.accounts.countKeys(account));
+  });
+
+  test('find what is there, and nothing of what is not', async () => {
+    const nowMs = bench.clock.nowMs();
+    const groups = [{ name: 'default', limits: { ...NO_LIMITS, requestsPerMinute: 5 } }];
+    for (const [at, key] of [...keys, 1].entries()) {
+      const account = accounts[Math.floor(at / MAKERS.length)] ?? 1;
+      await same((stores) => stores.accounts.getKey(key));
+      await same((stores) => stores.accounts.getAccount(account));
+      await same((stores) => stores.accounts.findKeyBySecretHash(`hash of ${key}`));
+      await same((stores) => stores.ledger.accountMeters(account, nowMs));
+      await same((stores) => stores.ledger.keyMeters(key, nowMs));
+      await same((stores) => stores.ledger.callerMeters({ account, key, groups }, nowMs));
+      await same((stores) => stores.ledger.callerMeters({ account: accounts[2] as number, key, groups }, nowMs));
+    }
+    await same((stores) => stores.accounts.findKeyBySecretHash('proofpro.rotated'));
+    for (const requestId of [...messages.slice(0, 5), 'req_310', 'req_none']) {
+      await same((stores) => stores.usage.getUsage(requestId));
+      await same((stores) => stores.ledger.openMessage(requestId));
+      await same((stores) => stores.answers.findAnswer(requestId));
+    }
+    await same((stores) => stores.ledger.openHolds());
+    await same((stores) => stores.catalog.loadCatalog());
+    await same((stores) => stores.learned.loadLearned());
+    await same((stores) => stores.installation.readInstallation('secret_proof'));
+    await same((stores) => stores.installation.readInstallation('nothing'));
+    await same((stores) => stores.audit.findCreation('tok_2', 'one'));
+    await same((stores) => stores.audit.findCreation('tok_2', 'two'));
+    const byPrincipal = async (stores: Stores) =>
+      (await stores.audit.listSealedCreations()).sort((one, other) => (one.principal < other.principal ? -1 : 1));
+    expect(await same(byPrincipal)).toHaveLength(20);
+  });
+
+  test('count what is too old', async () => {
+    const beforeMs = START_MS + 20 * DAY_MS;
+    for (const table of ['usage_records', 'creations', 'key_secrets', 'claims', 'answers'] as const)
+      await same(({ retention }) => retention.countForgotten(table, beforeMs));
+    for (const account of accounts) await same(({ retention }) => retention.countToCarry(account, beforeMs));
+    const { accounts: due } = await same(({ retention }) => retention.listToCarry(beforeMs, 0));
+    expect(due.toSorted()).toEqual([bench.account, ...accounts].toSorted());
+    await same(({ retention }) => retention.listToCarry(START_MS - DAY_MS, 0));
+    await same(({ retention }) => retention.listToCarry(beforeMs, due[1] as number));
+  });
+
+  test('sum up and survey the whole store', async () => {
+    const sums = await sumLedger(database.url);
+    const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
+    const inOrder = (all: typeof sums) => ({
+      ...all,
+      accounts: all.accounts.toSorted(byId),
+      keys: all.keys.toSorted(byId),
+    });
+    expect(inOrder(sums)).toEqual(inOrder(sqlite.sumLedger(opened.path)));
+    expect(checkLedger(sums)).toMatchObject({ ok: true, accounts: 4, open_holds: keys.length, faults: [] });
+    const nowMs = bench.clock.nowMs();
+    expect(await surveyStore(database.url, nowMs)).toEqual(sqlite.surveyStore(opened.path, nowMs));
+    expect(await readProof(database.url)).toBe('proofproof');
+    expect(await listDependents(database.url, 'proofpro', START_MS)).toEqual(
+      sqlite.listDependents(opened.path, 'proofpro', START_MS),
+    );
+  });
+});
