@@ -48,7 +48,7 @@ const faults = mutate('src/ledger/check.ts', [
   ['check-ok', 'check says that something is wrong', 'ok: faults.length === 0', 'ok: true'],
 ]);
 
-const sums = mutate('src/storage/sqlite/sum-ledger.ts', [
+const sums = mutate('src/storage/ledger-sums.ts', [
   ['sum-written-off', 'check compares write-offs with entries', ' OR r.written_off <> COALESCE(e.written_off, 0)', ''],
   ['sum-cost', 'check compares costs with entries, of what is stored', 'r.cost <> COALESCE(e.total, 0) OR', ''],
   [
@@ -93,34 +93,39 @@ const sums = mutate('src/storage/sqlite/sum-ledger.ts', [
   [
     'sum-usage-since',
     'check says nothing of records that are not kept',
-    'usageSince ?? 0n, earliestKeptId(usageSince)',
+    "usage ?? 0n, usage === null ? '' : earliestRequestId(Number(usage))",
     "0n, ''",
   ],
   [
     'sum-usage-ended',
     'check sees that the record of a message is gone that ended where they are kept',
-    'e.ended_at_ms >= ?1 OR ',
+    'e.ended_at_ms >= $1 OR ',
     '',
   ],
   [
     'sum-usage-began',
     'check sees that the record of a message is gone that began where they are kept',
-    " OR COALESCE(e.reference, '') >= ?2",
+    " OR COALESCE(e.reference, '') >= $2",
     '',
   ],
   [
     'sum-totals-since',
     'check compares no totals of days whose records are not kept',
-    'usageSince ?? 0n,\n    ).map',
-    '0n,\n    ).map',
+    'unequalTotals: [usage ?? 0n]',
+    'unequalTotals: [0n]',
   ],
   [
     'sum-carried',
     'check sees that what is carried forward adds up to nothing',
-    'carriedForward(database) === 0n',
-    'carriedForward(database) !== null',
+    'carriedForward(rows) === 0n',
+    'carriedForward(rows) !== null',
   ],
-  ['sum-carried-large', 'check adds up what no number is large enough for', 'high * 2n ** 32n + low', 'high + low'],
+  [
+    'sum-carried-large',
+    'check adds up what no number is large enough for',
+    'BigInt(row.high) * 2n ** 32n',
+    'BigInt(row.high)',
+  ],
   [
     'sum-carried-kind',
     'check sees other entries that move what is carried forward',
@@ -130,13 +135,13 @@ const sums = mutate('src/storage/sqlite/sum-ledger.ts', [
   [
     'sum-carried-sides',
     'check sees that what is carried forward is of its account',
-    'account_id NOT IN (debit, credit) OR at_ms >= ?1',
-    'at_ms >= ?1',
+    'account_id NOT IN (debit, credit) OR at_ms >= $1',
+    'at_ms >= $1',
   ],
   [
     'sum-carried-time',
     'check sees what is carried into what is kept',
-    'account_id NOT IN (debit, credit) OR at_ms >= ?1',
+    'account_id NOT IN (debit, credit) OR at_ms >= $1',
     'account_id NOT IN (debit, credit)',
   ],
   [
@@ -154,28 +159,13 @@ const sums = mutate('src/storage/sqlite/sum-ledger.ts', [
   [
     'sum-missing-total',
     'check sees a total that is gone',
-    'SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals)\n    UNION ALL\n',
+    'SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals) recorded\n    UNION ALL\n',
     '',
   ],
   [
     'sum-false-total',
     'check sees a total of no records',
-    '    UNION ALL\n    SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records)',
-    '',
-  ],
-  ['sum-hold-account', 'check sees a hold of no account', 'WHERE m.id IS NULL OR k.id IS NULL OR r', 'WHERE r'],
-  ['sum-hold-key', 'check sees a hold of no key', 'OR k.id IS NULL OR r', 'OR r'],
-  ['sum-hold-ended', 'check sees a hold of an ended message', 'OR r.request_id IS NOT NULL', ''],
-  [
-    'sum-hold-amount',
-    'check sees a hold at odds with itself',
-    "OR json_extract(h.document, '$.amount') IS NOT h.amount",
-    '',
-  ],
-  [
-    'sum-left',
-    'check does not count a message whose caller has left',
-    "WHERE NOT json_extract(document, '$.left')",
+    '    UNION ALL\n    SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up',
     '',
   ],
   [
@@ -204,4 +194,22 @@ const sums = mutate('src/storage/sqlite/sum-ledger.ts', [
   ],
 ]);
 
-export const checkMutations = [...faults, ...sums];
+const sqliteSums = mutate('src/storage/sqlite/sum-ledger.ts', [
+  ['sum-hold-account', 'check sees a hold of no account', 'WHERE m.id IS NULL OR k.id IS NULL OR r', 'WHERE r'],
+  ['sum-hold-key', 'check sees a hold of no key', 'OR k.id IS NULL OR r', 'OR r'],
+  ['sum-hold-ended', 'check sees a hold of an ended message', 'OR r.request_id IS NOT NULL', ''],
+  [
+    'sum-hold-amount',
+    'check sees a hold at odds with itself',
+    "OR json_extract(h.document, '$.amount') IS NOT h.amount",
+    '',
+  ],
+  [
+    'sum-left',
+    'check does not count a message whose caller has left',
+    "WHERE NOT json_extract(document, '$.left')",
+    '',
+  ],
+]);
+
+export const checkMutations = [...faults, ...sums, ...sqliteSums];
