@@ -79,15 +79,22 @@ function lastOfFull(found: readonly Position[], share: number): Position[] {
   });
 }
 
+// One look for each, by its place in the order of all: a look for all of them together may be made the other way round, record by
+// record, with a plan of a time when a month was empty.
 const RECORDS = `
-  SELECT ${USAGE_COLUMNS} FROM usage_records r
-  WHERE r.seq = ANY($1::text::bigint[]) AND r.month BETWEEN $2 AND $3`;
+  SELECT p.* FROM unnest($1::text::bigint[], $2::text::bigint[]) k (at_ms, seq)
+  CROSS JOIN LATERAL (
+    SELECT ${USAGE_COLUMNS} FROM usage_records r
+    WHERE r.month BETWEEN $3 AND $4
+      AND ROW(r.at_ms, r.seq) >= ROW(k.at_ms, k.seq) AND ROW(r.at_ms, r.seq) <= ROW(k.at_ms, k.seq)
+    ORDER BY r.at_ms, r.seq LIMIT 1) p`;
 
 async function findRecords(reader: Reader, positions: readonly Position[]): Promise<UsageTable[]> {
   const [newest, oldest] = [positions[0], positions.at(-1)];
   if (newest === undefined || oldest === undefined) return [];
-  const seqs = arrayOf(positions.map(({ seq }) => seq));
-  const rows = await reader.read<UsageTable>(RECORDS, seqs, monthOf(oldest.at_ms), monthOf(newest.at_ms));
+  const places = [positions.map((one) => one.at_ms), positions.map((one) => one.seq)].map(arrayOf);
+  const months = [monthOf(oldest.at_ms), monthOf(newest.at_ms)];
+  const rows = await reader.read<UsageTable>(RECORDS, ...places, ...months);
   return rows.sort(newestFirst);
 }
 

@@ -22,7 +22,7 @@ export interface ReadLimits {
  * Every list goes by an index that has its order, so whatever does not is made dear: a plan that is made while a table is empty
  * stays. Plans are made once for a connection, whatever the values.
  */
-const READ_SETTINGS = {
+export const READ_SETTINGS = {
   application_name: 'turnpike reads',
   default_transaction_read_only: 'on',
   plan_cache_mode: 'force_generic_plan',

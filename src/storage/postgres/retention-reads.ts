@@ -26,8 +26,8 @@ const LIST_TO_CARRY = `
     SELECT a.id FROM account_meters a WHERE a.id > $2 ORDER BY a.id LIMIT $3) m
   LEFT JOIN LATERAL (
     SELECT true AS is_due FROM entries e
-    WHERE ROW(e.account_id, e.at_ms) < ROW(m.id, $1::bigint) AND e.account_id >= m.id AND e.kind <> 'carried_forward'
-    ORDER BY e.account_id, e.at_ms LIMIT 1) due ON true`;
+    WHERE e.account_id = m.id AND e.at_ms < $1 AND e.kind <> 'carried_forward'
+    ORDER BY e.at_ms, e.seq LIMIT 1) due ON true`;
 
 export function retentionReads(reader: Reader): RetentionReads {
   const countOf = async (text: string, ...values: readonly number[]) => {

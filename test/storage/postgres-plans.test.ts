@@ -1,0 +1,256 @@
+// How PostgreSQL finds what is read: by the index that has its order, so that a statement reads little more than it gives, however
+// many rows there are, and also with a plan that was made while the tables were empty.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { SQL } from 'bun';
+import {
+  openClient,
+  READ_SETTINGS,
+  type Reader,
+  ReadPool,
+  type ReadValue,
+} from '../../src/storage/postgres/read-pool.ts';
+import { readStore } from '../../src/storage/postgres/read-store.ts';
+import { reportReads } from '../../src/storage/postgres/report-reads.ts';
+import { retentionReads } from '../../src/storage/postgres/retention-reads.ts';
+import { monthOf } from '../../src/storage/postgres/usage-months.ts';
+import { makeMonthText, nextMonth } from '../../src/storage/postgres/usage-partitions.ts';
+import { allChanges, allTotals, allUsage } from '../support/everything.ts';
+import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
+
+const ROWS = 100_000;
+const FIRST_MS = Date.UTC(2026, 0, 1);
+const STEP_MS = 300_000; // a record each: they fill eleven months and a half
+const MONTHS = 12;
+const LIMIT = 10;
+/** An account, with one key, that nothing but the first records are of. */
+const RARE = 5;
+
+// 20 accounts (100 to 119) with 10 keys each (1000 to 1199), made by 50 actors; of the rare one only what came first.
+const OF_RECORD = `CASE WHEN n <= 3 THEN ${RARE} ELSE 100 + n % 20 END AS account_id,
+  CASE WHEN n <= 3 THEN ${RARE} ELSE 1000 + n % 200 END AS key_id, ${FIRST_MS} + n::bigint * ${STEP_MS} AS at_ms`;
+const FILLED = [
+  `INSERT INTO accounts SELECT n, n, '{}' FROM generate_series(100, 119) n UNION ALL SELECT ${RARE}, 0, '{}'`,
+  `INSERT INTO keys SELECT n, 100 + n % 20, 'tok_' || n % 50, n, '{}' FROM generate_series(1000, 1199) n
+   UNION ALL SELECT ${RARE}, ${RARE}, 'tok_rare', 0, '{}'`,
+  `INSERT INTO keys SELECT n, 100 + n % 20, NULL, n, '{}' FROM generate_series(2000, 20000) n`,
+  `INSERT INTO tokens SELECT n, 100 + n % 20, 'hash ' || n, n, '{}' FROM generate_series(1, 5000) n`,
+  `INSERT INTO key_secrets SELECT 'hash ' || n, n, n FROM generate_series(1000, 1199) n`,
+  `INSERT INTO account_meters SELECT id, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}' FROM accounts`,
+  `INSERT INTO key_meters SELECT id, account_id, 'enabled', NULL, NULL, 'total', 0, 0, 0, '{}', '{}', NULL FROM keys`,
+  `INSERT INTO holds SELECT 'req_hold' || n, 100, 1000, 'node-1', 1, NULL, 1, '{"openedAtMs":1}' FROM generate_series(1, 500) n`,
+  `INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status, input_tokens,
+     output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches, cost, written_off, details, month)
+   SELECT 'req_' || n, at_ms, account_id, key_id, 'settled', 'default', 'm', CASE WHEN n % 100 < 2 THEN 'failed' ELSE 'completed' END,
+     200, 0, 0, 0, 0, 0, 0, 0, 0, '{}', to_char(to_timestamp(at_ms / 1000) AT TIME ZONE 'UTC', 'YYYYMM')::int
+   FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
+  `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference)
+   SELECT account_id, at_ms, account_id, 3, 1, 'usage', 'req_' || n
+   FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
+  `INSERT INTO audit_records (at_ms, actor, role, address, action, object, account_id)
+   SELECT at_ms, 'tok_' || key_id, 'operator', '::1', 'key.update', 'key_' || n % 5000, account_id
+   FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
+  `INSERT INTO daily_totals SELECT at_ms / 86400000 * 86400000, account_id, key_id, 'm' || n, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0
+   FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
+  `INSERT INTO creations SELECT 'tok_' || n, 'one', n, 'hash', 'key_1', NULL FROM generate_series(1, 5000) n`,
+  `INSERT INTO claims SELECT n, 'one', 'req_' || n, 'hash', n, 1 FROM generate_series(1, 5000) n`,
+  `INSERT INTO answers (request_id, at_ms, bytes, sealed, slot) SELECT 'req_' || n, n, 1, '', 0 FROM generate_series(1, 5000) n`,
+];
+
+type Asked = { text: string; values: readonly ReadValue[]; name: string };
+
+/** Every question that takes another way. */
+async function askAll(reader: Reader): Promise<void> {
+  const reports = reportReads(reader);
+  const middle = { untilMs: FIRST_MS + (ROWS / 2) * STEP_MS };
+  const scopes = [{}, { account: 101 }, { account: RARE }, { key: 1001 }, { key: RARE }, { madeBy: 'tok_7' }];
+  for (const scope of scopes)
+    for (const time of [{}, middle, { before: 50_000 }, { before: 3 }, { ...middle, sinceMs: middle.untilMs - 1000 }])
+      for (const outcome of [null, 'failed', 'quota_cut'] as const)
+        await reports.listUsage({ ...allUsage, ...scope, ...time, outcome, limit: LIMIT });
+  for (const account of [101, RARE])
+    for (const time of [{}, middle, { before: 50_000 }])
+      await reports.listEntries({ ...allUsage, ...time, account, limit: LIMIT });
+  for (const object of [null, 'key_7'])
+    for (const account of [null, 101, RARE])
+      for (const actor of [null, 'tok_1001'])
+        for (const time of [{}, middle, { before: 50_000 }])
+          await reports.listAudit({ ...allChanges, object, account, actor, ...time, limit: LIMIT });
+  await askAccess(reader);
+  const retention = retentionReads(reader);
+  for (const table of ['usage_records', 'creations', 'key_secrets', 'claims', 'answers'] as const)
+    for (const beforeMs of [FIRST_MS - 1, middle.untilMs]) await retention.countForgotten(table, beforeMs);
+  await retention.countToCarry(101, middle.untilMs);
+  await retention.listToCarry(FIRST_MS, 0);
+  await retention.listToCarry(middle.untilMs, 0);
+}
+
+async function askAccess(reader: Reader): Promise<void> {
+  const reads = readStore(reader);
+  for (const after of [null, 1100]) {
+    await reads.listAccounts({ after, limit: LIMIT });
+    await reads.listTokens({ accountId: null, after, limit: LIMIT });
+    await reads.listTokens({ accountId: 101, after, limit: LIMIT });
+    for (const accountId of [null, 101, RARE])
+      for (const madeBy of [null, 'tok_7', 'tok_rare'])
+        await reads.listKeys({ accountId, madeBy, after, limit: LIMIT });
+  }
+  await reads.getKey(1001);
+  await reads.getAccount(101);
+  await reads.getToken(1);
+  await reads.findKeyBySecretHash('hash 1001');
+  await reads.findTokenBySecretHash('hash 1');
+  await reads.findCreation('tok_7', 'one');
+  await reads.getUsage('req_70000');
+  await reads.findAnswer('req_7');
+  await reads.openMessage('req_hold7');
+  await reads.accountMeters(101, FIRST_MS);
+  await reads.keyMeters(1001, FIRST_MS);
+  await reads.callerMeters({ account: 101, key: 1001, groups: [] }, FIRST_MS);
+}
+
+/** Those of reports that add up a run, in one statement. */
+async function askTotals(reader: Reader): Promise<void> {
+  for (const groupBy of ['day', 'model', 'key', 'account'] as const)
+    for (const scope of [{}, { account: 101 }, { account: RARE }, { key: 1001 }])
+      await reportReads(reader).totalUsage({ ...allTotals, ...scope, groupBy });
+}
+
+async function record(reader: Reader, askSome: (reader: Reader) => Promise<void>): Promise<Asked[]> {
+  const asked = new Map<string, Asked>();
+  const names = new Map<string, string>();
+  await askSome({
+    read(text, ...values) {
+      const name = names.get(text) ?? `text_${names.size}`;
+      names.set(text, name);
+      asked.set(JSON.stringify([text, values]), { text, values, name });
+      return reader.read(text, ...values);
+    },
+  });
+  return [...asked.values()];
+}
+
+const literal = (value: ReadValue) => (typeof value === 'string' ? `'${value}'` : String(value));
+const execute = ({ name, values }: Asked) =>
+  `EXECUTE ${name}${values.length === 0 ? '' : `(${values.map(literal).join(', ')})`}`;
+
+interface Plan {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
+  Plans?: Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+async function explain(session: SQL, asked: Asked): Promise<Plan> {
+  const text = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${execute(asked)}`;
+  const [row] = await session.unsafe(text).simple();
+  const told = row['QUERY PLAN'];
+  return (typeof told === 'string' ? JSON.parse(told) : told)[0].Plan;
+}
+
+/** What is wrong with how a statement found its rows; each may look into every month. */
+function faultsOf(plan: Plan): string[] {
+  const nodes = nodesOf(plan);
+  const names = nodes.map((node) => node['Node Type']);
+  const scans = nodes.filter((node) => /Scan$/.test(node['Node Type']) && node.Plans === undefined);
+  const read = scans.reduce(
+    (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    0,
+  );
+  const looks = scans.reduce((sum, node) => sum + node['Actual Loops'], 0);
+  const limits = nodes.filter((node) => node['Node Type'] === 'Limit');
+  const given = Math.max(LIMIT, ...[plan, ...limits].map((node) => node['Actual Rows'] * node['Actual Loops']));
+  const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  const faults = names.filter((name) => /^(?:Seq Scan|Bitmap|Sort|Incremental Sort|Hash Join|Merge Join)/.test(name));
+  if (read > 3 * given + looks) faults.push(`${read} rows were read, ${given} given`);
+  if (blocks > 8 * (looks + read) + 20) faults.push(`${blocks} pages were read for ${read} rows in ${looks} looks`);
+  return faults;
+}
+
+describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQL is read by', () => {
+  let filled: TestDatabase;
+  let pool: ReadPool;
+  const databases: TestDatabase[] = [];
+
+  const newDatabase = async () => {
+    const database = await (await sharedPostgres()).newDatabase();
+    databases.push(database);
+    for (let month = monthOf(FIRST_MS), made = 0; made < MONTHS; month = nextMonth(month), made++)
+      await runOn(database.url, makeMonthText(month));
+    return database;
+  };
+  beforeAll(async () => {
+    filled = await newDatabase();
+    for (const text of FILLED) await runOn(filled.url, text);
+    await runOn(filled.url, 'ANALYZE');
+    pool = new ReadPool(filled.url, { connections: 1, statementMsMax: 10_000 });
+  });
+  afterAll(async () => {
+    await pool.close();
+    for (const database of databases) await database[Symbol.asyncDispose]();
+  });
+
+  /** The session of a reader, in which all of it is prepared. */
+  const openSession = async (url: string, asked: readonly Asked[]) => {
+    const session = openClient(url, READ_SETTINGS);
+    const texts = new Map(asked.map(({ name, text }) => [name, text]));
+    for (const [name, text] of texts) await session.unsafe(`PREPARE ${name} AS ${text}`).simple();
+    return session;
+  };
+  const allFaults = async (session: SQL, asked: readonly Asked[]) => {
+    const faults: string[] = [];
+    for (const one of asked)
+      for (const fault of faultsOf(await explain(session, one))) faults.push(`${fault}: ${one.text} ${one.values}`);
+    return faults;
+  };
+
+  test('goes by one index, sorts nothing, and reads hardly more rows than it gives', async () => {
+    const asked = await record(pool, askAll);
+    expect(asked.length).toBeGreaterThan(150);
+    const session = await openSession(filled.url, asked);
+    expect(await allFaults(session, asked)).toEqual([]);
+    await session.close();
+  });
+
+  test('is as good when it was made while the tables were empty', async () => {
+    const asked = await record(pool, askAll);
+    const empty = await newDatabase();
+    const session = await openSession(empty.url, asked);
+    for (const one of asked) await session.unsafe(execute(one)).simple();
+    for (const text of FILLED) await runOn(empty.url, text);
+    expect(await allFaults(session, asked)).toEqual([]);
+    await session.close();
+  });
+
+  test('looks only into the months that are asked for', async () => {
+    const day = { sinceMs: FIRST_MS + 1000 * STEP_MS, untilMs: FIRST_MS + 1200 * STEP_MS };
+    const [asked] = await record(pool, async (reader) => {
+      await reportReads(reader).listUsage({ ...allUsage, ...day, account: 101 });
+    });
+    const session = await openSession(filled.url, [asked as Asked]);
+    const nodes = nodesOf(await explain(session, asked as Asked));
+    expect(nodes.filter((node) => node['Node Type'] === 'Index Scan').map((node) => node['Index Name'])).toEqual([
+      'usage_records_202601_account_id_at_ms_seq_idx',
+    ]);
+    await session.close();
+  });
+
+  test('of totals reads one run of them by an index', async () => {
+    const asked = await record(pool, askTotals);
+    const session = await openSession(filled.url, asked);
+    for (const one of asked) {
+      const nodes = nodesOf(await explain(session, one));
+      const scans = nodes.filter((node) => /Scan$/.test(node['Node Type']) && !node['Node Type'].startsWith('CTE'));
+      expect(scans.map((node) => node['Node Type'])).toEqual([expect.stringMatching(/^Index/)]);
+      expect(scans[0]?.['Actual Rows']).toBeLessThanOrEqual(5_000);
+      expect(scans[0]?.['Rows Removed by Filter'] ?? 0).toBe(0);
+    }
+    await session.close();
+  });
+});
