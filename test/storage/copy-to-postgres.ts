@@ -45,4 +45,7 @@ async function copyTable(database: Database, client: SQL, table: string): Promis
      SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1::text::json)`,
     [json],
   );
+  if (!('seq' in (rows[0] as Row))) return;
+  const sequence = table === 'usage_records' ? "'usage_records_seq'" : `pg_get_serial_sequence('${table}', 'seq')`;
+  await client.unsafe(`SELECT setval(${sequence}, (SELECT max(seq) FROM ${table}))`).simple();
 }
