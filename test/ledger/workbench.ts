@@ -21,7 +21,7 @@ import { noTrail } from '../support/no-trail.ts';
 
 export interface OpenedStores {
   stores: Stores;
-  sums(): LedgerSums;
+  sums(): LedgerSums | Promise<LedgerSums>;
   close(): void | Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export class Workbench {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const report = checkLedger(this.#opened.sums());
+    const report = checkLedger(await this.#opened.sums());
     await this.#opened.close();
     if (!report.ok) throw new Error(report.faults.join('\n'));
   }

@@ -3,7 +3,7 @@
 
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../src/base/clock.ts';
-import { GroupCommit, type LedgerGate } from '../../src/ledger/ledger.ts';
+import { GroupCommit, type LedgerGate, type LedgerSums } from '../../src/ledger/ledger.ts';
 import {
   databasePath,
   LedgerThread,
@@ -21,6 +21,7 @@ export interface OpenedSqlite extends OpenedStores {
   /** The connection that writes. */
   database: Database;
   store: SqliteLedgerStore;
+  sums(): LedgerSums;
 }
 
 /** The store in this process. Its answers are as durable as the thread's. */
