@@ -117,6 +117,19 @@ export const bounds = {
   snapshotStatementMsMax: 60 * 60 * 1000, // of a check of all rows
   storeConnectSecondsMax: 3,
   storeSilenceMsMax: 1_000, // beyond the server's own limit, before a connection that says nothing is given up
+  // PostgreSQL's connections that write: the server gives up before the node does
+  ledgerLanes: 2, // for accounts; more make smaller batches, which cost more
+  batchTriesMax: 5,
+  writeLockMsMax: 3_000,
+  writeStatementMsMax: 5_000,
+  writeIdleMsMax: 2_000, // in a transaction
+  writeCallerCheckMs: 1_000,
+  writeUnacknowledgedMsMax: 5_000,
+  writeRoundTripMsMax: 6_000,
+  writeEndMsMax: 3_000, // for what was given up to be gone
+  commitOutcomeWaitMsMax: 10_000, // until it is known whether a commit that had no answer was made
+  holdsExpiredAtOnce: 500,
+  messagesRoutedMax: 200_000, // whose lane is remembered while they run
   // PostgreSQL's tables
   migrationWaitMsMax: 60_000, // for another node that is at it
   migrationLockMsMax: 2_000,

@@ -11,7 +11,7 @@ import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { claimAgeConformance, claimConformance } from './conformance/claims.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
-import { leaseConformance } from './conformance/leases.ts';
+import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
@@ -22,8 +22,15 @@ import { retentionConformance } from './conformance/retention.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
-/** Runs the suite; without a clock of its own a store is spared the tests in which time passes. */
-export function describeStore(name: string, open: OpenStores, options: { followsClock: boolean }): void {
+/**
+ * Runs the suite. Without a clock of its own a store is spared the tests in which time passes; with lanes, that in which what was
+ * asked first is done first although it is about something else.
+ */
+export function describeStore(
+  name: string,
+  open: OpenStores,
+  options: { followsClock: boolean; hasLanes?: boolean },
+): void {
   describe(`the ledger in ${name}`, () => {
     describe('admits', () => admissionConformance(open));
     describe('ends messages', () => endingConformance(open));
@@ -39,6 +46,7 @@ export function describeStore(name: string, open: OpenStores, options: { follows
     describe('bounds rates', () => rateConformance(open));
     describe('bounds periods', () => periodConformance(open));
     describe('keeps leases', () => leaseConformance(open));
+    if (options.hasLanes !== true) describe('keeps leases', () => leaseOrderConformance(open));
     describe('charges under a claim', () => claimAgeConformance(open));
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));

@@ -12,6 +12,9 @@ import { readStore } from './read-store.ts';
 import { inTurns, reportReads } from './report-reads.ts';
 import { retentionReads } from './retention-reads.ts';
 
+export type { ConnectionLimits } from './connection.ts';
+export { type GateOptions, PostgresGate } from './ledger-gate.ts';
+export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
 export { prepareDatabase } from './open-database.ts';
 export { sumLedger } from './sum-ledger.ts';
 export { listDependents, readProof, surveyStore } from './survey-store.ts';

@@ -2,6 +2,7 @@
 // other its answer. What was cut off is asked again once, over a new connection: it only reads.
 
 import { SQL } from 'bun';
+import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { TurnpikeError } from '../../errors.ts';
 
@@ -119,10 +120,11 @@ class ReadConnection {
   async #ask<Row>(text: string, values: readonly ReadValue[]): Promise<Row[]> {
     if (this.#isClosed) throw new Error('the reads were closed');
     this.#client ??= openClient(this.#url, { ...READ_SETTINGS, statement_timeout: this.#statementMsMax });
-    const rows = await orSilent(this.#client.unsafe(text, [...values]), this.#statementMsMax);
-    if (rows !== SILENT) return rows as Row[];
-    void this.#giveUp(); // nobody can wait for what is silent
-    throw new Error('the database does not answer');
+    const silentMs = this.#statementMsMax + bounds.storeSilenceMsMax;
+    return await within(machineTimers, silentMs, this.#client.unsafe(text, [...values]) as Promise<Row[]>, () => {
+      void this.#giveUp(); // nobody can wait for what is silent
+      return new Error('the database does not answer');
+    });
   }
 
   async #giveUp(): Promise<void> {
@@ -142,19 +144,6 @@ export function openClient(url: string, settings: Record<string, string | number
     maxLifetime: 0,
     connection: settings,
   });
-}
-
-const SILENT = Symbol('no answer');
-
-/** What the server answers, or SILENT a while after it should have given up itself. */
-async function orSilent<Value>(answer: Promise<Value>, serverMsMax: number): Promise<Value | typeof SILENT> {
-  const { promise, resolve } = Promise.withResolvers<typeof SILENT>();
-  const timer = setTimeout(() => resolve(SILENT), serverMsMax + bounds.storeSilenceMsMax);
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Whether the connection ended, as it does when the server is restarted or another takes over. */

@@ -267,7 +267,10 @@ function writeOffTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 5, held: 0 });
     expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 15, writtenOff: 0 });
   });
+}
 
+/** Of a store that takes everything in the order in which it was asked. */
+export function leaseOrderConformance(open: OpenStores): void {
   test('with nothing for a late ending that knows no better, in the batch of the expiry too', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);

@@ -1,0 +1,173 @@
+// The statements of a batch: those that lock and read, those that write. Each is for any number of rows, each is prepared.
+// Arrays come as texts, which are cast.
+
+import {
+  accountColumns,
+  type Column,
+  claimColumns,
+  entryColumns,
+  holdColumns,
+  keyColumns,
+  leaseColumns,
+  totalColumns,
+  usageColumns,
+} from './columns.ts';
+import type { Asked } from './connection.ts';
+import { ACCOUNT_COLUMNS, asNumbers, KEY_COLUMNS, USAGE_COLUMNS } from './row-columns.ts';
+
+const BIGINTS = (at: number) => `$${at}::text::bigint[]`;
+const TEXTS = (at: number) => `$${at}::text::text[]`;
+const CLAIM_COLUMNS = `${asNumbers('c', 'key_id', 'at_ms')}, c.name, c.request_id, c.request_hash, c.is_answered::int AS is_answered`;
+const LEASE_COLUMNS = `l.node, ${asNumbers('l', 'epoch', 'expires_at_ms')}`;
+/** The database's time, or the one that a test gives. */
+const NOW_MS = (at: number) => `coalesce($${at}::float8, floor(extract(epoch FROM clock_timestamp()) * 1000))`;
+
+// Locks come first, in the order of ids; every later statement sees what was committed before it began, which is when they are had.
+export const LOCK_ACCOUNTS = `
+  SELECT ${ACCOUNT_COLUMNS} FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) ORDER BY m.id FOR NO KEY UPDATE`;
+export const READ_KEYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${BIGINTS(1)})`;
+
+/** As `id`, of the messages $2 of which only the id is known. Whose they are never changes. */
+const ofStrays = (column: 'account_id' | 'key_id') => `ARRAY(
+    SELECT named.id FROM unnest(${BIGINTS(1)}) AS named (id)
+    UNION SELECT h.${column} FROM holds h WHERE h.request_id = ANY(${TEXTS(2)})
+    UNION SELECT r.${column} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(2)}) AND r.month >= $3::int)`;
+/** As those above, with the accounts and keys of messages of which only the id is known. */
+export const LOCK_ACCOUNTS_OF_STRAYS = `
+  SELECT ${ACCOUNT_COLUMNS} FROM account_meters m WHERE m.id = ANY(${ofStrays('account_id')})
+  ORDER BY m.id FOR NO KEY UPDATE`;
+export const READ_KEYS_OF_STRAYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${ofStrays('key_id')})`;
+
+export const READ_HOLDS = `SELECT h.document FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
+export const READ_ENDINGS = `
+  SELECT ${USAGE_COLUMNS} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(1)}) AND r.month >= $2::int`;
+/** Claims by their names, with the hold of their message while it runs. */
+export const READ_CLAIMS = `
+  SELECT ${CLAIM_COLUMNS}, h.document FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)
+  JOIN claims c USING (key_id, name) LEFT JOIN holds h ON h.request_id = c.request_id`;
+/** And with what it ended as. */
+export const READ_ENDINGS_OF_CLAIMS = `
+  SELECT ${USAGE_COLUMNS} FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)
+  JOIN claims c USING (key_id, name) JOIN usage_records r ON r.request_id = c.request_id`;
+/** The claims under which open messages were submitted. */
+export const READ_CLAIMS_OF_HOLDS = `
+  SELECT ${CLAIM_COLUMNS} FROM holds h JOIN claims c ON c.key_id = h.key_id AND c.name = h.claim
+  WHERE h.request_id = ANY(${TEXTS(1)})`;
+export const READ_CREDITS = `
+  SELECT ${asNumbers('e', 'account_id')}, e.reference,
+    (CASE WHEN e.credit = e.account_id THEN e.amount ELSE -e.amount END)::float8 AS change
+  FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (account_id, reference) JOIN entries e USING (account_id, reference)
+  WHERE e.kind <> 'usage' AND e.kind <> 'write_off' AND e.kind <> 'correction' AND e.kind <> 'refund'
+    AND e.reference IS NOT NULL
+  UNION ALL SELECT ${asNumbers('c', 'account_id')}, c.reference, c.amount::float8
+  FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (account_id, reference)
+  JOIN carried_credits c USING (account_id, reference)`;
+/** Asked last, when the locks are held. */
+export const READ_MOMENT = `SELECT ${NOW_MS(1)} AS now_ms, pg_current_xact_id()::text AS transaction`;
+export const READ_LEASES = `SELECT ${LEASE_COLUMNS} FROM leases l`;
+export const LOCK_LEASES = `${READ_LEASES} ORDER BY l.node FOR NO KEY UPDATE`;
+/** The owners of open holds by a walk along the index, then holds of those that are not alive: never all holds. */
+export const FIND_LAPSED = `
+  WITH RECURSIVE owners AS (
+    (SELECT h.node, h.epoch FROM holds h ORDER BY h.node, h.epoch LIMIT 1)
+    UNION ALL SELECT next.node, next.epoch FROM owners o, LATERAL (
+      SELECT h.node, h.epoch FROM holds h WHERE (h.node, h.epoch) > (o.node, o.epoch) ORDER BY h.node, h.epoch LIMIT 1) next)
+  SELECT held.document FROM owners o LEFT JOIN leases l ON l.node = o.node
+  JOIN LATERAL (SELECT h.document FROM holds h WHERE h.node = o.node AND h.epoch = o.epoch LIMIT $2::int) held ON true
+  WHERE l.node IS NULL OR l.epoch <> o.epoch OR l.expires_at_ms <= ${NOW_MS(1)} LIMIT $2::int`;
+export const READ_OUTCOME = 'SELECT pg_xact_status($1::text::xid8) AS outcome';
+
+export const INSERT_ACCOUNTS = insertText('account_meters', accountColumns);
+export const UPDATE_ACCOUNTS = updateText('account_meters', accountColumns, 1);
+export const INSERT_KEYS = insertText('key_meters', keyColumns);
+export const UPDATE_KEYS = updateText('key_meters', keyColumns, 1);
+export const DELETE_HOLDS = `DELETE FROM holds WHERE request_id = ANY(${TEXTS(1)})`;
+export const WRITE_HOLDS = `${insertText('holds', holdColumns)}
+  ON CONFLICT (request_id) DO UPDATE SET amount = excluded.amount, document = excluded.document`;
+export const WRITE_CLAIMS = `${insertText('claims', claimColumns)}
+  ON CONFLICT (key_id, name) DO UPDATE SET request_id = excluded.request_id, request_hash = excluded.request_hash,
+    at_ms = excluded.at_ms, is_answered = excluded.is_answered`;
+export const INSERT_ENTRIES = insertText('entries', entryColumns);
+export const INSERT_USAGE = insertText('usage_records', usageColumns);
+export const REPLACE_USAGE = updateText('usage_records', usageColumns, 2);
+export const ADD_TOTALS = `${insertText('daily_totals AS stored', totalColumns)}
+  ON CONFLICT (day_ms, account_id, key_id, model) DO UPDATE SET
+    ${totalColumns
+      .slice(4)
+      .map(({ name }) => `${name} = stored.${name} + excluded.${name}`)
+      .join(', ')}`;
+export const INSERT_LEASES = insertText('leases', leaseColumns);
+export const UPDATE_LEASES = updateText('leases', leaseColumns, 1);
+
+/** What ordinary messages write, as one statement: values of the columns of all parts, one after the other. */
+export const WRITE_MESSAGES = joinTexts([
+  [UPDATE_ACCOUNTS, accountColumns.length],
+  [UPDATE_KEYS, keyColumns.length],
+  [DELETE_HOLDS, 1],
+  [WRITE_HOLDS, holdColumns.length],
+  [INSERT_ENTRIES, entryColumns.length],
+  [INSERT_USAGE, usageColumns.length],
+  [ADD_TOTALS, totalColumns.length],
+]);
+
+/**
+ * Each statement of messages with values that touch nothing. A new connection asks them all once: what is asked first is prepared by
+ * a round trip of its own, which would be made while locks are held.
+ */
+export const warmUp: readonly Asked[] = [
+  LOCK_ACCOUNTS,
+  LOCK_ACCOUNTS_OF_STRAYS,
+  READ_KEYS,
+  READ_KEYS_OF_STRAYS,
+  READ_HOLDS,
+  READ_ENDINGS,
+  READ_CLAIMS,
+  READ_ENDINGS_OF_CLAIMS,
+  READ_CLAIMS_OF_HOLDS,
+  READ_MOMENT,
+  READ_LEASES,
+  INSERT_ACCOUNTS,
+  UPDATE_ACCOUNTS,
+  INSERT_KEYS,
+  UPDATE_KEYS,
+  DELETE_HOLDS,
+  WRITE_HOLDS,
+  WRITE_CLAIMS,
+  INSERT_ENTRIES,
+  INSERT_USAGE,
+  REPLACE_USAGE,
+  ADD_TOTALS,
+  WRITE_MESSAGES,
+].map((text) => ({ text, values: emptyValues(text) }));
+
+function insertText<Row>(table: string, columns: readonly Column<Row>[]): string {
+  const names = columns.map(({ name }) => name).join(', ');
+  return `INSERT INTO ${table} (${names}) SELECT * FROM ${unnestText(columns)}`;
+}
+
+/** The first `named` columns say which row it is. */
+function updateText<Row>(table: string, columns: readonly Column<Row>[], named: number): string {
+  const sets = columns.slice(named).map(({ name }) => `${name} = given.${name}`);
+  const same = columns.slice(0, named).map(({ name }) => `stored.${name} = given.${name}`);
+  return `UPDATE ${table} stored SET ${sets.join(', ')} FROM ${unnestText(columns)} WHERE ${same.join(' AND ')}`;
+}
+
+function unnestText<Row>(columns: readonly Column<Row>[]): string {
+  const arrays = columns.map(({ type }, at) => (type === 'text' ? TEXTS(at + 1) : BIGINTS(at + 1)));
+  return `unnest(${arrays.join(', ')}) AS given (${columns.map(({ name }) => name).join(', ')})`;
+}
+
+function joinTexts(parts: readonly (readonly [text: string, values: number])[]): string {
+  let before = 0;
+  const renumbered = parts.map(([text, values], at) => {
+    const from = before;
+    before += values;
+    return `part_${at} AS (${text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + from}`)})`;
+  });
+  return `WITH ${renumbered.join(', ')} SELECT 1`;
+}
+
+function emptyValues(text: string): (string | null)[] {
+  const count = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+  return Array.from({ length: count }, (_, at) => (text.includes(`$${at + 1}::text::`) ? '{}' : null));
+}

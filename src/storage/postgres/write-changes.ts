@@ -1,0 +1,127 @@
+// The second round trip of a batch: what it writes, each table from arrays.
+
+import type { Changes, DailyTotal, HoldRow } from '../../ledger/ledger.ts';
+import {
+  accountColumns,
+  arrayOf,
+  type Column,
+  claimColumns,
+  columnsOf,
+  entryColumns,
+  holdColumns,
+  keyColumns,
+  leaseColumns,
+  totalColumns,
+  usageColumns,
+} from './columns.ts';
+import type { Asked } from './connection.ts';
+import type { LoadedRows } from './load-rows.ts';
+import * as statements from './statements.ts';
+
+/** The statements that write the ledger's own changes. */
+export function writeChanges(changes: Changes, loaded: LoadedRows): Asked[] {
+  const asked: Asked[] = [];
+  if (changes.accounts.size + changes.keys.size + changes.holds.size + changes.leases.size === 0) return asked;
+  const write = <Row>(text: string, columns: readonly Column<Row>[], rows: readonly Row[]) => {
+    if (rows.length > 0) asked.push({ text, values: columnsOf(columns, rows) });
+  };
+  const parts = partsOf(changes, loaded);
+  const { accounts, keys, leases, begun, ended, totals } = parts;
+  if (isOrdinary(changes, parts)) return [writeMessages(changes, parts)];
+  write(statements.INSERT_ACCOUNTS, accountColumns, accounts.made);
+  write(statements.UPDATE_ACCOUNTS, accountColumns, accounts.changed);
+  write(statements.INSERT_KEYS, keyColumns, keys.made);
+  write(statements.UPDATE_KEYS, keyColumns, keys.changed);
+  if (ended.length > 0) asked.push({ text: statements.DELETE_HOLDS, values: [arrayOf(ended)] });
+  write(statements.WRITE_HOLDS, holdColumns, begun);
+  write(statements.WRITE_CLAIMS, claimColumns, [...changes.claims.values()]);
+  write(statements.INSERT_ENTRIES, entryColumns, changes.entries);
+  write(statements.INSERT_USAGE, usageColumns, changes.endings);
+  write(statements.REPLACE_USAGE, usageColumns, changes.corrections);
+  for (const distinct of totals) write(statements.ADD_TOTALS, totalColumns, distinct);
+  write(statements.INSERT_LEASES, leaseColumns, leases.made);
+  write(statements.UPDATE_LEASES, leaseColumns, leases.changed);
+  return asked;
+}
+
+interface Parts {
+  accounts: Divided<Changes['accounts']>;
+  keys: Divided<Changes['keys']>;
+  leases: Divided<Changes['leases']>;
+  begun: HoldRow[];
+  ended: string[];
+  /** Each without two of the same total. */
+  totals: DailyTotal[][];
+}
+
+interface Divided<Rows extends ReadonlyMap<unknown, unknown>> {
+  made: (Rows extends ReadonlyMap<unknown, infer Row> ? Row : never)[];
+  changed: (Rows extends ReadonlyMap<unknown, infer Row> ? Row : never)[];
+}
+
+function partsOf(changes: Changes, loaded: LoadedRows): Parts {
+  const begun: HoldRow[] = [];
+  const ended: string[] = [];
+  for (const [requestId, hold] of changes.holds) {
+    if (hold === null) ended.push(requestId);
+    else begun.push(hold);
+  }
+  return {
+    accounts: divide(changes.accounts, loaded.accounts),
+    keys: divide(changes.keys, loaded.keys),
+    leases: divide(changes.leases, loaded.leases),
+    begun,
+    ended,
+    totals: distinctTotals(changes.totals.values()),
+  };
+}
+
+/** New rows are plain inserts: where another node made one meanwhile, this one fails, and its batch begins again. */
+function divide<Id, Row>(rows: ReadonlyMap<Id, Row>, stored: ReadonlyMap<Id, Row>): { made: Row[]; changed: Row[] } {
+  const made: Row[] = [];
+  const changed: Row[] = [];
+  for (const [id, row] of rows) (stored.has(id) ? changed : made).push(row);
+  return { made, changed };
+}
+
+/** Whether it is what messages write that have no claim. */
+function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts): boolean {
+  return (
+    accounts.made.length === 0 &&
+    keys.made.length === 0 &&
+    changes.leases.size === 0 &&
+    changes.claims.size === 0 &&
+    changes.corrections.length === 0 &&
+    totals.length <= 1
+  );
+}
+
+function writeMessages(changes: Changes, { accounts, keys, begun, ended, totals }: Parts): Asked {
+  return {
+    text: statements.WRITE_MESSAGES,
+    values: [
+      ...columnsOf(accountColumns, accounts.changed),
+      ...columnsOf(keyColumns, keys.changed),
+      arrayOf(ended),
+      ...columnsOf(holdColumns, begun),
+      ...columnsOf(entryColumns, changes.entries),
+      ...columnsOf(usageColumns, changes.endings),
+      ...columnsOf(totalColumns, totals[0] ?? []),
+    ],
+  };
+}
+
+/** One statement may not add to a total twice: sums that were split for being too large go one after the other. */
+function distinctTotals(totals: Iterable<DailyTotal>): DailyTotal[][] {
+  const rounds: Map<string, DailyTotal>[] = [];
+  for (const total of totals) {
+    const name = `${total.dayMs} ${total.account} ${total.key} ${total.model}`;
+    let round = rounds.find((one) => !one.has(name));
+    if (round === undefined) {
+      round = new Map();
+      rounds.push(round);
+    }
+    round.set(name, total);
+  }
+  return rounds.map((round) => [...round.values()]);
+}

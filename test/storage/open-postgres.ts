@@ -1,0 +1,37 @@
+// PostgreSQL stores for tests: a database of their own on the server of this process, with a clock that the test sets.
+
+import type { Clock } from '../../src/base/clock.ts';
+import { GroupCommit, type LedgerGate } from '../../src/ledger/ledger.ts';
+import { PostgresGate, PostgresLedgerStore, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
+import type { OpenedStores } from '../ledger/workbench.ts';
+import { sharedPostgres } from '../support/start-postgres.ts';
+
+export interface OpenedPostgres extends OpenedStores {
+  url: string;
+}
+
+/** Behind one lane, which takes everything in the order in which it was asked. */
+export function openPostgres(clock: Clock): Promise<OpenedPostgres> {
+  return open((url) => {
+    const store = new PostgresLedgerStore(url, { clock });
+    return Object.assign(new GroupCommit(store), { close: () => store.close() });
+  });
+}
+
+/** As nodes have it. */
+export function openPostgresLanes(clock: Clock): Promise<OpenedPostgres> {
+  return open((url) => new PostgresGate(url, { clock, lanes: 2 }));
+}
+
+async function open(openGate: (url: string) => LedgerGate & { close(): Promise<void> }): Promise<OpenedPostgres> {
+  const server = await sharedPostgres();
+  const database = await server.newDatabase();
+  const gate = openGate(database.url);
+  const stores = postgresStores(database.url, gate);
+  const close = async () => {
+    await gate.close();
+    await stores.close();
+    await database[Symbol.asyncDispose]();
+  };
+  return { stores, sums: () => sumLedger(database.url), close, url: database.url };
+}
