@@ -3,6 +3,9 @@
 
 import { parseRange } from './base/address-range.ts';
 import { type ListenAddress, parseListenAddress } from './base/listen-address.ts';
+import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
+
+export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
 /** Bounds. Units come last in the names. */
 export const bounds = {
@@ -48,17 +51,24 @@ export const bounds = {
   answersCollectedBytesMax: 128 * 1024 * 1024, // in memory, of all messages that run or are repeated
   answersStoredBytesMax: 1024 * 1024 * 1024,
   replayPieceCharactersLeast: 64 * 1024, // of a stream that is given once more
-  doubtfulAdmissionsMax: 10_000,
+  doubtfulAdmissionsMax: 40_000, // those that wait among them: more than may wait
   refusalRememberedMs: 1_000,
-  refusalBehindHoldsRememberedMs: 100,
+  refusalBehindOthersRememberedMs: 100,
   leaseMs: 15_000,
   leaseRenewMs: 5_000,
+  leaseRenewAgainMs: 500, // after one that failed
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
   usageTokensMax: 10_000_000, // a count above any context window is not believed
   learnedModelsSavedMax: 50, // in one transaction
   learnedSaveMs: 30_000,
   learnedLastSaveMsMax: 2_000, // at the end of the process
+  changesPollMs: 250, // how often a node asks what changed at others
+  changesSilenceMsMax: 750, // without an answer, before it forgets what it remembers,
+  changesDeafMs: 2_000, // and before it is not ready for messages
+  changesStatementMsMax: 2_000, // before it is given up; forgetting does not wait for it
+  changesKeptMs: 60 * 60 * 1000, // a node that was away for longer forgets all that it remembers
+  startWaitMsMax: 60_000, // for another node that makes the first account and catalogue
   learnedModelsMax: 1_000, // whose estimates are kept; the oldest are dropped
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
@@ -101,6 +111,7 @@ export const bounds = {
   rowsDroppedAtOnce: 200, // in one transaction, while messages wait
   dropRestMs: 100, // between two of them: with less the log is copied so often that messages feel it
   dropEveryMs: 60 * 60 * 1000,
+  dropAgainMs: 60_000, // where a month that is wholly too old was in use
   endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // of a key: until then who shows it is told that it was replaced
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
@@ -112,6 +123,7 @@ export const bounds = {
   readConnections: 4,
   readStatementMsMax: 5_000,
   readsWaitingMax: 1_024,
+  readRestMs: 1_000, // after which a connection is asked whether it still leads somewhere
   reportConnections: 2,
   reportStatementMsMax: 20_000,
   snapshotStatementMsMax: 60 * 60 * 1000, // of a check of all rows
@@ -121,6 +133,8 @@ export const bounds = {
   ledgerLanes: 2, // for accounts; more make smaller batches, which cost more
   batchTriesMax: 5,
   writeLockMsMax: 3_000,
+  lockedTryMsMax: 200, // for an account that others have had for longer: the lane's other accounts wait as long
+  lockedWaitMsMax: 10_000, // aside, before what is asked of it is given up; with the first try, less than an admission waits
   writeStatementMsMax: 5_000,
   writeIdleMsMax: 2_000, // in a transaction
   writeCallerCheckMs: 1_000,
@@ -136,10 +150,23 @@ export const bounds = {
   migrationTriesMax: 30,
   migrationRestMs: 1_000, // between two of them
   usageMonthsAhead: 2,
+  lapsedLeaseKeptMs: 24 * 60 * 60 * 1000, // of a node that left nothing open
+  // A move to PostgreSQL
+  movedRowsAtOnce: 2_000,
+  movedCharactersAtOnce: 4 * 1024 * 1024, // beyond which a piece has no further row
+  moveStatementMsMax: 2 * 60 * 1000, // of one piece
+  moveWaitMsMax: 5_000, // for another that was killed to be gone
+  moveIdleMsMax: 60_000, // in its transaction
+  moveUnacknowledgedMsMax: 30_000, // of what is sent, and between looks whether somebody is there
   // What the doctor looks at
   doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
   doctorFilesMax: 1_000,
   doctorAnswerWaitMs: 5_000,
+  doctorNamesMax: 10, // of a kind, such as transactions that are long open
+  longTransactionMs: 5 * 60 * 1000,
+  deadRowsMany: 100_000, // of one table, when they are more than the others
+  transactionAgeHigh: 1_000_000_000,
+  transactionAgeMost: 1_600_000_000, // at 2,100 million the server takes no more writes
   diskFreeBytesLow: 1024 * 1024 * 1024,
   diskFreeBytesLeast: 128 * 1024 * 1024,
   clockBehindMsMax: 2_000,
@@ -159,13 +186,14 @@ export const bounds = {
   adminAnswersPerAccountMax: 12,
   adminWaitingPerTokenMax: 128,
   adminWaitingPerAccountMax: 512,
+  changeTriesMax: 30, // of a change that other nodes outpace
+  changeRestMsMax: 30, // between two of them
   adminAnswerWaitMs: 60_000,
   nameLookupMsMax: 5_000, // of a provider's host, before it counts as leading nowhere
   idempotencyKeyCharactersMax: 255,
   creationRememberedMs: 24 * 60 * 60 * 1000,
   keyGraceMs: 24 * 60 * 60 * 1000,
   keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
-
   logLineCharactersMax: 8_192,
   // Metrics and traces
   metricSeriesMax: 2_000, // of one metric, before new names of models, providers and groups count as "other"
@@ -185,6 +213,7 @@ export interface Config {
   /** Where the admin API answers, whatever the setting `admin_listen` says; null: as that says. */
   adminListen: ListenAddress | null;
   dataDirectory: string;
+  /** postgres://…, with its password; null: SQLite in the data directory. */
   databaseUrl: string | null;
   secretBase64: string | null;
   /** The secret before it, while what was made under that one is accepted too. */
@@ -199,32 +228,6 @@ export interface Config {
   telemetry: TelemetrySettings | null;
   /** What is wrong with the variables that say so. They keep the service from starting, and no other command from its work. */
   telemetryFaults: readonly string[];
-}
-
-/** One signal's collector. Its headers may hold a secret. */
-export interface CollectorSettings {
-  url: string;
-  headers: Readonly<Record<string, string>>;
-  timeoutMs: number;
-  compression: 'none' | 'gzip';
-}
-
-const SAMPLERS = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const;
-const TEMPORALITIES = ['cumulative', 'delta', 'lowmemory'] as const;
-
-/** What the standard variables of OpenTelemetry ask for. */
-export interface TelemetrySettings {
-  serviceName: string;
-  resourceAttributes: Readonly<Record<string, string>>;
-  traces: (CollectorSettings & { sampler: (typeof SAMPLERS)[number]; ratio: number; delayMs: number }) | null;
-  metrics: (CollectorSettings & { intervalMs: number; temporality: (typeof TEMPORALITIES)[number] }) | null;
 }
 
 /** Flags of `serve` that win over their variables. */
@@ -282,11 +285,8 @@ export function inspectConfig(
       faults.push(`${name}: no such setting (known: ${KNOWN.join(', ')})`);
   }
   const read = (name: string) => environment[name] || null;
-  const databaseUrl = flags.database ?? read('TURNPIKE_DATABASE_URL');
-  if (databaseUrl !== null)
-    faults.push(
-      `${flags.database === undefined ? 'TURNPIKE_DATABASE_URL' : '--database'}: PostgreSQL is not available in this version; leave it out to use SQLite in the data directory`,
-    );
+  const databaseName = flags.database === undefined ? 'TURNPIKE_DATABASE_URL' : '--database';
+  const databaseUrl = readDatabase(flags.database ?? read('TURNPIKE_DATABASE_URL'), databaseName, faults);
   const log = read('TURNPIKE_LOG') ?? 'json';
   if (!['json', 'pretty', 'off'].includes(log)) faults.push(`TURNPIKE_LOG: must be json, pretty or off, not "${log}"`);
   const secretBase64 = readSecret('TURNPIKE_SECRET', environment, faults);
@@ -350,6 +350,20 @@ export function decodeSecret(base64: string): Buffer | null {
   return bytes.length >= 32 ? bytes : null;
 }
 
+/** The address of a PostgreSQL database, or null. What is wrong is not repeated in the fault: it may hold a password. */
+function readDatabase(url: string | null, name: string, faults: string[]): string | null {
+  const parsed = url === null ? null : URL.parse(url);
+  if (url === null || (parsed !== null && isOfDatabase(parsed))) return url;
+  faults.push(
+    `${name}: must be the address of a PostgreSQL database, such as postgres://turnpike@127.0.0.1:5432/turnpike; leave it out to use SQLite in the data directory`,
+  );
+  return null;
+}
+
+function isOfDatabase({ protocol, hostname, pathname }: URL): boolean {
+  return /^postgres(?:ql)?:$/.test(protocol) && hostname !== '' && pathname.length > 1;
+}
+
 function readListen(text: string, name: string, faults: string[]): ListenAddress {
   const address = parseListenAddress(text);
   if (address !== null) return address;
@@ -365,102 +379,4 @@ export function callsThroughProxy(): boolean {
 /** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */
 export function environmentVariable(name: string): string | undefined {
   return name.startsWith('TURNPIKE_') ? undefined : process.env[name];
-}
-
-type Read = (name: string) => string | null;
-
-/** Null unless an endpoint is named: without it the variables are meant for other programs, and may say what they like. */
-function readTelemetry(read: Read, faults: Set<string>): TelemetrySettings | null {
-  if (read('OTEL_SDK_DISABLED')?.trim().toLowerCase() === 'true') return null;
-  const traces = readCollector('TRACES', read, faults);
-  const metrics = readCollector('METRICS', read, faults);
-  if (traces === null && metrics === null) return null;
-  const { 'service.name': named, ...resourceAttributes } = readPairs('OTEL_RESOURCE_ATTRIBUTES', read, faults);
-  const sampler = readChoice('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on', read, faults);
-  const temporality = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
-  return {
-    serviceName: read('OTEL_SERVICE_NAME') ?? named ?? 'turnpike',
-    resourceAttributes,
-    traces: traces && {
-      ...traces,
-      sampler,
-      ratio: readNumber('OTEL_TRACES_SAMPLER_ARG', 0, 1, 1, read, faults),
-      delayMs: readNumber('OTEL_BSP_SCHEDULE_DELAY', 1, 60_000, 1_000, read, faults),
-    },
-    metrics: metrics && {
-      ...metrics,
-      intervalMs: readNumber('OTEL_METRIC_EXPORT_INTERVAL', 100, 3_600_000, 60_000, read, faults),
-      temporality: readChoice(temporality, TEMPORALITIES, 'cumulative', read, faults),
-    },
-  };
-}
-
-/** The collector of one signal, by its own variables or else by those of all signals. */
-function readCollector(signal: 'TRACES' | 'METRICS', read: Read, faults: Set<string>): CollectorSettings | null {
-  const nameOf = (setting: string) => {
-    const own = `OTEL_EXPORTER_OTLP_${signal}_${setting}`;
-    return read(own) === null ? `OTEL_EXPORTER_OTLP_${setting}` : own;
-  };
-  const endpointName = nameOf('ENDPOINT');
-  const endpoint = read(endpointName)?.trim() ?? null;
-  if (endpoint === null) return null;
-  if (readChoice(`OTEL_${signal}_EXPORTER`, ['otlp', 'none'], 'otlp', read, faults) === 'none') return null;
-  readChoice(nameOf('PROTOCOL'), ['http/protobuf'], 'http/protobuf', read, faults);
-  if (!/^https?:\/\/[^\s/]/.test(endpoint) || !URL.canParse(endpoint))
-    faults.add(`${endpointName}: must be the URL of a collector, such as http://127.0.0.1:4318`);
-  const isWhole = endpointName.includes(signal);
-  return {
-    url: isWhole ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/${signal.toLowerCase()}`,
-    headers: {
-      ...readHeaders('OTEL_EXPORTER_OTLP_HEADERS', read, faults),
-      ...readHeaders(`OTEL_EXPORTER_OTLP_${signal}_HEADERS`, read, faults),
-    },
-    timeoutMs: readNumber(nameOf('TIMEOUT'), 100, 60_000, 10_000, read, faults),
-    compression: readChoice(nameOf('COMPRESSION'), ['none', 'gzip'], 'none', read, faults),
-  };
-}
-
-function readHeaders(name: string, read: Read, faults: Set<string>): Record<string, string> {
-  const headers = readPairs(name, read, faults);
-  const isSendable = ([header, value]: [string, string]) =>
-    /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e]*$/.test(value);
-  if (!Object.entries(headers).every(isSendable)) faults.add(`${name}: has a name or a value that no header can carry`);
-  return headers;
-}
-
-/** "name=value,name=value", values percent-encoded. What is wrong is not repeated in the fault: it may hold a secret. */
-function readPairs(name: string, read: Read, faults: Set<string>): Record<string, string> {
-  const pairs: Record<string, string> = {};
-  for (const part of (read(name) ?? '').split(',').map((text) => text.trim())) {
-    if (part === '') continue;
-    const at = part.indexOf('=');
-    try {
-      if (at < 1) throw new Error('no pair');
-      pairs[part.slice(0, at).trim()] = decodeURIComponent(part.slice(at + 1).trim());
-    } catch {
-      faults.add(`${name}: must be a list such as name=value,name=value, with values percent-encoded`);
-    }
-  }
-  return pairs;
-}
-
-function readChoice<Choice extends string>(
-  name: string,
-  choices: readonly Choice[],
-  usual: Choice,
-  read: Read,
-  faults: Set<string>,
-): Choice {
-  const given = read(name)?.trim().toLowerCase() ?? usual;
-  const choice = choices.find((known) => known === given);
-  if (choice === undefined) faults.add(`${name}: "${given}" is not supported; it must be ${choices.join(' or ')}`);
-  return choice ?? usual;
-}
-
-function readNumber(name: string, least: number, most: number, usual: number, read: Read, faults: Set<string>): number {
-  const given = read(name);
-  const value = given === null ? usual : Number(given);
-  if (value >= least && value <= most) return value;
-  faults.add(`${name}: must be a number from ${least} to ${most}, not "${given}"`);
-  return usual;
 }

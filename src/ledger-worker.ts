@@ -3,7 +3,7 @@
 
 import { systemClock } from './base/clock.ts';
 import { TurnpikeError } from './errors.ts';
-import { type Answer, type BatchFacts, type Bundle, GroupCommit } from './ledger/ledger.ts';
+import { type Answer, type BatchFacts, type Bundle, GroupCommit, NothingTaken } from './ledger/ledger.ts';
 import {
   closeForWriting,
   type FromThread,
@@ -68,5 +68,6 @@ function describeFailure(failure: unknown): ThreadFailure {
   return {
     cause: String(cause),
     isStoreGone: failure instanceof TurnpikeError && failure.code === 'store_unavailable',
+    isNothingTaken: failure instanceof NothingTaken,
   };
 }

@@ -4,6 +4,9 @@ import { readFileSync } from 'node:fs';
 import { runCommand } from './commands/commands.ts';
 import { environmentVariable, inspectConfig, readConfig } from './config.ts';
 
+/** Within one executable only: there is no package.json beside it. bin/build.ts puts it in. */
+declare const TURNPIKE_VERSION: string | undefined;
+
 const given = process.argv.slice(2);
 
 // Failures are told to who wrote, below; unheard events would end the process.
@@ -25,6 +28,7 @@ const exitCode = await runCommand(given, {
 process.exit(exitCode);
 
 function readVersion(): string {
+  if (typeof TURNPIKE_VERSION === 'string') return TURNPIKE_VERSION;
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -25,7 +25,8 @@ export interface AccessToken {
 }
 
 export interface TokenStore {
-  findTokenBySecretHash(secretHash: string): Promise<AccessToken | null>;
+  /** The token that has the one hash or the other, in one look. */
+  findTokenBySecretHash(secretHash: string, otherHash?: string): Promise<AccessToken | null>;
   getToken(id: number): Promise<AccessToken | null>;
   /** Oldest first; `after` is the id of the last one seen. */
   listTokens(page: { accountId: number | null; after: number | null; limit: number }): Promise<AccessToken[]>;

@@ -85,7 +85,8 @@ export interface FirstCredit {
 
 /** Where accounts and keys are kept. Reads see what was committed; writes are durable when they resolve. */
 export interface AccountStore {
-  findKeyBySecretHash(secretHash: string): Promise<Caller | null>;
+  /** The key that has the one hash or the other, in one look. */
+  findKeyBySecretHash(secretHash: string, otherHash?: string): Promise<Caller | null>;
   getAccount(id: number): Promise<Account | null>;
   /** Oldest first; `after` is the id of the last one seen. */
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;

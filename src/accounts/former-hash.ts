@@ -8,16 +8,17 @@ export interface FormerHashes {
   move(from: string, to: string): Promise<void>;
 }
 
-/** What is stored under the present hash of a secret or under its former one, and under which. */
+/**
+ * What is stored under the present hash of a secret or under its former one, and whether it may be the former. `find` looks for
+ * both of two hashes at once: between two looks it may be moved, to and fro while nodes do not yet agree on which secret is the present one.
+ */
 export async function findUnderEither<Found>(
   hash: string,
   formerHash: string | null,
-  find: (hash: string) => Promise<Found | null>,
+  find: (hash: string, otherHash?: string) => Promise<Found | null>,
 ): Promise<{ found: Found | null; isFormer: boolean }> {
   const found = await find(hash);
   if (found !== null || formerHash === null) return { found, isFormer: false };
-  const former = await find(formerHash);
-  if (former !== null) return { found: former, isFormer: true };
-  // It may have been moved between the two looks, and never the other way.
-  return { found: await find(hash), isFormer: false };
+  const either = await find(hash, formerHash);
+  return { found: either, isFormer: either !== null };
 }

@@ -70,6 +70,11 @@ export class KeyDirectory {
     this.#forgetWhere((caller) => caller.account.id === accountId);
   }
 
+  /** Anything may have changed. */
+  forgetAll(): void {
+    this.#forgetWhere(() => true);
+  }
+
   /** How many callers are remembered. */
   get size(): number {
     return this.#recent.size + this.#older.size;
@@ -102,7 +107,9 @@ export class KeyDirectory {
 
   async #findStored(secret: string, hash: string): Promise<Caller | null> {
     const formerHash = this.#former?.hash(secret) ?? null;
-    const { found, isFormer } = await findUnderEither(hash, formerHash, (one) => this.#store.findKeyBySecretHash(one));
+    const { found, isFormer } = await findUnderEither(hash, formerHash, (one, other) =>
+      this.#store.findKeyBySecretHash(one, other),
+    );
     // Not awaited: the message has its caller. A move that fails is made when the key is looked up again.
     if (found !== null && isFormer && formerHash !== null)
       this.#former?.move(formerHash, hash).catch(() => this.forget(found.key.id));

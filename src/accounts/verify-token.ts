@@ -17,8 +17,8 @@ export async function verifyToken(
 ): Promise<AccessToken | null> {
   if (!hasTokenShape(text)) return null;
   const [present, formerHash] = [hash(text), former?.hash(text) ?? null];
-  const { found: token, isFormer } = await findUnderEither(present, formerHash, (one) =>
-    store.findTokenBySecretHash(one),
+  const { found: token, isFormer } = await findUnderEither(present, formerHash, (one, other) =>
+    store.findTokenBySecretHash(one, other),
   );
   // Not awaited: whoever asks has its token. A move that fails is made when the token is shown again.
   if (isFormer && formerHash !== null) former?.move(formerHash, present).catch(() => {});

@@ -98,7 +98,7 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
   const { accounts } = dependencies;
   app.openapi(createAccount, async (context) => {
     const body = context.req.valid('json');
-    const created = await takeTurn(() =>
+    const created = await takeTurn(context, () =>
       createOnce(dependencies, context, body, (remember) => storeAccount(dependencies, context, body, remember)),
     );
     return context.json(accountJson(await findAccount(dependencies, context.get('principal'), created.object)), 201);
@@ -126,10 +126,10 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
     const { id } = context.req.valid('param');
     const body = context.req.valid('json');
     const principal = context.get('principal');
-    const after = await takeTurn(async () => {
+    const after = await takeTurn(context, async () => {
       const before = await findAccount(dependencies, principal, id);
       const { account, terms } = changed(before, body);
-      if (body.groups !== undefined) checkGroupsExist(dependencies, account.groups);
+      if (body.groups !== undefined) await checkGroupsExist(dependencies, account.groups);
       const meters = { ...before.meters, ...terms };
       const note = {
         action: 'account.update',
@@ -152,7 +152,7 @@ async function storeAccount(
   body: z.output<typeof createBody>,
   remember: Remember,
 ): Promise<{ object: string; secret: null }> {
-  checkGroupsExist(dependencies, body.groups);
+  await checkGroupsExist(dependencies, body.groups);
   const account: Account = {
     id: newNumber(),
     name: body.name,
@@ -207,8 +207,10 @@ function changed(
   };
 }
 
-function checkGroupsExist(dependencies: AdminDependencies, groups: readonly string[]): void {
-  const known = dependencies.catalog.current().groups;
+/** Asks what is stored: this node's snapshot may be older than what its turn goes by. */
+async function checkGroupsExist({ catalog }: AdminDependencies, groups: readonly string[]): Promise<void> {
+  const documents = await catalog.documents();
+  const known = new Set(documents.filter(({ kind }) => kind === 'group').map(({ name }) => name));
   const faults: Fault[] = groups.flatMap((group, at) =>
     known.has(group) ? [] : [{ path: ['groups', at], message: `there is no group "${group}"` }],
   );

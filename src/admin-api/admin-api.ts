@@ -41,7 +41,7 @@ export interface AdminApi {
 /** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
 export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   const app = makeAdminApp(dependencies);
-  const takeTurn = makeTurns();
+  const takeTurn = makeTurns(dependencies);
   addAccounts(app, dependencies, takeTurn);
   addCredits(app, dependencies, takeTurn);
   addEntries(app, dependencies);

@@ -19,8 +19,17 @@ export const OPENAPI_PATH = '/api/v1/openapi.json';
 export interface AdminEnvironment {
   /** From where the request came, through trusted proxies. */
   Bindings: { address: string };
-  /** `failure` is set where the answer is an error, `records` where a change leaves some. */
-  Variables: { requestId: string; principal: Principal; failure?: TurnpikeError; records?: readonly AuditRecord[] };
+  /**
+   * `failure` is set where the answer is an error, `records` where a change leaves some; `since` within a turn: the epoch of the
+   * store that its change is decided at, null where there is none.
+   */
+  Variables: {
+    requestId: string;
+    principal: Principal;
+    failure?: TurnpikeError;
+    records?: readonly AuditRecord[];
+    since: number | null;
+  };
 }
 export type AdminApp = OpenAPIHono<AdminEnvironment>;
 

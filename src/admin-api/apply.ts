@@ -2,6 +2,7 @@
 // by the catalogue's plan; here it is checked against what the plan cannot know, and stored.
 
 import { z } from '@hono/zod-openapi';
+import type { Trail } from '../audit/audit.ts';
 import { parseId } from '../base/ids.ts';
 import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -51,17 +52,23 @@ export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTur
     const lookup = rememberLookups(dependencies.lookup);
     // Asked ahead of the turn: every other change, a revocation too, would wait for a slow name service.
     await planChecked({ ...dependencies, lookup }, document, prune);
-    const { changes } = await takeTurn(async () => {
+    const { changes } = await takeTurn(context, async () => {
       const plan = await planChecked({ ...dependencies, lookup }, document, prune);
       using move = openAdminPort(dependencies, plan);
       if (isDry || plan.changes.length === 0) return plan;
       const trail = leaveTrail(dependencies, context, await changeNotes(dependencies, plan));
-      await dependencies.catalog.save(plan.put, plan.remove, trail);
+      await dependencies.catalog.save(plan.put, plan.remove, goingByAccounts(trail, plan));
       move?.keep();
       return plan;
     });
     return context.json({ changes, dry_run: isDry }, 200);
   });
+}
+
+/** A group is removed because nobody is in it: then accounts that change outpace the plan too. */
+function goingByAccounts(trail: Trail, { questions }: Plan): Trail {
+  if (trail.since == null || questions.removedGroups.length === 0) return trail;
+  return { ...trail, since: { ...trail.since, account: 'any' } };
 }
 
 /** The port that the plan has the admin API move to, opened to see that it can be; null when it stays. Throws invalid_request. */

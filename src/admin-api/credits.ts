@@ -59,7 +59,7 @@ export function addCredits(app: AdminApp, dependencies: AdminDependencies, takeT
     const body = context.req.valid('json');
     const { id } = context.req.valid('param');
     let answer: Credited | null = null;
-    const created = await takeTurn(() =>
+    const created = await takeTurn(context, () =>
       createOnce(dependencies, context, body, async (remember) => {
         answer = await storeCredit(dependencies, context, id, body, remember);
         return { object: id, secret: null };
@@ -93,9 +93,11 @@ async function storeCredit(
   const source = kind ?? (amount < 0 ? 'adjustment' : 'payment');
   const after = { amount: formatUsd(amount), kind: source, reference, note };
   const change = { action: 'credit.create', object: id, account: account.id, before: null, after };
+  const trail = leaveTrail(dependencies, context, [change], remember(id, null));
+  // Decided by the ledger alone: what other nodes change is nothing to it.
   const [answer] = await dependencies.ledger.submit({
     operations: [{ kind: 'credit', account: account.id, amount, source, reference, note }],
-    alongside: dependencies.trailRows(leaveTrail(dependencies, context, [change], remember(id, null))),
+    alongside: dependencies.trailRows({ ...trail, since: null }),
   });
   const given = credited(answer, account.id, source);
   if (given.amount !== amount) throw otherAmount(reference, given.amount, amount);

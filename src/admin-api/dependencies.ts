@@ -80,6 +80,11 @@ export interface AdminDependencies {
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
   /** A trail as rows that go alongside a bundle of the ledger. */
   trailRows(trail: Trail): unknown[];
+  /**
+   * The epoch of the last change in the store, of whichever node; null for a store of one process, as where it is left out.
+   * Rejects with store_unavailable.
+   */
+  readEpoch?(): Promise<number> | null;
   usage: UsageStore;
   catalog: AdminCatalog;
   /**

@@ -114,7 +114,7 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
   const json = (found: KeyWithMeters) => keyJson(found, clock.nowMs());
   app.openapi(createKey, async (context) => {
     const body = context.req.valid('json');
-    const created = await takeTurn(() =>
+    const created = await takeTurn(context, () =>
       createOnce(dependencies, context, body, (remember) => storeKey(dependencies, context, body, remember)),
     );
     const key = await findKey(dependencies, context.get('principal'), created.object);
@@ -141,19 +141,21 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
   app.openapi(changeKey, async (context) => {
     const { id } = context.req.valid('param');
     const body = context.req.valid('json');
-    const after = await takeTurn(() => storeChange(dependencies, context, id, body, 'key.update'));
+    const after = await takeTurn(context, () => storeChange(dependencies, context, id, body, 'key.update'));
     return context.json(json(after), 200);
   });
   app.openapi(revokeKey, async (context) => {
     const { id } = context.req.valid('param');
-    const after = await takeTurn(() => storeChange(dependencies, context, id, { status: 'revoked' }, 'key.revoke'));
+    const after = await takeTurn(context, () =>
+      storeChange(dependencies, context, id, { status: 'revoked' }, 'key.revoke'),
+    );
     if (context.req.valid('json').now) await dependencies.endKeyMessages(after.key.id);
     return context.json(json(after), 200);
   });
   app.openapi(rotateKey, async (context) => {
     const { id } = context.req.valid('param');
     const body = context.req.valid('json');
-    const rotated = await takeTurn(() =>
+    const rotated = await takeTurn(context, () =>
       createOnce(dependencies, context, body, (remember, atMs) =>
         storeRotation(dependencies, context, id, atMs + body.grace, remember),
       ),

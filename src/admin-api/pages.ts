@@ -5,6 +5,7 @@ import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { Vault } from '../secrets/secrets.ts';
 import type { AdminEnvironment } from './admin-app.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { makerOf } from './principal.ts';
@@ -53,14 +54,17 @@ export interface Pages {
 export function pagesOf({ vault }: AdminDependencies, context: Context<AdminEnvironment>): Pages {
   const principal = context.get('principal');
   const scope = `${principal.accountId} ${makerOf(principal)} ${context.req.path}`;
-  const make = (position: string) => {
-    const proof = vault.hash(`cursor ${scope} ${position}`).slice(-PROOF_CHARACTERS);
+  const makeUnder = ({ hash }: Pick<Vault, 'hash'>, position: string) => {
+    const proof = hash(`cursor ${scope} ${position}`).slice(-PROOF_CHARACTERS);
     return `${Buffer.from(position).toString('base64url')}.${proof}`;
   };
+  const make = (position: string) => makeUnder(vault, position);
   const afterText = (cursor: string | undefined) => {
     if (cursor === undefined) return null;
     const position = Buffer.from(cursor.slice(0, cursor.indexOf('.')), 'base64url').toString();
     if (make(position) === cursor) return position;
+    // Of another node, or of this one before its restart, while the installation's secret is being replaced.
+    if (vault.previous !== null && makeUnder(vault.previous, position) === cursor) return position;
     throw new TurnpikeError('invalid_request', 'cursor: is not the next_cursor of an earlier page of this list');
   };
   return {

@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, NANO_MAX, type Nano } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Answer, StoredUsageRecord } from '../ledger/ledger.ts';
+import { type Answer, Outpaced, type StoredUsageRecord } from '../ledger/ledger.ts';
 import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
 import { amountShown, idField, jsonAnswer, jsonBody, requestIdField } from './answers.ts';
 import { createOnce, type Remember } from './create-once.ts';
@@ -49,7 +49,7 @@ export function addRefunds(app: AdminApp, dependencies: AdminDependencies, takeT
     const body = context.req.valid('json');
     const { request_id: requestId } = context.req.valid('param');
     const record = await findRecord(dependencies, requestId);
-    const { object } = await takeTurn(() =>
+    const { object } = await takeTurn(context, () =>
       createOnce(dependencies, context, body, (remember) =>
         storeRefund(dependencies, context, requestId, body, remember),
       ),
@@ -87,10 +87,12 @@ async function storeRefund(
   const object = objectOf(requestId, amount);
   const after = { amount: formatUsd(amount), note };
   const change = { action: 'refund.create', object: requestId, account, before: null, after };
+  const trail = leaveTrail(dependencies, context, [change], remember(object, null));
   const [answer] = await dependencies.ledger.submit({
     operations: [{ kind: 'refund', requestId, amount, note }],
-    alongside: dependencies.trailRows(leaveTrail(dependencies, context, [change], remember(object, null))),
+    alongside: dependencies.trailRows({ ...trail, since: null }), // whether it can be is the ledger's to say
   });
+  if (asked === undefined && isBeyond(answer)) throw new Outpaced('a part of it was given back since it was read');
   checkRefunded(answer, requestId);
   return { object, secret: null };
 }
@@ -102,6 +104,10 @@ function objectOf(requestId: string, amount: Nano): string {
 
 function amountOf(object: string): string {
   return object.slice(object.indexOf(' ') + 1);
+}
+
+function isBeyond(answer: Answer | undefined): boolean {
+  return answer?.ok === false && answer.reason === 'below_available';
 }
 
 function checkRefunded(answer: Answer | undefined, requestId: string): void {

@@ -81,7 +81,7 @@ export function addTokens(app: AdminApp, dependencies: AdminDependencies, takeTu
   app.openapi(createToken, async (context) => {
     const body = context.req.valid('json');
     const principal = context.get('principal');
-    const created = await takeTurn(() =>
+    const created = await takeTurn(context, () =>
       createOnce(dependencies, context, body, async (remember) => {
         const { token, secret } = await newToken(dependencies, principal, body);
         const object = formatId('tok', token.id);
@@ -107,7 +107,7 @@ export function addTokens(app: AdminApp, dependencies: AdminDependencies, takeTu
   app.openapi(revokeToken, async (context) => {
     const { id } = context.req.valid('param');
     const principal = context.get('principal');
-    const revoked = await takeTurn(async () => {
+    const revoked = await takeTurn(context, async () => {
       const before = await findToken(dependencies, principal, id);
       const after: AccessToken = { ...before, status: 'revoked' };
       if (before.status === 'revoked') return before;

@@ -22,7 +22,7 @@ export interface ChangeNote {
   after: JsonMembers | null;
 }
 
-/** The trail of the changes that a request makes. */
+/** The trail of the changes that a request makes in its turn, which are of one account or of the installation. */
 export function leaveTrail(
   dependencies: AdminDependencies,
   context: Context<AdminEnvironment>,
@@ -31,7 +31,9 @@ export function leaveTrail(
 ): Trail {
   const records = notes.map((note) => auditRecord(dependencies, context, note)).filter(saysSomething);
   context.set('records', records);
-  return { audit: records, creation };
+  const epoch = context.get('since');
+  const [{ account = null } = {}] = notes;
+  return { audit: records, creation, since: epoch === null ? null : { epoch, account } };
 }
 
 /** A change that leaves everything as it was is none. */

@@ -66,6 +66,19 @@ export function creationContext({
 export interface Trail {
   audit: readonly AuditRecord[];
   creation: RememberedCreation | null;
+  /**
+   * Refused as Outpaced where something was changed since by which this was decided. Left out, or null, for what needs none: all
+   * changes of a store of one process, and those made under a lock.
+   */
+  since?: DecidedAt | null;
+}
+
+/** What a change was decided by: what stood at an epoch of the store. */
+export interface DecidedAt {
+  /** Read before anything else was. */
+  epoch: number;
+  /** Whose objects it was decided by, beside the installation's own: an account's, nobody's, or anybody's. */
+  account: number | null | 'any';
 }
 
 export interface AuditPage {

@@ -164,6 +164,7 @@ const settingsMembers = {
   output_tranche_tokens: z.int().min(16).max(1_000_000),
   output_floor_tokens: z.int().min(1).max(1_000_000),
   drain_seconds: z.int().min(0).max(SECONDS_MAX),
+  drain_notice_seconds: z.int().min(0).max(600),
   body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
   require_browser_header: z.boolean(),
   upstream_connect_seconds: z.int().min(1).max(600),

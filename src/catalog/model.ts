@@ -94,6 +94,8 @@ export interface Settings {
   /** The output tokens that must be payable for a stream to begin. */
   outputFloorTokens: number;
   drainSeconds: number;
+  /** How long messages are still taken once readiness says that the service stops. */
+  drainNoticeSeconds: number;
   bodyBytesMax: number;
   requireBrowserHeader: boolean;
   /** How long it may take until an upstream is connected, */

@@ -1,21 +1,20 @@
 // `turnpike backup`: a consistent, verified copy of the store, taken while it serves, and what is
 // needed beside it.
 
-import { type Command, dataFlag, type Invocation } from './command.ts';
+import { type Command, type Invocation, storeFlags } from './command.ts';
 import { inWords } from './failure-words.ts';
-import { textFlag } from './flags.ts';
+import { storeOf } from './flags.ts';
 import type { BackupReport } from './maintenance.ts';
 import { printObject } from './output.ts';
 
 export const backup: Command = {
   name: 'backup',
-  summary: 'writes a consistent copy of the store to a new file; works with the server running or stopped',
+  summary: 'writes a consistent copy of a SQLite store to a new file; works with the server running or stopped',
   positionals: ['FILE'],
-  flags: dataFlag,
+  flags: storeFlags,
   async run(invocation) {
     const { flags, world, positionals } = invocation;
-    const data = textFlag(flags, 'data');
-    const config = world.readConfig(data === undefined ? {} : { data });
+    const config = world.readConfig(storeOf(flags));
     const maintenance = await world.maintain();
     const report = await stoppable((signal) => maintenance.backUp(config, positionals[0] ?? '', signal)).catch(inWords);
     await printObject(invocation, { ...report }, [

@@ -1,20 +1,18 @@
 // `turnpike check`: opens the store itself and verifies every invariant of the ledger.
 
-import { type Command, CommandFailed, dataFlag, type Invocation } from './command.ts';
+import { type Command, CommandFailed, type Invocation, storeFlags } from './command.ts';
 import { inWords } from './failure-words.ts';
-import { textFlag } from './flags.ts';
+import { storeOf } from './flags.ts';
 import { printObject } from './output.ts';
 
 export const check: Command = {
   name: 'check',
   summary: 'verifies every ledger invariant from the stored rows; works with the server running or stopped',
   positionals: [],
-  flags: { database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL)' }, ...dataFlag },
+  flags: storeFlags,
   async run(invocation) {
     const { flags, world, json } = invocation;
-    const data = textFlag(flags, 'data');
-    const database = textFlag(flags, 'database');
-    const config = world.readConfig({ ...(data && { data }), ...(database && { database }) });
+    const config = world.readConfig(storeOf(flags));
     const report = await world.checkStore(config).catch((thrown) => cannotCheck(invocation, thrown));
     await printObject(invocation, { ...report }, [
       ['OK', (row) => (row['ok'] ? 'yes' : 'no')],

@@ -43,7 +43,7 @@ export interface World {
   /** Throws ConfigError. */
   readConfig(flags: ConfigFlags): Readonly<Config>;
   /** Reads it all the same where it has faults, which come beside it. */
-  inspectConfig(flags: { data?: string }): { config: Readonly<Config>; faults: readonly string[] };
+  inspectConfig(flags: ConfigFlags): { config: Readonly<Config>; faults: readonly string[] };
   /** A variable for `${NAME}` in a file that `apply` reads. */
   environmentVariable(name: string): string | undefined;
   startServer(config: Readonly<Config>, options: ServerOptions): Promise<RunningServer>;
@@ -69,6 +69,12 @@ export function requireChange(body: Readonly<Record<string, unknown>>): void {
 
 /** Where `serve` keeps what it knows: for every command. */
 export const dataFlag = { data: { value: 'DIRECTORY', help: 'the data directory (TURNPIKE_DATA, default ./data)' } };
+
+/** Where the store is: for every command that opens it itself. */
+export const storeFlags = {
+  database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL; default: SQLite in the data directory)' },
+  ...dataFlag,
+};
 
 /** Where the admin API is: for every command that is a client of it. */
 export const clientFlags = {

@@ -6,7 +6,15 @@ import { commandHelp, overallHelp, topicHelp } from './help.ts';
 import { parseArguments } from './parse-arguments.ts';
 
 export type { World } from './command.ts';
-export type { BackupReport, Diagnosis, Finding, Maintenance, SecretStatus, ServiceFacts } from './maintenance.ts';
+export type {
+  BackupReport,
+  Diagnosis,
+  Finding,
+  Maintenance,
+  MoveReport,
+  SecretStatus,
+  ServiceFacts,
+} from './maintenance.ts';
 export type { ApplyFile, RunningServer, ServerOptions } from './serve-options.ts';
 
 /** A first word. What it does is loaded when it is called, so that the others cost nothing. */
@@ -75,6 +83,11 @@ const topics: readonly Topic[] = [
     name: 'backup',
     summary: 'writes a consistent copy of the store, while it serves',
     load: async () => [(await import('./backup.ts')).backup],
+  },
+  {
+    name: 'move',
+    summary: 'moves the installation in a data directory to PostgreSQL',
+    load: async () => [(await import('./move.ts')).move],
   },
   {
     name: 'secret',

@@ -2,30 +2,30 @@
 // its service runs or not, and however broken it is.
 
 import { askService } from './ask-service.ts';
-import { type Command, clientFlags, type Invocation } from './command.ts';
-import { textFlag } from './flags.ts';
+import { type Command, clientFlags, type Invocation, storeFlags } from './command.ts';
+import { storeOf, textFlag } from './flags.ts';
 import type { Diagnosis, Finding } from './maintenance.ts';
 
 export const doctor: Command = {
   name: 'doctor',
   summary: 'says what is wrong with this installation, with the remedy; exits 1 when there is an error',
   positionals: [],
-  flags: clientFlags,
+  flags: { ...clientFlags, ...storeFlags },
   async run(invocation) {
     const { flags, world, json } = invocation;
-    const [data, url, token] = ['data', 'url', 'token'].map((name) => textFlag(flags, name));
-    const { config, faults } = world.inspectConfig(data === undefined ? {} : { data });
+    const [url, token] = [textFlag(flags, 'url'), textFlag(flags, 'token')];
+    const { config, faults } = world.inspectConfig(storeOf(flags));
     const service = await askService(config, { url, token });
-    const { findings, notes } = await (await world.maintain()).diagnose(config, faults, service);
+    const { findings, notes, place } = await (await world.maintain()).diagnose(config, faults, service);
     if (json) await world.write(`${JSON.stringify(findings, null, 2)}\n`);
-    else await world.write(inWords(config.dataDirectory, findings));
+    else await world.write(inWords(place, findings));
     await sayNotes(invocation, notes);
     return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
   },
 };
 
-function inWords(dataDirectory: string, findings: readonly Finding[]): string {
-  if (findings.length === 0) return `Nothing is wrong with the installation in ${dataDirectory}.\n`;
+function inWords(place: string, findings: readonly Finding[]): string {
+  if (findings.length === 0) return `Nothing is wrong with the installation in ${place}.\n`;
   return `${findings.map(paragraph).join('\n\n')}\n`;
 }
 

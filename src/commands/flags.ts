@@ -5,7 +5,7 @@
 import { parseRange } from '../base/address-range.ts';
 import { isExactOrigin } from '../base/exact-origin.ts';
 import { parseUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds, type ConfigFlags } from '../config.ts';
 import { type Invocation, WrongUsage } from './command.ts';
 
 type Flags = Invocation['flags'];
@@ -115,4 +115,10 @@ export function choiceFlag(flags: Flags, name: string, choices: readonly string[
   if (text !== undefined && !choices.includes(text))
     throw new WrongUsage(`--${name} must be ${choices.join(' or ')}, not "${text}"`);
   return text;
+}
+
+/** The flags that say where the store is, as the settings take them. */
+export function storeOf(flags: Flags): ConfigFlags {
+  const [data, database] = [textFlag(flags, 'data'), textFlag(flags, 'database')];
+  return { ...(data !== undefined && { data }), ...(database !== undefined && { database }) };
 }

@@ -18,6 +18,24 @@ export interface BackupReport {
   previous_secret: string | null;
 }
 
+/** What was moved to PostgreSQL, as it is printed. */
+export interface MoveReport {
+  from: string;
+  /** The name of the database and where its server is, without the password. */
+  to: string;
+  moved_at: string;
+  /** By table. Null where an earlier move was cut short, and this one found that it was made. */
+  rows: Readonly<Record<string, number>> | null;
+  /** Where characters were replaced that PostgreSQL takes in no text: "entries 17: note". */
+  replaced: string[];
+  /** Of what was moved, where it is now. */
+  check: CheckReport;
+  /** Where the secret is that every node needs as TURNPIKE_SECRET: "file:…" or "TURNPIKE_SECRET"; null where there is none yet. */
+  secret: string | null;
+  /** The secret before it, where that is needed too. */
+  previous_secret: string | null;
+}
+
 /** One thing that is wrong with an installation. */
 export interface Finding {
   /** An error keeps something from working; a warning will, or may harm. */
@@ -52,6 +70,8 @@ export interface Diagnosis {
   findings: Finding[];
   /** What was not looked at, and how to do that. */
   notes: string[];
+  /** Where the installation is: a directory, or "the database shop at 127.0.0.1:5432". */
+  place: string;
 }
 
 /** A key or token that depends on a secret of the installation. */
@@ -69,6 +89,8 @@ export interface SecretStatus {
   state: 'in_force' | 'at_next_start' | 'wrong' | 'missing' | 'not_started';
   keys_on_previous: number;
   tokens_on_previous: number;
+  /** Of providers, sealed under the previous one by a node that was not yet restarted: the next start seals them anew. */
+  credentials_on_previous: number;
   /** Those of them, a hundred at most. */
   keys: SecretDependent[];
   tokens: SecretDependent[];
@@ -81,6 +103,10 @@ export interface SecretStatus {
 export interface Maintenance {
   /** `signal` stops it; nothing is left behind then. */
   backUp(config: Readonly<Config>, file: string, signal: AbortSignal): Promise<BackupReport>;
+  /** All of it, or nothing. `say` hears how far it is. */
+  move(config: Readonly<Config & { databaseUrl: string }>, say: (line: string) => void): Promise<MoveReport>;
+  /** Lets what was moved be served from its data directory again; false where it was not moved. */
+  takeBack(config: Readonly<Config>): Promise<{ taken_back: boolean }>;
   diagnose(config: Readonly<Config>, settingFaults: readonly string[], service: ServiceFacts): Promise<Diagnosis>;
   secretStatus(config: Readonly<Config>): Promise<SecretStatus>;
   /** Where the new secret and the one before it are. */

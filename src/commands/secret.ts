@@ -1,9 +1,9 @@
 // `turnpike secret …`: replaces the secret of an installation that keeps it in its data directory,
-// and tells what still depends on the one before it.
+// and tells of any installation what still depends on the one before it.
 
-import { type Command, dataFlag, type Flag, type Invocation } from './command.ts';
+import { type Command, type Flag, type Invocation, storeFlags } from './command.ts';
 import { inWords } from './failure-words.ts';
-import { textFlag } from './flags.ts';
+import { storeOf } from './flags.ts';
 import type { Maintenance, SecretDependent } from './maintenance.ts';
 import { printObject } from './output.ts';
 
@@ -23,7 +23,7 @@ const status: Command = {
   name: 'secret status',
   summary: 'tells how many keys and tokens still depend on the previous secret',
   positionals: [],
-  flags: dataFlag,
+  flags: storeFlags,
   async run(invocation) {
     const found = await ask(invocation, (maintenance, config) => maintenance.secretStatus(config));
     await printObject(invocation, { ...found }, [
@@ -32,6 +32,7 @@ const status: Command = {
       ['PREVIOUS SECRET', 'previous_secret'],
       ['KEYS ON PREVIOUS', 'keys_on_previous'],
       ['TOKENS ON PREVIOUS', 'tokens_on_previous'],
+      ['CREDENTIALS ON PREVIOUS', 'credentials_on_previous'],
       ['OF THEM', () => namesOf([...found.keys, ...found.tokens])],
       ['KEYS LOST', 'keys_lost'],
       ['TOKENS LOST', 'tokens_lost'],
@@ -44,7 +45,7 @@ const rotate: Command = {
   name: 'secret rotate',
   summary: 'makes a new secret, in force from the next start on; the present one is accepted until it is forgotten',
   positionals: [],
-  flags: { ...forceFlag, ...dataFlag },
+  flags: { ...forceFlag, ...storeFlags },
   async run(invocation) {
     const made = await ask(invocation, (maintenance, config, isForced) => maintenance.rotateSecret(config, isForced));
     await printObject(invocation, made, [
@@ -62,7 +63,7 @@ const forget: Command = {
   name: 'secret forget-previous',
   summary: 'removes the previous secret; refused while keys or tokens depend on it',
   positionals: [],
-  flags: { ...forceFlag, ...dataFlag },
+  flags: { ...forceFlag, ...storeFlags },
   async run(invocation) {
     const done = await ask(invocation, (maintenance, config, isForced) =>
       maintenance.forgetPreviousSecret(config, isForced),
@@ -83,7 +84,6 @@ async function ask<Value>(
   { flags, world }: Invocation,
   work: (maintenance: Maintenance, config: ReturnType<typeof world.readConfig>, isForced: boolean) => Promise<Value>,
 ): Promise<Value> {
-  const data = textFlag(flags, 'data');
-  const config = world.readConfig(data === undefined ? {} : { data });
+  const config = world.readConfig(storeOf(flags));
   return work(await world.maintain(), config, flags['force'] === true).catch(inWords);
 }

@@ -14,6 +14,8 @@ const STALL_MS = bounds.requestHeadSecondsMax * 1_000;
 /** The bytes of all bodies that are held at the moment, by whom they are held for. */
 export class BodiesInFlight {
   readonly #room: FairRoom;
+  /** Of how many requests there are bodies that are held, or still to come. */
+  open = 0;
 
   /** `bytesMax` is asked each time: a setting may change. */
   constructor(bytesMax: () => number) {
@@ -55,11 +57,13 @@ export class RequestBody {
   readonly bytesDeclared: number | null;
   #owner = 0;
   #bytesTaken = 0;
+  #isOpen = true;
 
   constructor(request: Request, connection: Connection, inFlight: BodiesInFlight, stallMs: number = STALL_MS) {
     this.#request = request;
     this.#connection = connection;
     this.#inFlight = inFlight;
+    inFlight.open++;
     this.#stallMs = stallMs;
     const declared = request.headers.get('content-length');
     this.bytesDeclared = declared === null ? null : Number(declared);
@@ -94,6 +98,8 @@ export class RequestBody {
   giveBack(): void {
     this.#inFlight.giveBack(this.#owner, this.#bytesTaken);
     this.#bytesTaken = 0;
+    if (this.#isOpen) this.#inFlight.open--;
+    this.#isOpen = false;
   }
 
   #take(bytes: number): void {

@@ -9,6 +9,8 @@ export function renew(rows: Rows, operation: Renew): Effect {
   const lease = rows.lease(operation.node);
   const epoch = operation.epoch ?? (lease?.epoch ?? 0) + 1;
   if (operation.epoch !== null && lease?.epoch !== operation.epoch) return { answer: { ok: false, reason: 'ended' } };
+  if (operation.unlessLapsed === true && lease !== undefined && rows.nowMs >= lease.expiresAtMs)
+    return { answer: { ok: false, reason: 'lapsed' } };
   return {
     answer: { ok: true, kind: 'lease', epoch },
     leases: [{ node: operation.node, epoch, expiresAtMs: rows.nowMs + operation.leaseMs }],

@@ -41,6 +41,7 @@ export type {
   UsageRecord,
   UsageSource,
 } from './operation.ts';
+export { Outpaced } from './outpaced.ts';
 export {
   type CarryPage,
   type ForgottenTable,
@@ -77,6 +78,7 @@ export type {
   LimitLevel,
   OpenHolds,
 } from './store.ts';
+export { InDoubt, LockedForLong, NothingTaken, RowsLocked } from './store-failure.ts';
 export { emptyRecord } from './usage-record.ts';
 export type { StoredUsageRecord, UsagePage, UsageStore } from './usage-store.ts';
 export {

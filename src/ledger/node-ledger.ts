@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
+import { DoubtfulAdmissions } from './doubtful-admissions.ts';
 import type {
   Admit,
   Answer,
@@ -21,10 +22,12 @@ import type {
 } from './operation.ts';
 import { Refusals } from './refusals.ts';
 import type { LedgerGate } from './store.ts';
+import { LockedForLong, NothingTaken } from './store-failure.ts';
 import { emptyRecord } from './usage-record.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
+const GAP_MS = bounds.leaseMs - bounds.leaseRenewMs; // a store that was away for longer may have let leases lapse
 
 export type Admitted = Extract<Answer, { kind: 'admitted' }>;
 /** Its claim stands for another message. */
@@ -38,39 +41,48 @@ export type Settlement = { ok: true; cost: number; writtenOff: number } | { ok: 
 export class NodeLedger implements LedgerGate {
   /** Told when the store fails, with why, and with null when it takes what is written again. */
   onStoreChange: (failure: unknown) => void = () => {};
+  /** Told how many holds this node has ended of others that are gone. */
+  onExpired: (holds: number) => void = () => {};
   readonly #gate: LedgerGate;
   readonly #clock: Clock;
   readonly #node: string;
   readonly #timers: Timers;
+  readonly #hasPeers: boolean;
   readonly #refusals = new Refusals();
   readonly #queuedByAccount = new Map<number, number>();
   #queued = 0;
   #owner: Owner | null = null;
   #endRenewals: (() => void) | null = null;
   #isRenewing = false;
+  /** Takes back the renewal that is to come soon, after one that failed. */
+  #endAgain: (() => void) | null = null;
+  /** When the lease was renewed last, and since when without a gap. */
+  #renewals = { lastMs: Number.NEGATIVE_INFINITY, sinceMs: 0 };
   #isAvailable = true;
   /** Endings that the store does not have yet. */
   readonly #unfinished = new Set<Promise<Settlement>>();
-  /** Messages whose admission failed although the store may have it, with what ends them. */
-  readonly #doubtful = new Map<string, Release>();
-  #isReleasing = false;
+  readonly #doubtful = new DoubtfulAdmissions((release) => this.#endAtLast(release, []));
 
-  constructor(gate: LedgerGate, clock: Clock, node: string, timers: Timers = machineTimers) {
+  /** `hasPeers`: other nodes go by the same store, which may have been away for all of them. */
+  constructor(gate: LedgerGate, clock: Clock, node: string, timers: Timers = machineTimers, hasPeers = false) {
+    this.#hasPeers = hasPeers;
     this.#gate = gate;
     this.#clock = clock;
     this.#node = node;
     this.#timers = timers;
   }
 
-  /** Takes the node's lease and ends what earlier runs left open. Resolves to how many holds that were. */
+  /** Takes the node's lease and ends what earlier runs left open. Resolves to how many holds that were; with peers, they are ended later. */
   async open(): Promise<number> {
     await this.#takeLease();
     this.#endRenewals = this.#timers.every(bounds.leaseRenewMs, () => void this.#renew());
-    return this.#expire(await this.#ask({ kind: 'expire' }));
+    return this.#hasPeers ? 0 : this.#expire(await this.#ask({ kind: 'expire' }));
   }
 
   close(): void {
     this.#endRenewals?.();
+    this.#endRenewals = null;
+    this.#endAgain?.();
   }
 
   /** False from the moment that the store fails until it takes what is written. */
@@ -110,7 +122,7 @@ export class NodeLedger implements LedgerGate {
     } catch (failure) {
       if (isStoreGone(failure)) {
         this.#note(failure); // also where it failed by its silence
-        if (operation.kind === 'admit') this.#doubt(operation);
+        if (operation.kind === 'admit' && !(failure instanceof NothingTaken)) this.#doubtful.add(operation);
       }
       throw failure;
     } finally {
@@ -181,31 +193,6 @@ export class NodeLedger implements LedgerGate {
     return { ok: false, reason: 'ended' };
   }
 
-  /** An admission that failed may have been stored all the same: its hold must not stay. Bounded; the oldest doubt is dropped. */
-  #doubt(operation: Admit): void {
-    const { requestId, account, key, group, draft } = operation;
-    const record = {
-      ...emptyRecord({ requestId, account, key, group, ...draft }),
-      outcome: 'failed' as const,
-      status: 503,
-    };
-    this.#doubtful.set(requestId, { kind: 'release', requestId, record });
-    if (this.#doubtful.size > bounds.doubtfulAdmissionsMax) {
-      this.#doubtful.delete(this.#doubtful.keys().next().value as string);
-    }
-    if (!this.#isReleasing) void this.#releaseDoubtful();
-  }
-
-  async #releaseDoubtful(): Promise<void> {
-    this.#isReleasing = true;
-    for (const [requestId, release] of this.#doubtful) {
-      // One at a time: while the store is gone the first of them waits for it, and the others behind it.
-      await this.#endAtLast(release, []).catch(() => {});
-      this.#doubtful.delete(requestId);
-    }
-    this.#isReleasing = false;
-  }
-
   /** An ending that the ledger itself cannot take (our own mistake) must not leave its hold behind: it ends for nothing. */
   async #endAtLast(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
     try {
@@ -252,6 +239,7 @@ export class NodeLedger implements LedgerGate {
   }
 
   #note(failure: unknown): void {
+    if (failure instanceof LockedForLong) return;
     const isAvailable = failure === null;
     if (isAvailable === this.#isAvailable) return;
     this.#isAvailable = isAvailable;
@@ -261,11 +249,12 @@ export class NodeLedger implements LedgerGate {
   async #takeLease(): Promise<void> {
     const answer = await this.#ask({ kind: 'renew', node: this.#node, epoch: null, leaseMs: bounds.leaseMs });
     if (answer.ok && answer.kind === 'lease') this.#owner = { node: this.#node, epoch: answer.epoch };
+    this.#noteRenewal();
   }
 
   /**
-   * Renews the lease; one that was lost is taken anew. Then ends what nodes left whose leases lapsed: in the same
-   * bundle, so that a node that was suspended never takes itself for one of them.
+   * Renews the lease; one that was lost is taken anew. Then ends what nodes left whose leases lapsed, if it may: in the
+   * same bundle, so that a node that was suspended never takes itself for one of them.
    */
   async #renew(): Promise<void> {
     // One at a time: of two that take a lease, the second would give up what was admitted under the first.
@@ -274,16 +263,47 @@ export class NodeLedger implements LedgerGate {
     try {
       if (this.#owner === null) return await this.#takeLease();
       const { node, epoch } = this.#owner;
-      const answers = await this.#guard({
-        operations: [{ kind: 'renew', node, epoch, leaseMs: bounds.leaseMs }, { kind: 'expire' }],
+      const renewal = { kind: 'renew', node, epoch, leaseMs: bounds.leaseMs } as const;
+      const mayExpire = !this.#hasPeers || this.#isSteady();
+      let [renewed, expired] = await this.#guard({
+        operations: mayExpire ? [{ ...renewal, unlessLapsed: this.#hasPeers }, { kind: 'expire' }] : [renewal],
       });
-      if (answers[0]?.ok === true) this.#expire(answers[1] as Answer);
-      else await this.#takeLease();
+      if (renewed?.ok === false && renewed.reason === 'lapsed')
+        [renewed, expired] = await this.#guard({ operations: [renewal] });
+      if (renewed?.ok !== true) return await this.#takeLease();
+      this.#noteRenewal();
+      const holds = expired === undefined ? 0 : this.#expire(expired);
+      if (holds > 0) this.onExpired(holds);
     } catch {
-      // Asked again at the next turn, whatever it was: without a lease this node admits nothing.
+      // Asked again, whatever it was: without a lease this node admits nothing, and others end what it holds.
+      this.#renewSoon();
     } finally {
       this.#isRenewing = false;
     }
+  }
+
+  /** Not at the next turn only: a round trip that is given up has cost more than one of them. */
+  #renewSoon(): void {
+    if (this.#endRenewals === null || this.#endAgain !== null) return;
+    this.#endAgain = this.#timers.after(bounds.leaseRenewAgainMs, () => {
+      this.#endAgain = null;
+      void this.#renew();
+    });
+  }
+
+  /**
+   * Whether the store has been there for a whole lease. Where it was not, all leases may have lapsed though their nodes are well:
+   * each must have had the time to renew its own before anybody ends what it holds.
+   */
+  #isSteady(): boolean {
+    const nowMs = this.#clock.nowMs();
+    return nowMs - this.#renewals.lastMs < GAP_MS && nowMs - this.#renewals.sinceMs >= bounds.leaseMs;
+  }
+
+  #noteRenewal(): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#renewals.lastMs >= GAP_MS) this.#renewals.sinceMs = nowMs;
+    this.#renewals.lastMs = nowMs;
   }
 
   /** How many holds were ended. What they held may be somebody's that was refused. */
@@ -297,6 +317,7 @@ export class NodeLedger implements LedgerGate {
     const queued = this.#queuedByAccount.get(account) ?? 0;
     if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax)
       throw overloaded('The service has more work than it can take at the moment. Try again in a moment.');
+    if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent(); // each that waits may come to be in doubt
     this.#queued++;
     this.#queuedByAccount.set(account, queued + 1);
   }

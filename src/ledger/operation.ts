@@ -183,6 +183,8 @@ export interface Renew {
   node: string;
   epoch: number | null;
   leaseMs: number;
+  /** Refused where the lease has lapsed: its node is well, so it is time that leapt, and others had none to renew theirs either. */
+  unlessLapsed?: boolean;
 }
 
 /** Ends every hold whose owner's lease has lapsed or whose owner's epoch is past. */
@@ -277,7 +279,7 @@ export type Answer =
   /** The claim is of the message `requestId`: which runs, was answered, or was asked something else. */
   | { ok: false; reason: 'claim_running' | 'claim_answered' | 'claim_mismatch'; requestId: string }
   /** The hold was ended by someone else, or never was: no success may be reported to the client. */
-  | { ok: false; reason: 'ended' }
+  | { ok: false; reason: 'ended' | 'lapsed' }
   | {
       ok: false;
       reason: 'unknown_account' | 'unknown_key' | 'unknown_message' | 'beyond_maximum' | 'below_available';

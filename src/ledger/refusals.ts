@@ -35,7 +35,7 @@ export class Refusals {
   }
 
   remember(operation: Admit | Take, refusal: Refusal, nowMs: number): void {
-    const lastsMs = refusal.behindHolds ? bounds.refusalBehindHoldsRememberedMs : bounds.refusalRememberedMs;
+    const lastsMs = isBehindOthers(refusal) ? bounds.refusalBehindOthersRememberedMs : bounds.refusalRememberedMs;
     const untilMs = Math.min(nowMs + lastsMs, refusal.retryAtMs ?? Number.POSITIVE_INFINITY);
     const name = nameShort(operation, refusal);
     if (name === null || untilMs <= nowMs) return;
@@ -73,6 +73,11 @@ export class Refusals {
     if (refusal.reason === 'insufficient') return isAnswered(needOf(operation), remembered) ? refusal : null;
     return refusal;
   }
+}
+
+/** Messages stand in the way, which may end at any moment, and at another node. */
+function isBehindOthers({ behindHolds, reason }: Refusal): boolean {
+  return behindHolds || reason === 'concurrency';
 }
 
 function needOf({ amount, least }: Admit): number {

@@ -8,7 +8,7 @@ import type { Changes, NewEntry, Rows } from './rows.ts';
 
 /** Where bundles go to be decided and made durable: a group commit, here or in another thread. */
 export interface LedgerGate {
-  /** Resolves when durable, one answer an operation. Rejects with store_unavailable or overloaded: then nothing was applied… or, after a crash of the store, it is not known. */
+  /** Resolves when durable, one answer an operation. Rejects with NothingTaken or overloaded where nothing was applied; with another store_unavailable where that is not known. */
   submit(bundle: Bundle): Promise<Answer[]>;
   /** How many batches were handed to the store, committed or not. */
   batches(): number;
@@ -18,9 +18,11 @@ export interface LedgerGate {
 export interface LedgerStore {
   /**
    * Loads the rows that the bundles need, lets `decide` compute the changes, writes them in one
-   * durable transaction. Nothing to write: nothing is committed. Throws: nothing was applied.
+   * durable transaction. Nothing to write: nothing is committed. Throws InDoubt where it cannot be told whether
+   * that was made; whatever else it throws, nothing was applied; RowsLocked where others are in the way of a part of it. `isBrief`:
+   * it waits for others a moment only.
    */
-  transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes): Promise<void> | void;
+  transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief?: boolean): Promise<void> | void;
 }
 
 export interface AccountMeters {

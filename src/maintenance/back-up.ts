@@ -5,6 +5,7 @@ import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rm
 import { dirname, join, resolve } from 'node:path';
 import type { BackupReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
+import { nameDatabase } from '../storage/postgres/postgres.ts';
 import {
   databasePath,
   type FromBackup,
@@ -13,10 +14,12 @@ import {
   surveyStore,
   type ToBackup,
 } from '../storage/sqlite/sqlite.ts';
+import { workerScript } from '../worker-scripts.ts';
 import { isPreviousNeeded, readSecretState } from './secret-state.ts';
 
 /** Copies the store as of now to `file`, which must not be there yet. Rejects when `signal` stops it; nothing is left then. */
 export async function backUp(config: Config, file: string, signal: AbortSignal): Promise<BackupReport> {
+  if (config.databaseUrl !== null) throw new Error(howElse(config.databaseUrl));
   const path = databasePath(config.dataDirectory);
   if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
   const target = resolve(file);
@@ -42,13 +45,19 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
   }
 }
 
+/** A server that others write to is copied by its own programs, which know what is in its log. */
+function howElse(url: string): string {
+  const name = nameDatabase(url);
+  return `the database ${name} is PostgreSQL's, which is backed up by its own programs: "pg_dump --format=custom --file=FILE URL" writes its state of one moment, while nodes serve; pg_basebackup with continuous archiving (archive_command) loses nothing up to the last moment. Keep TURNPIKE_SECRET too, in another place: without it no backup is of any use. See docs/operating.md, "Backup and restore"`;
+}
+
 function refuseTarget(target: string): void {
   if (existsSync(target)) throw new Error(`${target} is there already: a backup replaces nothing`);
   if (!existsSync(dirname(target))) throw new Error(`there is no directory ${dirname(target)}`);
 }
 
 async function copyInThread(order: ToBackup, signal: AbortSignal): Promise<{ check: BackupReport['check'] }> {
-  const worker = new Worker(new URL('../backup-worker.ts', import.meta.url).href, { smol: true });
+  const worker = new Worker(workerScript('backup-worker').href, { smol: true });
   try {
     const answer = await new Promise<FromBackup>((resolveAnswer, reject) => {
       worker.onmessage = ({ data }) => resolveAnswer(JSON.parse(data));

@@ -12,23 +12,29 @@ import {
   rotateSecretFiles,
   secretPath,
 } from '../secrets/secrets.ts';
-import { type Dependent, databasePath, listDependents, surveyStore } from '../storage/sqlite/sqlite.ts';
+import * as postgres from '../storage/postgres/postgres.ts';
+import { databasePath, listDependents, surveyStore } from '../storage/sqlite/sqlite.ts';
+import type { Dependent, StoreSurvey } from '../storage/storage.ts';
 import { countsInWords, readSecretState, type SecretState } from './secret-state.ts';
+
+/** Each node is restarted three times: at no time is there one that does not accept what another makes. */
+const STEPS =
+  'with PostgreSQL the secret comes from the environment of the nodes, and is replaced in three steps, in each of which all nodes are restarted, one after the other: first with the present one as TURNPIKE_SECRET and a new one ("openssl rand -base64 32") as TURNPIKE_PREVIOUS_SECRET, so that every node accepts both; then with the two exchanged, which brings the installation under the new one; at last, when "turnpike secret status" counts nothing on the previous one, with the new one alone';
 
 const STATES = { present: 'in_force', previous: 'at_next_start', another: 'wrong', none: 'not_started' } as const;
 
 /** Under which secret the installation is, and who still depends on the one before it. */
-export function secretStatus(config: Config, nowMs: number): SecretStatus {
-  const path = requireDatabase(config);
-  const state = readState(config, nowMs);
+export async function secretStatus(config: Config, nowMs: number): Promise<SecretStatus> {
+  const state = await readState(config, nowMs);
   const dependents =
-    state.previousId === null ? { keys: [], tokens: [] } : listDependents(path, state.previousId, nowMs);
+    state.previousId === null ? { keys: [], tokens: [] } : await dependentsOn(config, state.previousId, nowMs);
   return {
     secret: state.present,
     previous_secret: state.previous,
     state: state.present === null ? 'missing' : STATES[state.isUnder],
     keys_on_previous: state.onPrevious.keys,
     tokens_on_previous: state.onPrevious.tokens,
+    credentials_on_previous: state.credentialsOnPrevious,
     keys: dependents.keys.map(describe),
     tokens: dependents.tokens.map(describe),
     keys_lost: state.lost.keys,
@@ -40,16 +46,17 @@ export function secretStatus(config: Config, nowMs: number): SecretStatus {
  * Makes a new secret and keeps the present one as the previous. `isForced` gives up what still depends on the
  * one before that; nothing gives up the one that the installation is under. Throws with what stands against it.
  */
-export function rotateSecret(
+export async function rotateSecret(
   config: Config,
   isForced: boolean,
   nowMs: number,
-): { secret: string; previous_secret: string } {
+): Promise<{ secret: string; previous_secret: string }> {
+  if (config.databaseUrl !== null) throw new Error(STEPS);
   if (config.secretBase64 !== null || config.previousSecretBase64 !== null)
     throw new Error(
       'the secret comes from the environment, so it is replaced there: give the present one as TURNPIKE_PREVIOUS_SECRET and a new one ("openssl rand -base64 32") as TURNPIKE_SECRET, and restart the service',
     );
-  const state = readState(config, nowMs);
+  const state = await readState(config, nowMs);
   const present = findInstallationSecrets(config).present;
   if (present === null)
     throw new Error(`the file ${secretPath(config.dataDirectory)} is missing: see "turnpike doctor"`);
@@ -67,13 +74,18 @@ export function rotateSecret(
 }
 
 /** Removes the previous secret. Throws while something depends on it, unless forced. */
-export function forgetPreviousSecret(config: Config, isForced: boolean, nowMs: number): { forgotten: boolean } {
+export async function forgetPreviousSecret(
+  config: Config,
+  isForced: boolean,
+  nowMs: number,
+): Promise<{ forgotten: boolean }> {
   if (config.previousSecretBase64 !== null)
     throw new Error(
       'the previous secret comes from the environment: leave TURNPIKE_PREVIOUS_SECRET out at the next start',
     );
+  if (config.databaseUrl !== null) return { forgotten: false }; // no file has it
   if (!existsSync(previousSecretPath(config.dataDirectory))) return { forgotten: false };
-  const state = readState(config, nowMs);
+  const state = await readState(config, nowMs);
   if (state.isUnder === 'previous')
     throw new Error('the installation still is under the previous secret: restart the service first');
   if (state.isUnder === 'another')
@@ -83,15 +95,44 @@ export function forgetPreviousSecret(config: Config, isForced: boolean, nowMs: n
   return { forgotten: true };
 }
 
-function refuseDependents({ onPrevious }: SecretState, consequence: string): void {
+function refuseDependents({ onPrevious, credentialsOnPrevious }: SecretState, consequence: string): void {
+  if (credentialsOnPrevious > 0)
+    throw new Error(
+      `credentials of providers are sealed under the previous secret (${credentialsOnPrevious}): restart the service, which seals them anew`,
+    );
   if (onPrevious.keys + onPrevious.tokens === 0) return;
   throw new Error(
     `the previous secret is still needed by ${countsInWords(onPrevious)} ("turnpike secret status" names them). ${consequence}; --force gives them up`,
   );
 }
 
-function readState(config: Config, nowMs: number): SecretState {
-  return readSecretState(config, surveyStore(requireDatabase(config), nowMs));
+async function readState(config: Config, nowMs: number): Promise<SecretState> {
+  return readSecretState(config, await survey(config, nowMs));
+}
+
+async function survey(config: Config, nowMs: number): Promise<StoreSurvey> {
+  const { databaseUrl } = config;
+  if (databaseUrl === null) return surveyStore(requireDatabase(config), nowMs);
+  return await ask(databaseUrl, () => postgres.surveyStore(databaseUrl, nowMs));
+}
+
+async function dependentsOn(config: Config, secretId: string, nowMs: number) {
+  const { databaseUrl } = config;
+  if (databaseUrl === null) return listDependents(requireDatabase(config), secretId, nowMs);
+  return await ask(databaseUrl, () => postgres.listDependents(databaseUrl, secretId, nowMs));
+}
+
+/** Throws in words that hold no password. */
+async function ask<Answer>(url: string, look: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await look();
+  } catch (cause) {
+    const { words } = postgres.describeDatabaseFailure(cause, url);
+    throw new Error(
+      `the database ${postgres.nameDatabase(url)} (TURNPIKE_DATABASE_URL or --database) cannot be read: ${words}`,
+      { cause },
+    );
+  }
 }
 
 function requireDatabase({ dataDirectory }: Config): string {

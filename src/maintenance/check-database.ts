@@ -7,8 +7,9 @@ import type { DatabaseFacts, Facts } from './facts.ts';
 const RESTORE = 'Restore the last backup (docs/operating.md, "Backup and restore").';
 
 export function checkDatabase(facts: Facts): Finding[] {
-  const { database, directory, dataDirectory } = facts;
-  if (directory === null) return [];
+  const { database, directory, dataDirectory, postgres, isStoreKnown } = facts;
+  if (postgres !== null) return database === null ? [] : [...checkBooks(database), ...checkClock(facts)];
+  if (directory === null || !isStoreKnown) return [];
   if (database === null)
     return [
       {
@@ -22,8 +23,7 @@ export function checkDatabase(facts: Facts): Finding[] {
   return [...checkVersion(database), ...checkFile(database), ...checkBooks(database), ...checkClock(facts)];
 }
 
-function checkVersion({ version, survey, path }: DatabaseFacts): Finding[] {
-  const subject = `file ${path}`;
+function checkVersion({ version, survey, subject }: DatabaseFacts): Finding[] {
   const failure =
     'failure' in version ? version.failure : survey !== null && 'failure' in survey ? survey.failure : null;
   if (failure !== null)
@@ -59,20 +59,20 @@ function checkVersion({ version, survey, path }: DatabaseFacts): Finding[] {
   ];
 }
 
-function checkFile({ fileFaults, path }: DatabaseFacts): Finding[] {
+function checkFile({ fileFaults, subject }: DatabaseFacts): Finding[] {
   if (fileFaults === null || fileFaults.length === 0) return [];
   return [
     {
       severity: 'error',
       code: 'database_broken',
-      subject: `file ${path}`,
+      subject,
       message: `The file is damaged (${fileFaults.slice(0, 3).join('; ')}): what it says is not to be relied on.`,
       remedy: `Stop the service, keep a copy of the directory, look at the disk. ${RESTORE}`,
     },
   ];
 }
 
-function checkBooks({ ledger, path }: DatabaseFacts): Finding[] {
+function checkBooks({ ledger, subject }: DatabaseFacts): Finding[] {
   if (ledger === null) return [];
   const faults = 'failure' in ledger ? [ledger.failure] : ledger.is.faults;
   if (faults.length === 0) return [];
@@ -81,14 +81,17 @@ function checkBooks({ ledger, path }: DatabaseFacts): Finding[] {
     {
       severity: 'error',
       code: 'ledger_out_of_balance',
-      subject: `file ${path}`,
+      subject,
       message: `An invariant of the ledger does not hold: ${faults.slice(0, 3).join('; ')}${more}. Some balance or bill is wrong.`,
-      remedy: 'Keep a backup of this state and report it: this is a fault of the service, or someone changed the file.',
+      remedy:
+        'Keep a backup of this state and report it: this is a fault of the service, or someone changed what is stored.',
     },
   ];
 }
 
-function checkClock({ database, nowMs }: Facts): Finding[] {
+/** In PostgreSQL times are the database's. */
+function checkClock({ database, postgres, nowMs: nowHereMs }: Facts): Finding[] {
+  const nowMs = postgres !== null && 'is' in postgres.server ? postgres.server.is.nowMs : nowHereMs;
   const newestAtMs = database?.survey != null && 'is' in database.survey ? database.survey.is.newestAtMs : null;
   if (newestAtMs === null || nowMs >= newestAtMs - bounds.clockBehindMsMax) return [];
   return [
@@ -96,7 +99,7 @@ function checkClock({ database, nowMs }: Facts): Finding[] {
       severity: 'error',
       code: 'clock_behind',
       subject: 'clock',
-      message: `This machine's clock says ${instant(nowMs)}, and the newest record is of ${instant(newestAtMs)}: limits, periods and expiries go by the clock.`,
+      message: `The clock of ${postgres === null ? 'this machine' : 'the database'} says ${instant(nowMs)}, and the newest record is of ${instant(newestAtMs)}: limits, periods and expiries go by the clock.`,
       remedy: 'Set the clock (NTP). If the newest record is of the future, a clock was ahead when it was made.',
     },
   ];

@@ -9,7 +9,9 @@ const MIB = 1024 * 1024;
 const OWN_FILES = /^(?:turnpike\.db(?:-wal|-shm)?|secret(?:\..*)?|operator\.json|first-key\.txt|lock)$/;
 
 export function checkDirectory(facts: Facts): Finding[] {
-  const { dataDirectory, directory } = facts;
+  const { dataDirectory, directory, postgres, isStoreKnown } = facts;
+  // Of a database elsewhere it is looked at from anywhere: only a node has a directory, for what commands beside it need.
+  if (directory === null && (postgres !== null || !isStoreKnown)) return [];
   if (directory === null)
     return [
       {
@@ -25,7 +27,7 @@ export function checkDirectory(facts: Facts): Finding[] {
     ...checkAccess(directory, own),
     ...checkModes(directory, own),
     ...checkOwners(directory, own),
-    ...checkDisk(facts),
+    ...(postgres === null ? checkDisk(facts) : []),
     ...checkFirstKey(own),
   ];
 }

@@ -10,7 +10,8 @@ export function checkService(facts: Facts): Finding[] {
   return [...checkRunning(facts), ...checkAnswers(facts), ...checkProviders(facts), ...checkCertificate(facts)];
 }
 
-function checkRunning({ isLocked, operatorFile, service, database, dataDirectory }: Facts): Finding[] {
+/** Whether any node of a database is alive, its leases tell. */
+function checkRunning({ isLocked, operatorFile, service, database, dataDirectory, postgres }: Facts): Finding[] {
   const subject = `file ${dataDirectory}/operator.json`;
   if (isLocked && (operatorFile === null || 'failure' in operatorFile))
     return [
@@ -36,7 +37,7 @@ function checkRunning({ isLocked, operatorFile, service, database, dataDirectory
             remedy: 'Start the service: it ends the holds of that run and writes the file anew.',
           },
         ];
-  if (service.foundBy === 'flag' || service.foundBy === 'environment') return stale;
+  if (postgres !== null || service.foundBy === 'flag' || service.foundBy === 'environment') return stale;
   return [
     {
       severity: 'warning',

@@ -5,14 +5,16 @@ import { checkAccounts } from './check-accounts.ts';
 import { checkCatalogue } from './check-catalogue.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkDirectory } from './check-directory.ts';
+import { checkPostgres } from './check-postgres.ts';
 import { checkProcess } from './check-process.ts';
 import { checkSecret } from './check-secret.ts';
 import { checkService } from './check-service.ts';
-import type { Facts } from './facts.ts';
+import type { DatabaseFacts, Facts, PostgresFacts } from './facts.ts';
 
 const CHECKS: readonly ((facts: Facts) => Finding[])[] = [
   checkDirectory,
   checkSecret,
+  checkPostgres,
   checkDatabase,
   checkCatalogue,
   checkAccounts,
@@ -24,13 +26,33 @@ const CHECKS: readonly ((facts: Facts) => Finding[])[] = [
 export function diagnose(facts: Facts): Diagnosis {
   const findings = CHECKS.flatMap((check) => check(facts));
   const ofSeverity = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity);
-  return { findings: [...ofSeverity('error'), ...ofSeverity('warning')], notes: notesOn(facts) };
+  const { postgres, dataDirectory } = facts;
+  return {
+    findings: [...ofSeverity('error'), ...ofSeverity('warning')],
+    notes: notesOn(facts),
+    place: postgres === null ? dataDirectory : `the database ${postgres.name}`,
+  };
 }
 
-function notesOn({ database }: Facts): string[] {
-  if (database === null || database.fileFaults !== null || 'failure' in database.version) return [];
-  const gib = (database.bytes / 1024 ** 3).toFixed(1);
+function notesOn({ database, postgres }: Facts): string[] {
+  return [...(database === null ? [] : notesOnSize(database)), ...(postgres === null ? [] : notesOnServer(postgres))];
+}
+
+function notesOnSize({ bytes, fileFaults, ledger, survey }: DatabaseFacts): string[] {
+  if (ledger !== null || survey === null || 'failure' in survey || (fileFaults ?? []).length > 0) return [];
+  const gib = (bytes / 1024 ** 3).toFixed(1);
+  return [`The database has ${gib} GiB: it was not verified here. "turnpike check" does, and takes a while.`];
+}
+
+/** What no connection to a server tells. */
+function notesOnServer({ server, activity }: PostgresFacts): string[] {
+  if ('failure' in server) return [];
+  const standbys = activity !== null && 'is' in activity ? activity.is.standbys.all : 0;
+  const disk =
+    'How full the disks of the database server are cannot be seen from here: look there ("df" on its data directory and on pg_wal), and let something watch it.';
+  if (standbys === 0 || server.is.settings['synchronous_standby_names']) return [disk];
   return [
-    `The database has ${gib} GiB: its file and ledger were not verified here. "turnpike check" does, and takes a while.`,
+    disk,
+    'Commits wait for no standby (synchronous_standby_names is empty): where one takes over, the last of what was told may be lost.',
   ];
 }

@@ -5,7 +5,15 @@ import type { CatalogDocument, Catalogue } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
-import type { StoredVersion, StoreSurvey } from '../storage/sqlite/sqlite.ts';
+import type {
+  ActivityState,
+  DatabaseFailure,
+  ServerState,
+  SessionState,
+  TablesState,
+} from '../storage/postgres/postgres.ts';
+import type { StoredVersion } from '../storage/sqlite/sqlite.ts';
+import type { StoreSurvey } from '../storage/storage.ts';
 import type { SecretState } from './secret-state.ts';
 
 /** A fact, or why it could not be had. */
@@ -24,6 +32,11 @@ export interface Facts {
   openFilesMax: number | null;
   /** A server has the directory. */
   isLocked: boolean;
+  /** False where the setting that names the store is wrong: then none was looked at. */
+  isStoreKnown: boolean;
+  /** What is asked of PostgreSQL; null where the store is a file in the data directory. */
+  postgres: PostgresFacts | null;
+  /** Null where it is not there, or has no tables of ours. */
   database: DatabaseFacts | null;
   secret: Told<SecretState> | null;
   catalogue: CatalogueFacts | null;
@@ -45,14 +58,26 @@ export interface FileFacts {
 }
 
 export interface DatabaseFacts {
-  path: string;
+  /** "file /srv/turnpike/data/turnpike.db", "database shop at 127.0.0.1:5432". */
+  subject: string;
   bytes: number;
   version: Told<StoredVersion>;
-  /** Null where it was not read: it is no database, or large. */
+  /** Null where it was not read: it is no database, or large, or no file. */
   fileFaults: readonly string[] | null;
+  /** Null where it was not verified. */
   ledger: Told<CheckReport> | null;
   /** Null for tables of another version. */
   survey: Told<StoreSurvey> | null;
+}
+
+/** A database of PostgreSQL and its server. What could not be asked any more is null. */
+export interface PostgresFacts {
+  /** "shop at 127.0.0.1:5432". */
+  name: string;
+  server: { is: ServerState } | { failure: DatabaseFailure };
+  sessions: Told<SessionState> | null;
+  tables: Told<TablesState> | null;
+  activity: Told<ActivityState> | null;
 }
 
 export interface CatalogueFacts {

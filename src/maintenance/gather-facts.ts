@@ -6,34 +6,27 @@ import { join, resolve } from 'node:path';
 import { buildCatalogue, type Catalogue, sealedCredentials } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
 import { bounds, type Config } from '../config.ts';
-import { checkLedger } from '../ledger/ledger.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { findInstallationSecrets, openVault } from '../secrets/secrets.ts';
-import {
-  databasePath,
-  findFileFaults,
-  isDirectoryLocked,
-  readProof,
-  readStoredVersion,
-  type StoreSurvey,
-  sumLedger,
-  surveyStore,
-} from '../storage/sqlite/sqlite.ts';
-import type { CatalogueFacts, DatabaseFacts, Facts, FileFacts, OperatorFile, Told } from './facts.ts';
+import { databasePath, isDirectoryLocked } from '../storage/sqlite/sqlite.ts';
+import type { StoreSurvey } from '../storage/storage.ts';
+import type { CatalogueFacts, Facts, FileFacts, OperatorFile, Told } from './facts.ts';
+import { type GatheredStore, gatherFile, surveyOf } from './gather-file.ts';
+import { gatherPostgres } from './gather-postgres.ts';
 import { readSecretState } from './secret-state.ts';
+import { orNull, tell } from './tell.ts';
 
-/** All facts of the installation in the configured data directory. Never throws for the state that it is in. */
-export function gatherFacts(
+/** All facts of the installation in the configured database or data directory. Never rejects for the state that it is in. */
+export async function gatherFacts(
   config: Config,
   settingFaults: readonly string[],
   service: ServiceFacts,
   nowMs: number,
-): Facts {
+): Promise<Facts> {
   const dataDirectory = resolve(config.dataDirectory);
-  const database = databaseFacts(databasePath(dataDirectory), nowMs);
-  const survey = database?.survey != null && 'is' in database.survey ? database.survey.is : null;
-  // Tables of another version tell under which secret they are, and no more.
-  const secretUse = survey ?? orNull(() => ({ proof: readProof(databasePath(dataDirectory)), hashedUnder: [] }));
+  const isStoreKnown = !settingFaults.some((fault) => /^(?:--database|TURNPIKE_DATABASE_URL):/.test(fault));
+  const { postgres, database, secretUse } = isStoreKnown ? await gatherStore(config, nowMs) : NOTHING;
+  const survey = surveyOf(database);
   const operatorFile = readOperatorFile(dataDirectory);
   return {
     nowMs,
@@ -44,6 +37,8 @@ export function gatherFacts(
     diskFreeBytes: orNull(() => freeBytes(dataDirectory)),
     openFilesMax: orNull(() => openFilesMax(operatorFile)),
     isLocked: orNull(() => isDirectoryLocked(dataDirectory)) ?? false,
+    isStoreKnown,
+    postgres,
     database,
     secret: secretUse && tell(() => readSecretState({ ...config, dataDirectory }, secretUse)),
     catalogue: survey && catalogueFacts({ ...config, dataDirectory }, survey),
@@ -53,22 +48,11 @@ export function gatherFacts(
   };
 }
 
-function databaseFacts(path: string, nowMs: number): DatabaseFacts | null {
-  const bytes = orNull(() => statSync(path).size);
-  if (bytes === null) return null;
-  const version = tell(() => readStoredVersion(path));
-  const isPresent = 'is' in version && version.is.stored === version.is.known;
-  const isSmall = bytes <= bounds.doctorCheckBytesMax;
-  const fileFaults = isSmall && 'is' in version ? findFileFaults(path) : null;
-  const isSound = isPresent && (fileFaults === null || fileFaults.length === 0);
-  return {
-    path,
-    bytes,
-    version,
-    fileFaults,
-    ledger: isSound && isSmall ? tell(() => checkLedger(sumLedger(path))) : null,
-    survey: isPresent ? tell(() => surveyStore(path, nowMs)) : null,
-  };
+const NOTHING: GatheredStore = { postgres: null, database: null, secretUse: null };
+
+async function gatherStore({ databaseUrl, dataDirectory }: Config, nowMs: number): Promise<GatheredStore> {
+  if (databaseUrl !== null) return await gatherPostgres(databaseUrl, nowMs);
+  return gatherFile(databasePath(resolve(dataDirectory)), nowMs);
 }
 
 function catalogueFacts(config: Config, { documents }: StoreSurvey): CatalogueFacts {
@@ -142,21 +126,4 @@ function openFilesMax(operatorFile: Told<OperatorFile> | null): number | null {
 
 function readLimits(process: string): string {
   return readFileSync(`/proc/${process}/limits`, 'utf8');
-}
-
-function tell<Fact>(find: () => Fact): Told<Fact> {
-  try {
-    return { is: find() };
-  } catch (failure) {
-    return { failure: failure instanceof Error ? failure.message : String(failure) };
-  }
-}
-
-/** Null is what cannot be had: its absence is judged where it matters. */
-function orNull<Fact>(find: () => Fact): Fact | null {
-  try {
-    return find();
-  } catch {
-    return null;
-  }
 }

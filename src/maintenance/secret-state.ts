@@ -1,8 +1,9 @@
 // Under which secret an installation is, and what depends on which: the secrets that are here against
 // the store's proof and hashes.
 
-import { findInstallationSecrets, openVault, type SecretSettings } from '../secrets/secrets.ts';
-import type { StoreSurvey } from '../storage/sqlite/sqlite.ts';
+import { type CatalogDocument, sealedCredentials } from '../catalog/catalog.ts';
+import { findInstallationSecrets, openVault, type SecretSettings, type Vault } from '../secrets/secrets.ts';
+import type { StoreSurvey } from '../storage/storage.ts';
 
 /** How many keys and tokens, of those that still open something. */
 export interface Dependents {
@@ -20,14 +21,19 @@ export interface SecretState {
   /** The first characters of the proof of the previous one; null without it. */
   previousId: string | null;
   onPrevious: Dependents;
+  /** Of providers, sealed under the previous one: a node that was not restarted yet seals what it is given under that. */
+  credentialsOnPrevious: number;
   /** Hashed under a secret that is not here. */
   lost: Dependents;
 }
 
+/** What is known of a store's use of secrets; documents only where its tables are of this version. */
+export type SecretUse = Pick<StoreSurvey, 'proof' | 'hashedUnder'> & Partial<Pick<StoreSurvey, 'documents'>>;
+
 /** Throws InstallationSecretMissing for a file that holds no secret. */
 export function readSecretState(
   settings: SecretSettings,
-  { proof, hashedUnder }: Pick<StoreSurvey, 'proof' | 'hashedUnder'>,
+  { proof, hashedUnder, documents = [] }: SecretUse,
 ): SecretState {
   const found = findInstallationSecrets(settings);
   const vault = found.present && openVault(found.present.bytes, found.previous?.bytes ?? null);
@@ -45,13 +51,14 @@ export function readSecretState(
     isUnder: whichOf(proof, vault?.proof ?? null, former?.proof ?? null),
     previousId: former?.id ?? null,
     onPrevious: sum((id) => id === former?.id),
+    credentialsOnPrevious: former === null ? 0 : countSealed(documents, former),
     lost: sum((id) => id !== vault?.id && id !== former?.id),
   };
 }
 
 /** Whether the previous secret is needed beside the present one. */
-export function isPreviousNeeded({ isUnder, onPrevious }: SecretState): boolean {
-  return isUnder === 'previous' || onPrevious.keys + onPrevious.tokens > 0;
+export function isPreviousNeeded({ isUnder, onPrevious, credentialsOnPrevious }: SecretState): boolean {
+  return isUnder === 'previous' || onPrevious.keys + onPrevious.tokens + credentialsOnPrevious > 0;
 }
 
 /** "3 keys and 1 token". */
@@ -62,6 +69,17 @@ export function countsInWords({ keys, tokens }: Dependents): string {
 
 function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function countSealed(documents: readonly CatalogDocument[], { open }: Pick<Vault, 'open'>): number {
+  return documents.flatMap(sealedCredentials).filter(({ sealed, context }) => {
+    try {
+      open(sealed, context);
+      return true;
+    } catch {
+      return false;
+    }
+  }).length;
 }
 
 function whichOf(proof: string | null, present: string | null, previous: string | null): SecretState['isUnder'] {

@@ -52,6 +52,9 @@ export interface PublicDependencies {
   /** Those in force. */
   settings(): Pick<Settings, 'vendorPrefixes' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'>;
   trustedProxies: readonly AddressRange[];
+  /** Whether a load balancer should send messages elsewhere: from the beginning of a stop. */
+  isLeaving(): boolean;
+  /** Whether messages are refused, which may begin later. */
   isDraining(): boolean;
   /** Whether the store answers; a rejection counts as no. */
   isStoreAvailable(): boolean | Promise<boolean>;

@@ -1,5 +1,5 @@
 // GET /readyz: whether a load balancer should send messages here. It turns 503 as soon as the
-// server drains, well before the listener closes.
+// server is to stop: before messages are refused, where a setting says so, and well before the listener closes.
 
 import { TurnpikeError } from '../errors.ts';
 import type { Call, Reply } from './call.ts';
@@ -8,7 +8,7 @@ const BODY = JSON.stringify({ status: 'ready' });
 
 export async function getReadyz(call: Call): Promise<Reply> {
   const { dependencies } = call;
-  if (dependencies.isDraining())
+  if (dependencies.isLeaving())
     throw new TurnpikeError('draining', 'This server is shutting down.', { headers: { connection: 'close' } });
   let cause: unknown;
   try {

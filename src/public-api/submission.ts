@@ -23,6 +23,7 @@ export async function submitCall(call: Call, submit: (submission: Submission) =>
   };
   let reply: Reply | null = null;
   try {
+    refuseWhileDraining(dependencies); // whoever was let in before that goes on, also while its body is still coming
     requireRoom(call, body);
     call.submission = describeCall(call, body, setIdle);
     reply = await submit(call.submission);
@@ -42,7 +43,6 @@ export async function submitCall(call: Call, submit: (submission: Submission) =>
 
 /** Load is shed before anything of the body is read, and before anything is done to find out whose it is. */
 function requireRoom({ dependencies, request }: Call, body: RequestBody): void {
-  refuseWhileDraining(dependencies);
   const { bodies, load } = dependencies;
   const { bodyBytesMax, shedLoopDelayMs, shedOpenMessages } = dependencies.settings();
   if (load.loopDelayMs() > shedLoopDelayMs)
@@ -85,7 +85,6 @@ function describeCall(call: Call, body: RequestBody, setIdle: (seconds: number) 
       const askedMs = performance.now();
       const bytes = await body.read(bytesMax, accountId);
       times.bodyMs = performance.now() - askedMs;
-      refuseWhileDraining(dependencies); // an upload may take longer than the server has left
       return bytes;
     },
     signal: request.signal,

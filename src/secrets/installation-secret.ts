@@ -24,14 +24,20 @@ export interface FoundSecret {
 }
 
 /** What is given of the secrets, and where their files are. */
-export type SecretSettings = Pick<Config, 'dataDirectory' | 'secretBase64' | 'previousSecretBase64'>;
+export type SecretSettings = Pick<Config, 'dataDirectory' | 'secretBase64' | 'previousSecretBase64'> &
+  Partial<Pick<Config, 'databaseUrl'>>;
 
-/** The secrets that are here. The environment wins over the files. Throws InstallationSecretMissing for a file that holds none. */
+/** The secrets that are here. The environment wins over the files; with a database of several nodes there are no files. Throws InstallationSecretMissing for a file that holds none. */
 export function findInstallationSecrets(settings: SecretSettings): {
   present: FoundSecret | null;
   previous: FoundSecret | null;
 } {
-  const { dataDirectory, secretBase64, previousSecretBase64 } = settings;
+  const { dataDirectory, secretBase64, previousSecretBase64, databaseUrl = null } = settings;
+  if (databaseUrl !== null)
+    return {
+      present: findSecret(secretBase64, 'TURNPIKE_SECRET', null),
+      previous: findSecret(previousSecretBase64, 'TURNPIKE_PREVIOUS_SECRET', null),
+    };
   // In this order: a rotation that goes on meanwhile writes the second file before the first.
   const present = findSecret(secretBase64, 'TURNPIKE_SECRET', secretPath(dataDirectory));
   const previous = findSecret(previousSecretBase64, 'TURNPIKE_PREVIOUS_SECRET', previousSecretPath(dataDirectory));
@@ -48,6 +54,10 @@ export function loadInstallationSecrets(
 ): { present: Buffer; previous: Buffer | null } {
   const { present, previous } = findInstallationSecrets(settings);
   if (present !== null) return { present: present.bytes, previous: previous?.bytes ?? null };
+  if (settings.databaseUrl != null)
+    throw new InstallationSecretMissing(
+      'TURNPIKE_SECRET: must be given with a PostgreSQL database, the same on every node: 32 or more random bytes in base64, such as `openssl rand -base64 32` makes',
+    );
   if (isNew) return { present: makeSecretFile(settings.dataDirectory), previous: null };
   throw new InstallationSecretMissing(
     `the file ${secretPath(settings.dataDirectory)} is missing, and TURNPIKE_SECRET is not set: keys and provider credentials of this installation cannot be used without it`,
@@ -69,9 +79,9 @@ export async function isUnderPreviousSecret(store: InstallationStore, vault: Vau
   );
 }
 
-function findSecret(givenBase64: string | null, variable: string, path: string): FoundSecret | null {
+function findSecret(givenBase64: string | null, variable: string, path: string | null): FoundSecret | null {
   const given = givenBase64 === null ? null : decodeSecret(givenBase64);
   if (given !== null) return { bytes: given, source: variable };
-  const bytes = readSecretFile(path);
-  return bytes === null ? null : { bytes, source: `file:${resolve(path)}` };
+  const bytes = path === null ? null : readSecretFile(path);
+  return bytes === null || path === null ? null : { bytes, source: `file:${resolve(path)}` };
 }

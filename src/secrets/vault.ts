@@ -17,7 +17,7 @@ export interface Vault {
   /** Names the secret under which a hash was made: the first 8 characters of the proof. */
   readonly id: string;
   /** What the secret before this one gave, while that is accepted too; else null. */
-  readonly previous: Pick<Vault, 'proof' | 'id' | 'hash'> | null;
+  readonly previous: Pick<Vault, 'proof' | 'id' | 'hash' | 'open'> | null;
   /** The keyed hash of a secret: the vault's id, a dot, 43 characters of base64url. */
   hash(text: string): string;
   /** Encrypts; `context` (such as "provider:anthropic") must be the same when it is opened. */
@@ -40,7 +40,7 @@ export function openVault(secret: Buffer, previous: Buffer | null = null): Vault
   const former = deriveKeys(previous);
   return {
     ...present,
-    previous: { proof: former.proof, id: former.id, hash: former.hash },
+    previous: { proof: former.proof, id: former.id, hash: former.hash, open: former.open },
     open(sealed, context) {
       try {
         return present.open(sealed, context);

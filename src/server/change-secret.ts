@@ -1,33 +1,100 @@
-// A start under a new secret of the installation, with the one before it at hand: what was sealed is
-// sealed anew, at once. What was hashed follows as it is shown.
+// A start with the secret before the present one at hand: what was sealed under that one is sealed anew, at once, and the
+// installation is under the present one. What was hashed follows as it is shown.
 
 import type { FormerHashes } from '../accounts/accounts.ts';
-import { creationContext } from '../audit/audit.ts';
+import { creationContext, type RememberedCreation, type Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import { resealDocument, sealedCredentials } from '../catalog/catalog.ts';
+import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
-import { SECRET_PROOF } from '../secrets/secrets.ts';
-import { moveHash, writeSecretChange } from '../storage/sqlite/sqlite.ts';
+import { isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
+import { moveHash, type SecretChange, writeSecretChange } from '../storage/storage.ts';
 import type { OpenStore } from './open-store.ts';
 
 const ACTOR = { id: 'start', role: 'service', address: '', requestId: null } as const;
 
-/** Puts the installation under the vault's present secret, in one transaction. Throws SealBroken for a credential that opens under neither. */
-export async function changeSecret({ vault, stores, ledger }: OpenStore, clock: Clock, log: LogWriter): Promise<void> {
-  const { proof, id, previous } = vault;
+/**
+ * Sees to it that the installation is under the vault's present secret, and that nothing stays sealed under the previous one: a node
+ * that had not yet been restarted may have sealed more since. Throws InstallationSecretMissing, and SealBroken for a credential that
+ * opens under neither.
+ */
+export async function comeUnderSecret(store: OpenStore, clock: Clock, log: LogWriter): Promise<void> {
+  const isUnderPrevious = await isUnderPreviousSecret(store.stores.installation, store.vault);
+  const { previous } = store.vault;
   if (previous === null) return;
-  const documents = await stores.catalog.loadCatalog();
-  const creations = await stores.audit.listSealedCreations();
-  const change = {
+  for (let tries = 1; ; tries++) {
+    try {
+      await sealAnew(store, previous, isUnderPrevious, clock, log);
+      return;
+    } catch (failure) {
+      // Other nodes serve meanwhile, and may change what is sealed.
+      if (!(failure instanceof Outpaced) || tries >= bounds.changeTriesMax) throw failure;
+      await Bun.sleep(Math.random() * bounds.changeRestMsMax);
+    }
+  }
+}
+
+type Previous = NonNullable<Vault['previous']>;
+
+/** In one transaction: all of it, with the proof, or what is left under the previous secret. */
+async function sealAnew(
+  { vault, stores, ledger, feed }: OpenStore,
+  previous: Previous,
+  isUnderPrevious: boolean,
+  clock: Clock,
+  log: LogWriter,
+): Promise<void> {
+  const epoch = (await feed?.readEpoch()) ?? null; // before anything is read that is decided by
+  const isLeft = (sealed: string, context: string) => isUnderPrevious || opens(previous, sealed, context);
+  const documents = (await stores.catalog.loadCatalog()).filter((entry) =>
+    sealedCredentials(entry).some(({ sealed, context }) => isLeft(sealed, context)),
+  );
+  const creations = (await stores.audit.listSealedCreations()).filter((creation) =>
+    isLeft(creation.secretSealed ?? '', creationContext(creation)),
+  );
+  if (!isUnderPrevious && documents.length + creations.length === 0) return;
+  const replaces = isUnderPrevious ? previous.proof : vault.proof;
+  const change = sealed(vault, documents, creations, replaces);
+  const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
+  await writeSecretChange(ledger, change, { ...trailOf(vault, previous, isUnderPrevious, clock.nowMs()), since });
+  log.write({
+    at: new Date(clock.nowMs()).toISOString(),
+    event: isUnderPrevious ? 'secret_rotated' : 'credentials_sealed_anew',
+    credentials: documents.flatMap(sealedCredentials).length,
+  });
+}
+
+function opens(previous: Previous, sealed: string, context: string): boolean {
+  try {
+    previous.open(sealed, context);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function sealed(
+  vault: Vault,
+  documents: readonly CatalogDocument[],
+  creations: readonly RememberedCreation[],
+  replaces: string,
+): SecretChange {
+  return {
     documents: documents.map((entry) => resealDocument(entry, vault)).filter((entry) => entry !== null),
     creations: creations.map((creation) => {
       const context = creationContext(creation);
       return { ...creation, secretSealed: vault.seal(vault.open(creation.secretSealed ?? '', context), context) };
     }),
-    proof: { name: SECRET_PROOF, value: proof, replaces: previous.proof },
+    proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };
+}
+
+/** Of a change of the secret alone: what is sealed anew besides stays what it was. */
+function trailOf({ id }: Vault, previous: Previous, isUnderPrevious: boolean, atMs: number): Trail {
+  if (!isUnderPrevious) return { audit: [], creation: null };
   const record = {
-    atMs: clock.nowMs(),
+    atMs,
     actor: ACTOR,
     action: 'secret.rotate',
     object: 'installation',
@@ -35,12 +102,7 @@ export async function changeSecret({ vault, stores, ledger }: OpenStore, clock: 
     before: { id: previous.id },
     after: { id },
   };
-  await writeSecretChange(ledger, change, { audit: [record], creation: null });
-  log.write({
-    at: new Date(record.atMs).toISOString(),
-    event: 'secret_rotated',
-    credentials: change.documents.flatMap(sealedCredentials).length,
-  });
+  return { audit: [record], creation: null };
 }
 
 /** The hashes of keys' or tokens' secrets under the vault's previous secret; null where there is none. */

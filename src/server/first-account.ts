@@ -7,7 +7,7 @@ import { type Trail, theService } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import type { Config } from '../config.ts';
-import { writeFirstAccount } from '../storage/sqlite/sqlite.ts';
+import { writeFirstAccount } from '../storage/storage.ts';
 import type { OpenStore } from './open-store.ts';
 import { localUrl } from './operator-file.ts';
 import type { StartOptions } from './server.ts';

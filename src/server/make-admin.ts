@@ -8,8 +8,10 @@ import type { CatalogueHolder } from '../catalog/catalog.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { adminLine, auditLine, describeFailure } from '../observability/observability.ts';
 import { probeProvider, providerKinds } from '../providers/providers.ts';
-import { trailRows } from '../storage/sqlite/sqlite.ts';
+import { spreadCut, trailRows } from '../storage/storage.ts';
+import type { CatalogueReader } from './catalogue-reader.ts';
 import { formerHashes } from './change-secret.ts';
+import { lookUpsOf } from './known-secret.ts';
 import type { Observers } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 
@@ -20,19 +22,21 @@ export function makeAdmin(
   gateway: Gateway,
   store: OpenStore,
   holder: CatalogueHolder,
+  catalogueReader: CatalogueReader,
   token: string,
   { log, metrics }: Observers,
   version: string,
   moveAdmin: AdminDependencies['moveAdmin'],
 ): AdminApi {
-  const { vault, stores, ledger } = store;
+  const { vault, stores, ledger, feed } = store;
   const tokenHash = vault.hash(token);
   const former = formerHashes(store, 'tokens');
+  const lookUps = lookUpsOf(store);
   return makeAdminApi({
     version,
     async verifyToken(shown) {
       if (shown.length === token.length && vault.hash(shown) === tokenHash) return LOCAL_OPERATOR;
-      const found = await verifyToken(shown, stores.tokens, { hash: vault.hash, former }, gateway.clock.nowMs());
+      const found = await verifyToken(shown, lookUps, { hash: vault.hash, former }, gateway.clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure: (address) => gateway.gatehouse.failures.count(address, gateway.clock.nowMs()),
@@ -41,14 +45,14 @@ export function makeAdmin(
     tokens: stores.tokens,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
+    readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
     catalog: {
       current: () => holder.current,
       documents: () => stores.catalog.loadCatalog(),
       async save(put, remove, trail) {
         await stores.catalog.saveCatalog(put, remove, trail);
-        holder.swap(await stores.catalog.loadCatalog());
-        ledger.forgetRefusals();
+        await catalogueReader.read();
       },
     },
     moveAdmin,
@@ -60,7 +64,10 @@ export function makeAdmin(
     clock: gateway.clock,
     forgetKey: (id) => gateway.gatehouse.keys.forget(id),
     forgetAccount: (id) => gateway.gatehouse.keys.forgetAccount(id),
-    endKeyMessages: (id) => gateway.running.cutKey(id),
+    async endKeyMessages(id) {
+      gateway.running.cutKey(id);
+      if (feed !== null) await spreadCut(ledger, id);
+    },
     lookup: async (hostname) => (await lookup(hostname, { all: true })).map((found) => found.address),
     answered: (answered) => {
       if (!log.isOn) return;

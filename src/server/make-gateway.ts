@@ -20,6 +20,7 @@ import {
 import { canConnect, providerKinds } from '../providers/providers.ts';
 import { formerHashes } from './change-secret.ts';
 import { openEstimates } from './keep-learned.ts';
+import { lookUpsOf } from './known-secret.ts';
 import { type Observers, tellMessage } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing } from './server.ts';
@@ -35,7 +36,7 @@ export async function makeGateway(
   return {
     catalogue: () => holder.current,
     gatehouse: {
-      keys: new KeyDirectory(stores.accounts, vault.hash, formerHashes(store, 'key_secrets')),
+      keys: new KeyDirectory(lookUpsOf(store), vault.hash, formerHashes(store, 'key_secrets')),
       failures: new FailureCounter(),
     },
     ledger,

@@ -14,13 +14,15 @@ import {
 import { BodiesInFlight, LoopDelay } from '../http/http.ts';
 import { watchEventLoop } from '../observability/observability.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
+import type { StopState } from './drain.ts';
 import { type Observers, tellAnswer } from './observe.ts';
 import type { Closing } from './server.ts';
 
 export function makePublic(
   config: Config,
   gateway: Gateway,
-  state: { isDraining: boolean },
+  state: StopState,
+  isStoreThere: () => boolean,
   observers: Observers,
   closing: Closing,
 ): PublicDependencies {
@@ -45,8 +47,9 @@ export function makePublic(
     clock: gateway.clock,
     settings,
     trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
+    isLeaving: () => state.isLeaving,
     isDraining: () => state.isDraining,
-    isStoreAvailable: () => gateway.ledger.isAvailable,
+    isStoreAvailable: () => gateway.ledger.isAvailable && isStoreThere(),
     report: (answered) => tellAnswer(observers, answered),
   };
 }

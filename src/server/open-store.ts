@@ -1,53 +1,49 @@
-// Opens what is kept: the secret, the threads of ledger and reports, the stores over them. Holds of an earlier run
-// are ended here, before anybody is answered.
+// Opens what is kept: the secret, the way to the ledger, the stores over it: SQLite in the data directory, or PostgreSQL
+// for any number of nodes. Holds of an earlier run are ended here, before anybody is answered.
 
-import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { NodeLedger } from '../ledger/ledger.ts';
+import type { BatchFacts, NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogLine, type LogWriter } from '../observability/observability.ts';
-import { loadInstallationSecrets, openVault, type Vault } from '../secrets/secrets.ts';
-import { databasePath, LedgerThread, ReportThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
+import type { Vault } from '../secrets/secrets.ts';
+import type { ChangeFeed, Tended } from '../storage/postgres/postgres.ts';
+import type { Stores } from '../storage/storage.ts';
 import type { Closing } from './server.ts';
-
-const NODE = 'local'; // SQLite has one node
 
 export interface OpenStore {
   vault: Vault;
-  stores: ReturnType<typeof sqliteStores>;
+  stores: Stores;
   ledger: NodeLedger;
-  /** The ledger's, for what it tells of its batches. */
-  thread: LedgerThread;
+  /** The way to the ledger, for what it tells of its batches. */
+  gate: { onCommitted: (facts: BatchFacts) => void };
+  /** The time that the ledger goes by. */
+  clock: Clock;
+  /** What other nodes change; null where there are none. */
+  feed: ChangeFeed | null;
+  /** Had while an installation is prepared: its first catalogue, account and secret are made by one node. */
+  lockStart(): Promise<AsyncDisposable>;
+  /** Runs it while no other node does; resolves to false, without having run it, where another is at it. */
+  runAlone(run: () => Promise<void>): Promise<boolean>;
+  /** What the store itself needs from time to time, at whichever node. Null where it needs nothing. */
+  tend: (() => Promise<Tended>) | null;
 }
 
-/** Opens the ledger's thread, ends what an earlier run left open, and gives the stores over it. */
+/** Opens the ledger, ends what was left open by who is gone, and gives the stores over it. */
 export async function openStore(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
-  const path = databasePath(config.dataDirectory);
-  const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
-  const vault = openVault(present, previous);
-  const thread = await LedgerThread.start(new URL('../ledger-worker.ts', import.meta.url), path, (cause) => {
-    // What was not answered may or may not be durable: only a new start, which reads it from the disk, can tell.
-    log.write({ at: new Date().toISOString(), event: 'ledger_thread_failed', cause: String(cause) });
-    log.flush();
-    process.exit(1);
-  });
-  closing.push(() => thread.close());
-  const ledger = new NodeLedger(thread, clock, NODE);
-  ledger.onStoreChange = (failure) => log.write(storeLine(failure));
-  closing.push(() => ledger.close());
-  const expired = await ledger.open();
-  if (expired > 0) log.write({ at: new Date().toISOString(), event: 'holds_of_earlier_run_ended', holds: expired });
-  const reports = new ReportThread(new URL('../report-worker.ts', import.meta.url), path, (cause) =>
-    log.write({ at: new Date().toISOString(), event: 'report_thread_failed', cause: String(cause) }),
-  );
-  closing.push(() => reports.close());
-  const stores = sqliteStores(path, ledger, reports.reads);
-  closing.push(() => stores.close());
-  return { vault, stores, ledger, thread };
+  const store = await openEither(config, clock, log, closing);
+  store.ledger.onStoreChange = (failure) => log.write(storeLine(failure));
+  return store;
 }
 
-/** Where nobody sends a message, this is all that tells of a disk that is full. */
+/** Only that which is used is loaded. */
+async function openEither(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
+  const { databaseUrl } = config;
+  if (databaseUrl === null) return (await import('./open-sqlite.ts')).openSqlite(config, clock, log, closing);
+  return (await import('./open-postgres.ts')).openPostgres({ ...config, databaseUrl }, log, closing);
+}
+
+/** Where nobody sends a message, this is all that tells of a disk that is full, or of a database that is away. */
 function storeLine(failure: unknown): LogLine {
   const at = new Date().toISOString();
   if (failure === null) return { at, event: 'store_resumed' };

@@ -7,12 +7,16 @@ import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type ForgottenTable, journalKeptSinceMs, type RetentionStore, usageKeptSinceMs } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import type { OpenStore } from './open-store.ts';
 
 export interface RetainParts {
   store: RetentionStore;
   settings(): Pick<Settings, 'usageRetentionDays' | 'journalRetentionMonths'>;
   clock: Clock;
   log: Pick<LogWriter, 'write'>;
+  /** Resolves to false, without having run it, where another node is at it. */
+  runAlone(run: () => Promise<void>): Promise<boolean>;
+  tend: OpenStore['tend'];
 }
 
 /** How many rows were dropped, by table. */
@@ -40,13 +44,34 @@ async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<voi
     const dropped = { usage_records: 0, entries: 0, claims: 0, answers: 0, creations: 0, key_secrets: 0 };
     const at = () => new Date().toISOString();
     try {
-      await dropOld({ ...parts, dropped, signal });
+      await parts.runAlone(() => dropOld({ ...parts, dropped, signal }));
     } catch (failure) {
       parts.log.write({ at: at(), event: 'old_rows_not_dropped', cause: describeFailure(failure) });
     }
     if (Object.values(dropped).some((rows) => rows > 0))
       parts.log.write({ at: at(), event: 'old_rows_dropped', ...dropped });
-    await rest(bounds.dropEveryMs, signal);
+    await rest((await tend(parts)) ? bounds.dropEveryMs : bounds.dropAgainMs, signal);
+  }
+}
+
+/** Whether all was done. */
+async function tend({ tend: tendStore, log }: RetainParts): Promise<boolean> {
+  if (tendStore === null) return true;
+  const at = () => new Date().toISOString();
+  try {
+    const { monthsMade, monthsDropped, monthsLeft, leasesDropped } = await tendStore();
+    if (monthsMade.length + monthsDropped.length + leasesDropped > 0)
+      log.write({
+        at: at(),
+        event: 'store_tended',
+        months_made: monthsMade.join(' '),
+        months_dropped: monthsDropped.join(' '),
+        leases_dropped: leasesDropped,
+      });
+    return monthsLeft.length === 0;
+  } catch (failure) {
+    log.write({ at: at(), event: 'store_not_tended', cause: describeFailure(failure) });
+    return false;
   }
 }
 

@@ -9,12 +9,13 @@ import type { Config } from '../config.ts';
 import { readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
-import { isUnderPreviousSecret } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { applyAtStart } from './apply-at-start.ts';
-import { changeSecret } from './change-secret.ts';
-import { drain } from './drain.ts';
+import { CatalogueReader } from './catalogue-reader.ts';
+import { comeUnderSecret } from './change-secret.ts';
+import { drain, type StopState } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
+import { followNodes } from './follow-nodes.ts';
 import { type Listening, listen } from './listen.ts';
 import { makeAdmin } from './make-admin.ts';
 import { makeGateway } from './make-gateway.ts';
@@ -80,27 +81,32 @@ async function startOn(
   closing: Closing,
   close: () => Promise<void>,
 ): Promise<StartedServer> {
-  const clock = systemClock();
   const log = new LogWriter(config.log, process.stderr.fd);
   closing.push(() => log.flush());
   const tls = options.tls === undefined ? null : { paths: options.tls, pair: await readTlsPair(options.tls) };
-  const observers = await openObservers(config, options.version, log, clock, closing);
   await prepareFetching();
-  const store = await openStore(config, clock, log, closing);
-  store.thread.onCommitted = (facts) => observers.metrics.countBatch(facts);
-  const { vault, stores } = store;
-  if (await isUnderPreviousSecret(stores.installation, vault)) await changeSecret(store, clock, log);
+  const store = await openStore(config, systemClock(), log, closing);
+  const { vault, stores, clock, feed } = store;
+  const observers = await openObservers(config, options.version, log, clock, closing);
+  store.gate.onCommitted = (facts) => observers.metrics.countBatch(facts);
+  await using _ = await store.lockStart();
+  const epoch = (await feed?.readEpoch()) ?? 0; // before anything is read that is remembered
+  await comeUnderSecret(store, clock, log);
   await prepareCatalogue(config, store, clock.nowMs());
   const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), vault.open);
+  const catalogueReader = new CatalogueReader(stores.catalog, holder, store.ledger);
   const gateway = await makeGateway(store, holder, observers, clock, closing);
   const token = randomBytes(32).toString('base64url');
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
-  const admin = makeAdmin(gateway, store, holder, token, observers, options.version, moveAdmin);
+  const admin = makeAdmin(gateway, store, holder, catalogueReader, token, observers, options.version, moveAdmin);
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
-  const state = { isDraining: false };
-  const publicApi = makePublic(config, gateway, state, observers, closing);
+  const state: StopState = { isLeaving: false, isDraining: false };
+  const following = feed && followNodes({ feed, epoch, gateway, catalogueReader, moveAdmin, log });
+  closing.push(() => following?.stop());
+  const isStoreThere = () => following?.isHearing() ?? true;
+  const publicApi = makePublic(config, gateway, state, isStoreThere, observers, closing);
   const tellCommands = () => writeOperatorFile(config, http, token);
   const { adminListen } = holder.current.settings;
   const onLost = () => void stop();
@@ -113,14 +119,15 @@ async function startOn(
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
-  closing.push(startRetaining({ store: stores.retention, settings: () => holder.current.settings, clock, log }));
+  const { retention } = stores;
+  const settings = () => holder.current.settings;
+  closing.push(startRetaining({ store: retention, settings, clock, log, runAlone: store.runAlone, tend: store.tend }));
 
   const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
   finished.catch(() => {}); // whoever waits for it hears of it
   const stop = async () => {
-    if (state.isDraining) return finished;
-    state.isDraining = true;
-    const notBilled = await drain(gateway, http, log);
+    if (state.isLeaving) return finished;
+    const notBilled = await drain(gateway, publicApi.bodies, http, log, state);
     await close();
     if (notBilled === 0) finish();
     else

@@ -107,12 +107,13 @@ export function learnedWrites(gate: LedgerGate): Pick<LearnedStore, 'saveLearned
 }
 
 /** What a change leaves beside itself, as rows of its transaction. */
-export function trailRows({ audit, creation }: Trail): AlongsideRow[] {
+export function trailRows({ audit, creation, since = null }: Trail): AlongsideRow[] {
   const rows: AlongsideRow[] = audit.map((record) => ({ table: 'audit_records', record }));
   if (creation !== null) {
     const forgetUntilMs = creation.atMs - bounds.creationRememberedMs;
     rows.push({ table: 'creations', creation, forgetUntilMs });
   }
+  if (since !== null) rows.push({ table: 'changes', since });
   return rows;
 }
 

@@ -1,5 +1,5 @@
 // The statements that write rows of other modules. Their texts keep to what SQLite and PostgreSQL both understand, with $1, $2 …
-// for the values. Stored answers and what is dropped by age are each database's own.
+// for the values. Stored answers and what is dropped by age are each database's own; changes are told in PostgreSQL alone.
 
 import type { AlongsideRow } from './alongside.ts';
 
@@ -12,7 +12,7 @@ export interface AlongsideStatement {
 
 type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
 type Dropping = Extract<AlongsideRow, { forget: unknown } | { carry: unknown }>;
-export type WrittenRow = Exclude<AlongsideRow, Dropping | { table: 'answers' }>;
+export type WrittenRow = Exclude<AlongsideRow, Dropping | { table: 'answers' | 'changes' }>;
 type RowOf<Table extends WrittenRow['table']> = Exclude<Extract<WrittenRow, { table: Table }>, Rehash>;
 
 /** What writes one row, in this order. */

@@ -2,7 +2,7 @@
 // what the ledger decides: the shapes that travel to its thread.
 
 import type { AccessToken, Account, Key } from '../accounts/accounts.ts';
-import type { AuditRecord, RememberedCreation } from '../audit/audit.ts';
+import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import type { ForgottenTable, StoredAnswer } from '../ledger/ledger.ts';
 
@@ -30,7 +30,11 @@ export type AlongsideRow =
   /** The oldest entries of the account go, a bounded number of those of before then, behind one that carries their sum forward. */
   | { table: 'entries'; carry: { account: number; beforeMs: number } }
   | { table: 'catalog'; put: CatalogDocument }
-  | { table: 'catalog'; remove: { kind: DocumentKind; name: string } };
+  | { table: 'catalog'; remove: { kind: DocumentKind; name: string } }
+  /** Every node is to end the running messages of this key. Nothing where there is one process, as below. */
+  | { table: 'changes'; cut: number }
+  /** Refused as Outpaced where something was changed since by which its bundle was decided. */
+  | { table: 'changes'; since: DecidedAt };
 
 /** The same for every store. */
 export function answerRow(answer: StoredAnswer): AlongsideRow {

@@ -74,6 +74,8 @@ export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
     case 'creations':
       writeCreation(tables, row);
       break;
+    case 'changes':
+      break; // one process tells itself
   }
 }
 

@@ -45,8 +45,8 @@ export function memoryReads(tables: MemoryTables): Reads {
 
 function accountReads(tables: MemoryTables) {
   return {
-    async findKeyBySecretHash(secretHash: string) {
-      const secret = tables.keySecrets.get(secretHash);
+    async findKeyBySecretHash(secretHash: string, otherHash = secretHash) {
+      const secret = tables.keySecrets.get(secretHash) ?? tables.keySecrets.get(otherHash);
       const key = secret && tables.keys.get(secret.keyId);
       const account = key && tables.accounts.get(key.accountId);
       if (secret === undefined || key === undefined || account === undefined) return null;
@@ -86,8 +86,9 @@ function accountReads(tables: MemoryTables) {
 
 function tokenReads(tables: MemoryTables) {
   return {
-    async findTokenBySecretHash(secretHash: string) {
-      return [...tables.tokens.values()].find((row) => row.secretHash === secretHash)?.token ?? null;
+    async findTokenBySecretHash(secretHash: string, otherHash = secretHash) {
+      const isOne = (hash: string) => hash === secretHash || hash === otherHash;
+      return [...tables.tokens.values()].find((row) => isOne(row.secretHash))?.token ?? null;
     },
     async getToken(id: number) {
       return tables.tokens.get(id)?.token ?? null;

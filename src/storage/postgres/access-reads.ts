@@ -26,14 +26,14 @@ function accountReads(reader: Reader): Pick<AccessReads, 'getAccount' | 'listAcc
 
 const KEY_BY_HASH = `
   SELECT k.document AS key, a.document AS account, s.expires_at_ms::float8 AS expires_at_ms FROM key_secrets s
-  JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id WHERE s.secret_hash = $1`;
+  JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id WHERE s.secret_hash IN ($1, $2)`;
 
 function keyReads(reader: Reader): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'countKeys'> {
   const { one, many } = documentsOf<Key>(reader);
   return {
-    async findKeyBySecretHash(secretHash) {
+    async findKeyBySecretHash(secretHash, otherHash = secretHash) {
       type Row = { key: string; account: string; expires_at_ms: number | null };
-      const [row] = await reader.read<Row>(KEY_BY_HASH, secretHash);
+      const [row] = await reader.read<Row>(KEY_BY_HASH, secretHash, otherHash);
       if (row === undefined) return null;
       return {
         key: JSON.parse(row.key) as Key,
@@ -60,7 +60,8 @@ function tokenReads(
 ): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> {
   const { one, many } = documentsOf<AccessToken>(reader);
   return {
-    findTokenBySecretHash: (secretHash) => one('SELECT document FROM tokens WHERE secret_hash = $1', secretHash),
+    findTokenBySecretHash: (secretHash, otherHash = secretHash) =>
+      one('SELECT document FROM tokens WHERE secret_hash IN ($1, $2)', secretHash, otherHash),
     getToken: (id) => one('SELECT document FROM tokens WHERE id = $1', id),
     countTokens: (accountId) => countOf(reader, 'tokens', accountId),
     listTokens: ({ accountId, after, limit }) =>
@@ -110,5 +111,8 @@ function documentsOf<Value>(reader: Reader) {
     const rows = await reader.read<{ document: string }>(text, ...values);
     return rows.map((row) => JSON.parse(row.document) as Value);
   };
-  return { many, one: async (text: string, value: ReadValue) => (await many(text, value))[0] ?? null };
+  return {
+    many,
+    one: async (text: string, ...values: readonly ReadValue[]) => (await many(text, ...values))[0] ?? null,
+  };
 }

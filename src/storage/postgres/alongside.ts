@@ -22,11 +22,11 @@ export function writeAlongside(changes: Changes): CheckedAsk[] {
   return [...rows.flatMap(writeRow), ...writeAnswers(answers, changes.endings)];
 }
 
-/** Answers are written together, after the others. */
+/** Answers are written together, after the others; what changed is told last (raise-epoch.ts). */
 function writeRow(row: AlongsideRow): CheckedAsk[] {
   if ('forget' in row) return forgetRows(row.table, row.forget.beforeMs);
   if ('carry' in row) return carryEntries(row.carry.account, row.carry.beforeMs);
-  if (row.table === 'answers') return [];
+  if (row.table === 'answers' || row.table === 'changes') return [];
   return alongsideStatements(row).map(({ text, values, refusal }) =>
     refusal === undefined ? { text, values } : { text, values, check: ({ count }) => assert(count > 0, refusal) },
   );

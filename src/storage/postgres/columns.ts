@@ -11,6 +11,7 @@ import type {
   NewEntry,
 } from '../../ledger/ledger.ts';
 import { writeDetails } from '../row-codec.ts';
+import { suitDocument } from './suit-text.ts';
 import { monthOf } from './usage-months.ts';
 
 type Cell = number | string | null;
@@ -58,7 +59,7 @@ export const holdColumns: readonly Column<HoldRow>[] = [
   whole('epoch', (row) => row.owner.epoch),
   text('claim', (row) => row.claim),
   whole('amount', (row) => row.amount),
-  text('document', (row) => JSON.stringify(row)),
+  text('document', (row) => suitDocument(JSON.stringify(row))), // it is read in the database when all is summed up
 ];
 
 export const leaseColumns: readonly Column<LeaseRow>[] = [

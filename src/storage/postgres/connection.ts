@@ -5,6 +5,7 @@ import type { ReservedSQL, SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { openClient } from './read-pool.ts';
+import { suitValue } from './suit-text.ts';
 
 export interface Asked {
   text: string;
@@ -45,6 +46,7 @@ interface Backend {
   pid: number;
   startedAt: string;
   timeline: string;
+  life: string;
 }
 
 export class Connection {
@@ -70,6 +72,11 @@ export class Connection {
     return (this.#backend ?? this.#lost)?.timeline ?? null;
   }
 
+  /** Of the server, from one crash to the next: in another one, what was not on the disk never was, and its numbers are given again. */
+  get life(): string | null {
+    return (this.#backend ?? this.#lost)?.life ?? null;
+  }
+
   /** Asks all of it in one round trip. Throws what the server said of the first that failed; ConnectionLost where it said nothing. */
   async ask(...asked: readonly Asked[]): Promise<Answered[]> {
     const session = this.#session ?? (await this.#open());
@@ -82,16 +89,18 @@ export class Connection {
     await client?.close({ timeout: 0 });
   }
 
-  /** A new connection, which takes no work before the one that was given up is gone. */
+  /** A new connection, which takes no work before the one that was given up is gone, and what that made is where commits have to be. */
   async #open(): Promise<ReservedSQL> {
     try {
       this.#client = openClient(this.#url, settingsOf(this.#limits));
       const session = await this.#inTime(this.#client.reserve());
       const [[backend] = []] = await this.#answersTo(session, [READ_BACKEND]);
+      const isAfterLoss = this.#lost !== null;
       if (this.#lost !== null) await this.#endBackend(session, this.#lost);
       this.#lost = null;
-      await this.#answersTo(session, [BEGIN, ...this.#warmUp, ROLLBACK, BEGIN, COMMIT]);
       this.#backend = backend as unknown as Backend;
+      if (isAfterLoss) await this.#answersTo(session, [WRITE_NOTHING]);
+      await this.#answersTo(session, [BEGIN, ...this.#warmUp, ROLLBACK, BEGIN, COMMIT]);
       this.#session = session;
       return session;
     } catch (failure) {
@@ -141,12 +150,17 @@ export const BEGIN: Asked = { text: 'BEGIN', values: [] };
 export const COMMIT: Asked = { text: 'COMMIT', values: [] };
 export const ROLLBACK: Asked = { text: 'ROLLBACK', values: [] };
 
-// The timeline is that of what is written now; a standby has none, and cannot be written.
+// The timeline is that of what is written now; a standby has none, and cannot be written. A crash begins statistics anew, an orderly
+// stop does not; where somebody else does, what can be told is only less.
 const READ_BACKEND: Asked = {
-  text: `SELECT a.pid, a.backend_start::text AS "startedAt", left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline
+  text: `SELECT a.pid, a.backend_start::text AS "startedAt", left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline,
+      pg_stat_get_bgwriter_stat_reset_time()::text AS life
     FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`,
   values: [],
 };
+// Its commit is told when all before it are, also where commits wait for a standby: what was ended in such a wait is made on this server
+// alone, and to whoever reads here it looks like any other.
+const WRITE_NOTHING: Asked = { text: "SELECT pg_logical_emit_message(true, 'turnpike', '') AS at", values: [] };
 const THIS_BACKEND = 'FROM pg_stat_activity a WHERE a.pid = $1::int AND a.backend_start = $2::text::timestamptz';
 const END_BACKEND = `SELECT pg_terminate_backend(a.pid, ${bounds.writeEndMsMax}) ${THIS_BACKEND}`;
 const FIND_BACKEND = `SELECT a.pid ${THIS_BACKEND}`;
@@ -155,7 +169,7 @@ const FIND_BACKEND = `SELECT a.pid ${THIS_BACKEND}`;
  * Plans are made once for a connection, whatever the values, and go by the index that each statement is written for: one that is
  * made while a table is empty stays.
  */
-function settingsOf(limits: ConnectionLimits): Record<string, string | number> {
+export function settingsOf(limits: ConnectionLimits): Record<string, string | number> {
   return {
     application_name: 'turnpike ledger',
     default_transaction_isolation: 'read committed',
@@ -177,7 +191,7 @@ function settingsOf(limits: ConnectionLimits): Record<string, string | number> {
 
 /** The driver sends a text without values by itself, unless it comes as a template: then it is prepared and goes with the others. */
 async function send(session: ReservedSQL, { text, values }: Asked): Promise<Answered> {
-  if (values.length > 0) return await session.unsafe(text, [...values]);
+  if (values.length > 0) return await session.unsafe(text, values.map(suitValue));
   let template = templates.get(text);
   if (template === undefined) {
     template = Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray;
@@ -190,7 +204,7 @@ async function send(session: ReservedSQL, { text, values }: Asked): Promise<Answ
 const templates = new Map<string, TemplateStringsArray>();
 
 /** All that is not said of a statement: an end of the session, and whatever goes wrong in the driver. */
-function isLoss(failure: unknown): boolean {
+export function isLoss(failure: unknown): boolean {
   const { errno } = failure as { errno?: unknown };
   return typeof errno !== 'string' || !/^[0-9A-Z]{5}$/.test(errno) || /^(?:57P|08|25P0[34])/.test(errno);
 }

@@ -6,18 +6,24 @@ import { type ForgottenTable, type Kept, keptSinceNames } from '../../ledger/led
 import type { CheckedAsk } from './alongside.ts';
 import { monthOf } from './usage-months.ts';
 
-/** The columns that name a row, and the one that says how old it is. Each has an index by age. */
-const COLUMNS: Readonly<Record<ForgottenTable, { id: string; age: string }>> = {
-  usage_records: { id: 'request_id, month', age: 'at_ms' },
-  creations: { id: 'principal, idempotency_key', age: 'at_ms' },
-  key_secrets: { id: 'secret_hash', age: 'expires_at_ms' },
-  claims: { id: 'key_id, name', age: 'at_ms' },
-  answers: { id: 'seq', age: 'at_ms' },
+/** What names a row of each. */
+const ID_COLUMNS: Readonly<Record<ForgottenTable, string>> = {
+  usage_records: 'request_id, month',
+  creations: 'principal, idempotency_key',
+  key_secrets: 'secret_hash',
+  claims: 'key_id, name',
+  answers: 'seq',
 };
+
+/** The column that says how old a row is. Each table has an index by it. */
+export function ageColumnOf(table: ForgottenTable): string {
+  return table === 'key_secrets' ? 'expires_at_ms' : 'at_ms';
+}
 
 /** Drops the oldest rows of before then. */
 export function forgetRows(table: ForgottenTable, beforeMs: number): CheckedAsk[] {
-  const { id, age } = COLUMNS[table];
+  const id = ID_COLUMNS[table];
+  const age = ageColumnOf(table);
   const drop = (where: string) =>
     `DELETE FROM ${table} WHERE (${id}) IN (
       SELECT ${id} FROM ${table} WHERE ${age} < $1 ${where} ORDER BY ${age} LIMIT $2)`;

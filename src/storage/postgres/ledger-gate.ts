@@ -15,6 +15,8 @@ export interface GateOptions extends LaneOptions {
 interface Lane {
   store: PostgresLedgerStore;
   commit: GroupCommit;
+  /** Its batches when leases were asked for last. */
+  batchesSeen: number;
 }
 
 export class PostgresGate implements LedgerGate {
@@ -55,6 +57,7 @@ export class PostgresGate implements LedgerGate {
 
   /** Of holds that lapsed, a bounded number is ended at once: where there may be more, they are asked for. */
   async #submitOfLeases(bundle: Bundle): Promise<Answer[]> {
+    this.#wakeLanes();
     const answers = await this.#leaseLane.commit.submit(bundle);
     const at = answers.findIndex((answer) => answer.ok && answer.kind === 'expired');
     let holds = 0;
@@ -66,6 +69,15 @@ export class PostgresGate implements LedgerGate {
       [last] = await this.#leaseLane.commit.submit({ operations: [{ kind: 'expire' }] });
     }
     return answers;
+  }
+
+  /** A connection that rested since the last renewal may be gone without a word, or not be made yet: no message is to find that out. */
+  #wakeLanes(): void {
+    for (const lane of this.#accountLanes) {
+      const isRested = lane.commit.batches() === lane.batchesSeen;
+      if (isRested) lane.commit.submit({ operations: [] }).catch(() => {}); // the next one is told
+      lane.batchesSeen = lane.commit.batches();
+    }
   }
 
   #laneOf(bundle: Bundle): Lane {
@@ -95,7 +107,7 @@ export class PostgresGate implements LedgerGate {
     store.onTime = (nowMs) => {
       this.#aheadMs = nowMs - Date.now();
     };
-    return { store, commit: new GroupCommit(store, (facts) => this.onCommitted(facts)) };
+    return { store, commit: new GroupCommit(store, (facts) => this.onCommitted(facts)), batchesSeen: 0 };
   }
 
   #lanes(): Lane[] {

@@ -4,10 +4,20 @@
 import { BrokenInvariant } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
-import type { Bundle, Changes, HoldRow, LedgerStore, Rows } from '../../ledger/ledger.ts';
+import {
+  type Bundle,
+  type Changes,
+  type HoldRow,
+  InDoubt,
+  type LedgerStore,
+  Outpaced,
+  type Rows,
+  RowsLocked,
+} from '../../ledger/ledger.ts';
 import { readHoldRow } from '../row-codec.ts';
 import { type CheckedAsk, writeAlongside } from './alongside.ts';
 import { dropAnswers, SUM_ANSWERS } from './answer-writes.ts';
+import { arrayOf } from './columns.ts';
 import {
   type Answered,
   type Asked,
@@ -19,7 +29,9 @@ import {
   ROLLBACK,
 } from './connection.ts';
 import { type LoadedRows, loadRows } from './load-rows.ts';
+import { BRIEF_LOCKS, findLocked } from './locked-accounts.ts';
 import { type Needs, readNeeds } from './needs.ts';
+import { raiseEpoch } from './raise-epoch.ts';
 import * as statements from './statements.ts';
 import { makeMonthText } from './usage-partitions.ts';
 import { writeChanges } from './write-changes.ts';
@@ -31,6 +43,8 @@ export interface LaneOptions {
   /** For tests, whose time is not the database's. */
   clock?: Clock;
   limits?: ConnectionLimits;
+  /** How long it is tried to learn what became of a commit that had no answer. */
+  outcomeMsMax?: number;
 }
 
 export class PostgresLedgerStore implements LedgerStore {
@@ -38,26 +52,35 @@ export class PostgresLedgerStore implements LedgerStore {
   onTime: (nowMs: number) => void = () => {};
   readonly #connection: Connection;
   readonly #clock: Clock | null;
+  readonly #outcomeMsMax: number;
 
-  constructor(url: string, { clock, limits }: LaneOptions = {}) {
+  constructor(url: string, { clock, limits, outcomeMsMax = bounds.commitOutcomeWaitMsMax }: LaneOptions = {}) {
     this.#connection = new Connection(url, statements.warmUp, limits);
     this.#clock = clock ?? null;
+    this.#outcomeMsMax = outcomeMsMax;
   }
 
-  async transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes): Promise<void> {
+  async transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief = false): Promise<void> {
     const needs = readNeeds(bundles);
-    for (let tries = 1; ; tries++) {
-      const batch = new Batch(this.#connection, needs, this.#clock?.nowMs() ?? null);
+    for (let tries = 1, isLocked = false; ; tries++) {
+      const options = { nowMs: this.#clock?.nowMs() ?? null, outcomeMsMax: this.#outcomeMsMax, isBrief, isLocked };
+      const batch = new Batch(this.#connection, needs, options);
       try {
         await batch.run(decide, this.onTime);
         return;
       } catch (failure) {
         if (failure instanceof ConnectionLost) {
           // Cut off before it asked for a commit, it was not made; a connection that rested may have been cut long ago.
-          if (failure.isSilent || batch.isCommitAsked || tries > 1) throw failure;
+          if (batch.isCommitAsked) throw new InDoubt('whether it was made cannot be told', { cause: failure });
+          if (failure.isSilent || tries > 1) throw failure;
           continue;
         }
         await this.#connection.ask(ROLLBACK).catch(() => {}); // lost: it was rolled back with its connection
+        isLocked = [LOCK_NOT_HAD, TOO_LONG].includes(String((failure as ServerError).errno));
+        if (isLocked && !needs.expires) {
+          const neededBy = isBrief ? () => null : await findLocked(this.#connection, needs);
+          if (neededBy !== null) throw new RowsLocked(neededBy, { cause: failure });
+        }
         if (tries >= bounds.batchTriesMax || !isToBeginAgain(failure)) throw asOfBundleOrStore(failure);
         const month = missingMonth(failure);
         if (month !== null) await this.#makeMonth(month);
@@ -75,29 +98,43 @@ export class PostgresLedgerStore implements LedgerStore {
   }
 }
 
+interface BatchOptions {
+  nowMs: number | null;
+  outcomeMsMax: number;
+  /** Who else has an account is waited for a moment only. */
+  isBrief: boolean;
+  /** The try before had to wait too long. */
+  isLocked: boolean;
+}
+
 /** One try of a batch. */
 class Batch {
   /** From then on it may have been made although nothing was heard of it. */
   isCommitAsked = false;
   readonly #connection: Connection;
   readonly #needs: Needs;
-  readonly #nowMs: number | null;
+  readonly #options: BatchOptions;
 
-  constructor(connection: Connection, needs: Needs, nowMs: number | null) {
+  constructor(connection: Connection, needs: Needs, options: BatchOptions) {
     this.#connection = connection;
     this.#needs = needs;
-    this.#nowMs = nowMs;
+    this.#options = options;
   }
 
   async run(decide: (rows: Rows) => Changes, onTime: (nowMs: number) => void): Promise<void> {
-    const loaded = this.#needs.expires ? await this.#loadWithLapsed() : await this.#load(this.#needs, [BEGIN]);
+    const first = this.#options.isBrief ? [BEGIN, BRIEF_LOCKS] : [BEGIN];
+    const loaded = this.#needs.expires ? await this.#loadWithLapsed() : await this.#load(this.#needs, first);
     onTime(loaded.rows.nowMs);
     const changes = decide(loaded.rows);
     if (changes.isEmpty) {
       await this.#connection.ask(ROLLBACK);
       return;
     }
-    const asked = [...writeChanges(changes, loaded), ...writeAlongside(changes)];
+    const asked = [
+      ...writeChanges(changes, loaded),
+      ...writeAlongside(changes),
+      ...raiseEpoch(this.#needs.told, changes, loaded.rows.nowMs),
+    ];
     if (!changes.alongside.some(isAnswer)) {
       await this.#commit(asked, loaded.transaction);
       return;
@@ -107,26 +144,35 @@ class Batch {
   }
 
   async #load(needs: Needs, first: readonly Asked[]): Promise<LoadedRows> {
-    const { asked, read } = loadRows(needs, this.#nowMs);
+    const { asked, read } = loadRows(needs, this.#options.nowMs);
     const answers = await this.#connection.ask(...first, ...asked);
     return read(answers.slice(first.length));
   }
 
   /** Leases before accounts, here and everywhere. Whose holds have lapsed is known only then, and looked at again under their locks. */
   async #loadWithLapsed(): Promise<LoadedRows> {
-    const values = [this.#nowMs, bounds.holdsExpiredAtOnce];
+    const values = [this.#options.nowMs, bounds.holdsExpiredAtOnce, arrayOf(this.#needs.moved)];
     const [, , found] = await this.#connection.ask(
       BEGIN,
       { text: statements.LOCK_LEASES, values: [] },
       { text: statements.FIND_LAPSED, values },
     );
     const lapsed = (found as unknown as { document: string }[]).map(readHoldRow);
-    return await this.#load(withHolds(this.#needs, lapsed), []);
+    return await this.#load(withHolds(this.#needs, await this.#havable(lapsed)), [BRIEF_LOCKS]);
+  }
+
+  /** Of accounts that others do not let go of, holds are left to another look: the leases are locked, and every node waits for them. */
+  async #havable(lapsed: HoldRow[]): Promise<HoldRow[]> {
+    if (!this.#options.isLocked || lapsed.length === 0) return lapsed;
+    const values = [arrayOf(lapsed.map(({ account }) => account))];
+    const [rows = []] = await this.#connection.ask({ text: statements.LOCK_FREE_ACCOUNTS, values });
+    const free = new Set(rows.map(({ id }) => id));
+    return lapsed.filter(({ account }) => free.has(account));
   }
 
   /** What may refuse a bundle is looked at before the commit is asked for, all else goes with it. Gives the answers that were had. */
   async #commit(asked: readonly CheckedAsk[], transaction: string): Promise<Answered[]> {
-    const { timeline } = this.#connection;
+    const { timeline, life } = this.#connection;
     const isChecked = asked.some(({ check }) => check !== undefined);
     const before = isChecked ? await this.#connection.ask(...asked) : [];
     if (isChecked) for (const [at, { check }] of asked.entries()) check?.(before[at] as Answered);
@@ -137,21 +183,23 @@ class Batch {
       return isChecked ? before : answers;
     } catch (failure) {
       if (!(failure instanceof ConnectionLost)) throw failure;
-      this.isCommitAsked = await this.#wasMade(transaction, timeline);
+      this.isCommitAsked = await this.#wasMade(transaction, { timeline, life });
       if (!this.isCommitAsked) throw failure;
       return [];
     }
   }
 
   /** Of a commit that had no answer: the connection that asked for it is ended first, so that it is made by now, or never. */
-  async #wasMade(transaction: string, timeline: string | null): Promise<boolean> {
-    const untilMs = performance.now() + bounds.commitOutcomeWaitMsMax;
+  async #wasMade(transaction: string, before: Pick<Connection, 'timeline' | 'life'>): Promise<boolean> {
+    const untilMs = performance.now() + this.#options.outcomeMsMax;
     for (; performance.now() < untilMs; await Bun.sleep(OUTCOME_REST_MS)) {
       const outcome = await this.#readOutcome(transaction);
       if (outcome === null) continue;
       // In another history the number may be another transaction's.
-      if (this.#connection.timeline !== timeline) break;
-      if (outcome === 'committed' || outcome === 'aborted') return outcome === 'committed';
+      if (this.#connection.timeline !== before.timeline) break;
+      if (outcome === 'aborted') return false;
+      // After a crash too, where the first was never on the disk. Had it been committed, it would have been.
+      if (outcome === 'committed' && this.#connection.life === before.life) return true;
       if (outcome !== 'in progress') break;
     }
     throw new ConnectionLost('whether it was committed cannot be told', { isSilent: true });
@@ -212,7 +260,9 @@ interface ServerError {
   message?: unknown;
 }
 
-const AGAIN = ['40001', '40P01', '55P03']; // serialization failure, deadlock, a lock not had in time
+const LOCK_NOT_HAD = '55P03';
+const TOO_LONG = '57014'; // who waits behind others that wait has the time of a lock several times over
+const AGAIN = ['40001', '40P01', LOCK_NOT_HAD]; // serialization failure, deadlock, a lock not had in time
 
 /** Others were at the same rows, made one of them meanwhile, or nobody has made the month yet. */
 function isToBeginAgain(failure: unknown): boolean {
@@ -231,6 +281,8 @@ function missingMonth(failure: unknown): number | null {
 
 /** A row that was refused for what it is is its bundle's fault; all else that the server says is the store's. */
 function asOfBundleOrStore(failure: unknown): unknown {
-  const { errno } = failure as ServerError;
+  const { errno, constraint } = failure as ServerError;
+  // Made at another node, under the same idempotency key: whoever looks again finds it.
+  if (constraint === 'creations_pkey') return new Outpaced(String(failure), { cause: failure });
   return /^2[23]/.test(String(errno)) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;
 }

@@ -17,9 +17,15 @@ export interface Needs {
   credits: { account: number; reference: string }[];
   /** `lock`: some are changed. */
   leases: 'none' | 'read' | 'lock';
-  /** Also the holds of those whose lease has lapsed. */
+  /** Also the holds of those whose lease has lapsed, */
   expires: boolean;
+  /** or is given up or taken anew by the batch itself: their nodes. */
+  moved: string[];
+  /** Those that other nodes are told of. */
+  told: Operation[];
 }
+
+const TOLD: ReadonlySet<Operation['kind']> = new Set(['credit', 'refund', 'set-account', 'set-key']);
 
 export function readNeeds(bundles: readonly Bundle[]): Needs {
   const found = new Found();
@@ -47,9 +53,12 @@ class Found {
   readonly credits: Needs['credits'] = [];
   leases: Needs['leases'] = 'none';
   expires = false;
+  readonly moved: Needs['moved'] = [];
+  readonly told: Operation[] = [];
 }
 
 function addNeeds(found: Found, operation: Operation): void {
+  if (TOLD.has(operation.kind)) found.told.push(operation);
   switch (operation.kind) {
     case 'admit':
       if (found.leases === 'none') found.leases = 'read';
@@ -89,6 +98,7 @@ function addNeeds(found: Found, operation: Operation): void {
       break;
     case 'renew':
       found.leases = 'lock';
+      if (operation.epoch === null || operation.leaseMs <= 0) found.moved.push(operation.node);
       break;
     case 'expire':
       found.leases = 'lock';

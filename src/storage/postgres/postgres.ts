@@ -12,12 +12,29 @@ import { readStore } from './read-store.ts';
 import { inTurns, reportReads } from './report-reads.ts';
 import { retentionReads } from './retention-reads.ts';
 
+export { type Change, ChangeFeed, type ChangesSince } from './change-feed.ts';
 export type { ConnectionLimits } from './connection.ts';
+export {
+  type ActivityState,
+  examineActivity,
+  examineTables,
+  type NodesState,
+  type TablesState,
+} from './examine-database.ts';
+export { examineServer, examineSessions, type ServerState, type SessionState } from './examine-session.ts';
+export { type DatabaseFailure, describeDatabaseFailure, nameDatabase } from './failure-words.ts';
+export { type Filled, fillDatabase } from './fill-database.ts';
 export { type GateOptions, PostgresGate } from './ledger-gate.ts';
 export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
-export { prepareDatabase } from './open-database.ts';
+export { MoveCut, type MoveSession, openMoveSession } from './move-session.ts';
+export { commitMove, findMove, refuseRows } from './move-target.ts';
+export { connectionsPerNode } from './node-connections.ts';
+export { monthsAhead, prepareDatabase } from './open-database.ts';
+export { type LockName, type SessionLock, takeLock, tryLock } from './session-lock.ts';
+export { readTablesVersion, type TablesVersion } from './stored-version.ts';
 export { sumLedger } from './sum-ledger.ts';
 export { listDependents, readProof, surveyStore } from './survey-store.ts';
+export { type Tended, tendDatabase } from './tend-database.ts';
 
 /**
  * The stores over a database at `url`, whose tables are made. Writes go through `gate`, which is this node's lanes, or what

@@ -5,6 +5,7 @@ import { SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { TurnpikeError } from '../../errors.ts';
+import { suitValue } from './suit-text.ts';
 
 export type ReadValue = string | number | null;
 
@@ -96,6 +97,7 @@ class ReadConnection {
   readonly #url: string;
   readonly #statementMsMax: number;
   #client: SQL | null = null;
+  #answeredMs = 0;
   #isClosed = false;
 
   constructor(url: string, statementMsMax: number) {
@@ -119,12 +121,31 @@ class ReadConnection {
 
   async #ask<Row>(text: string, values: readonly ReadValue[]): Promise<Row[]> {
     if (this.#isClosed) throw new Error('the reads were closed');
+    if (this.#client !== null && performance.now() - this.#answeredMs > bounds.readRestMs)
+      await this.#wake(this.#client);
     this.#client ??= openClient(this.#url, { ...READ_SETTINGS, statement_timeout: this.#statementMsMax });
     const silentMs = this.#statementMsMax + bounds.storeSilenceMsMax;
-    return await within(machineTimers, silentMs, this.#client.unsafe(text, [...values]) as Promise<Row[]>, () => {
-      void this.#giveUp(); // nobody can wait for what is silent
-      return new Error('the database does not answer');
-    });
+    const rows = await within(
+      machineTimers,
+      silentMs,
+      this.#client.unsafe(text, values.map(suitValue)) as Promise<Row[]>,
+      () => {
+        void this.#giveUp(); // nobody can wait for what is silent
+        return new Error('the database does not answer');
+      },
+    );
+    this.#answeredMs = performance.now();
+    return rows;
+  }
+
+  /** One that rested may lead nowhere by now, of which nothing tells: what takes no time is asked of it first, and it is given up soon. */
+  async #wake(client: SQL): Promise<void> {
+    const silent = () => new Error('the database does not answer');
+    try {
+      await within(machineTimers, bounds.storeSilenceMsMax, client.unsafe('SELECT 1') as Promise<unknown>, silent);
+    } catch {
+      await this.#giveUp(); // another is made
+    }
   }
 
   async #giveUp(): Promise<void> {
@@ -146,10 +167,10 @@ export function openClient(url: string, settings: Record<string, string | number
   });
 }
 
-/** Whether the connection ended, as it does when the server is restarted or another takes over. */
+/** Whether the connection ended, as it does when the server is restarted, another takes over, or it was idle for too long. */
 function isCut(failure: unknown): boolean {
   const { code, errno } = failure as { code?: unknown; errno?: unknown };
-  return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^57P0[12]$/.test(String(errno));
+  return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^57P0[125]$/.test(String(errno));
 }
 
 function tooManyReads(): TurnpikeError {

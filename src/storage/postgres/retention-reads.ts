@@ -1,19 +1,11 @@
 // What dropping old rows is told of the store.
 
 import { bounds } from '../../config.ts';
-import type { CarryPage, ForgottenTable } from '../../ledger/ledger.ts';
+import type { CarryPage } from '../../ledger/ledger.ts';
 import type { RetentionReads } from '../retention.ts';
+import { ageColumnOf } from './forget-rows.ts';
 import type { Reader } from './read-pool.ts';
 import { monthOf } from './usage-months.ts';
-
-/** How old a row of each table is; each has an index by it. */
-const ageOf: Readonly<Record<ForgottenTable, string>> = {
-  usage_records: 'at_ms',
-  creations: 'at_ms',
-  key_secrets: 'expires_at_ms',
-  claims: 'at_ms',
-  answers: 'at_ms',
-};
 
 const COUNT_TO_CARRY = `
   SELECT count(*)::float8 AS count FROM (
@@ -36,7 +28,7 @@ export function retentionReads(reader: Reader): RetentionReads {
   };
   return {
     countForgotten(table, beforeMs) {
-      const age = ageOf[table];
+      const age = ageColumnOf(table);
       const old = (where: string, limit: string) =>
         `SELECT count(*)::float8 AS count FROM (SELECT 1 FROM ${table} r WHERE r.${age} < $1 ${where} LIMIT ${limit}) old`;
       if (table !== 'usage_records') return countOf(old('', '$2'), beforeMs);

@@ -27,6 +27,12 @@ export const LOCK_ACCOUNTS = `
   SELECT ${ACCOUNT_COLUMNS} FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) ORDER BY m.id FOR NO KEY UPDATE`;
 export const READ_KEYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${BIGINTS(1)})`;
 
+/** Locks those of the accounts that nobody else has, and waits for none. */
+export const LOCK_FREE_ACCOUNTS = `
+  SELECT m.id::float8 AS id FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) FOR NO KEY UPDATE SKIP LOCKED`;
+export const READ_ACCOUNTS_OF_HOLDS = `
+  SELECT h.request_id, h.account_id::float8 AS account FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
+
 /** As `id`, of the messages $2 of which only the id is known. Whose they are never changes. */
 const ofStrays = (column: 'account_id' | 'key_id') => `ARRAY(
     SELECT named.id FROM unnest(${BIGINTS(1)}) AS named (id)
@@ -66,7 +72,7 @@ export const READ_CREDITS = `
 export const READ_MOMENT = `SELECT ${NOW_MS(1)} AS now_ms, pg_current_xact_id()::text AS transaction`;
 export const READ_LEASES = `SELECT ${LEASE_COLUMNS} FROM leases l`;
 export const LOCK_LEASES = `${READ_LEASES} ORDER BY l.node FOR NO KEY UPDATE`;
-/** The owners of open holds by a walk along the index, then holds of those that are not alive: never all holds. */
+/** The owners of open holds by a walk along the index, then holds of those that are not alive, or of the nodes $3: never all holds. */
 export const FIND_LAPSED = `
   WITH RECURSIVE owners AS (
     (SELECT h.node, h.epoch FROM holds h ORDER BY h.node, h.epoch LIMIT 1)
@@ -74,7 +80,8 @@ export const FIND_LAPSED = `
       SELECT h.node, h.epoch FROM holds h WHERE (h.node, h.epoch) > (o.node, o.epoch) ORDER BY h.node, h.epoch LIMIT 1) next)
   SELECT held.document FROM owners o LEFT JOIN leases l ON l.node = o.node
   JOIN LATERAL (SELECT h.document FROM holds h WHERE h.node = o.node AND h.epoch = o.epoch LIMIT $2::int) held ON true
-  WHERE l.node IS NULL OR l.epoch <> o.epoch OR l.expires_at_ms <= ${NOW_MS(1)} LIMIT $2::int`;
+  WHERE l.node IS NULL OR l.epoch <> o.epoch OR l.expires_at_ms <= ${NOW_MS(1)} OR o.node = ANY(${TEXTS(3)})
+  LIMIT $2::int`;
 export const READ_OUTCOME = 'SELECT pg_xact_status($1::text::xid8) AS outcome';
 
 export const INSERT_ACCOUNTS = insertText('account_meters', accountColumns);

@@ -14,11 +14,12 @@ import type { Reader } from './read-pool.ts';
 import { readSnapshot } from './read-snapshot.ts';
 
 /** Sums up the database, with nodes running on it or not. Throws what the driver throws. */
-export function sumLedger(url: string): Promise<LedgerSums> {
-  return readSnapshot(url, sum);
+export function sumLedger(url: string, statementMsMax?: number): Promise<LedgerSums> {
+  return readSnapshot(url, sumReader, statementMsMax);
 }
 
-async function sum(reader: Reader): Promise<LedgerSums> {
+/** Sums up what a reader sees, which must be of one moment. */
+export async function sumReader(reader: Reader): Promise<LedgerSums> {
   const all = <Row>(text: string, values: readonly (bigint | string)[] = []) =>
     reader.read<Row>(text, ...values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
   const kept = readKeptTimes(await all(KEPT_TIMES));

@@ -11,6 +11,7 @@ import {
   type SurveyRows,
   surveyTexts,
 } from '../store-survey.ts';
+import type { Reader } from './read-pool.ts';
 import { readSnapshot } from './read-snapshot.ts';
 
 const member = (alias: string, name: string) => `(${alias}.document::json ->> '${name}')`;
@@ -21,8 +22,8 @@ const texts = surveyTexts({
 });
 
 /** Surveys the database, with nodes running on it or not. Throws what the driver throws. */
-export function surveyStore(url: string, nowMs: number): Promise<StoreSurvey> {
-  return readSnapshot(url, async ({ read }) => {
+export function surveyStore(url: string, nowMs: number, statementMsMax?: number): Promise<StoreSurvey> {
+  const look = async ({ read }: Reader) => {
     const rows: SurveyRows = {
       proof: await read(PROOF),
       counts: await read(texts.counts, nowMs),
@@ -31,7 +32,8 @@ export function surveyStore(url: string, nowMs: number): Promise<StoreSurvey> {
       documents: await read(texts.documents),
     };
     return describeSurvey(rows);
-  });
+  };
+  return readSnapshot(url, look, statementMsMax);
 }
 
 /** The proof of the secret that a database is under, whatever version its tables have; null without one. Throws what the driver throws. */

@@ -8,7 +8,7 @@ const DATE_MS_MAX = 8_640_000_000_000_000;
 /** After all months. */
 const NEVER = 999_999;
 
-/** The month of a time, UTC. Remembered for the day: it is asked for each record. */
+/** The month of a time, UTC. */
 export function monthOf(atMs: number): number {
   if (atMs > DATE_MS_MAX) return NEVER;
   const date = new Date(atMs);

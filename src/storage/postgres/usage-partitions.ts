@@ -2,6 +2,7 @@
 // older than what is kept.
 
 import { assert } from '../../base/assert.ts';
+import { keptSinceNames } from '../../ledger/ledger.ts';
 
 /** Only this is locked with it: months are made by one after the other. */
 const LOCK = 'pg_advisory_xact_lock(7416, 1)';
@@ -19,12 +20,17 @@ export function makeMonthText(month: number): string {
   END $$`;
 }
 
-/** Drops a month's partition. Fails where others use the table all the while: to be tried again a while later. */
+/**
+ * Drops a month's partition, where all of it is marked as not kept. Fails where others use the table all the while: to be tried
+ * again a while later.
+ */
 export function dropMonthText(month: number): string {
   return `DO $$ BEGIN
     SET LOCAL lock_timeout = '${DROP_LOCK_TIMEOUT}';
     PERFORM ${LOCK};
-    DROP TABLE IF EXISTS ${partitionName(month)};
+    IF ${endOfMonthMs(month)} <= (SELECT value::numeric FROM installation WHERE name = '${keptSinceNames.usage}') THEN
+      DROP TABLE IF EXISTS ${partitionName(month)};
+    END IF;
   END $$`;
 }
 
@@ -36,6 +42,12 @@ export const LIST_MONTHS = `
 /** The month after another. */
 export function nextMonth(month: number): number {
   return month % 100 === 12 ? month + 89 : month + 1;
+}
+
+/** The first moment after it, UTC. */
+function endOfMonthMs(month: number): number {
+  const next = nextMonth(month);
+  return Date.UTC(Math.floor(next / 100), (next % 100) - 1, 1);
 }
 
 function partitionName(month: number): string {

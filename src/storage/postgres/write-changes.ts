@@ -17,6 +17,7 @@ import {
 import type { Asked } from './connection.ts';
 import type { LoadedRows } from './load-rows.ts';
 import * as statements from './statements.ts';
+import { suitText } from './suit-text.ts';
 
 /** The statements that write the ledger's own changes. */
 export function writeChanges(changes: Changes, loaded: LoadedRows): Asked[] {
@@ -115,7 +116,7 @@ function writeMessages(changes: Changes, { accounts, keys, begun, ended, totals 
 function distinctTotals(totals: Iterable<DailyTotal>): DailyTotal[][] {
   const rounds: Map<string, DailyTotal>[] = [];
   for (const total of totals) {
-    const name = `${total.dayMs} ${total.account} ${total.key} ${total.model}`;
+    const name = `${total.dayMs} ${total.account} ${total.key} ${suitText(total.model)}`;
     let round = rounds.find((one) => !one.has(name));
     if (round === undefined) {
       round = new Map();

@@ -34,7 +34,7 @@ function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' |
   const keyByHash = prepareText(
     database,
     `SELECT k.document AS key, a.document AS account, s.expires_at_ms FROM key_secrets s
-     JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id WHERE s.secret_hash = $1`,
+     JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id WHERE s.secret_hash IN ($1, $2)`,
   );
   const key = prepareText(database, 'SELECT document FROM keys WHERE id = $1');
   const all = listInOrder(database, 'keys', '');
@@ -46,8 +46,12 @@ function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' |
   };
   const count = prepareText(database, 'SELECT COUNT(*) AS count FROM keys WHERE account_id = $1');
   return {
-    async findKeyBySecretHash(secretHash) {
-      const row = keyByHash.get(secretHash) as { key: string; account: string; expires_at_ms: number | null } | null;
+    async findKeyBySecretHash(secretHash, otherHash = secretHash) {
+      const row = keyByHash.get(secretHash, otherHash) as {
+        key: string;
+        account: string;
+        expires_at_ms: number | null;
+      } | null;
       if (row === null) return null;
       return {
         key: JSON.parse(row.key) as Key,
@@ -70,14 +74,14 @@ function keyReads(database: Database): Pick<AccessReads, 'findKeyBySecretHash' |
 function tokenReads(
   database: Database,
 ): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> {
-  const byHash = prepareText(database, 'SELECT document FROM tokens WHERE secret_hash = $1');
+  const byHash = prepareText(database, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2)');
   const token = prepareText(database, 'SELECT document FROM tokens WHERE id = $1');
   const all = listInOrder(database, 'tokens', '');
   const ofAccount = listInOrder(database, 'tokens', 'account_id = $3 AND ');
   const count = prepareText(database, 'SELECT COUNT(*) AS count FROM tokens WHERE account_id = $1');
   return {
-    async findTokenBySecretHash(secretHash) {
-      return readDocument<AccessToken>(byHash.get(secretHash));
+    async findTokenBySecretHash(secretHash, otherHash = secretHash) {
+      return readDocument<AccessToken>(byHash.get(secretHash, otherHash));
     },
     async getToken(id) {
       return readDocument<AccessToken>(token.get(id));

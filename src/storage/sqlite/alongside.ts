@@ -15,7 +15,7 @@ export function writeAlongside(database: Database, untyped: unknown): void {
   if ('forget' in row) forgetRows(database, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(database, row.carry.account, row.carry.beforeMs);
   else if (row.table === 'answers') writeAnswer(database, row.answer);
-  else
+  else if (row.table !== 'changes')
     for (const { text, values, refusal } of alongsideStatements(row)) {
       const { changes } = prepareText(database, text).run(...values);
       assert(refusal === undefined || changes > 0, refusal ?? '');

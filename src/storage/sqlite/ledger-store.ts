@@ -6,19 +6,20 @@ import type { Database, Statement } from 'bun:sqlite';
 import { BrokenInvariant } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
-import type {
-  AccountRow,
-  Bundle,
-  Changes,
-  ClaimRow,
-  DailyTotal,
-  Ending,
-  HoldRow,
-  KeyRow,
-  LeaseRow,
-  LedgerStore,
-  NewEntry,
-  Rows,
+import {
+  type AccountRow,
+  type Bundle,
+  type Changes,
+  type ClaimRow,
+  type DailyTotal,
+  type Ending,
+  type HoldRow,
+  InDoubt,
+  type KeyRow,
+  type LeaseRow,
+  type LedgerStore,
+  type NewEntry,
+  type Rows,
 } from '../../ledger/ledger.ts';
 import {
   type AccountMetersTable,
@@ -60,6 +61,7 @@ export class SqliteLedgerStore implements LedgerStore {
     if (this.#accounts.size + this.#keys.size > bounds.cachedLedgerRowsMax) this.#forgetRows();
     const { begin, commit } = this.#statements;
     let changes: Changes;
+    let isCommitAsked = false;
     try {
       // Before rows are read, or each read would be a transaction of its own; it writes when the first row is written.
       begin.run();
@@ -69,11 +71,13 @@ export class SqliteLedgerStore implements LedgerStore {
         return;
       }
       this.#write(changes);
+      isCommitAsked = true;
       commit.run();
     } catch (failure) {
       this.#isDoubtful = true;
       this.#rollBack();
-      throw isRowAtFault(failure) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;
+      if (isRowAtFault(failure)) throw new BrokenInvariant(String(failure), { cause: failure });
+      throw isCommitAsked ? new InDoubt('the commit failed', { cause: failure }) : failure;
     }
     this.#remember(changes);
   }

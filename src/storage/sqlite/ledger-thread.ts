@@ -3,7 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../../errors.ts';
-import type { Answer, BatchFacts, Bundle, LedgerGate } from '../../ledger/ledger.ts';
+import { type Answer, type BatchFacts, type Bundle, type LedgerGate, NothingTaken } from '../../ledger/ledger.ts';
 
 /** What the main thread sends: what to open, then bundles; the next ones only when these are answered. */
 export type ToThread = { open: { path: string } } | { bundles: Bundle[] } | { close: true };
@@ -19,6 +19,8 @@ export interface ThreadFailure {
   cause: string;
   /** False when the bundle itself is at fault: asking again would not help. */
   isStoreGone: boolean;
+  /** Nothing of it was taken. */
+  isNothingTaken: boolean;
 }
 
 interface Asked {
@@ -123,7 +125,8 @@ export class LedgerThread implements LedgerGate {
   }
 }
 
-function asError({ cause, isStoreGone }: ThreadFailure): TurnpikeError {
+function asError({ cause, isStoreGone, isNothingTaken }: ThreadFailure): TurnpikeError {
+  if (isNothingTaken) return new NothingTaken(cause);
   return isStoreGone
     ? new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.', { cause })
     : asTurnpikeError(new Error(cause));

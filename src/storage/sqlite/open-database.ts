@@ -3,17 +3,19 @@
 
 import { Database } from 'bun:sqlite';
 import { migrations } from '../migrations/migrations.ts';
+import { refuseMoved } from './move-mark.ts';
 
 const BUSY_MS = 10_000;
 const CLOSING_BUSY_MS = 1_000;
 const CACHE_KIB = 8 * 1024;
 const CHECKPOINT_PAGES = 4_000; // 16 MB of log: pages that change with every commit are copied once for hundreds
 
-/** Opens for writing, making the file and bringing its tables to the present version. */
+/** Opens for writing, making the file and bringing its tables to the present version. Throws for one that was moved elsewhere. */
 export function openForWriting(path: string): Database {
   const database = new Database(path, { create: true, readwrite: true });
   try {
     database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    refuseMoved(database);
     refuseLaterVersion(database);
     database.run('PRAGMA journal_mode = WAL');
     database.run('PRAGMA synchronous = FULL');

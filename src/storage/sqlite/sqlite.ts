@@ -13,9 +13,7 @@ import { readStore } from './read-store.ts';
 import { type ReportReads, reportReads } from './report-reads.ts';
 import { retentionReads } from './retention-reads.ts';
 
-export { type FirstAccount, trailRows, writeFirstAccount } from '../account-writes.ts';
-export { moveHash, type SecretChange, writeSecretChange } from '../secret-writes.ts';
-export type { Dependent, HashedUnder, StoreSurvey } from '../store-survey.ts';
+export { type MoveMark, markInWords } from '../moved-mark.ts';
 export {
   copyDatabase,
   type FromBackup,
@@ -27,7 +25,9 @@ export {
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
 export { DirectoryLocked, isDirectoryLocked, lockDirectory } from './lock-directory.ts';
+export { readMoveMark, removeMoveMark, writeMoveMark } from './move-mark.ts';
 export { closeForWriting, openForReading, openForWriting } from './open-database.ts';
+export { openTables } from './read-tables.ts';
 export { type ReportReads, reportReads } from './report-reads.ts';
 export { answerReport, heading, type ToReports } from './report-text.ts';
 export { ReportThread } from './report-thread.ts';

@@ -1,0 +1,47 @@
+// The store of one process: a database in its data directory, written by the ledger's own thread.
+
+import { existsSync } from 'node:fs';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../config.ts';
+import { NodeLedger } from '../ledger/ledger.ts';
+import type { LogWriter } from '../observability/observability.ts';
+import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';
+import { databasePath, LedgerThread, ReportThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
+import { workerScript } from '../worker-scripts.ts';
+import type { OpenStore } from './open-store.ts';
+import type { Closing } from './server.ts';
+
+const NODE = 'local'; // there is no other
+
+/** Its directory is locked: no other process is at it. */
+const alone: Pick<OpenStore, 'lockStart' | 'runAlone'> = {
+  lockStart: async () => ({ async [Symbol.asyncDispose]() {} }),
+  async runAlone(run) {
+    await run();
+    return true;
+  },
+};
+
+export async function openSqlite(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
+  const path = databasePath(config.dataDirectory);
+  const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
+  const vault = openVault(present, previous);
+  const thread = await LedgerThread.start(workerScript('ledger-worker'), path, (cause) => {
+    // What was not answered may or may not be durable: only a new start, which reads it from the disk, can tell.
+    log.write({ at: new Date().toISOString(), event: 'ledger_thread_failed', cause: String(cause) });
+    log.flush();
+    process.exit(1);
+  });
+  closing.push(() => thread.close());
+  const ledger = new NodeLedger(thread, clock, NODE);
+  closing.push(() => ledger.close());
+  const expired = await ledger.open();
+  if (expired > 0) log.write({ at: new Date().toISOString(), event: 'holds_of_earlier_run_ended', holds: expired });
+  const reports = new ReportThread(workerScript('report-worker'), path, (cause) =>
+    log.write({ at: new Date().toISOString(), event: 'report_thread_failed', cause: String(cause) }),
+  );
+  closing.push(() => reports.close());
+  const stores = sqliteStores(path, ledger, reports.reads);
+  closing.push(() => stores.close());
+  return { vault, stores, ledger, gate: thread, clock, feed: null, tend: null, ...alone };
+}
