@@ -1,9 +1,11 @@
 // `npm test`: the checks, then every test, then one line with the counts. Arguments after `--` go to
 // `bun test` instead (npm test -- test/money.test.ts). Under CI what was skipped counts as failed.
+// With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, and no checks.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { filesOfBothStores, leftOut } from './both-stores.ts';
 import { rootDirectory, runChecks, staticChecks } from './check.ts';
 
 interface Counts {
@@ -17,9 +19,14 @@ const TEST_MS_MAX = 30_000; // none takes nearly so long; a machine that is busy
 const selected = process.argv.slice(2);
 const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
 
-const checks = selected.length > 0 ? [] : staticChecks(false);
+const isOnceMore = process.env['TEST_STORE'] === 'postgres';
+
+const checks = selected.length > 0 || isOnceMore ? [] : staticChecks(false);
 const checksFailed = await runChecks(checks);
-const tests = await runTests(selected.length > 0 ? selected : ['./test']);
+const all = isOnceMore ? filesOfBothStores().map((file) => `./${file}`) : ['./test'];
+const tests = await runTests(selected.length > 0 ? selected : all);
+if (isOnceMore && selected.length === 0)
+  for (const [name, reason] of Object.entries(leftOut)) console.log(`  NOT ONCE MORE ${name}: ${reason}`);
 const skippedCount = tests.skipped.length;
 if (skippedCount > 0) {
   console.log(`\n${'!'.repeat(20)} SKIPPED: ${skippedCount} ${isCi ? '(a failure under CI) ' : ''}${'!'.repeat(20)}`);

@@ -33,7 +33,8 @@ const edge = [...middle, 'gateway', 'http', 'observability'];
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
-  config: ['base', 'errors'],
+  config: ['base', 'errors', 'telemetry-settings'],
+  'telemetry-settings': [],
   audit: ground,
   secrets: ground,
   wire: ground,
@@ -53,8 +54,9 @@ const mayImport: Record<string, readonly string[]> = {
   'ledger-worker': [...ground, 'ledger', 'storage'],
   'report-worker': [...ground, 'ledger', 'storage'],
   'backup-worker': [...ground, 'ledger', 'storage'],
-  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands'],
-  server: [...edge, 'public-api', 'admin-api', 'storage', 'commands'],
+  'worker-scripts': [],
+  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
+  server: [...edge, 'public-api', 'admin-api', 'storage', 'commands', 'worker-scripts'],
   main: [...ground, 'commands', 'maintenance', 'server'],
 };
 
@@ -64,7 +66,7 @@ const storageMayCall = [...ground, 'ledger', 'storage'];
 /** Every file of these may be imported: base is a shelf of small parts, not a room. */
 const openFolders = ['src/base'];
 
-/** Folders without a door of their own: their subfolders have one each. */
+/** Folders whose subfolders have a door each: they need none of their own. */
 const withoutDoor = ['src/storage', 'src/storage/migrations'];
 
 /** Packages and modules of the runtime that only one part of src/ may use. */

@@ -5,6 +5,7 @@ import { verifyToken } from '../../src/accounts/accounts.ts';
 import {
   type AdminAnswered,
   type AdminApi,
+  type AdminDependencies,
   makeAdminApi,
   type ProviderHealth,
   type RouteState,
@@ -16,6 +17,7 @@ import type { UsageRecord } from '../../src/ledger/ledger.ts';
 import { probeProvider, providerKinds } from '../../src/providers/providers.ts';
 import { openVault, type Vault } from '../../src/secrets/secrets.ts';
 import { memoryStores, trailRows } from '../../src/storage/memory/memory.ts';
+import type { Stores } from '../../src/storage/stores.ts';
 import { NO_LIMITS } from '../ledger/workbench.ts';
 import { noTrail } from '../support/no-trail.ts';
 import { faultsOfAnswer, readDocumentText } from './documented.ts';
@@ -28,10 +30,10 @@ const PROBE_MS_MAX = 300;
 
 export type Json = Record<string, unknown>;
 
-export interface Installation {
+export interface Installation<Kept extends Stores = ReturnType<typeof memoryStores>> {
   api: AdminApi;
   clock: ReturnType<typeof manualClock>;
-  stores: ReturnType<typeof memoryStores>;
+  stores: Kept;
   catalogue: CatalogueHolder;
   vault: Vault;
   /** What the API told the rest of the service, in order: "forget key 12". */
@@ -58,9 +60,18 @@ export const ADDRESS = '192.0.2.7';
 export async function makeInstallation(): Promise<Installation> {
   const clock = manualClock(NOW_MS);
   const stores = memoryStores(clock);
+  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noTrail);
+  return await makeNode(clock, stores);
+}
+
+/** A node over stores that have a catalogue, which is read again with each change of its own. */
+export async function makeNode<Kept extends Stores>(
+  clock: Installation['clock'],
+  stores: Kept,
+  readEpoch: AdminDependencies['readEpoch'] = () => null,
+): Promise<Installation<Kept>> {
   const vault = openVault(Buffer.alloc(32, 7));
   const open = (sealed: string, context: string) => vault.open(sealed, context);
-  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noTrail);
   const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
   const addresses: Installation['addresses'] = new Map();
@@ -81,6 +92,7 @@ export async function makeInstallation(): Promise<Installation> {
     tokens: stores.tokens,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
+    readEpoch,
     usage: stores.usage,
     catalog: {
       current: () => catalogue.current,

@@ -88,6 +88,7 @@ describe('the documented example', () => {
       outputTrancheTokens: 2_048,
       outputFloorTokens: 256,
       drainSeconds: 600,
+      drainNoticeSeconds: 0,
       bodyBytesMax: 33_554_432,
       requireBrowserHeader: false,
       upstreamConnectSeconds: 10,

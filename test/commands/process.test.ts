@@ -4,17 +4,21 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runTurnpike } from '../support/run-turnpike.ts';
+import { storeVariables } from '../support/test-store.ts';
 
 const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts');
 const MANY_PROCESSES_MS = 30_000; // each begins anew, perhaps on a machine that is busy
 let directory: string;
-beforeAll(() => {
+let store: Record<string, string>;
+beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'turnpike-process-'));
+  store = await storeVariables(join(directory, 'data'));
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 function start(...given: string[]) {
-  const env = { PATH: '/usr/bin:/bin', TURNPIKE_DATA: join(directory, 'data'), TURNPIKE_LOG: 'off' };
+  const env = { PATH: '/usr/bin:/bin', TURNPIKE_DATA: join(directory, 'data'), TURNPIKE_LOG: 'off', ...store };
   return Bun.spawn([process.execPath, MAIN, ...given], { env, stdout: 'pipe', stderr: 'pipe', cwd: directory });
 }
 
@@ -92,7 +96,7 @@ test('a check of what is no database of ours prints one value, names the fault a
   mkdirSync(foreign);
   writeFileSync(join(foreign, 'turnpike.db'), 'this is something else');
   for (const data of [foreign, join(directory, 'nowhere')]) {
-    const { exitCode, out } = await run('check', '--json', '--data', data);
+    const { exitCode, out } = await runTurnpike(['check', '--json', '--data', data]);
     expect([exitCode, JSON.parse(out)]).toEqual([
       1,
       {

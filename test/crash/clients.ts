@@ -56,12 +56,16 @@ export interface Load {
   /** The mark of the next message. */
   nextMark: () => number;
   isOver: () => boolean;
+  /** Of several nodes: whoever got no answer of one goes on with the next. */
+  goesOn?: boolean;
   seen: Seen;
 }
 
 const MIXED_CLIENTS = 14;
 const LONG_CLIENTS = 4;
 const POOR_CLIENTS = 2;
+const RETRY_MS = 50; // of whoever is told that the store is gone
+const REST_MS = 50;
 export const CLIENTS = MIXED_CLIENTS + LONG_CLIENTS + POOR_CLIENTS;
 
 /** Loads the service until it is over, or for each client until nobody answers. */
@@ -82,7 +86,8 @@ async function repeat(load: Load, once: () => Promise<void>): Promise<void> {
     try {
       await once();
     } catch {
-      return; // a service that was killed answers nothing: its client is done
+      if (load.goesOn !== true) return; // a service that was killed answers nothing: its client is done
+      await Bun.sleep(REST_MS);
     }
   }
 }
@@ -117,7 +122,8 @@ async function sendPoor(load: Load, secret: string): Promise<void> {
   await Bun.sleep(10);
 }
 
-async function sendOrder(
+/** A message that orders this of the provider. Throws where the service does not answer to the end. */
+export async function sendOrder(
   load: Load,
   secret: string,
   stream: boolean,
@@ -185,6 +191,7 @@ async function send(
     sighting.status = response.status;
     if (response.status === 200 && stream) await readStream(response, sighting);
     else await readMessage(response, sighting);
+    if (response.status === 503) await Bun.sleep(RETRY_MS);
   } catch (thrown) {
     if (!sighting.hasLeft) throw thrown;
   } finally {

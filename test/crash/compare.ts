@@ -21,6 +21,8 @@ export interface RoundFacts {
   /** Request ids of the records that came of this round. */
   fresh: readonly string[];
   killedAtMs: number;
+  /** A node stood still and came back when others had ended what it held: it tells its callers so, and bills what it knows better. */
+  hasLateNode?: boolean;
 }
 
 /** Sums of one or many rounds. */
@@ -100,13 +102,17 @@ export function compareRound(facts: RoundFacts): Comparison {
 }
 
 /** What a client saw against the bill. */
-function compareSighting({ books, calls }: RoundFacts, sighting: Sighting, { figures, faults }: Comparison): void {
+function compareSighting(facts: RoundFacts, sighting: Sighting, { figures, faults }: Comparison): void {
+  const { books, calls } = facts;
   const { requestId, status, usage, isAcknowledged, mark } = sighting;
   figures.requests++;
   const record = requestId === null ? undefined : books.records.get(requestId);
   if (status === 200 && sighting.events > 0 && record === undefined)
     faults.push(`lost: ${requestId} began to be answered and has no record`);
-  if (status !== null && status >= 400 && record !== undefined && nano(record.cost) > 0)
+  // An end that waited too long for the store is told as such, and billed all the same; so is one that comes late.
+  const lateErrors = facts.hasLateNode === true ? ['store_unavailable', 'internal'] : ['store_unavailable'];
+  const isLate = record?.outcome === 'completed' && lateErrors.includes(sighting.error ?? '');
+  if (status !== null && status >= 400 && record !== undefined && nano(record.cost) > 0 && !isLate)
     faults.push(`billed though refused: ${requestId} with ${status}, ${record.cost}`);
   if (!isAcknowledged) return;
   figures.acknowledged++;

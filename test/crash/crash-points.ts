@@ -1,35 +1,38 @@
 // Loaded into the service before its own code (`bun --preload`), here and in the ledger's thread: at the passing
-// CRASH_PASSING of the point CRASH_LABEL the process kills itself at once. The service knows nothing of it.
+// CRASH_PASSING of the point CRASH_LABEL the process kills itself at once, or its database, of the process id
+// CRASH_DATABASE. The service knows nothing of it.
 
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { relay } from '../../src/gateway/relay.ts';
-import { NodeLedger, type Operation } from '../../src/ledger/ledger.ts';
+import { type LedgerGate, NodeLedger, type Operation } from '../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, providerKinds } from '../../src/providers/providers.ts';
 import { LedgerThread, SqliteLedgerStore } from '../../src/storage/sqlite/sqlite.ts';
 import { PING_TEXT } from '../../src/wire/wire.ts';
 import { LATE_STREAM_MS } from './points.ts';
 
 const wanted = process.env['CRASH_LABEL'];
+const database = process.env['CRASH_DATABASE'];
 let passingsLeft = Number(process.env['CRASH_PASSING']);
 
 if (isMainThread) {
   startThreadsWithPoints();
   watchLedger();
-  watchExtensions();
+  watchExtensions(LedgerThread.prototype);
   for (const provider of providerKinds.values()) watchProvider(provider);
   watchRelay();
 } else {
   watchCommits();
 }
 
-/** Does not return at the passing that was asked for: no other line of this thread runs after it. */
-function pass(label: string): void {
+/** At the passing that was asked for it does not return: no other line of this thread runs after it. Unless it is the database that dies. */
+export function pass(label: string): void {
   if (label !== wanted) return;
   passingsLeft--;
-  if (passingsLeft > 0) return;
+  if (passingsLeft !== 0) return;
   writeSync(2, `crash: ${label} ${Date.now()}\n`);
+  if (database !== undefined) return void process.kill(Number(database), 'SIGQUIT');
   process.kill(process.pid, 'SIGKILL');
   for (;;); // until the signal is here
 }
@@ -62,9 +65,10 @@ function watchLedger(): void {
   };
 }
 
-function watchExtensions(): void {
-  const { submit } = LedgerThread.prototype;
-  LedgerThread.prototype.submit = async function (bundle) {
+/** On the way to the ledger, whatever it is. */
+export function watchExtensions(gate: LedgerGate): void {
+  const { submit } = gate;
+  gate.submit = async function (bundle) {
     const isExtension = bundle.operations.some(({ kind }) => kind === 'extend');
     if (isExtension) pass('before-extension');
     const answers = await submit.call(this, bundle);
@@ -130,7 +134,7 @@ function passPiece({ startedMs, pieces, hasEnded }: Stream): void {
 }
 
 /** What a batch that is committed is called by what is in it. */
-const batchNames: Partial<Record<Operation['kind'], string>> = {
+export const batchNames: Partial<Record<Operation['kind'], string>> = {
   admit: 'hold',
   extend: 'extension',
   settle: 'settlement',

@@ -1,5 +1,5 @@
-// Some rounds one after the other on one data directory: load, a kill at a point, a new start, which is the one that
-// is killed next, and the comparison.
+// Some rounds one after the other on one store: load, a kill at a point, a new start, which is the one that is killed next, and
+// the comparison. Where it is the database that is killed, the service goes on, and is started anew after the comparison.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,15 @@ import { attachTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { type Callers, runClients, type Seen } from './clients.ts';
 import { type Comparison, compareBooks, compareRound } from './compare.ts';
 import { type CountingUpstream, startCountingUpstream } from './counting-upstream.ts';
-import type { CrashPoint } from './points.ts';
+import type { CrashPoint, StoreName } from './points.ts';
 import { type Books, emptyBooks, readBooks } from './read-books.ts';
+import { type CrashedStore, openCrashedStore } from './store.ts';
 
 const LOAD_MS_MAX = 8_000; // a point that did not fire by then is not on the way of this load
 const START_MS_MAX = 30_000;
+const AWAY_MS_MAX = 1_500; // a database, beyond what it takes to start
+const AFTERWARDS_MS = 1_500; // that the load goes on with a database that is there again
+const LOOK_MS = 10;
 const FIRST_MARK = 1_000;
 
 /** One kill to come. */
@@ -34,14 +38,23 @@ export interface Round extends Comparison {
   directory: string;
 }
 
+type Child = Bun.Subprocess<'ignore', 'pipe', 'pipe'>;
+
 interface Service extends Turnpike {
-  child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>;
+  child: Child;
   /** All that it wrote there, when it has ended. */
   stderr: Promise<string>;
 }
 
+/** On which the rounds of an epoch are. */
+interface Place {
+  directory: string;
+  store: CrashedStore;
+}
+
 /** Runs the jobs. Tells each round as soon as it is compared; `isOver` ends it early. Faults of the harness are thrown. */
 export async function runEpoch(
+  storeName: StoreName,
   jobs: readonly Job[],
   keepFailed: boolean,
   tell: (round: Round) => void,
@@ -51,31 +64,40 @@ export async function runEpoch(
   const begunMs = Date.now();
   let hasFailed = false;
   await using upstream = await startCountingUpstream();
-  let service = await start(directory, null); // what prepares passes points, too
+  await using store = await openCrashedStore(storeName);
+  const place: Place = { directory, store };
+  let service = await start(place, null); // what prepares passes points, too
   try {
     const callers = await prepare(service, upstream);
-    service.child.kill('SIGTERM');
-    await service.child.exited;
-    service = await start(directory, jobs[0] ?? null);
+    await end(service);
+    service = await start(place, jobs[0] ?? null);
     const world: World = { upstream, callers, books: emptyBooks(callers.accounts), seen: [], mark: FIRST_MARK };
     await readBooks(service, world.books, begunMs);
     for (const [at, job] of jobs.entries()) {
       const startedMs = Date.now();
-      const death = await loadUntilDeath(service, job, world);
-      if (job.point.by === 'recovery') death.hasFired = await dieRecovering(directory, job);
+      const death = await (job.point.ofDatabase ? loadThroughOutage : loadUntilDeath)(service, job, world, place);
+      if (job.point.by === 'recovery') death.hasFired = await dieRecovering(place, job);
       const next = isOver() ? null : (jobs[at + 1] ?? null);
-      service = await start(directory, next);
-      const comparison = await compare(service, world, startedMs, death.killedAtMs);
+      if (!job.point.ofDatabase) service = await start(place, next);
+      await store.settle();
+      const comparison = await compare(service, world, place, startedMs, death.killedAtMs);
       hasFailed ||= comparison.faults.length > 0;
       tell({ ...comparison, job, hasFired: death.hasFired, loadMs: death.killedAtMs - startedMs, directory });
       if (next === null) break;
+      if (!job.point.ofDatabase) continue;
+      await end(service);
+      service = await start(place, next);
     }
-    service.child.kill('SIGTERM');
-    await service.child.exited;
+    await end(service);
   } finally {
     service.child.kill('SIGKILL');
     if (!hasFailed || !keepFailed) rmSync(directory, { recursive: true, force: true });
   }
+}
+
+async function end({ child }: Service): Promise<void> {
+  child.kill('SIGTERM');
+  await child.exited;
 }
 
 interface World {
@@ -93,19 +115,22 @@ interface Death {
 }
 
 /** The service with its points, and where this job's is among them. */
-function spawn(directory: string, job: Job | null) {
+async function spawn({ directory, store }: Place, job: Job | null): Promise<Child> {
   const serve = ['src/main.ts', 'serve', '--listen', '127.0.0.1:0', '--data', directory];
+  const preloads = store.preloads.flatMap((path) => ['--preload', path]);
   const watched = job === null ? {} : { CRASH_LABEL: job.point.label, CRASH_PASSING: String(job.passing) };
-  return Bun.spawn([process.execPath, '--preload', './test/crash/crash-points.ts', ...serve], {
+  const victim = job?.point.ofDatabase ? { CRASH_DATABASE: String(await store.process?.()) } : {};
+  return Bun.spawn([process.execPath, ...preloads, ...serve], {
     cwd: rootDirectory,
-    env: { ...process.env, TURNPIKE_LOG: 'off', ...watched },
+    env: { ...process.env, TURNPIKE_LOG: 'off', ...store.variables, ...watched, ...victim },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
 /** Starts the service, in which the point of `job` is set unless another process is to pass it. */
-async function start(directory: string, job: Job | null): Promise<Service> {
-  const child = spawn(directory, job?.point.by === 'service' ? job : null);
+async function start(place: Place, job: Job | null): Promise<Service> {
+  const { directory } = place;
+  const child = await spawn(place, job?.point.by === 'service' ? job : null);
   const stderr = new Response(child.stderr).text();
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX);
   try {
@@ -120,8 +145,8 @@ async function start(directory: string, job: Job | null): Promise<Service> {
 }
 
 /** The start after a kill, killed itself while it ends the holds that were left. Whether it came so far. */
-async function dieRecovering(directory: string, job: Job): Promise<boolean> {
-  const child = spawn(directory, job);
+async function dieRecovering(place: Place, job: Job): Promise<boolean> {
+  const child = await spawn(place, job);
   const timer = setTimeout(() => child.kill('SIGKILL'), LOAD_MS_MAX);
   const stderr = await new Response(child.stderr).text();
   await child.exited;
@@ -181,10 +206,48 @@ async function loadUntilDeath(service: Service, job: Job, world: World): Promise
   return { hasFired: byUpstream || fired !== null, killedAtMs: Number(fired?.[1] ?? killedAtMs) };
 }
 
-async function compare(service: Service, world: World, startedMs: number, killedAtMs: number): Promise<Comparison> {
+/** Loads the service while its database is killed and comes back, until each client has its last answer. */
+async function loadThroughOutage(service: Service, job: Job, world: World, { store }: Place): Promise<Death> {
+  const random = makeRandom(job.seed);
+  const seen: Seen = { sightings: [], credits: new Map() };
+  world.seen.push(seen);
+  let isOver = false;
+  const { callers } = world;
+  const nextMark = () => world.mark++;
+  const loading = runClients({ turnpike: service, callers, random, nextMark, isOver: () => isOver, seen });
+  const isOfTime = job.point.by === 'time';
+  const database = (await store.process?.()) as number;
+  const timer = setTimeout(() => process.kill(database, 'SIGQUIT'), isOfTime ? 100 + random() * 2_000 : LOAD_MS_MAX);
+  const startedMs = Date.now();
+  while (isRunning(database)) await Bun.sleep(LOOK_MS);
+  clearTimeout(timer);
+  const killedAtMs = Date.now();
+  await Bun.sleep(random() * AWAY_MS_MAX);
+  await store.revive();
+  await Bun.sleep(AFTERWARDS_MS);
+  isOver = true;
+  await loading;
+  return { hasFired: isOfTime || killedAtMs - startedMs < LOAD_MS_MAX, killedAtMs };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function compare(
+  service: Service,
+  world: World,
+  { directory, store }: Place,
+  startedMs: number,
+  killedAtMs: number,
+): Promise<Comparison> {
   const { books, upstream } = world;
   const fresh = await readBooks(service, books, startedMs);
   const seen = world.seen.at(-1) as Seen;
   const { figures, faults } = compareRound({ seen, calls: upstream.calls, books, fresh, killedAtMs });
-  return { figures, faults: [...faults, ...compareBooks(books, world.seen, await service.check())] };
+  return { figures, faults: [...faults, ...compareBooks(books, world.seen, await store.check(directory))] };
 }

@@ -1,13 +1,13 @@
 // `npm run crash`: the service under load is killed at each point of a message's life, CRASH_KILLS times (100), and
-// client, upstream and ledger are compared each time. CRASH_SECONDS begins no round after that; CRASH_SEED (the day)
-// draws the moments; CRASH_KEEP=1 keeps data of failed rounds; `--only LABEL` is one point. Ends with a count line.
+// client, upstream and ledger are compared each time. CRASH_SECONDS begins no round after that; CRASH_SEED (the day) draws the
+// moments; CRASH_KEEP=1 keeps data of failed rounds; `--only LABEL` is one point; `--store postgres` is the other store.
 
 import { availableParallelism } from 'node:os';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { makeRandom } from '../support/random.ts';
 import { addFigures } from './compare.ts';
 import { type Job, type Round, runEpoch } from './epoch.ts';
-import { type CrashPoint, crashPoints } from './points.ts';
+import { type CrashPoint, crashPoints, type StoreName, storeNames } from './points.ts';
 import { describeLines, type Line, noLine } from './table.ts';
 
 const ROUNDS_PER_EPOCH_MAX = 10;
@@ -19,7 +19,8 @@ const secondsMax = Number(process.env['CRASH_SECONDS'] ?? Number.POSITIVE_INFINI
 const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Date.now() / DAY_MS));
 const keepFailed = process.env['CRASH_KEEP'] === '1';
 const startedMs = performance.now();
-const points = choosePoints(process.argv.slice(2));
+const { storeName, words } = chooseStore(process.argv.slice(2));
+const points = choosePoints();
 const lines = new Map<string, Line>();
 for (const { label } of points) lines.set(label, noLine());
 
@@ -29,18 +30,28 @@ let broken = 0; // rounds that could not be compared
 await Promise.all(Array.from({ length: Math.min(LANES_MAX, availableParallelism()) }, runLane));
 process.exitCode = conclude() ? 0 : 1;
 
-function choosePoints(words: readonly string[]): readonly CrashPoint[] {
-  if (words.length === 0) return crashPoints;
-  const named = crashPoints.filter(({ label }) => label === words[1]);
+/** Which store, and the words that are left. */
+function chooseStore(given: readonly string[]): { storeName: StoreName; words: readonly string[] } {
+  const at = given.indexOf('--store');
+  if (at < 0) return { storeName: 'sqlite', words: given };
+  const storeName = storeNames.find((name) => name === given[at + 1]);
+  if (storeName === undefined) throw new Error(`--store must be ${storeNames.join(' or ')}`);
+  return { storeName, words: given.toSpliced(at, 2) };
+}
+
+function choosePoints(): readonly CrashPoint[] {
+  const known = crashPoints[storeName];
+  if (words.length === 0) return known;
+  const named = known.filter(({ label }) => label === words[1]);
   if (words[0] === '--only' && [2, 4].includes(words.length) && named.length === 1) return named;
-  const labels = crashPoints.map(({ label }) => label).join(' ');
-  throw new Error(`usage: crash [--only LABEL [PASSING LOAD]], where LABEL is one of ${labels}`);
+  const labels = known.map(({ label }) => label).join(' ');
+  throw new Error(`usage: crash [--store STORE] [--only LABEL [PASSING LOAD]], where LABEL is one of ${labels}`);
 }
 
 /** Every point once, in an order of its own, and so on again: a run that is cut short has been everywhere. */
 function drawJobs(among: readonly CrashPoint[]): Job[] {
   const random = makeRandom(seed);
-  const [, , passing, load] = process.argv.slice(2).map(Number);
+  const [, , passing, load] = words.map(Number);
   if (passing !== undefined && load !== undefined)
     return Array.from({ length: kills }, () => ({ point: among[0] as CrashPoint, passing, seed: load }));
   return Array.from({ length: kills }, () => {
@@ -75,7 +86,7 @@ async function runLane(): Promise<void> {
       note(round);
     };
     try {
-      await runEpoch(jobs, keepFailed, tell, isTimeUp);
+      await runEpoch(storeName, jobs, keepFailed, tell, isTimeUp);
     } catch (failure) {
       broken++;
       waiting.push(...jobs.slice(done + 1));
@@ -98,7 +109,8 @@ function note({ job, hasFired, figures, faults, directory, loadMs }: Round): voi
 }
 
 function describeJob({ point, passing, seed: own }: Job): string {
-  return `${point.label} (seed ${seed}; again: npm run crash -- --only ${point.label} ${passing} ${own})`;
+  const store = storeName === 'sqlite' ? '' : `--store ${storeName} `;
+  return `${point.label} (seed ${seed}; again: npm run crash -- ${store}--only ${point.label} ${passing} ${own})`;
 }
 
 /** Prints all figures and what was not reached; whether nothing failed. */

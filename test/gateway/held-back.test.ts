@@ -13,7 +13,7 @@ async function expectNothingLeft({ gateway, check }: HandMade): Promise<void> {
   for (let tries = 0; tries < 500 && gateway.running.count > 0; tries++) await Bun.sleep(2);
   expect([gateway.running.count, gateway.seats.taken]).toEqual([0, 0]);
   expect(gateway.health.list().map(({ inFlight }) => inFlight)).toEqual(gateway.health.list().map(() => 0));
-  expect(check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await check()).toMatchObject({ ok: true, open_holds: 0 });
 }
 
 /** Waits until a route has begun to answer. */

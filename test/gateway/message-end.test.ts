@@ -83,7 +83,7 @@ test('what is read for a caller who left ends with the money as well', async () 
   expect(isStopped).toBe(true);
   const [record] = await service.records();
   expect(record).toMatchObject({ outcome: 'quota_cut', usageSource: 'estimated', outputTokens: 500, writtenOff: 0 });
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('an answer that the money pays to its last token is whole', async () => {
@@ -157,5 +157,5 @@ test('a message that is ended from more than one side ends once, and is reported
   expect(text).toContain('event: error');
   expect(service.reports).toMatchObject([{ record: { outcome: 'service_cut', usageSource: 'estimated' } }]);
   expect(service.gateway.seats.taken).toBe(0);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });

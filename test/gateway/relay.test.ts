@@ -85,7 +85,7 @@ test('a reader who rests at a ping while the end comes, and is cut then, is told
 async function leave({ service, left }: Awaited<ReturnType<typeof openPaused>>) {
   left.abort();
   for (let tries = 0; tries < 200 && service.gateway.running.count > 0; tries++) await Bun.sleep(5);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   return service.records();
 }
 

@@ -51,7 +51,7 @@ test('the answer, its counts and its bill are those of the route that answered',
       ],
     },
   ]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('where no route comes to its first content nothing is charged, and the caller is told by a status', async () => {
@@ -59,7 +59,7 @@ test('where no route comes to its first content nothing is charged, and the call
   const response = await service.post(await service.makeKey(), { stream: true });
   await expectError(response, 502, 'api_error', 'upstream_failed');
   expect(await service.records()).toMatchObject([{ outcome: 'failed', status: 502, usageSource: 'none', cost: 0 }]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('one that ends before its first content is no answer', async () => {
@@ -114,6 +114,6 @@ test('for a caller who left no other route is asked; he pays nothing', async () 
     while ((await service.records()).length === 0) await Bun.sleep(2);
     expect(await service.records()).toMatchObject([{ outcome: 'failed', usageSource: 'none', cost: 0 }]);
     expect(asked).toEqual(['first']);
-    expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+    expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   }
 });

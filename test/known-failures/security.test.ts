@@ -168,7 +168,7 @@ describe('the service', () => {
     const starts =
       /Bun\.(?:spawn|\$)|\bspawn(?:Sync)?\(|child_process|node:(?:vm|repl|cluster|inspector)|\beval\(|new Function\(|dlopen|bun:ffi/;
     const ownFile =
-      /^(?:'\.[\w./-]+\.ts'|new URL\('\.[\w./-]+\.ts', import\.meta\.url\)|script\.href|this\.#script\.href)/;
+      /^(?:'\.[\w./-]+\.ts'|new URL\('\.[\w./-]+\.ts', import\.meta\.url\)|workerScript\('[\w-]+'\)\.href|script\.href|this\.#script\.href)/;
     expect(sources.length).toBeGreaterThan(100);
     for (const path of sources) {
       const text = (readText(path) ?? '').replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '');

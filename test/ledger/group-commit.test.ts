@@ -4,7 +4,15 @@ import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../src/base/assert.ts';
 import { manualClock } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config.ts';
-import { type Bundle, type Changes, GroupCommit, type LedgerStore, type Rows } from '../../src/ledger/ledger.ts';
+import {
+  type Bundle,
+  type Changes,
+  GroupCommit,
+  InDoubt,
+  type LedgerStore,
+  NothingTaken,
+  type Rows,
+} from '../../src/ledger/ledger.ts';
 import { MemoryLedgerStore } from '../../src/storage/memory/memory.ts';
 import { type OpenedSqlite, openSqlite } from '../storage/open-sqlite.ts';
 import { ask, failureOf, openWorkbench, START_MS } from './workbench.ts';
@@ -128,6 +136,22 @@ test('when the store fails, every bundle of the batch is told store_unavailable,
   const again = ask(gate, renewal('a'));
   await store.letGo();
   expect(await again).toMatchObject({ ok: true, epoch: 1 });
+});
+
+test('a store that fails is told to have taken nothing, but where it cannot tell', async () => {
+  const store = new SlowStore();
+  const gate = new GroupCommit(store);
+  const cause = new Error('the connection was lost');
+  for (const [failure, isKnown] of [
+    [cause, true],
+    [new InDoubt('whether it was made cannot be told', { cause }), false],
+  ] as const) {
+    store.failure = failure;
+    const asked = failureOf(ask(gate, renewal('a')));
+    await store.letGo();
+    expect(await asked).toMatchObject({ code: 'store_unavailable', cause });
+    expect((await asked) instanceof NothingTaken).toBe(isKnown);
+  }
 });
 
 test('a bundle alone that breaks an invariant is not tried again', async () => {

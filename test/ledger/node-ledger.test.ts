@@ -7,15 +7,19 @@ import { manualClock } from '../../src/base/clock.ts';
 import { machineTimers, type Timers } from '../../src/base/timers.ts';
 import { bounds } from '../../src/config.ts';
 import { TurnpikeError } from '../../src/errors.ts';
-import { type Answer, type Bundle, type LedgerGate, NodeLedger } from '../../src/ledger/ledger.ts';
+import { type Answer, type Bundle, type LedgerGate, NodeLedger, NothingTaken } from '../../src/ledger/ledger.ts';
 import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
 import { failureOf, openWorkbench, START_MS, type Workbench } from './workbench.ts';
 
 /** A gate that can be gone, or hang, and counts what comes to it. */
 class FlakyGate implements LedgerGate {
-  /** `lossy`: what is asked is done, and the answer is lost. */
-  state: 'up' | 'gone' | 'hung' | 'lossy' = 'up';
+  /**
+   * `lossy`: what is asked is done, and the answer is lost. `losing-admissions`: as that, and no ending is done. `refusing`: surely
+   * not done.
+   */
+  state: 'up' | 'gone' | 'hung' | 'lossy' | 'losing-admissions' | 'refusing' = 'up';
   asked = 0;
+  admissions = 0;
   /** Messages that were released. */
   readonly released: string[] = [];
   readonly #gate: LedgerGate;
@@ -31,12 +35,17 @@ class FlakyGate implements LedgerGate {
 
   async submit(bundle: Bundle): Promise<Answer[]> {
     this.asked++;
+    const isAdmission = bundle.operations[0]?.kind === 'admit';
+    if (isAdmission) this.admissions++;
+    if (this.state === 'losing-admissions' && !isAdmission) throw new TurnpikeError('store_unavailable', 'gone');
+    if (this.state === 'refusing') throw new NothingTaken('refused');
     if (this.state === 'gone') throw new TurnpikeError('store_unavailable', 'gone');
     if (this.state === 'hung') await new Promise<void>((resolve) => this.#hung.push(resolve));
     const answers = await this.#gate.submit(bundle);
     for (const operation of bundle.operations)
       if (operation.kind === 'release') this.released.push(operation.requestId);
-    if (this.state === 'lossy') throw new TurnpikeError('store_unavailable', 'the answer is lost');
+    if (this.state === 'lossy' || this.state === 'losing-admissions')
+      throw new TurnpikeError('store_unavailable', 'the answer is lost');
     return answers;
   }
 
@@ -380,18 +389,44 @@ test('what is waited for leaves no timer behind, whether it came or failed', asy
   expect([...timers.waiting.values()]).not.toContain(bounds.admissionWaitMsMax);
 });
 
-test('admissions in doubt are bounded: the oldest are dropped', async () => {
+test('admissions in doubt are bounded: where there are too many, nothing more is asked, and none of them is forgotten', async () => {
+  await using node = await openNode(1_000_000);
+  const { bench, gate, ledger } = node;
+  gate.state = 'losing-admissions';
+  const failures = new Set<unknown>();
+  for (let count = 0; count < bounds.doubtfulAdmissionsMax; ) {
+    const many = Math.min(bounds.ledgerQueuePerAccountMax, bounds.doubtfulAdmissionsMax - count);
+    count += many;
+    const asked = Array.from({ length: many }, () => failureOf(ledger.admit(bench.admission(1))));
+    for (const failure of await Promise.all(asked)) failures.add((failure as TurnpikeError).code);
+  }
+  expect([...failures]).toEqual(['store_unavailable']);
+  expect(await bench.stores.ledger.accountMeters(bench.account, START_MS)).toMatchObject({
+    held: bounds.doubtfulAdmissionsMax,
+  });
+  const { admissions } = gate;
+  expect(await failureOf(ledger.admit(bench.admission(1)))).toMatchObject({ code: 'store_unavailable' });
+  expect(gate.admissions).toBe(admissions);
+  gate.state = 'up';
+  await until(async () => gate.released.length === admissions);
+  expect(await bench.stores.ledger.accountMeters(bench.account, START_MS)).toMatchObject({ held: 0 });
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
+}, 60_000);
+
+test('what is surely not admitted is not asked for again, however much of it there is', async () => {
   await using node = await openNode(100);
   const { bench, gate, ledger } = node;
-  gate.state = 'gone';
-  const admissions = Array.from({ length: bounds.doubtfulAdmissionsMax + 10 }, () => bench.admission(1));
-  for (const admission of admissions) await failureOf(ledger.admit(admission));
+  gate.state = 'refusing';
+  for (let turn = 0; turn < 5; turn++) {
+    const many = Array.from({ length: 4_000 }, () => failureOf(ledger.admit(bench.admission(1, { account: turn }))));
+    await Promise.all(many);
+  }
+  const { asked } = gate;
   gate.state = 'up';
-  const latest = admissions.at(-1)?.requestId as string;
-  await until(async () => gate.released.includes(latest));
-  // The first is being released already when the others come.
-  expect(gate.released.length).toBeLessThanOrEqual(bounds.doubtfulAdmissionsMax + 1);
-}, 30_000);
+  expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
+  expect(gate.released).toEqual([]);
+  expect(gate.asked).toBe(asked + 1);
+});
 
 test('whose claim it is is told, and not remembered', async () => {
   await using node = await openNode(100);

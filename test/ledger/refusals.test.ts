@@ -74,7 +74,13 @@ test('behind holds it is remembered for a moment, and no larger amount is told t
   expect(refusals.find(admission({ amount: 51 }), NOW_MS)).toMatchObject({ behindHolds: true });
   expect(refusals.find(admission({ amount: 50 }), NOW_MS)).toBeNull();
   expect(refusals.find(admission({ amount: 101 }), NOW_MS)).toBeNull();
-  expect(refusals.find(admission(), NOW_MS + bounds.refusalBehindHoldsRememberedMs)).toBeNull();
+  expect(refusals.find(admission(), NOW_MS + bounds.refusalBehindOthersRememberedMs)).toBeNull();
+});
+
+test('messages in the way may end at any moment, and at another node: that too is remembered for a moment only', () => {
+  const refusals = remembering({ reason: 'concurrency', meter: 'concurrency' });
+  expect(refusals.find(admission(), NOW_MS)).toMatchObject({ reason: 'concurrency' });
+  expect(refusals.find(admission(), NOW_MS + bounds.refusalBehindOthersRememberedMs)).toBeNull();
 });
 
 test('a rate is refused until it would not be, and not a millisecond longer', () => {

@@ -1,10 +1,12 @@
-// The renewal of a node's lease over a store that is slow.
+// The renewal of a node's lease over a store that is slow, or away for all nodes at once.
 
 import { expect, test } from 'bun:test';
+import { type Clock, manualClock } from '../../src/base/clock.ts';
 import { machineTimers } from '../../src/base/timers.ts';
+import { bounds } from '../../src/config.ts';
 import { type Answer, type Bundle, type LedgerGate, NodeLedger } from '../../src/ledger/ledger.ts';
 import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
-import { openWorkbench } from './workbench.ts';
+import { openWorkbench, START_MS, type Workbench } from './workbench.ts';
 
 /** Answers only when it is let go on. */
 class SlowGate implements LedgerGate {
@@ -63,4 +65,147 @@ test('a node whose renewals are slow takes one lease in place of a lost one, and
   await Bun.sleep(20);
   expect(ledger.owner).toEqual({ node: 'node-1', epoch: lost.epoch + 1 });
   expect(await bench.wallet()).toEqual({ balance: 100, held: 10 });
+});
+
+test('a renewal that failed is made soon, and by a node that was closed never', async () => {
+  let renew = () => {};
+  const soon: (() => void)[] = [];
+  const timers = {
+    ...machineTimers,
+    every: (_ms: number, callback: () => void) => {
+      renew = callback;
+      return () => {};
+    },
+    after: (_ms: number, callback: () => void) => {
+      soon.push(callback);
+      return () => void soon.splice(soon.indexOf(callback), 1);
+    },
+  };
+  await using bench = await openMemoryBench();
+  let failures = 0;
+  const gate: LedgerGate = {
+    batches: () => bench.stores.gate.batches(),
+    submit: (bundle) => (failures-- > 0 ? Promise.reject(new Error('away')) : bench.stores.gate.submit(bundle)),
+  };
+  const ledger = new NodeLedger(gate, bench.clock, 'node-1', timers, true);
+  await ledger.open();
+  failures = 2;
+  renew();
+  renew();
+  await Bun.sleep(5);
+  renew(); // at its turn, while another is to come: no second one is
+  await Bun.sleep(5);
+  expect(soon.length).toBe(1);
+  bench.clock.advance(bounds.leaseMs - 1);
+  soon.shift()?.();
+  await Bun.sleep(5);
+  expect(soon.length).toBe(0);
+  bench.clock.advance(2); // and has its lease still
+  expect(await ledger.admit(bench.admission(10, { owner: ledger.owner }))).toMatchObject({ ok: true });
+  expect(await bench.stores.gate.submit({ operations: [{ kind: 'expire' }] })).toMatchObject([{ holds: 0 }]);
+  failures = 1;
+  renew();
+  await Bun.sleep(5);
+  ledger.close();
+  expect(soon.length).toBe(0);
+});
+
+test('a leap of the time of a store, as when its machine was suspended, ends nothing of nodes that are well', async () => {
+  await using bench = await openMemoryBench();
+  const clock = manualClock(START_MS); // of the nodes: what the store's is they learn with its answers
+  const [first, second] = [await openPeer(bench, 'node-a', clock), await openPeer(bench, 'node-b', clock)];
+  const renewAll = async () => {
+    await first.renew();
+    await second.renew();
+  };
+  for (let passedMs = 0; passedMs <= bounds.leaseMs; passedMs += bounds.leaseRenewMs) {
+    for (const one of [clock, bench.clock]) one.advance(bounds.leaseRenewMs);
+    await renewAll();
+  }
+  const [left, going] = [bench.admission(10, { owner: { node: 'gone', epoch: 1 } }), bench.admission(10)];
+  await bench.takeLease('gone');
+  expect(await first.ledger.admit(left)).toMatchObject({ ok: true });
+  expect(await second.ledger.admit({ ...going, owner: second.ledger.owner })).toMatchObject({ ok: true });
+  bench.clock.advance(10 * bounds.leaseMs);
+  await renewAll();
+  expect(await bench.stores.ledger.openMessage(going.requestId)).not.toBeNull();
+  await renewAll(); // what is of a node that is gone ends all the same
+  expect(await bench.stores.ledger.openMessage(left.requestId)).toBeNull();
+  expect(await bench.stores.ledger.openMessage(going.requestId)).not.toBeNull();
+});
+
+interface Peer {
+  ledger: NodeLedger;
+  /** Its timer's next turn. */
+  renew(): Promise<void>;
+}
+
+async function openPeer(bench: Workbench, name: string, clock: Clock = bench.clock): Promise<Peer> {
+  let renew = () => {};
+  const every = (_ms: number, callback: () => void) => {
+    renew = callback;
+    return () => {};
+  };
+  const ledger = new NodeLedger(bench.stores.gate, clock, name, { ...machineTimers, every }, true);
+  await ledger.open();
+  return {
+    ledger,
+    async renew() {
+      renew();
+      await Bun.sleep(5); // the store is in memory
+    },
+  };
+}
+
+function openMemoryBench(): Promise<Workbench> {
+  return openWorkbench((clock) => {
+    const stores = memoryStores(clock);
+    return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
+  }, 100);
+}
+
+test('a store that was away for longer than a lease ends no hold of a node that comes back with it', async () => {
+  await using bench = await openMemoryBench();
+  const [one, other] = [await openPeer(bench, 'node-1'), await openPeer(bench, 'node-2')];
+  for (let turn = 0; turn < 4; turn++) {
+    bench.clock.advance(bounds.leaseRenewMs);
+    await one.renew();
+    await other.renew();
+  }
+  const admission = bench.admission(10, { owner: other.ledger.owner });
+  expect(await other.ledger.admit(admission)).toMatchObject({ ok: true });
+  bench.clock.advance(4 * bounds.leaseMs); // nobody could renew
+  await one.renew();
+  bench.clock.advance(bounds.leaseRenewMs);
+  await one.renew();
+  await other.renew();
+  for (let turn = 0; turn < 4; turn++) {
+    bench.clock.advance(bounds.leaseRenewMs);
+    await one.renew();
+    await other.renew();
+  }
+  expect(other.ledger.owner).toEqual(admission.owner);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 10 });
+  const record = bench.record(admission.requestId, { cost: 3 });
+  expect(await other.ledger.end({ kind: 'settle', requestId: admission.requestId, record }, 1_000)).toMatchObject({
+    ok: true,
+  });
+});
+
+test('a node that starts ends nothing of peers that could not renew, and what is left of those that are gone soon', async () => {
+  await using bench = await openMemoryBench();
+  const gone = await openPeer(bench, 'node-1');
+  await gone.ledger.admit(bench.admission(10, { owner: gone.ledger.owner }));
+  bench.clock.advance(4 * bounds.leaseMs);
+  const next = await openPeer(bench, 'node-2');
+  const told: number[] = [];
+  next.ledger.onExpired = (holds) => told.push(holds);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 10 });
+  for (let passedMs = 0; passedMs < bounds.leaseMs; passedMs += bounds.leaseRenewMs) {
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 10 });
+    bench.clock.advance(bounds.leaseRenewMs);
+    await next.renew();
+  }
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  expect(told).toEqual([1]);
 });

@@ -243,3 +243,11 @@ describe('a backup that is cut short', () => {
     expect(performance.now() - startedMs).toBeLessThan(20_000);
   });
 });
+
+test('a database of PostgreSQL is left to its own programs, which are named, without the password of its address', async () => {
+  const file = join(directory, 'of-postgres.db');
+  const url = 'postgres://turnpike:hunter2@127.0.0.1:9/shop';
+  const { exitCode, error } = await runTurnpike(['backup', file, '--database', url]);
+  expect([exitCode, error]).toEqual([1, expect.stringMatching(/shop at 127\.0\.0\.1:9 .*pg_dump.*TURNPIKE_SECRET/)]);
+  expect([existsSync(file), error.includes('hunter2')]).toEqual([false, false]);
+});

@@ -1,11 +1,11 @@
-// The public API over a gateway and a SQLite ledger whose batches can be counted, which the whole service
-// shows to nobody. No tests of its own.
+// The public API over a gateway and a ledger, of SQLite or what TEST_STORE says, whose batches can be counted, which the
+// whole service shows to nobody. No tests of its own.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
   Conversations,
@@ -23,10 +23,14 @@ import {
 import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledger.ts';
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
 import { openVault } from '../../src/secrets/secrets.ts';
+import * as postgres from '../../src/storage/postgres/postgres.ts';
 import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { Estimates } from '../../src/usage/usage.ts';
+import type { OpenedStores } from '../ledger/workbench.ts';
 import { noTrail } from '../support/no-trail.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
+import { sharedPostgres } from '../support/start-postgres.ts';
+import { isOverPostgres } from '../support/test-store.ts';
 
 export interface CountedService extends AsyncDisposable {
   url: string;
@@ -35,19 +39,11 @@ export interface CountedService extends AsyncDisposable {
   /** An account with a key, and so much credit in nanodollars. */
   makeKey(creditNano: number, terms?: Partial<KeyTerms>): Promise<{ account: number; key: number; secret: string }>;
   credit(account: number, amountNano: number): Promise<void>;
-  check(): CheckReport;
+  check(): Promise<CheckReport>;
 }
 
 export async function startCountedService(): Promise<CountedService> {
-  const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
-  const path = databasePath(directory);
-  const clock = systemClock();
-  const thread = await LedgerThread.start(new URL('../../src/ledger-worker.ts', import.meta.url), path, (cause) => {
-    throw new Error(`the ledger's thread died: ${cause}`);
-  });
-  const ledger = new NodeLedger(thread, clock, 'local');
-  await ledger.open();
-  const stores = sqliteStores(path, ledger);
+  const { ledger, stores, clock, sums, close } = isOverPostgres ? await openPostgres() : await openSqlite();
   // A stream holds all of its max_tokens from the beginning, and so stands in the way of others.
   const document = { output_tranche_tokens: 1_000_000 };
   const settings = { kind: 'settings' as const, name: 'settings', origin: 'file' as const, document };
@@ -84,13 +80,48 @@ export async function startCountedService(): Promise<CountedService> {
         operations: [{ kind: 'credit', account, amount, source: 'payment', reference: null, note: null }],
       });
     },
-    check: () => checkLedger(sumLedger(path)),
+    check: async () => checkLedger(await sums()),
     async [Symbol.asyncDispose]() {
       await http.stop(false);
       ledger.close();
-      stores.close();
-      await thread.close();
-      rmSync(directory, { recursive: true, force: true });
+      await close();
     },
   };
+}
+
+interface Opened extends OpenedStores {
+  ledger: NodeLedger;
+  clock: Clock;
+}
+
+async function openSqlite(): Promise<Opened> {
+  const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const path = databasePath(directory);
+  const clock = systemClock();
+  const thread = await LedgerThread.start(new URL('../../src/ledger-worker.ts', import.meta.url), path, (cause) => {
+    throw new Error(`the ledger's thread died: ${cause}`);
+  });
+  const ledger = new NodeLedger(thread, clock, 'local');
+  await ledger.open();
+  const stores = sqliteStores(path, ledger);
+  const close = async () => {
+    stores.close();
+    await thread.close();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  return { ledger, stores, clock, sums: () => sumLedger(path), close };
+}
+
+async function openPostgres(): Promise<Opened> {
+  const database = await (await sharedPostgres()).newDatabase();
+  const gate = new postgres.PostgresGate(database.url);
+  const ledger = new NodeLedger(gate, gate.clock, 'local');
+  await ledger.open();
+  const stores = postgres.postgresStores(database.url, ledger);
+  const close = async () => {
+    await stores.close();
+    await gate.close();
+    await database[Symbol.asyncDispose]();
+  };
+  return { ledger, stores, clock: gate.clock, sums: () => postgres.sumLedger(database.url), close };
 }

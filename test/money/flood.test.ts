@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await startCountedService();
 });
 afterAll(async () => {
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   await service[Symbol.asyncDispose]();
 });
 

@@ -3,57 +3,27 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Asked, holdRequests, type RawAnswer } from '../support/held-requests.ts';
-import {
-  type Script,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-  upstreamEvents,
-  upstreamMessage,
-} from '../support/scripted-upstream.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { type OverlapUpstream, startOverlapUpstream } from './overlap-upstream.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: OverlapUpstream;
 let turnpike: Turnpike;
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(countOverlap);
+  upstream = await startOverlapUpstream();
   const models = ['*'];
-  turnpike = await startTurnpike({
-    providers: { counting: { kind: 'anthropic', base_url: upstream.url, private_network: true } },
-    models: { counted: { price: { input: '1', output: '5' }, routes: [{ provider: 'counting', model: 'counted' }] } },
-    groups: {
-      default: { models },
+  turnpike = await startTurnpike(
+    upstream.document({
       narrow: { models, concurrency: 7 },
       slow: { models, rpm: 60 },
       small: { models, output_tpm: 100 },
-    },
-  });
+    }),
+  );
 });
 afterAll(async () => {
   expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   await turnpike.stop();
   await upstream.close();
 });
-
-let atOnce = 0;
-let mostAtOnce = 0;
-
-/** Is shorter than the message's time in the service on both sides: what it sees at once was admitted at once. */
-const countOverlap: Script = async (answer, request) => {
-  atOnce++;
-  mostAtOnce = Math.max(mostAtOnce, atOnce);
-  const isStream = JSON.parse(request.body).stream === true;
-  if (isStream) {
-    answer.begin(200, { 'content-type': 'text/event-stream' });
-    for (const event of upstreamEvents().slice(0, -1)) {
-      await answer.write(event);
-      await Bun.sleep(2);
-    }
-  } else await Bun.sleep(10);
-  atOnce--;
-  if (!isStream) return answer.send(200, { 'content-type': 'application/json' }, JSON.stringify(upstreamMessage()));
-  await answer.write(upstreamEvents().at(-1) as string);
-  answer.end();
-};
 
 function message(model: string, stream: boolean, content = 'go') {
   return { model, max_tokens: 16, stream, messages: [{ role: 'user', content }] };
@@ -88,13 +58,13 @@ describe('a concurrency limit', () => {
       const second = await turnpike.admin('POST', '/keys', { account: made.account });
       secrets.push(second['key'] as string);
     }
-    mostAtOnce = 0;
+    upstream.takeMost();
     const asked = Array.from({ length: 300 }, (_, at) => ({
       secret: secrets[at % secrets.length] as string,
       body: message('counted', at % 2 === 0),
     }));
     const answers = await sendRounds(asked, 3);
-    expect(mostAtOnce).toBe(limit);
+    expect(upstream.takeMost()).toBe(limit);
     const counts = countCodes(answers);
     expect(Object.keys(counts).sort()).toEqual(['200', 'concurrency_exceeded']);
     expect(counts['200']).toBeGreaterThanOrEqual(3 * limit);

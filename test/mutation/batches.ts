@@ -234,6 +234,12 @@ const commits = mutate('src/ledger/group-commit.ts', [
   ['one-batch', 'one batch is under way at a time', 'if (this.#isScheduled) return;', ''],
   ['batch-bound', 'a batch is bounded', 'this.#queue.splice(0, bounds.batchOperationsMax)', 'this.#queue.splice(0)'],
   [
+    'bad-bundle-beside',
+    'the bundles beside one that is at fault are taken',
+    'await this.#commit(batch.slice(half));',
+    '',
+  ],
+  [
     'bad-bundle-alone',
     'a bundle at fault does not take the others with it',
     'if (isOfBundle(failure) && batch.length > 1) {',
@@ -248,8 +254,8 @@ const commits = mutate('src/ledger/group-commit.ts', [
   [
     'store-failure-named',
     'a store that fails is named store_unavailable',
-    'isOfBundle(failure) || failure instanceof TurnpikeError\n        ? failure',
-    'isOfBundle(failure) || failure instanceof Error\n        ? failure',
+    'isOfBundle(failure) || failure instanceof TurnpikeError ? failure',
+    'isOfBundle(failure) || failure instanceof Error ? failure',
   ],
 ]);
 

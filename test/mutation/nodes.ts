@@ -53,16 +53,21 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'doubt',
     'an admission whose answer is lost leaves no hold',
-    "if (operation.kind === 'admit') this.#doubt(operation);",
+    "if (operation.kind === 'admit' && !(failure instanceof NothingTaken)) this.#doubtful.add(operation);",
     '',
+  ],
+  [
+    'doubt-known',
+    'what is surely not admitted is not asked for again',
+    ' && !(failure instanceof NothingTaken)) this.#doubtful',
+    ') this.#doubtful',
   ],
   [
     'doubt-bound',
     'admissions in doubt are bounded',
-    'if (this.#doubtful.size > bounds.doubtfulAdmissionsMax) {',
-    'if (false) {',
+    'if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent();',
+    '',
   ],
-  ['doubt-again', 'a second admission in doubt leaves no hold either', '    this.#isReleasing = false;', ''],
   [
     'admission-waits',
     'an admission waits so long for a silent store, and not longer',
@@ -70,18 +75,30 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
     'await this.#ask(operation)',
   ],
   ['silence-noted', 'a store that is silent counts as one that fails', 'this.#note(failure); // also', ';//'],
+  [
+    'locked-no-outage',
+    'an account that somebody else has locked says nothing of the store',
+    'if (failure instanceof LockedForLong) return;',
+    '',
+  ],
   ['claim-told', 'whose claim it is is told', 'if (isClaimRefusal(answer)) return answer;', ''],
   [
     'renew-before-expire',
     'a node that was suspended renews its lease before it ends others',
-    "operations: [{ kind: 'renew', node, epoch, leaseMs: bounds.leaseMs }, { kind: 'expire' }],",
-    "operations: [{ kind: 'expire' }, { kind: 'renew', node, epoch, leaseMs: bounds.leaseMs }],",
+    "[{ ...renewal, unlessLapsed: this.#hasPeers }, { kind: 'expire' }]",
+    "[{ kind: 'expire' }, { ...renewal, unlessLapsed: this.#hasPeers }]",
   ],
   [
     'renew-expires',
     'a node ends what others left',
-    "leaseMs: bounds.leaseMs }, { kind: 'expire' }],",
-    'leaseMs: bounds.leaseMs }],',
+    "mayExpire ? [{ ...renewal, unlessLapsed: this.#hasPeers }, { kind: 'expire' }] : [renewal]",
+    '[renewal]',
+  ],
+  [
+    'renew-unless-lapsed',
+    'time that leapt ends nothing of nodes that are well',
+    'unlessLapsed: this.#hasPeers',
+    'unlessLapsed: false',
   ],
   [
     'renew-own',
@@ -89,7 +106,30 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
     "{ kind: 'renew', node, epoch, leaseMs",
     "{ kind: 'renew', node, epoch: null, leaseMs",
   ],
-  ['renew-lost', 'a lease that was lost is taken anew', 'else await this.#takeLease();', ''],
+  [
+    'expire-steady',
+    'a node that could not reach the store does not end what others hold before they could renew their leases',
+    'const mayExpire = !this.#hasPeers || this.#isSteady();',
+    'const mayExpire = true;',
+  ],
+  [
+    'expire-gap',
+    'a store that was away for a while has every node wait anew',
+    'if (nowMs - this.#renewals.lastMs >= GAP_MS) this.#renewals.sinceMs = nowMs;',
+    '',
+  ],
+  [
+    'open-spares-peers',
+    'a node that starts ends nothing of its peers before they could renew their leases',
+    'return this.#hasPeers ? 0 : this.#expire(',
+    'return this.#expire(',
+  ],
+  [
+    'renew-lost',
+    'a lease that was lost is taken anew',
+    'if (renewed?.ok !== true) return await this.#takeLease();',
+    '',
+  ],
   [
     'renew-missing',
     'a node without a lease takes one',
@@ -149,8 +189,27 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'open-ends',
     'opening ends what an earlier run left',
-    "return this.#expire(await this.#ask({ kind: 'expire' }));",
-    "return this.#expire(await this.#ask({ kind: 'leave', requestId: '' }));",
+    "this.#expire(await this.#ask({ kind: 'expire' }));",
+    "this.#expire(await this.#ask({ kind: 'leave', requestId: '' }));",
+  ],
+]);
+
+const doubts = mutate('src/ledger/doubtful-admissions.ts', [
+  ['doubt-again', 'a second admission in doubt leaves no hold either', '    this.#isReleasing = false;', ''],
+  [
+    'doubt-released',
+    'an admission in doubt is given up when it is released',
+    'this.#releases.delete(release.requestId);',
+    '',
+  ],
+]);
+
+const failures = mutate('src/ledger/store-failure.ts', [
+  [
+    'doubt-told',
+    'a store that cannot tell whether it has an admission is not taken for one that has it not',
+    'if (!(failure instanceof InDoubt)) return',
+    'return',
   ],
 ]);
 
@@ -178,7 +237,7 @@ const refusals = mutate('src/ledger/refusals.ts', [
   [
     'behind-holds-moment',
     'behind holds a refusal is remembered for a moment only',
-    'refusal.behindHolds ? bounds.refusalBehindHoldsRememberedMs : bounds.refusalRememberedMs',
+    'isBehindOthers(refusal) ? bounds.refusalBehindOthersRememberedMs : bounds.refusalRememberedMs',
     'bounds.refusalRememberedMs',
   ],
   [
@@ -250,4 +309,4 @@ const timers = mutate('src/base/timers.ts', [
   ],
 ]);
 
-export const nodeMutations = [...nodes, ...refusals, ...timers];
+export const nodeMutations = [...nodes, ...doubts, ...failures, ...refusals, ...timers];

@@ -1,6 +1,6 @@
 // `npm run mutate`: takes each guard of the money out of a copy of this tree, one at a time, and runs the tests of the
-// ledger or the gateway, of which one must fail. `--only NAME` takes out one, `--only FILE` those of a file.
-// With MUTATE_SECONDS it takes them out in the order that MUTATE_SEED (the day) gives, and begins none after that.
+// ledger, the gateway, PostgreSQL, several nodes or a move, of which one must fail. `--only NAME` takes out one, `--only FILE`
+// those of a file or folder. With MUTATE_SECONDS it takes them out in the order that MUTATE_SEED (the day) gives, and begins none after that.
 
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, setPriority, tmpdir } from 'node:os';
@@ -8,6 +8,9 @@ import { basename, join } from 'node:path';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { rootDirectory } from '../check.ts';
 import { makeRandom } from '../support/random.ts';
+import { cannotStartPostgres } from '../support/start-postgres.ts';
+import { changeMutations } from './changes.ts';
+import { moveMutations } from './moves.ts';
 import { applyMutation, type Mutation } from './mutation.ts';
 import { mutations } from './mutations.ts';
 
@@ -32,7 +35,42 @@ const INSTALLED = /\/(?:node_modules|\.venv|\.built)$/;
 const simulation: Suite = {
   tests: ['test/simulation/simulation.test.ts'],
   runMsMax: 120_000,
-  environment: { SIMULATION_SEEDS: '150' },
+  environment: { SIMULATE_SEEDS: '2000' },
+};
+/** Few seeds of each: what is taken out of a store is met often. */
+const postgres: Suite = {
+  tests: [
+    'test/simulation/contention/contention.test.ts',
+    'test/ledger/simulation-postgres.test.ts',
+    'test/simulation/replay.test.ts',
+    'test/storage/postgres-nodes.test.ts',
+    'test/storage/large-sums.test.ts',
+  ],
+  runMsMax: 300_000,
+  environment: { CONTENTION_SEEDS: '5', SIMULATION_SEEDS: '5', REPLAY_SEEDS: '5' },
+};
+/** Asked after it, since it takes long. */
+const conformance: Suite = {
+  tests: ['postgres', 'postgres-faults', 'postgres-standby'].map((name) => `test/storage/${name}.test.ts`),
+  runMsMax: 300_000,
+  environment: {},
+};
+const moving: Suite = {
+  tests: [
+    'test/storage/postgres-move.test.ts',
+    ...['move-refused', 'move', 'move-cut-short'].map((name) => `test/maintenance/${name}.test.ts`),
+  ],
+  runMsMax: 300_000,
+  environment: {},
+};
+const changing: Suite = {
+  tests: [
+    'test/storage/postgres-changes.test.ts',
+    'test/storage/postgres-outpaced.test.ts',
+    'test/admin-api/several-nodes.test.ts',
+  ],
+  runMsMax: 300_000,
+  environment: {},
 };
 const gateway: Suite = {
   tests: [
@@ -55,10 +93,12 @@ interface Verdict {
 }
 
 const secondsMax = Number(process.env['MUTATE_SECONDS'] ?? Number.POSITIVE_INFINITY);
+/** All tests have passed just now, as they are: they need not be run once more with nothing taken out. */
+const isAfterTests = process.env['MUTATE_AFTER_TESTS'] === '1';
 const seed = Number(process.env['MUTATE_SEED'] ?? Math.floor(Date.now() / DAY_MS));
 
 setPriority(10); // and with it every run that is started here
-const chosen = chooseMutations(process.argv.slice(2));
+const chosen = chooseMutations(process.argv.slice(2)).filter(isTestable);
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-mutate-'));
 try {
   for (const mutation of chosen) applyMutation(readFileSync(join(rootDirectory, mutation.file), 'utf8'), mutation);
@@ -69,10 +109,18 @@ try {
 
 function chooseMutations(words: readonly string[]): readonly Mutation[] {
   if (words.length === 0) return Number.isFinite(secondsMax) ? shuffled(mutations) : mutations;
-  const named = mutations.filter(({ name, file }) => name === words[1] || file === words[1]);
+  const named = mutations.filter(({ name, file }) => name === words[1] || `${file}/`.startsWith(`${words[1]}/`));
   if (words[0] === '--only' && words.length === 2 && named.length > 0) return named;
   const names = mutations.map(({ name }) => name).join(' ');
   throw new Error(`usage: mutate [--only NAME|FILE], where NAME is one of ${names}`);
+}
+
+/** Without PostgreSQL no test could miss what is taken out of its store. */
+function isTestable(mutation: Mutation): boolean {
+  if (!cannotStartPostgres || !suitesOf(mutation).some((suite) => [postgres, moving, changing].includes(suite)))
+    return true;
+  console.log(`SKIPPED  ${mutation.name}: there is no PostgreSQL`);
+  return false;
 }
 
 function shuffled(all: readonly Mutation[]): readonly Mutation[] {
@@ -83,7 +131,7 @@ function shuffled(all: readonly Mutation[]): readonly Mutation[] {
 
 async function runAll(all: readonly Mutation[]): Promise<boolean> {
   const copies = Array.from({ length: Math.min(COPIES_MAX, availableParallelism(), all.length) }, copyTree);
-  const suites = [...new Set(all.flatMap(suitesOf))];
+  const suites = isAfterTests ? [] : [...new Set(all.flatMap(suitesOf))];
   const sound = await Promise.all(suites.map((suite) => runSuite(copies[0] as string, suite)));
   const unsound = sound.find(({ isKilled, by }) => isKilled || by !== '');
   if (unsound !== undefined) {
@@ -120,16 +168,20 @@ function copyTree(_: unknown, index: number): string {
   return copy;
 }
 
-/** The tests in a directory, and the long simulation last. */
+/** The tests in a directory but for those of PostgreSQL, and the long simulation last. */
 function testsIn(path: string): string[] {
-  const names = readdirSync(join(rootDirectory, path)).filter((name) => name.endsWith('.test.ts'));
+  const names = readdirSync(join(rootDirectory, path)).filter((name) => /(?<!-postgres)\.test\.ts$/.test(name));
   const isLong = (name: string) => Number(name === 'simulation.test.ts');
   return names.sort((one, other) => isLong(one) - isLong(other)).map((name) => `${path}/${name}`);
 }
 
 /** One after the other, until a test fails. */
-function suitesOf({ file }: Mutation): readonly Suite[] {
-  return file.startsWith('src/gateway/') ? [gateway] : [core, simulation];
+function suitesOf(mutation: Mutation): readonly Suite[] {
+  const { file } = mutation;
+  if (moveMutations.includes(mutation)) return [moving];
+  if (changeMutations.includes(mutation)) return [changing];
+  if (file.startsWith('src/gateway/')) return [gateway];
+  return file.startsWith('src/storage/postgres/') ? [postgres, conformance] : [core, simulation];
 }
 
 /** The tests that bear the name of the file that is changed come first: they are the likeliest to see it. */

@@ -113,5 +113,5 @@ test('the room of a body is given back when its stream begins, and its seat when
   for (const stream of streams) expect(await stream.text()).toEndWith('[DONE]\n\n');
   for (let tries = 0; tries < 200 && service.gateway.seats.taken > 0; tries++) await Bun.sleep(5);
   expect({ seats: service.gateway.seats.taken, bytes: service.bodies.bytes }).toEqual({ seats: 0, bytes: 0 });
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });

@@ -60,7 +60,7 @@ test('while the server drains new requests are told so, and streams past its bou
   expect(await service.records()).toMatchObject([
     { outcome: 'service_cut', usageSource: 'estimated', outputTokens: 2 },
   ]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test.each([false, true])(
@@ -122,7 +122,7 @@ test('who leaves in the midst of his upload leaves nothing', async () => {
   for (let tries = 0; tries < 400 && !isEmpty(); tries++) await Bun.sleep(10);
   expect({ seats: service.gateway.seats.taken, bytes: service.bodies.bytes }).toEqual({ seats: 0, bytes: 0 });
   expect(await service.records()).toEqual([]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('who is refused before the first word pays nothing, whoever refuses', async () => {

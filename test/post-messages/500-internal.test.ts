@@ -22,7 +22,7 @@ test('a mistake at admission is internal, says nothing of its cause, and holds n
   }
   isBroken = false;
   expect((await service.post(secret, { stream: true })).status).toBe(200);
-  expect(service.check()).toMatchObject({ ok: true });
+  expect(await service.check()).toMatchObject({ ok: true });
 });
 
 test('a provider’s code that throws something unforeseen is the provider’s failure, with its cause in the report', async () => {
@@ -35,7 +35,7 @@ test('a provider’s code that throws something unforeseen is the provider’s f
   expect(service.reports.map(({ code }) => code)).toEqual(['upstream_failed', 'upstream_failed']);
   expect(String((service.reports[0]?.cause as Error | undefined)?.cause)).toContain('secret of the machine');
   expect(await service.records()).toMatchObject([{ outcome: 'failed', cost: 0 }, { outcome: 'failed' }]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('a provider’s code that answers in a form that was not asked for is stopped, and nothing is charged', async () => {
@@ -53,7 +53,7 @@ test('a provider’s code that answers in a form that was not asked for is stopp
   await expectError(await service.post(secret, { stream: true }), 502, 'api_error', 'upstream_failed');
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true]); // two routes each
   expect(await service.records()).toMatchObject(Array(2).fill({ outcome: 'failed', usageSource: 'none', cost: 0 }));
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('a mistake right after admission is internal, and what was admitted does not stay held', async () => {
@@ -66,7 +66,7 @@ test('a mistake right after admission is internal, and what was admitted does no
   };
   await expectError(await service.post(secret), 500, 'api_error', 'internal');
   levels.remember = remember;
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   expect(await service.records()).toMatchObject([{ outcome: 'failed', status: 500, cost: 0 }]);
   expect((await service.post(secret, { stream: true })).status).toBe(200);
 });
@@ -80,7 +80,7 @@ test('a tracer that fails at the beginning of a message leaves no hold either', 
   await expectError(await service.post(secret), 500, 'api_error', 'internal');
   await expectError(await service.post(secret, { stream: true }), 500, 'api_error', 'internal');
   delete service.gateway.trace;
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   expect((await service.post(secret, { stream: true })).status).toBe(200);
 });
 
@@ -102,11 +102,11 @@ test('a mistake while a message is made, or while its end is written down, leave
   for (const stream of [false, true])
     await expectError(await service.post(secret, { stream }), 500, 'api_error', 'internal');
   estimates.output = output;
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   isLate = true;
   await expectError(await service.post(secret), 500, 'api_error', 'internal');
   service.gateway.clock = clock;
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   const ended = (await service.records()).map(({ outcome, cost }) => [outcome, cost]);
   expect(ended).toEqual(Array(3).fill(['failed', 0]));
 });
@@ -124,5 +124,5 @@ test('an answer that cannot be sealed is given and billed all the same', async (
   });
   expect(await response.text()).toContain('event: message_stop');
   expect(await service.records()).toMatchObject([{ outcome: 'completed', usageSource: 'reported' }]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });

@@ -43,6 +43,35 @@ test('a new message is draining and its connection ends, a running one gets its 
   await stopped;
 });
 
+test('where load balancers are given notice, messages are taken until it is over, though the service is not ready', async () => {
+  await using world = await startWorld();
+  await world.admin('POST', '/apply', { document: { settings: { drain_notice_seconds: 2 } } });
+  const { promise: mayEnd, resolve: endNow } = Promise.withResolvers<void>();
+  world.upstream.play(async (answer, request) => {
+    await mayEnd;
+    await scripts.good()(answer, request);
+  }, scripts.good());
+  const caller = await world.makeKey();
+  const running = world.post(caller.secret, bodyOf());
+  while (world.upstream.requests.length < 1) await Bun.sleep(2);
+  const stopped = world.stop();
+  const ready = await fetch(`${world.url}/readyz`);
+  await expectError(ready, 503, 'api_error', 'draining');
+  expect((await world.post(caller.secret, bodyOf())).status).toBe(200);
+  for (;;) {
+    const answer = await world.post(caller.secret, bodyOf({ model: 'no-such-model' }));
+    if (answer.status !== 400) {
+      await expectError(answer, 503, 'api_error', 'draining');
+      break;
+    }
+    await answer.body?.cancel();
+    await Bun.sleep(20);
+  }
+  endNow();
+  expect((await running).status).toBe(200);
+  await stopped;
+});
+
 test('what still runs past the bound ends with an error event, billed as produced; what has not begun is 503', async () => {
   await using service = await startHandMade({
     answer: async (_, signal) => streamOf(EVENTS, { [isFirst() ? 3 : 0]: new Promise(() => {}) }, signal),
@@ -68,5 +97,5 @@ test('what still runs past the bound ends with an error event, billed as produce
     { outcome: 'service_cut', status: 503, cost: 0, usageSource: 'none' },
     { outcome: 'service_cut', status: 200, cost: 105_000, usageSource: 'estimated', outputTokens: 2 },
   ]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });

@@ -41,7 +41,7 @@ test('a message that cannot be admitted is 503, and leaves nothing', async () =>
     await expectError(await service.post(secret, { stream }), 503, 'api_error', 'store_unavailable');
   isGone = false;
   expect(await service.records()).toEqual([]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('an end that cannot be billed waits with pings, and comes when it is billed', async () => {
@@ -52,7 +52,7 @@ test('an end that cannot be billed waits with pings, and comes when it is billed
   expect(names.filter((name) => name !== 'ping')).toEqual(EVENTS.map(({ name }) => name));
   expect(names.slice(0, -1)).toContain('ping');
   expect(await service.records()).toMatchObject([BILLED]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('the error of a stream that broke waits with pings as well until what came is billed', async () => {
@@ -67,7 +67,7 @@ test('the error of a stream that broke waits with pings as well until what came 
   expect(await service.records()).toMatchObject([
     { outcome: 'upstream_cut', inputTokens: 25, usageSource: 'estimated' },
   ]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('a message that is not streamed waits for it, too', async () => {
@@ -98,12 +98,12 @@ test('past the wait the text is complete, the end is an error, and the bill is w
   const events = await expectErrorEvent(response, 'api_error', 'store_unavailable');
   const names = events.map(({ name }) => name).filter((name) => name !== 'ping');
   expect(names).toEqual([...EVENTS.slice(0, -1).map(({ name }) => name), 'error']);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 1 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 1 });
   expect(service.reports).toMatchObject([{ code: 'store_unavailable', record: { outcome: 'completed' } }]);
   isGone = false;
-  for (let tries = 0; tries < 60 && service.check().open_holds > 0; tries++) await Bun.sleep(50);
+  for (let tries = 0; tries < 60 && (await service.check()).open_holds > 0; tries++) await Bun.sleep(50);
   expect(await service.records()).toMatchObject([BILLED]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('an end that someone else has ended is an error, never a success', async () => {

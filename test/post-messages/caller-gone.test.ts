@@ -128,7 +128,7 @@ test('who leaves before the message was sent on pays nothing, and it is not sent
   expect(await service.records()).toMatchObject([
     { outcome: 'client_gone', status: 499, cost: 0, usageSource: 'none', attempts: [] },
   ]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('who leaves midway pays the reported input and what was produced, and the provider is stopped', async () => {

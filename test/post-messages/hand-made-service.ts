@@ -31,8 +31,11 @@ import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
 import { Estimates } from '../../src/usage/usage.ts';
 import { makeEvent, type StreamEvent } from '../../src/wire/wire.ts';
 import { catalogueOf } from '../catalog/support.ts';
+import type { OpenedStores } from '../ledger/workbench.ts';
+import { openPostgresLanes } from '../storage/open-postgres.ts';
 import { allUsage } from '../support/everything.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
+import { isOverPostgres } from '../support/test-store.ts';
 import type { Json } from './world.ts';
 
 export interface HandMade extends AsyncDisposable {
@@ -45,7 +48,7 @@ export interface HandMade extends AsyncDisposable {
   get(path: string, secret: string): Promise<Response>;
   /** Newest first. */
   records(): Promise<UsageRecord[]>;
-  check(): CheckReport;
+  check(): Promise<CheckReport>;
   advance(ms: number): void;
 }
 
@@ -69,7 +72,8 @@ const CREDIT_NANO = 10_000_000_000;
 export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
   let aheadMs = START_MS - Date.now();
   const clock: Clock = { nowMs: () => Date.now() + aheadMs };
-  const stores = memoryStores(clock, parts.gateOver);
+  const opened = await openHandMadeStores(clock, parts.gateOver);
+  const { stores } = opened;
   const ledger = new NodeLedger(stores.gate, clock, 'hand-made');
   await ledger.open();
   const reports: MessageReport[] = [];
@@ -120,15 +124,23 @@ export async function startHandMade(parts: Parts = {}): Promise<HandMade> {
       }),
     get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
     records: () => stores.usage.listUsage(allUsage),
-    check: () => checkLedger(sumMemory(stores.tables)),
+    check: async () => checkLedger(await opened.sums()),
     advance(ms) {
       aheadMs += ms;
     },
     async [Symbol.asyncDispose]() {
       await http.stop(false);
       ledger.close();
+      await opened.close();
     },
   };
+}
+
+/** In memory, or in a database of PostgreSQL: in both the time is the test's. */
+function openHandMadeStores(clock: Clock, gateOver: Parts['gateOver']): OpenedStores | Promise<OpenedStores> {
+  if (isOverPostgres) return openPostgresLanes(clock, gateOver);
+  const stores = memoryStores(clock, gateOver);
+  return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
 }
 
 function fileOf({ settings = {}, limits = {} }: Parts): Json {

@@ -24,7 +24,7 @@ test.each<[Period, number]>([
     service.advance(periodMs);
   }
   expect(await service.records()).toHaveLength(2);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('a total quota never comes back', async () => {
@@ -52,7 +52,7 @@ test('after the seconds of retry-after the next request passes, and not before',
     service.advance(2_000);
     expect((await service.post(secret)).status).toBe(200);
   }
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('a limit of a group drains for the account', async () => {

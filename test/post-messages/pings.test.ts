@@ -33,7 +33,7 @@ async function readUntil(response: Response, isEnough: (text: string) => boolean
 async function expectBilled(service: HandMade, record: object): Promise<void> {
   for (let tries = 0; tries < 200 && service.gateway.running.count > 0; tries++) await Bun.sleep(5);
   expect(await service.records()).toMatchObject([record]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 }
 
 const BILLED = { outcome: 'completed', inputTokens: 25, outputTokens: 12, cost: 255_000, usageSource: 'reported' };

@@ -41,6 +41,7 @@ async function limitsDuring(
       clock: manualClock(0),
       settings: () => DEFAULT_SETTINGS,
       trustedProxies: [],
+      isLeaving: () => false,
       isDraining: () => false,
       isStoreAvailable: () => true,
       report: () => {},

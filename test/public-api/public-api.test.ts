@@ -336,7 +336,7 @@ test.each(['/api/accounts', '/console', '/api/hello'])('%s never carries CORS he
 });
 
 test('while it drains, messages are refused and the connection ends; it is alive but not ready', async () => {
-  open(async () => OK, { isDraining: () => true });
+  open(async () => OK, { isLeaving: () => true, isDraining: () => true });
   const response = await post('/v1/messages');
   expect(response.status).toBe(503);
   expect((await errorOf(response)).error.code).toBe('draining');

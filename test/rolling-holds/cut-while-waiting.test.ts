@@ -48,5 +48,5 @@ test('a stream that is cut while its end waits to be covered has no clean end', 
   going.resolve();
   await expectErrorEvent(await answering, 'api_error', 'draining');
   expect(await service.records()).toMatchObject([{ outcome: 'service_cut', writtenOff: 0 }]);
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });

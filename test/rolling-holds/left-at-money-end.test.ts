@@ -69,5 +69,5 @@ test.each([
   const again = await post(ask('once'));
   expect(again.headers.get('idempotency-replayed')).toBeNull();
   expect(await again.text()).not.toContain('abc');
-  expect(service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });

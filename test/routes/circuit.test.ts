@@ -126,7 +126,7 @@ test('after a while one message at a time finds out, and the others go elsewhere
   expect(await probe).toContain('message_stop');
   await stream();
   expect(tried.at(-1)).toBe('first');
-  expect(service.check().ok).toBe(true);
+  expect((await service.check()).ok).toBe(true);
 });
 
 test('a route carries as many messages as it may; the next goes elsewhere, and where there is no room is told so', async () => {

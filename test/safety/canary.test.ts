@@ -17,6 +17,7 @@ import {
   upstreamEvents,
 } from '../support/scripted-upstream.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
+import { isOverPostgres, readRows, storeVariables } from '../support/test-store.ts';
 import { type Canary, disguisesOf, findCanaries } from './disguises.ts';
 
 /** Of letters and digits alone, so that a parser that quotes a word quotes it whole. */
@@ -133,6 +134,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
       'token',
       'collector',
       'base-url',
+      'database',
     ].map((name) => [name, canaryText(name)]),
   ) as Record<string, string>;
   const word = (name: string) => text[name] as string;
@@ -153,6 +155,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     upstream = await startScriptedUpstream(scripts.good());
     collector = startCollector();
     environment = {
+      ...(await databaseVariables()),
       TURNPIKE_LOG: format,
       TURNPIKE_SECRET: formerSecret.toString('base64'),
       ANTHROPIC_API_KEY: word('other-credential'),
@@ -165,12 +168,19 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     environment = { ...environment, TURNPIKE_SECRET: secret.toString('base64'), TURNPIKE_PREVIOUS_SECRET: former };
     await serveWhile('second run', useAgain);
     await askCommands();
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     await upstream.close();
     collector.stop();
     rmSync(data, { recursive: true, force: true });
   });
+
+  /** Over PostgreSQL, with a password. */
+  async function databaseVariables(): Promise<Record<string, string>> {
+    const { TURNPIKE_DATABASE_URL: url } = await storeVariables(data);
+    if (url === undefined) return {};
+    return { TURNPIKE_DATABASE_URL: url.replace('turnpike@', `turnpike:${word('database')}@`) };
+  }
 
   async function serveWhile(run: string, use: (turnpike: TurnpikeProcess) => Promise<void>): Promise<void> {
     const turnpike = await spawnTurnpike(data, environment);
@@ -332,16 +342,31 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
         await heard.keepCommand([command, ...(command === 'backup' ? [join(data, 'no.db')] : []), '--data', data], {
           [name]: `${word('token')} is too short`,
         });
+    const away = `postgres://turnpike:${word('database')}@127.0.0.1:9/turnpike`;
+    for (const url of [away, away.replace('postgres:', 'postgrs:'), away.replace('turnpike:', '%zz:')])
+      for (const command of ['serve', 'check', 'doctor'])
+        await heard.keepCommand([command, '--data', data], { ...environment, TURNPIKE_DATABASE_URL: url });
     const file = join(data, 'apply.yaml');
     writeFileSync(file, `providers:\n  p: { kind: anthropic, api_key: "${word('token')} x", more: 1 }\n`);
     await heard.keepCommand(['apply', file, '--data', data]);
     rmSync(file);
   }
 
-  /** What is on the disk, but for the files whose job it is to hold a secret. */
-  function filesOf(): Record<string, Buffer> {
+  /** What is on the disk, but for the files whose job it is to hold a secret; and in the database, where that is elsewhere. */
+  async function filesOf(): Promise<Record<string, Buffer>> {
     const names = readdirSync(data).filter((name) => !MEANT_FOR_SECRETS.includes(name));
-    return Object.fromEntries(names.map((name) => [`file ${name}`, readFileSync(join(data, name))]));
+    const files = Object.fromEntries(names.map((name) => [`file ${name}`, readFileSync(join(data, name))]));
+    return isOverPostgres ? { ...files, ...(await tablesOf()) } : files;
+  }
+
+  async function tablesOf(): Promise<Record<string, Buffer>> {
+    const tables: Record<string, Buffer> = {};
+    const found = "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'";
+    for (const { name } of await readRows<{ name: string }>(data, found)) {
+      const rows = await readRows<{ text: string }>(data, `SELECT one::text AS text FROM "${name}" AS one`);
+      tables[`table ${name}`] = Buffer.from(rows.map(({ text }) => text).join('\n'));
+    }
+    return tables;
   }
 
   function canaries(): Canary[] {
@@ -360,6 +385,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
         'token',
         'collector',
         'base-url',
+        'database',
       ].map((name) => ({
         name,
         text: word(name),
@@ -375,9 +401,11 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     expect(findCanaries(logs, [...canaries(), { name: 'message', text: word('message') }])).toEqual([]);
   });
 
-  test('no secret is on the disk but in the files for it, nor in a backup, and no text of a message', () => {
-    const files = filesOf();
-    expect(Object.keys(files)).toEqual(expect.arrayContaining(['file turnpike.db', 'file backup.db']));
+  test('no secret is on the disk but in the files for it, nor in a backup, and no text of a message', async () => {
+    const files = await filesOf();
+    const places = isOverPostgres ? ['table catalog', 'table usage_records'] : ['file turnpike.db', 'file backup.db'];
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(places));
+    for (const place of places) expect([place, files[place]?.length]).not.toEqual([place, 0]);
     expect(findCanaries(files, [...canaries(), { name: 'message', text: word('message') }])).toEqual([]);
     const raw = Object.entries(files).filter(([, bytes]) => bytes.includes(secret) || bytes.includes(formerSecret));
     expect(raw.map(([name]) => name)).toEqual([]);

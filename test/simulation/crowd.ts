@@ -31,7 +31,7 @@ export function crowd(hasFaults: boolean): Plan {
   };
   return {
     ...plan,
-    numbers: { nodes: 4, accounts: 100, keysPerAccount: 2 },
+    numbers: { nodes: 4, accounts: 100, keysPerAccount: 2, hasPeers: true },
     load: {
       ...plan.load,
       burstMax: 1,

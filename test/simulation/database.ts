@@ -3,7 +3,15 @@
 
 import { BrokenInvariant } from '../../src/base/assert.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { applyBatch, type Bundle, type Changes, type LedgerStore, type Rows } from '../../src/ledger/ledger.ts';
+import {
+  type Answer,
+  applyBatch,
+  type Bundle,
+  type Changes,
+  InDoubt,
+  type LedgerStore,
+  type Rows,
+} from '../../src/ledger/ledger.ts';
 import { MemoryLedgerStore, type MemoryTables } from '../../src/storage/memory/memory.ts';
 import type { Auditor } from './auditor.ts';
 import type { Chance } from './chance.ts';
@@ -29,6 +37,16 @@ export interface Connection {
   crash(cause: string): void;
 }
 
+/** One batch that was committed, with all by which another store can be asked the same. */
+export interface Commit {
+  /** Whose it was. */
+  process: Process;
+  nowMs: number;
+  bundles: readonly Bundle[];
+  answers: Answer[][];
+  changes: Changes;
+}
+
 interface Transaction {
   connection: Connection;
   bundles: readonly Bundle[];
@@ -50,6 +68,8 @@ export class Database {
   /** The time of the transaction under way. */
   #nowMs = 0;
   auditor: Auditor | null = null;
+  /** Told of each commit; null where nobody wants to know what was answered. */
+  onCommit: ((commit: Commit) => void) | null = null;
   faults: StoreFaults | null = null;
   /** How far the clock was set away from the true time. */
   offsetMs = 0;
@@ -84,7 +104,7 @@ export class Database {
   /** Writes at once, before anything can go wrong. */
   write(bundles: Bundle[]): void {
     this.#nowMs = this.#clock();
-    this.#commit(bundles, (rows) => applyBatch(rows, bundles).changes);
+    this.#commit(this.#process, bundles, (rows) => applyBatch(rows, bundles).changes);
   }
 
   #ask(connection: Connection, bundles: readonly Bundle[], decide: Decide): Promise<void> {
@@ -97,9 +117,10 @@ export class Database {
         return;
       }
       const stopWaiting = this.#scheduler.after(CLIENT_WAIT_MS, process, () => {
-        transaction.isWaiting = false;
         this.#trace.count('store was too slow');
-        reject(new Error('the store does not answer'));
+        // One that has not begun never will.
+        reject(transaction.isWaiting ? new Error('the store does not answer') : inDoubt());
+        transaction.isWaiting = false;
       });
       const done = (failure: unknown) => {
         stopWaiting();
@@ -140,7 +161,7 @@ export class Database {
     // Its node died meanwhile: its word to commit was on its way already, or never will be.
     if (!process.isAlive) {
       this.#trace.count('node was gone at its commit');
-      if (this.#chance.is(0.5)) this.#commit(transaction.bundles, transaction.decide);
+      if (this.#chance.is(0.5)) this.#commit(process, transaction.bundles, transaction.decide);
       return;
     }
     const fate = this.#fate();
@@ -148,11 +169,12 @@ export class Database {
     if (fate === 'crashBefore') {
       connection.crash('before its commit');
     } else if (fate === 'cutBefore') {
-      answer(new Error('the connection broke'));
+      // Nothing was made, which can be told or not.
+      answer(this.#chance.is(0.5) ? new Error('the connection broke') : inDoubt());
     } else {
-      const failure = this.#commit(transaction.bundles, transaction.decide);
+      const failure = this.#commit(process, transaction.bundles, transaction.decide);
       if (fate === 'crashAfter') connection.crash('after its commit');
-      else answer(fate === 'cutAfter' ? new Error('the connection broke') : failure);
+      else answer(fate === 'cutAfter' ? inDoubt() : failure);
       // Behind its answer: the node has heard it, and done little more.
       if (fate === 'crashTold') this.#scheduler.after(4, process, () => connection.crash('after it was told'));
     }
@@ -166,10 +188,12 @@ export class Database {
   }
 
   /** Decides over the rows and writes what was decided. Null, or why nothing was written. */
-  #commit(bundles: readonly Bundle[], decide: Decide): unknown {
+  #commit(process: Process, bundles: readonly Bundle[], decide: Decide): unknown {
     let changes: Changes | undefined;
+    let answers: Answer[][] = [];
     try {
       this.#store.transact(bundles, (rows) => {
+        if (this.onCommit !== null) answers = applyBatch(rows, bundles).answers;
         changes = decide(rows);
         return changes;
       });
@@ -178,7 +202,13 @@ export class Database {
       this.#trace.fail(`the core broke: ${sentence}: ${JSON.stringify(bundles)}`);
       return failure;
     }
-    if (changes !== undefined) this.auditor?.committed(bundles, changes, this.#nowMs);
+    if (changes === undefined) return null;
+    this.auditor?.committed(bundles, changes, this.#nowMs);
+    this.onCommit?.({ process, nowMs: this.#nowMs, bundles, answers, changes });
     return null;
   }
+}
+
+function inDoubt(): InDoubt {
+  return new InDoubt('the connection broke');
 }

@@ -32,12 +32,14 @@ export class SimulatedNode {
   readonly #scheduler: Scheduler;
   readonly #trace: Trace;
   readonly #startMs: number;
+  readonly #hasPeers: boolean;
   /** Starts it again, whatever became of its runs. */
   readonly #keeper = new Process();
   #starting: NodeRun | null = null;
 
-  constructor(name: string, network: Network, database: Database, startMs: number) {
+  constructor(name: string, network: Network, database: Database, startMs: number, hasPeers: boolean) {
     this.name = name;
+    this.#hasPeers = hasPeers;
     this.#network = network;
     this.#scheduler = network.scheduler;
     this.#trace = network.trace;
@@ -54,7 +56,13 @@ export class SimulatedNode {
       () => this.#startMs + this.#scheduler.nowMs + this.offsetMs,
       () => this.#scheduler.nowMs,
     );
-    const ledger = new NodeLedger(acrossNetwork(this.#network, process, commit), clock, this.name, timers);
+    const ledger = new NodeLedger(
+      acrossNetwork(this.#network, process, commit),
+      clock,
+      this.name,
+      timers,
+      this.#hasPeers,
+    );
     const run: NodeRun = { name: this.name, process, ledger, onCrash: new Set() };
     this.#starting = run;
     this.#trace.note(`${this.name} starts`);

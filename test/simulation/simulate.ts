@@ -2,9 +2,11 @@
 // invariants; then the faults stop, and everything must come to its end.
 
 import { bounds } from '../../src/config.ts';
+import type { MemoryTables } from '../../src/storage/memory/memory.ts';
 import { findFaultsAtEnd, hashRows } from './audit-end.ts';
 import { Chance } from './chance.ts';
 import { Clients, type Load } from './clients.ts';
+import type { Commit } from './database.ts';
 import { drawFaults, FaultMaker, type FaultPlan } from './faults.ts';
 import { Operators, type Rule } from './operators.ts';
 import { makeWorld, type Numbers, type World } from './world.ts';
@@ -21,6 +23,13 @@ export interface Plan {
   faults: FaultPlan;
   /** Messages that are submitted in the moment in which the first node serves. */
   atOnce: number;
+}
+
+/** All that another store needs to be asked the same as the one in memory was. */
+export interface Recording {
+  commits: Commit[];
+  /** In the end. */
+  tables: MemoryTables;
 }
 
 export interface RunResult {
@@ -43,8 +52,14 @@ export function drawPlan(seed: number): Plan {
   });
   const costMax = chance.pick([20, 100, 1_000]);
   const orNull = (value: number) => (chance.is(0.5) ? null : value);
+  const nodes = chance.between(1, 4);
   return {
-    numbers: { nodes: chance.between(1, 4), accounts: chance.between(1, 3), keysPerAccount: chance.between(1, 2) },
+    numbers: {
+      nodes,
+      accounts: chance.between(1, 3),
+      keysPerAccount: chance.between(1, 2),
+      hasPeers: nodes > 1 || seed % 2 === 0,
+    },
     load: {
       burstMax: chance.between(1, 8),
       pauseMsMax: chance.between(500, 12_000),
@@ -70,9 +85,22 @@ export function drawPlan(seed: number): Plan {
   };
 }
 
+/** As `simulate`, and tells what was committed. */
+export function record(seed: number, steps: number): { result: RunResult; recording: Recording } {
+  const plan = drawPlan(seed);
+  const world = makeWorld(seed, plan.numbers);
+  const commits: Commit[] = [];
+  world.database.onCommit = (commit) => commits.push(commit);
+  const result = run(seed, steps, plan, world);
+  return { result, recording: { commits, tables: world.database.tables } };
+}
+
 /** Runs it to its end, or to the first invariant that is broken. */
 export function simulate(seed: number, steps: number, plan: Plan = drawPlan(seed)): RunResult {
-  const world = makeWorld(seed, plan.numbers);
+  return run(seed, steps, plan, makeWorld(seed, plan.numbers));
+}
+
+function run(seed: number, steps: number, plan: Plan, world: World): RunResult {
   const { scheduler, trace, nodes, database } = world;
   const clients = new Clients(world, plan.load);
   const operators = new Operators(world, plan.rule);
@@ -95,7 +123,7 @@ export function simulate(seed: number, steps: number, plan: Plan = drawPlan(seed
     operators.isStopped = true;
     faults.stop();
     trace.note('faults have stopped');
-    comeToEnd(world, clients, step);
+    comeToEnd(world, clients, step, plan.numbers.hasPeers);
     if (trace.fault === null) for (const fault of findFaultsAtEnd(world)) trace.fail(fault);
   } catch (failure) {
     trace.fail(`the simulation threw: ${(failure as Error).stack}`);
@@ -105,10 +133,13 @@ export function simulate(seed: number, steps: number, plan: Plan = drawPlan(seed
 }
 
 /** Lets messages end, and leases lapse: by the clock of the store, since it is by that that they do. */
-function comeToEnd(world: World, clients: Clients, step: () => boolean): void {
+function comeToEnd(world: World, clients: Clients, step: () => boolean, hasPeers: boolean): void {
   const { scheduler, database, auditor, trace, nodes } = world;
   const stoppedAtMs = scheduler.nowMs;
   const lapsedAtMs = database.nowMs() + bounds.leaseMs;
+  // With peers, whoever has just begun, or lost its store, first gives each of them the time of a lease.
+  const patienceMs = hasPeers ? bounds.leaseMs + bounds.leaseRenewMs : 0;
+  const settledMs = patienceMs + bounds.leaseRenewMs + SLACK_MS;
   // An ending that is asked for twice may be under way once more.
   const isIdle = () => nodes.every(({ run }) => run === null || run.ledger.unfinished === 0);
   let endMs = Number.POSITIVE_INFINITY;
@@ -117,7 +148,7 @@ function comeToEnd(world: World, clients: Clients, step: () => boolean): void {
     // Who is down ends what it left when it begins anew, where there is no other to do it before.
     const isUp = nodes.some(({ run }) => run !== null);
     const isLapsed = isUp && clients.running === 0 && database.nowMs() >= lapsedAtMs;
-    if (isLapsed && endMs === Number.POSITIVE_INFINITY) endMs = scheduler.nowMs + bounds.leaseRenewMs + SLACK_MS;
+    if (isLapsed && endMs === Number.POSITIVE_INFINITY) endMs = scheduler.nowMs + settledMs;
     if (scheduler.nowMs > stoppedAtMs + CALM_MS_MAX) {
       trace.fail(`${clients.running} messages never end`);
       return;

@@ -27,9 +27,11 @@ export interface Numbers {
   nodes: number;
   accounts: number;
   keysPerAccount: number;
+  /** Nodes reckon with others: they end what those left only when they have had time to renew their leases. */
+  hasPeers: boolean;
 }
 
-export function makeWorld(seed: number, { nodes, accounts, keysPerAccount }: Numbers): World {
+export function makeWorld(seed: number, { nodes, accounts, keysPerAccount, hasPeers }: Numbers): World {
   const scheduler = new Scheduler();
   const chance = new Chance(seed);
   const trace = new Trace();
@@ -59,7 +61,7 @@ export function makeWorld(seed: number, { nodes, accounts, keysPerAccount }: Num
     database,
     network,
     auditor,
-    nodes: range(nodes).map((index) => new SimulatedNode(`node-${index}`, network, database, startMs)),
+    nodes: range(nodes).map((index) => new SimulatedNode(`node-${index}`, network, database, startMs, hasPeers)),
     accounts: ids,
     callers: ids.flatMap((account) => range(keysPerAccount).map((index) => ({ account, key: account * 100 + index }))),
   };

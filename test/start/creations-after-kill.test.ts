@@ -1,16 +1,17 @@
 // The service killed while it makes accounts, keys, tokens and credits: whatever was made has its audit record
 // and its remembered answer, and whoever asks again under the same key gets the same object with the same secret.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeRandom } from '../support/random.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
+import { readRows } from '../support/test-store.ts';
 
 const KILLS = 8;
 const AT_ONCE = 20;
+const CREDITS = "entries WHERE kind = 'payment' AND amount = 10000000";
 
 interface Creation {
   path: string;
@@ -56,26 +57,22 @@ function shownOf({ id, key, token }: Record<string, unknown>): unknown[] {
 }
 
 /** How many rows a query counts. */
-function countRows(sql: string): number {
-  const database = new Database(join(directory, 'turnpike.db'), { readonly: true });
-  try {
-    return (database.query(`SELECT COUNT(*) AS n FROM ${sql}`).get() as { n: number }).n;
-  } finally {
-    database.close();
-  }
+async function countRows(sql: string): Promise<number> {
+  const [row] = await readRows<{ n: number }>(directory, `SELECT CAST(COUNT(*) AS INTEGER) AS n FROM ${sql}`);
+  return row?.n ?? 0;
 }
 
 /** What was made and what the audit has of it, which must be the same. */
-function expectAudited(): void {
+async function expectAudited(): Promise<void> {
   for (const [rows, action] of [
     ['accounts', 'account.create'],
     ['keys', 'key.create'],
     ['tokens', 'token.create'],
-    ["entries WHERE kind = 'payment' AND amount = 10000000", 'credit.create'],
-  ])
-    expect([rows, countRows(rows as string)]).toEqual([rows, countRows(`audit_records WHERE action = '${action}'`)]);
-  const rotations = countRows('key_secrets') - countRows('keys');
-  expect(rotations).toBe(countRows("audit_records WHERE action = 'key.rotate'"));
+    [CREDITS, 'credit.create'],
+  ] as const)
+    expect([rows, await countRows(rows)]).toEqual([rows, await countRows(`audit_records WHERE action = '${action}'`)]);
+  const rotations = (await countRows('key_secrets')) - (await countRows('keys'));
+  expect(rotations).toBe(await countRows("audit_records WHERE action = 'key.rotate'"));
 }
 
 test(`${KILLS} kills make nothing twice, and nothing without its record`, async () => {
@@ -94,7 +91,7 @@ test(`${KILLS} kills make nothing twice, and nothing without its record`, async 
     turnpike.process.kill('SIGKILL');
     await Promise.all([turnpike.process.exited, ...asking]);
     turnpike = await spawnTurnpike(directory);
-    expectAudited();
+    await expectAudited();
     for (const creation of creations) {
       const again = shownOf(await ask(turnpike, creation));
       expect(shownOf(await ask(turnpike, creation))).toEqual(again);
@@ -102,11 +99,11 @@ test(`${KILLS} kills make nothing twice, and nothing without its record`, async 
       expect(again).toEqual(shownOf(creation.answer));
       answered++;
     }
-    expectAudited();
+    await expectAudited();
   }
   expect(answered).toBeGreaterThan(0);
   expect(answered).toBeLessThan(KILLS * AT_ONCE);
-  expect(countRows("entries WHERE kind = 'payment' AND amount = 10000000")).toBe((KILLS * AT_ONCE) / 5);
+  expect(await countRows(CREDITS)).toBe((KILLS * AT_ONCE) / 5);
   expect(await turnpike.check()).toMatchObject({ ok: true, faults: [] });
   await turnpike.stop();
 }, 60_000);

@@ -10,6 +10,7 @@ import { readConfig } from '../../src/config.ts';
 import { providerKinds } from '../../src/providers/providers.ts';
 import { startServer } from '../../src/server/server.ts';
 import { startTurnpike } from '../support/start-turnpike.ts';
+import { storeVariables } from '../support/test-store.ts';
 
 type Json = Record<string, unknown>;
 
@@ -24,10 +25,11 @@ const current = (family: string) =>
 /** What a start with these variables sells from where, after starts with others on the same directory. */
 async function offersAfter(...starts: { environment: Record<string, string>; document?: object }[]) {
   const data = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const store = await storeVariables(data);
   try {
     let lists: { providers: Json[]; models: Json[] } = { providers: [], models: [] };
     for (const { environment, document } of starts) {
-      const config = readConfig({ data, listen: '127.0.0.1:0' }, { TURNPIKE_LOG: 'off', ...environment });
+      const config = readConfig({ data, listen: '127.0.0.1:0' }, { TURNPIKE_LOG: 'off', ...store, ...environment });
       const applyFile = document && { document, describeFault: (fault: object) => JSON.stringify(fault) };
       const server = await startServer(config, { version: '0', print: () => {}, ...(applyFile && { applyFile }) });
       const { token } = JSON.parse(await Bun.file(join(data, 'operator.json')).text()) as { token: string };

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rootDirectory } from '../check.ts';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { attachTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { attachTurnpike, serveCommand, type Turnpike } from '../support/start-turnpike.ts';
+import { storeVariables } from '../support/test-store.ts';
 
 const OPEN_FILES_MAX = 64; // a good third of them are open when nobody has asked for anything
 
@@ -19,10 +19,10 @@ let secret: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'turnpike-open-files-'));
   upstream = await startScriptedUpstream(scripts.good());
-  const main = join(rootDirectory, 'src', 'main.ts');
-  const serve = [process.execPath, main, 'serve', '--listen', '127.0.0.1:0', '--data', directory];
+  const store = await storeVariables(directory);
+  const serve = [...serveCommand(store), '--listen', '127.0.0.1:0', '--data', directory];
   child = Bun.spawn(['sh', '-c', `ulimit -n ${OPEN_FILES_MAX}; exec "$@"`, 'sh', ...serve], {
-    env: { PATH: '/usr/bin:/bin', TURNPIKE_LOG: 'off' },
+    env: { PATH: '/usr/bin:/bin', TURNPIKE_LOG: 'off', ...store },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'ignore',

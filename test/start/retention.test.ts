@@ -5,30 +5,34 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DAY_MS, manualClock } from '../../src/base/clock.ts';
+import { type Clock, DAY_MS, manualClock } from '../../src/base/clock.ts';
 import { newRequestId } from '../../src/base/ids.ts';
 import { readConfig } from '../../src/config.ts';
 import { GroupCommit } from '../../src/ledger/ledger.ts';
 import { startServer } from '../../src/server/server.ts';
+import * as postgres from '../../src/storage/postgres/postgres.ts';
 import {
   databasePath,
-  openForReading,
   openForWriting,
   SqliteLedgerStore,
   sqliteStores,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { Workbench } from '../ledger/workbench.ts';
+import { type OpenedStores, Workbench } from '../ledger/workbench.ts';
 import { runTurnpike } from '../support/run-turnpike.ts';
+import { runOn } from '../support/start-postgres.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
+import { readRows, storeVariables } from '../support/test-store.ts';
 
 const MESSAGES = 700; // of each of two accounts: many pieces
 const WAIT_MS_MAX = 60_000;
 
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-retention-'));
 const settings = join(directory, 'settings.yaml');
-const path = databasePath(directory);
+let store: Record<string, string>;
 let before: Facts;
+
+const read = <Row>(text: string) => readRows<Row>(directory, text);
 
 interface Facts {
   balances: unknown[];
@@ -38,20 +42,19 @@ interface Facts {
 
 beforeAll(async () => {
   writeFileSync(settings, 'settings: { usage_retention_days: 30, journal_retention_months: 2 }\n');
-  const config = readConfig({ data: directory, listen: '127.0.0.1:0' }, { TURNPIKE_LOG: 'off' });
+  store = await storeVariables(directory);
+  const config = readConfig({ data: directory, listen: '127.0.0.1:0' }, { TURNPIKE_LOG: 'off', ...store });
   const server = await startServer(config, { version: '0.0.0', print: () => {} });
   await server.stop();
   await fillWithOld();
-  before = readFacts();
+  before = await readFacts();
 }, WAIT_MS_MAX);
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** What two accounts did 130 days ago, and once more today. */
 async function fillWithOld(): Promise<void> {
   const clock = manualClock(Date.now() - 130 * DAY_MS);
-  const database = openForWriting(path);
-  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock)));
-  const bench = new Workbench(clock, { stores, sums: () => sumLedger(path), close: () => database.close() });
+  const bench = new Workbench(clock, openStores(clock));
   await bench.takeLease('of long ago');
   for (const _ of ['one', 'other']) {
     bench.account = await bench.addAccount(1_000_000);
@@ -62,8 +65,26 @@ async function fillWithOld(): Promise<void> {
   clock.advance(130 * DAY_MS);
   await bench.takeLease('of today');
   await message(bench, 99);
-  stores.close();
   await bench[Symbol.asyncDispose]();
+}
+
+/** The stores of the installation, at another time. */
+function openStores(clock: Clock): OpenedStores {
+  const url = store['TURNPIKE_DATABASE_URL'];
+  if (url !== undefined) {
+    const gate = new postgres.PostgresGate(url, { clock });
+    const stores = postgres.postgresStores(url, gate);
+    const close = async () => void (await Promise.all([stores.close(), gate.close()]));
+    return { stores, sums: () => postgres.sumLedger(url), close };
+  }
+  const path = databasePath(directory);
+  const database = openForWriting(path);
+  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock)));
+  const close = () => {
+    stores.close();
+    database.close();
+  };
+  return { stores, sums: () => sumLedger(path), close };
 }
 
 async function message(bench: Workbench, cost: number): Promise<void> {
@@ -72,38 +93,32 @@ async function message(bench: Workbench, cost: number): Promise<void> {
   await bench.settle(requestId, cost);
 }
 
-function read<Row>(text: string): Row[] {
-  const database = openForReading(path);
-  try {
-    return database.query(text).all() as Row[];
-  } finally {
-    database.close();
-  }
-}
-
 /** What no dropping may change: balances, the sums of the system's accounts, and totals. */
-function readFacts(): Facts {
+async function readFacts(): Promise<Facts> {
   const system = [1, 2, 3, 4, 5, 6].map(
     (id) => `SUM(CASE WHEN credit = ${id} THEN amount WHEN debit = ${id} THEN -amount ELSE 0 END) AS system_${id}`,
   );
   return {
-    balances: read('SELECT id, balance, held FROM account_meters ORDER BY id'),
-    sums: read(`SELECT ${system.join()} FROM entries`),
-    totals: read('SELECT * FROM daily_totals ORDER BY day_ms, account_id, key_id'),
+    balances: await read('SELECT id, balance, held FROM account_meters ORDER BY id'),
+    sums: await read(`SELECT ${system.join()} FROM entries`),
+    totals: await read('SELECT * FROM daily_totals ORDER BY day_ms, account_id, key_id'),
   };
 }
 
-function countOld(table: 'usage_records' | 'entries'): number {
+async function countOld(table: 'usage_records' | 'entries'): Promise<number> {
   const since = Date.now() - 100 * DAY_MS;
   const carried = table === 'entries' ? " AND kind <> 'carried_forward'" : '';
-  return (
-    read<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table} WHERE at_ms < ${since}${carried}`)[0]?.count ?? 0
-  );
+  return await count(`${table} WHERE at_ms < ${since}${carried}`);
 }
 
-async function waitUntil(isSo: () => boolean): Promise<void> {
+async function count(sql: string): Promise<number> {
+  const [row] = await read<{ count: number }>(`SELECT CAST(COUNT(*) AS INTEGER) AS count FROM ${sql}`);
+  return row?.count ?? 0;
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + WAIT_MS_MAX;
-  while (!isSo()) {
+  while (!(await isSo())) {
     if (Date.now() > endMs) throw new Error('it did not come to be');
     await Bun.sleep(3);
   }
@@ -114,26 +129,26 @@ function serve(environment: Record<string, string> = {}): Promise<TurnpikeProces
 }
 
 async function expectAllAsBefore(): Promise<void> {
-  const { exitCode, out } = await runTurnpike(['check', '--data', directory, '--json']);
+  const { exitCode, out } = await runTurnpike(['check', '--data', directory, '--json'], store);
   expect([exitCode, JSON.parse(out).faults]).toEqual([0, []]);
-  expect(readFacts()).toEqual(before);
+  expect(await readFacts()).toEqual(before);
 }
 
 test(
   'a service that is killed while it drops old rows leaves books that are right, and the next one drops the rest',
   async () => {
     for (const table of ['usage_records', 'entries'] as const) {
-      const old = countOld(table);
+      const old = await countOld(table);
       expect(old).toBeGreaterThan(2 * MESSAGES - 5);
       const turnpike = await serve();
-      await waitUntil(() => countOld(table) < old);
+      await waitUntil(async () => (await countOld(table)) < old);
       turnpike.process.kill('SIGKILL');
       await turnpike.process.exited;
       await expectAllAsBefore();
     }
     const last = await serve({ TURNPIKE_LOG: 'json' });
-    await waitUntil(() => countOld('entries') === 0);
-    await waitUntil(() => countOld('usage_records') === 0);
+    await waitUntil(async () => (await countOld('entries')) === 0);
+    await waitUntil(async () => (await countOld('usage_records')) === 0);
     const answer = await last.post(last.key, {
       model: 'sandbox-echo',
       max_tokens: 16,
@@ -151,25 +166,31 @@ test(
 );
 
 test('what is left is one entry for each account that had old ones, and what is kept', async () => {
-  const { exitCode, out } = await runTurnpike(['check', '--data', directory, '--json']);
+  const { exitCode, out } = await runTurnpike(['check', '--data', directory, '--json'], store);
   expect([exitCode, JSON.parse(out).faults]).toEqual([0, []]);
-  expect(read('SELECT COUNT(*) AS count FROM entries')).toEqual([{ count: 1 + 1 + 1 + 2 + 2 }]); // demo's credit and message, today's message, two accounts, payments and revenue
-  expect(read("SELECT COUNT(*) AS count FROM entries WHERE kind = 'carried_forward'")).toEqual([{ count: 4 }]);
-  expect(read('SELECT COUNT(*) AS count FROM usage_records')).toEqual([{ count: 2 }]);
-  expect(read("SELECT COUNT(*) AS count FROM carried_credits WHERE reference = 'invoice 1'")).toEqual([{ count: 2 }]);
+  expect(await count('entries')).toBe(1 + 1 + 1 + 2 + 2); // demo's credit and message, today's message, two accounts, payments and revenue
+  expect(await count("entries WHERE kind = 'carried_forward'")).toBe(4);
+  expect(await count('usage_records')).toBe(2);
+  expect(await count("carried_credits WHERE reference = 'invoice 1'")).toBe(2);
 });
 
-test('an entry is deleted by nobody, whether it is old or young', () => {
-  const database = openForWriting(path);
+test('an entry is deleted by nobody, whether it is old or young', async () => {
   const words = 'a journal entry is never deleted';
-  expect(() => database.run("DELETE FROM entries WHERE kind = 'carried_forward'")).toThrow(words);
-  expect(() => database.run("DELETE FROM entries WHERE kind = 'usage'")).toThrow(words);
+  const refuses = async (text: string) => await expect(write(text)).rejects.toThrow(words);
+  await refuses("DELETE FROM entries WHERE kind = 'carried_forward'");
+  await refuses("DELETE FROM entries WHERE kind = 'usage'");
   const youngest = 'INSERT INTO carried_entries SELECT MAX(seq) FROM entries';
-  expect(() =>
-    database.transaction(() => [
-      database.run(youngest),
-      database.run('DELETE FROM entries WHERE seq IN carried_entries'),
-    ])(),
-  ).toThrow(words);
-  database.close();
+  await refuses(`BEGIN; ${youngest}; DELETE FROM entries WHERE seq IN (SELECT seq FROM carried_entries); COMMIT`);
 });
+
+/** Whatever the database says of it. */
+async function write(text: string): Promise<void> {
+  const url = store['TURNPIKE_DATABASE_URL'];
+  if (url !== undefined) return void (await runOn(url, text));
+  const database = openForWriting(databasePath(directory));
+  try {
+    database.exec(text);
+  } finally {
+    database.close();
+  }
+}

@@ -19,15 +19,18 @@ export function openPostgres(clock: Clock): Promise<OpenedPostgres> {
 }
 
 /** As nodes have it. */
-export function openPostgresLanes(clock: Clock): Promise<OpenedPostgres> {
-  return open((url) => new PostgresGate(url, { clock, lanes: 2 }));
+export function openPostgresLanes(clock: Clock, gateOver?: (gate: LedgerGate) => LedgerGate): Promise<OpenedPostgres> {
+  return open((url) => new PostgresGate(url, { clock, lanes: 2 }), gateOver);
 }
 
-async function open(openGate: (url: string) => LedgerGate & { close(): Promise<void> }): Promise<OpenedPostgres> {
+async function open(
+  openGate: (url: string) => LedgerGate & { close(): Promise<void> },
+  gateOver = (gate: LedgerGate) => gate,
+): Promise<OpenedPostgres> {
   const server = await sharedPostgres();
   const database = await server.newDatabase();
   const gate = openGate(database.url);
-  const stores = postgresStores(database.url, gate);
+  const stores = postgresStores(database.url, gateOver(gate));
   const close = async () => {
     await gate.close();
     await stores.close();

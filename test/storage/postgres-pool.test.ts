@@ -8,6 +8,7 @@ import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
 import { inTurns, type ReportReads } from '../../src/storage/postgres/report-reads.ts';
 import { failureOf } from '../ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, startPostgres } from '../support/start-postgres.ts';
 
 const noGate = { submit: () => Promise.reject(new Error('nothing is written here')), batches: () => 0 };
@@ -55,6 +56,19 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
     } finally {
       kill(silent, 'SIGCONT');
     }
+  });
+
+  test('that lead nowhere after a rest fail nobody: they are asked first, and made again', async () => {
+    const { url, port } = await sharedPostgres();
+    await using proxy = await startFaultProxy(port);
+    const pool = new ReadPool(proxy.through(url), { connections: 1, statementMsMax: 5_000 });
+    await pool.read(PID, 1);
+    proxy.lose();
+    proxy.heal(); // for connections that are made from now on
+    await Bun.sleep(bounds.readRestMs + 50);
+    expect((await pool.read(PID, 1)).length).toBe(1);
+    expect(proxy.accepted).toBe(2);
+    await pool.close();
   });
 
   test('end a statement that takes too long', async () => {

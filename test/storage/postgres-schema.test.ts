@@ -10,10 +10,12 @@ import { cannotStartPostgres, runOn, sharedPostgres } from '../support/start-pos
 
 type Tables = Record<string, string[]>;
 
-/** What only PostgreSQL has: where a message's hold, record and answer are to be found by others, and its versions. */
+/** What only PostgreSQL has: where a message's hold, record and answer are to be found by others, what nodes tell one another, and its versions. */
 const ONLY_POSTGRES: Tables = {
   answers: ['slot'],
   answers_stored: ['slot'],
+  change_epoch: ['epoch', 'is_only', 'kept_after'],
+  changes: ['account_id', 'at_ms', 'epoch', 'kind', 'object_id'],
   holds: ['claim', 'epoch', 'node'],
   schema_versions: ['least_known', 'name', 'version'],
   usage_records: ['month'],

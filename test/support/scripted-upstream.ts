@@ -275,7 +275,7 @@ function halfThen(saying: Saying, ending: (answer: Answer) => void | Promise<voi
     const events = upstreamEvents(saying);
     answer.begin(200, STREAM_HEADERS);
     await answer.write(events.slice(0, Math.ceil(events.length / 2)).join(''));
-    await sleep(20); // so that what was written is read before the ending
+    await sleep(80); // so that what was written is read before the ending
     await ending(answer);
   };
 }

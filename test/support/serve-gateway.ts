@@ -33,6 +33,7 @@ export function serveGateway(gateway: Gateway, changes: Partial<PublicDependenci
     clock: gateway.clock,
     settings,
     trustedProxies: [],
+    isLeaving: () => false,
     isDraining: () => false,
     isStoreAvailable: () => gateway.ledger.isAvailable,
     report: () => {},

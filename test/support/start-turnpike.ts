@@ -1,5 +1,5 @@
 // The whole service for a test, on a free port and a data directory of its own: in this process,
-// or as a process of its own that can be killed.
+// or as a process of its own that can be killed. Its store is SQLite, or what TEST_STORE says.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
 import { checkStore } from '../../src/maintenance/maintenance.ts';
 import { startServer } from '../../src/server/server.ts';
+import { storeFlags, storeVariables } from './test-store.ts';
 
 export interface Turnpike extends AsyncDisposable {
   url: string;
@@ -28,20 +29,26 @@ export interface Turnpike extends AsyncDisposable {
 
 const ROOT = join(import.meta.dir, '..', '..');
 
+/** The service as a process whose store is that of the variables: the command and its first argument. */
+export function serveCommand(store: Record<string, string>): string[] {
+  return [process.execPath, ...storeFlags(store), join(ROOT, 'src/main.ts'), 'serve'];
+}
+
 /**
  * Starts the service in this process, with these variables as well. `document` is applied before it listens, beside
  * what a first start makes.
  */
 export async function startTurnpike(document?: object, environment: Record<string, string> = {}): Promise<Turnpike> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const store = await storeOf(dataDirectory, environment);
   const config = readConfig(
     { data: dataDirectory, listen: '127.0.0.1:0' },
-    { TURNPIKE_LOG: 'off', TURNPIKE_TRUSTED_PROXIES: '127.0.0.1', ...environment },
+    { TURNPIKE_LOG: 'off', TURNPIKE_TRUSTED_PROXIES: '127.0.0.1', ...store, ...environment },
   );
   const applyFile =
     document === undefined ? {} : { applyFile: { document, describeFault: (fault: object) => JSON.stringify(fault) } };
   const server = await startServer(config, { version: '0.0.0', print: () => {}, ...applyFile });
-  return describe(server.url, dataDirectory, async () => {
+  return describe(server.url, dataDirectory, store, async () => {
     await server.stop();
     rmSync(dataDirectory, { recursive: true, force: true });
   });
@@ -61,17 +68,15 @@ export async function spawnTurnpike(
   flags: readonly string[] = [],
 ): Promise<TurnpikeProcess> {
   const directory = dataDirectory ?? mkdtempSync(join(tmpdir(), 'turnpike-test-'));
-  const child = Bun.spawn(
-    [process.execPath, join(ROOT, 'src/main.ts'), 'serve', '--listen', '127.0.0.1:0', '--data', directory, ...flags],
-    {
-      env: { ...process.env, TURNPIKE_LOG: 'off', ...environment },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    },
-  );
+  const store = await storeOf(directory, environment);
+  const child = Bun.spawn([...serveCommand(store), '--listen', '127.0.0.1:0', '--data', directory, ...flags], {
+    env: { ...process.env, TURNPIKE_LOG: 'off', ...store, ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
   const url = await readUrl(child.stdout);
-  const turnpike = describe(url, directory, async () => {
+  const turnpike = describe(url, directory, store, async () => {
     child.kill('SIGTERM');
     await child.exited;
     if (dataDirectory === undefined) rmSync(directory, { recursive: true, force: true });
@@ -81,10 +86,21 @@ export async function spawnTurnpike(
 
 /** A service that a test has started in a way of its own, as soon as it prints its address. It is the test's to stop. */
 export async function attachTurnpike(stdout: ReadableStream<Uint8Array>, dataDirectory: string): Promise<Turnpike> {
-  return describe(await readUrl(stdout), dataDirectory, async () => {});
+  return describe(await readUrl(stdout), dataDirectory, await storeVariables(dataDirectory), async () => {});
 }
 
-function describe(url: string, dataDirectory: string, stop: () => Promise<void>): Turnpike {
+/** A test that names a database means that one. */
+async function storeOf(dataDirectory: string, environment: Record<string, string>): Promise<Record<string, string>> {
+  const { TURNPIKE_DATABASE_URL } = environment;
+  return TURNPIKE_DATABASE_URL === undefined ? storeVariables(dataDirectory) : { TURNPIKE_DATABASE_URL };
+}
+
+function describe(
+  url: string,
+  dataDirectory: string,
+  store: Record<string, string>,
+  stop: () => Promise<void>,
+): Turnpike {
   const trust = url.startsWith('https:') ? { tls: { rejectUnauthorized: false } } : {};
   // Read each time: the admin API may move.
   const operator = () =>
@@ -125,7 +141,7 @@ function describe(url: string, dataDirectory: string, stop: () => Promise<void>)
       }),
     scrape: (headers = { authorization: `Bearer ${operator().token}` }) =>
       fetch(`${operator().url}/metrics`, { headers, ...trust }),
-    check: () => checkStore(readConfig({ data: dataDirectory }, {})),
+    check: () => checkStore(readConfig({ data: dataDirectory }, store)),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -1,6 +1,5 @@
 // Whether what is stored keeps every invariant, and is what the model says.
 
-import type { Database } from 'bun:sqlite';
 import type { DailyTotal } from '../../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../../src/storage/memory/memory.ts';
 import { heldOf, runningOf } from './model.ts';
@@ -99,83 +98,4 @@ function countsOf(total: DailyTotal): number[] {
   const tokens = [messages, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
   const costed = [total.providerCost, total.costedMessages, total.costedRevenue];
   return [...tokens, total.cost, total.writtenOff, ...costed];
-}
-
-/** All that memory has, as the rows that SQLite would have. */
-export function memoryRows(tables: MemoryTables): Record<string, unknown[]> {
-  const byId = <Row>(rows: Map<number, Row>) => [...rows].sort(([one], [other]) => one - other).map(([, row]) => row);
-  return {
-    account_meters: byId(tables.accountMeters).map((row) => [
-      row.id,
-      row.balance,
-      row.held,
-      row.creditLine,
-      row.groups,
-    ]),
-    account_spending: byId(tables.accountMeters).map(({ spending }) => Object.values(spending)),
-    key_meters: byId(tables.keyMeters).map((row) => [
-      row.id,
-      row.account,
-      row.status,
-      row.quota,
-      row.limits,
-      row.rates,
-    ]),
-    key_spending: byId(tables.keyMeters).map(({ spending }) => Object.values(spending)),
-    holds: [...tables.holds.values()].sort((one, other) => (one.requestId < other.requestId ? -1 : 1)),
-    claims: [...tables.claims.values()]
-      .map(({ key, name, requestId, requestHash, atMs, isAnswered }) =>
-        [key, name, requestId, requestHash, atMs, Number(isAnswered)].join(),
-      )
-      .sort(),
-    leases: [...tables.leases.values()].map(({ node, epoch, expiresAtMs }) => [node, epoch, expiresAtMs]).sort(),
-    entries: tables.entries.map((entry) => [
-      entry.account,
-      entry.atMs,
-      entry.debit,
-      entry.credit,
-      entry.amount,
-      entry.kind,
-      entry.reference,
-    ]),
-    usage: [...tables.endings.values()].map(({ record, endedBy }) => [
-      record.requestId,
-      record.atMs,
-      endedBy,
-      record.model,
-      record.cost,
-      record.writtenOff,
-    ]),
-    totals: [...tables.totals.values()]
-      .map((total) => [total.dayMs, total.account, total.key, total.model, ...countsOf(total)])
-      .map(String)
-      .sort(),
-  };
-}
-
-/** The same of what stands on the disk. */
-export function sqliteRows(database: Database): Record<string, unknown[]> {
-  const all = (text: string) => database.query(text).values();
-  const parsed = (rows: unknown[][]) =>
-    rows.map((row) =>
-      row.map((value) => (typeof value === 'string' && value.startsWith('{') ? JSON.parse(value) : value)),
-    );
-  return {
-    account_meters: parsed(all('SELECT id, balance, held, credit_line, group_rates FROM account_meters ORDER BY id')),
-    account_spending: all(
-      'SELECT allowance_used, allowance_held, allowance_period_start_ms FROM account_meters ORDER BY id',
-    ),
-    key_meters: parsed(all('SELECT id, account_id, status, quota, limits, rates FROM key_meters ORDER BY id')),
-    key_spending: all('SELECT quota_used, quota_held, quota_period_start_ms FROM key_meters ORDER BY id'),
-    holds: parsed(all('SELECT document FROM holds ORDER BY request_id')).flat(),
-    claims: all('SELECT key_id, name, request_id, request_hash, at_ms, is_answered FROM claims').map(String).sort(),
-    leases: all('SELECT node, epoch, expires_at_ms FROM leases ORDER BY node'),
-    entries: all('SELECT account_id, at_ms, debit, credit, amount, kind, reference FROM entries ORDER BY seq'),
-    usage: all('SELECT request_id, at_ms, ended_by, model, cost, written_off FROM usage_records ORDER BY seq'),
-    totals: all(
-      'SELECT day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue FROM daily_totals',
-    )
-      .map(String)
-      .sort(),
-  };
 }

@@ -26,14 +26,16 @@ export class World {
   readonly accounts = [1001, 1002, 1003];
   readonly keys = [2001, 2002, 2003, 2004, 2005, 2006];
   readonly #draw: Draw;
+  readonly #leaseMs: number;
   readonly #admitted: Message[] = [];
   readonly #owners = new Map<string, Owner>();
   #groupLimits = new Map<string, RateLimits>();
   #lastMessage = 0;
   #lastReference = 0;
 
-  constructor(draw: Draw) {
+  constructor(draw: Draw, leaseMs = LEASE_MS) {
     this.#draw = draw;
+    this.#leaseMs = leaseMs;
   }
 
   /** Accounts, keys and leases to begin with. */
@@ -42,7 +44,7 @@ export class World {
     for (const account of this.accounts)
       operations.push(this.#setAccount(account), this.#credit(account, 500, 'payment'));
     for (const key of this.keys) operations.push(this.#setKey(key));
-    for (const node of NODES) operations.push({ kind: 'renew', node, epoch: null, leaseMs: LEASE_MS });
+    for (const node of NODES) operations.push({ kind: 'renew', node, epoch: null, leaseMs: this.#leaseMs });
     return operations;
   }
 
@@ -152,7 +154,12 @@ export class World {
   #renew(): Operation {
     const node = this.#pick(NODES);
     const isNew = this.#draw(12) === 0;
-    return { kind: 'renew', node, epoch: isNew ? null : (this.#owners.get(node)?.epoch ?? null), leaseMs: LEASE_MS };
+    return {
+      kind: 'renew',
+      node,
+      epoch: isNew ? null : (this.#owners.get(node)?.epoch ?? null),
+      leaseMs: this.#leaseMs,
+    };
   }
 
   #limits(): RateLimits {

@@ -5,6 +5,7 @@ import { expect, test } from 'bun:test';
 import type { AccessToken, Account, Key } from '../../../src/accounts/accounts.ts';
 import { NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation, Trail } from '../../../src/audit/audit.ts';
+import { spreadCut } from '../../../src/storage/spread-cut.ts';
 import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
 import { allChanges } from '../../support/everything.ts';
 import { noTrail } from '../../support/no-trail.ts';
@@ -141,6 +142,16 @@ function auditTests(open: OpenStores): void {
 }
 
 function creationTests(open: OpenStores): void {
+  test('a change that says what it was decided by, and one that other nodes are to hear of', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { accounts, gate } = bench.stores;
+    const key = await keyOf(bench);
+    const since = { epoch: Number.MAX_SAFE_INTEGER, account: bench.account };
+    await accounts.updateKey({ ...key, name: 'named' }, terms, { ...noTrail, since });
+    expect((await keyOf(bench)).name).toBe('named');
+    await spreadCut(gate, bench.key);
+  });
+
   test('a creation under its key for a day, and not longer', async () => {
     await using bench = await openWorkbench(open, 0);
     const { catalog, audit } = bench.stores;

@@ -74,6 +74,17 @@ function leaseTests(open: OpenStores): void {
 }
 
 function expireTests(open: OpenStores): void {
+  test.each([
+    ['taken anew', { epoch: null, leaseMs: 15_000 }],
+    ['given up', { epoch: 1, leaseMs: 0 }],
+  ])('that are %s and expire in one bundle: what was held under them ends there', async (_, terms) => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.begin(20);
+    const operations = [{ kind: 'renew', node: bench.owner.node, ...terms } as const, { kind: 'expire' } as const];
+    expect((await bench.stores.gate.submit({ operations })).at(1)).toMatchObject({ kind: 'expired', holds: 1 });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+  });
+
   test('that are renewed and expire in one bundle: a node that was suspended is not its own heir', async () => {
     await using bench = await openWorkbench(open, 100);
     const { node, epoch } = bench.owner;

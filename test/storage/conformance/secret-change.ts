@@ -49,6 +49,9 @@ export function secretChangeConformance(open: OpenStores): void {
       secretExpiresAtMs: 5_000,
     });
     expect(await accounts.findKeyBySecretHash('another secret')).toMatchObject({ key: { id: key.id } });
+    for (const hashes of [[former, present] as const, [present, former] as const])
+      expect(await accounts.findKeyBySecretHash(...hashes)).toMatchObject({ secretExpiresAtMs: 5_000 });
+    expect(await accounts.findKeyBySecretHash(former, 'of nobody')).toBeNull();
   });
 
   test('a token under another hash, and no other token', async () => {
@@ -69,6 +72,12 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await tokens.findTokenBySecretHash('former')).toBeNull();
     expect(await tokens.findTokenBySecretHash('present')).toEqual(whole);
     expect(await tokens.findTokenBySecretHash('other')).toMatchObject({ id: 2 });
+    for (const [one, other] of [
+      ['former', 'present'],
+      ['present', 'former'],
+    ] as const)
+      expect(await tokens.findTokenBySecretHash(one, other)).toEqual(whole);
+    expect(await tokens.findTokenBySecretHash('former', 'of nobody')).toBeNull();
   });
 
   test('credentials, creations and the proof as they are after a change, with its record', async () => {

@@ -1,0 +1,257 @@
+// Changes that come to two nodes at once end as if one had come after the other, whichever: none undoes another, and none is
+// made twice. The nodes are over one database, and know nothing of each other.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { manualClock } from '../../src/base/clock.ts';
+import { parseId } from '../../src/base/ids.ts';
+import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
+import { checkLedger } from '../../src/ledger/ledger.ts';
+import { ChangeFeed, PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
+import type { Stores } from '../../src/storage/stores.ts';
+import { noTrail } from '../support/no-trail.ts';
+import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeKey,
+  makeNode,
+  NOW_MS,
+  useKey,
+} from './installation.ts';
+
+type Node = Installation<Stores> & { close(): Promise<void> };
+
+const ROUNDS = 50;
+
+/** `pastEpoch`: the one that it takes for the present one, for ever. */
+async function openNode(url: string, pastEpoch: number | null = null): Promise<Node> {
+  const clock = manualClock(NOW_MS);
+  const gate = new PostgresGate(url, { clock });
+  const stores = postgresStores(url, gate);
+  const feed = new ChangeFeed(url);
+  if ((await stores.catalog.loadCatalog()).length === 0)
+    await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noTrail);
+  const node = await makeNode(clock, stores, async () => pastEpoch ?? (await feed.readEpoch()));
+  return Object.assign(node, {
+    async close() {
+      await Promise.all([gate.close(), stores.close(), feed.close()]);
+    },
+  });
+}
+
+describe.skipIf(cannotStartPostgres)('two nodes', () => {
+  let database: TestDatabase;
+  let first: Node;
+  let second: Node;
+  let account: Json;
+
+  beforeAll(async () => {
+    database = await (await sharedPostgres()).newDatabase();
+    first = await openNode(database.url);
+    second = await openNode(database.url);
+    account = await makeAccount(first as never);
+  });
+  afterAll(async () => {
+    const report = checkLedger(await sumLedger(database.url));
+    await Promise.all([first.close(), second.close()]);
+    await database[Symbol.asyncDispose]();
+    expect(report.faults).toEqual([]);
+  });
+
+  /** Asks both at once, each its own, in an order that differs from round to round. */
+  async function askBoth(round: number, one: Parameters<Node['ask']>, other: Parameters<Node['ask']>) {
+    const begin = async (node: Node, asked: Parameters<Node['ask']>, isLater: boolean) => {
+      if (isLater) await Bun.sleep(Math.random() * 4);
+      return await node.ask(...asked);
+    };
+    return await Promise.all([begin(first, one, round % 3 === 1), begin(second, other, round % 3 === 2)]);
+  }
+
+  test('never enable again by a renaming what is disabled at the other', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const key = await makeKey(first as never, account['id']);
+      const path = `/api/v1/keys/${key['id']}`;
+      const asked = await askBoth(round, ['PATCH', path, { name: 'renamed' }], ['PATCH', path, { status: 'disabled' }]);
+      expect(asked.map(({ status }) => status)).toEqual([200, 200]);
+      expect((await first.ask('GET', path)).body).toMatchObject({ name: 'renamed', status: 'disabled' });
+      const number = parseId('key', String(key['id'])) as number;
+      expect((await second.stores.accounts.getKey(number))?.status).toBe('disabled');
+    }
+  });
+
+  test('never take back a limit of a key by a name that is given at the other', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const key = await makeKey(first as never, account['id'], { quota: '5.00' });
+      const path = `/api/v1/keys/${key['id']}`;
+      await askBoth(round, ['PATCH', path, { quota: '1.00', rpm: 7 }], ['PATCH', path, { name: 'named' }]);
+      expect((await second.ask('GET', path)).body).toMatchObject({ name: 'named', quota: '1.00', rpm: 7 });
+    }
+  });
+
+  test('leave a revoked key revoked, and its account as both changed it', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const key = await makeKey(first as never, account['id']);
+      const path = `/api/v1/keys/${key['id']}`;
+      const [revoked, changed] = await askBoth(round, ['POST', `${path}/revoke`, {}], ['PATCH', path, { rpm: 3 }]);
+      expect(revoked.status).toBe(200);
+      expect([200, 409]).toContain(changed.status);
+      expect((await first.ask('GET', path)).body['status']).toBe('revoked');
+      const ofAccount = `/api/v1/accounts/${account['id']}`;
+      await askBoth(
+        round,
+        ['PATCH', ofAccount, { name: `round ${round}` }],
+        ['PATCH', ofAccount, { credit_line: `${round + 1}.25` }],
+      );
+      expect((await first.ask('GET', ofAccount)).body).toMatchObject({
+        name: `round ${round}`,
+        credit_line: `${round + 1}.25`,
+      });
+    }
+  });
+
+  test('make one object under one idempotency key, and give the same answer with the same secret', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const headers = { 'idempotency-key': `round-${round}` };
+      const asked = ['POST', '/api/v1/keys', { account: account['id'], name: `once ${round}` }, headers] as const;
+      const [one, other] = await askBoth(round, [...asked], [...asked]);
+      expect([one.status, other.status]).toEqual([201, 201]);
+      expect(other.body).toEqual(one.body);
+    }
+    const { body } = await first.ask('GET', `/api/v1/keys?account=${account['id']}&limit=1000`);
+    const names = (body['data'] as Json[]).map((key) => String(key['name'])).filter((name) => name.startsWith('once'));
+    expect(names).toHaveLength(ROUNDS);
+    const told = [...first.answers, ...second.answers].flatMap(({ records }) => records);
+    expect(told.filter(({ after }) => String(after?.['name']).startsWith('once'))).toHaveLength(ROUNDS);
+  });
+
+  test('rotate a key once under one idempotency key', async () => {
+    const key = await makeKey(first as never, account['id']);
+    for (let round = 0; round < ROUNDS / 5; round++) {
+      const headers = { 'idempotency-key': `rotate-${round}` };
+      const asked = ['POST', `/api/v1/keys/${key['id']}/rotate`, { grace: '1h' }, headers] as const;
+      const [one, other] = await askBoth(round, [...asked], [...asked]);
+      expect([one.status, other.status]).toEqual([201, 201]);
+      expect(other.body).toEqual(one.body);
+    }
+  });
+
+  test('credit once under one idempotency key, and once under one reference', async () => {
+    const path = `/api/v1/accounts/${account['id']}/credits`;
+    const balanceOf = async () => Number((await first.ask('GET', `/api/v1/accounts/${account['id']}`)).body['balance']);
+    const before = await balanceOf();
+    for (let round = 0; round < ROUNDS; round++) {
+      const headers = { 'idempotency-key': `credit-${round}` };
+      const keyed = ['POST', path, { amount: '1.00' }, headers] as const;
+      const [one, other] = await askBoth(round, [...keyed], [...keyed]);
+      expect([one.status, other.status].toSorted()).toEqual([200, 201]);
+      const named = ['POST', path, { amount: '1.00', reference: `invoice ${round}` }] as const;
+      const [third, fourth] = await askBoth(round, [...named], [...named]);
+      expect([third.status, fourth.status].toSorted()).toEqual([200, 201]);
+    }
+    expect(await balanceOf()).toBe(before + 2 * ROUNDS);
+  });
+
+  test('give back no more than what a message cost, and all that is left of it', async () => {
+    const key = await makeKey(first as never, account['id']);
+    const requestIds = await useKey(first as never, key, ROUNDS / 5);
+    for (const [round, requestId] of requestIds.entries()) {
+      const path = `/api/v1/usage/${requestId}/refunds`;
+      const [part, rest] = await askBoth(round, ['POST', path, { amount: '0.0004' }], ['POST', path, {}]);
+      const given = [part, rest].filter(({ status }) => status === 201).map(({ body }) => Number(body['amount']));
+      expect(given.reduce((sum, amount) => sum + amount, 0)).toBeCloseTo(0.001, 9);
+    }
+  });
+
+  test('write an audit record for each change that was made, and for none that was not', async () => {
+    const key = await makeKey(first as never, account['id'], { name: 'begun' });
+    const path = `/api/v1/keys/${key['id']}`;
+    for (let round = 0; round < 20; round++)
+      await askBoth(round, ['PATCH', path, { name: `name ${round}` }], ['PATCH', path, { rpm: round + 1 }]);
+    const { body } = await first.ask('GET', `/api/v1/audit?object=${key['id']}&limit=1000`);
+    const records = (body['data'] as Json[]).toReversed() as { before: Json | null; after: Json }[];
+    expect(records).toHaveLength(41);
+    const state: Json = { rpm: null };
+    for (const { before, after } of records) {
+      if (before !== null) expect(state).toMatchObject(before); // each began where the one before it ended
+      Object.assign(state, after);
+    }
+    const told = [...first.answers, ...second.answers].flatMap(({ records: left }) => left);
+    expect(told.filter(({ object }) => object === key['id'])).toHaveLength(41);
+  });
+
+  test('never end in a catalogue that does not load, nor in one that nobody asked for', async () => {
+    const model = (name: string, provider: string) => ({
+      [name]: { routes: [{ provider, model: name }], price: { input: '1', output: '2' } },
+    });
+    const provider = (name: string) => ({ [name]: { kind: 'sandbox' } });
+    const apply = (document: object) => ['POST', '/api/v1/apply', { document, prune: true }] as Parameters<Node['ask']>;
+    for (let round = 0; round < ROUNDS; round++) {
+      const names = round % 2 === 0 ? ['left', 'right'] : ['right', 'left'];
+      const [one, other] = names as [string, string];
+      const asked = await askBoth(
+        round,
+        apply({ providers: provider(one), models: model(`model-${one}`, one) }),
+        apply({ providers: { ...provider(other), ...provider(one) }, models: model('model-shared', one) }),
+      );
+      for (const answer of asked)
+        if (answer.status !== 200) expect(errorOf(answer.body)).toMatchObject({ code: 'invalid_request' });
+      expect(asked.some(({ status }) => status === 200)).toBe(true);
+      const documents = await first.stores.catalog.loadCatalog();
+      new CatalogueHolder(documents, first.vault.open);
+      const stored = documents
+        .filter(({ origin }) => origin === 'file')
+        .map(({ kind, name }) => `${kind} ${name}`)
+        .toSorted();
+      const alone = [`model model-${one}`, `provider ${one}`];
+      const both = ['model model-shared', `provider ${one}`, `provider ${other}`].toSorted();
+      expect([alone, both]).toContainEqual(stored);
+    }
+  });
+
+  test('that are outpaced every time refuse, say when to come again, and leave nothing', async () => {
+    const late = await openNode(database.url, 1);
+    const key = await makeKey(first as never, account['id'], { name: 'as it was' });
+    const path = `/api/v1/keys/${key['id']}`;
+    const { status, headers, body } = await late.ask('PATCH', path, { name: 'changed' });
+    expect([status, errorOf(body).code, Number(headers.get('retry-after')) > 0]).toEqual([529, 'overloaded', true]);
+    expect((await first.ask('GET', path)).body['name']).toBe('as it was');
+    const { body: audit } = await first.ask('GET', `/api/v1/audit?object=${key['id']}`);
+    expect(audit['data']).toHaveLength(1);
+    expect(late.told.filter((told) => told.startsWith('forget'))).toEqual([]);
+    expect(late.answers.flatMap(({ records }) => records)).toEqual([]);
+    await late.close();
+  });
+
+  test('know a group that was made at the other', async () => {
+    const group = { models: ['*'] };
+    expect((await first.ask('POST', '/api/v1/apply', { document: { groups: { group } } })).status).toBe(200);
+    const made = await second.ask('POST', '/api/v1/accounts', { name: 'in it', groups: ['group'] });
+    expect(made.status).toBe(201);
+    await second.ask('PATCH', `/api/v1/accounts/${made.body['id']}`, { groups: ['default'] });
+  });
+
+  test('leave no account in a group that is removed at the other', async () => {
+    const apply = (groups: object) =>
+      ['POST', '/api/v1/apply', { document: { groups }, prune: true }] as Parameters<Node['ask']>;
+    for (let round = 0; round < ROUNDS; round++) {
+      const group = `group-${round}`;
+      expect((await first.ask(...apply({ [group]: { models: ['*'] } }))).status).toBe(200);
+      const [removed, made] = await askBoth(round, apply({}), [
+        'POST',
+        '/api/v1/accounts',
+        { name: 'in it', groups: [group] },
+      ]);
+      expect([
+        [200, 400],
+        [400, 201],
+      ]).toContainEqual([removed.status, made.status]);
+      const documents = await first.stores.catalog.loadCatalog();
+      const isThere = documents.some(({ kind, name }) => kind === 'group' && name === group);
+      expect(isThere).toBe(made.status === 201);
+      if (made.status === 201)
+        await second.ask('PATCH', `/api/v1/accounts/${made.body['id']}`, { groups: ['default'] });
+    }
+  });
+});

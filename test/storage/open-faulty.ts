@@ -1,0 +1,106 @@
+// A node with one lane to a PostgreSQL, through a proxy that fails as it is told, and what is true whatever happened.
+
+import { expect } from 'bun:test';
+import { type GateOptions, PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
+import { ask, openWorkbench, type Workbench } from '../ledger/workbench.ts';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { runOn, type TestPostgres } from '../support/start-postgres.ts';
+
+/** What is silent is given up quickly; the server's limits come before the node's, as they do in earnest. */
+export const SHORT: GateOptions = {
+  limits: { lockMsMax: 400, statementMsMax: 600, idleMsMax: 500, roundTripMsMax: 1_000 },
+  outcomeMsMax: 3_000,
+};
+/** The node gives up first, so that what it gave up can arrive late. */
+export const IMPATIENT: GateOptions = {
+  limits: { lockMsMax: 3_000, statementMsMax: 5_000, idleMsMax: 5_000, roundTripMsMax: 400 },
+  outcomeMsMax: 3_000,
+};
+/** Nobody gives up while a server is started again. */
+export const PATIENT: GateOptions = {
+  limits: { lockMsMax: 3_000, statementMsMax: 5_000, idleMsMax: 10_000, roundTripMsMax: 10_000 },
+};
+const LEFT_MS_MAX = 10_000;
+
+export interface Faulty extends AsyncDisposable {
+  /** Past the proxy, with an account, a key, and the lease of a node. */
+  bench: Workbench;
+  proxy: FaultProxy;
+  /** Of the database itself. */
+  url: string;
+  /** The node's way, through the proxy. It has its connection already. */
+  gate: PostgresGate;
+  /** The way of another node, past the proxy; closed with the rest. */
+  openGate(options: GateOptions): PostgresGate;
+  /** As it stands in the database. */
+  isHeld(requestId: string): Promise<boolean>;
+  /** What the message's record says that it cost; null where it has none. */
+  costOf(requestId: string): Promise<number | null>;
+}
+
+/** Disposing of it heals what was broken, and holds all to what must be true then. */
+export async function openFaulty(server: TestPostgres, balance: number, options = SHORT): Promise<Faulty> {
+  const database = await server.newDatabase();
+  const { url } = database;
+  const proxy = await startFaultProxy(server.port);
+  const gates: PostgresGate[] = [];
+  const bench = await openWorkbench((clock) => {
+    const gate = new PostgresGate(url, { lanes: 1, clock });
+    const stores = postgresStores(url, gate);
+    gates.push(gate);
+    const close = async () => {
+      await Promise.all([...gates.map((one) => one.close()), stores.close()]);
+      await proxy.close();
+      await database[Symbol.asyncDispose]();
+    };
+    return { stores, sums: () => sumLedger(url), close };
+  }, balance);
+  const openGate = (to: string, how: GateOptions) => {
+    const gate = new PostgresGate(to, { lanes: 1, clock: bench.clock, ...how });
+    gates.push(gate);
+    return gate;
+  };
+  const gate = openGate(proxy.through(url), options);
+  await expectTakesWork(gate, bench);
+  const read = async (text: string) => (await runOn(url, text))[0];
+  return {
+    bench,
+    proxy,
+    url,
+    gate,
+    openGate: (how) => openGate(url, how),
+    isHeld: async (requestId) => (await read(`SELECT 1 FROM holds WHERE request_id = '${requestId}'`)) !== undefined,
+    async costOf(requestId) {
+      const row = await read(`SELECT cost::int AS cost FROM usage_records WHERE request_id = '${requestId}'`);
+      return row === undefined ? null : Number(row['cost']);
+    },
+    async [Symbol.asyncDispose]() {
+      proxy.heal();
+      try {
+        await expectTakesWork(gate, bench);
+        await expectNothingLeftOpen(url);
+      } finally {
+        await bench[Symbol.asyncDispose]();
+      }
+    },
+  };
+}
+
+/** By itself: at the latest what is asked twice is done. */
+async function expectTakesWork(gate: PostgresGate, bench: Workbench): Promise<void> {
+  const admission = bench.admission(0);
+  const answer = await ask(gate, admission).catch(() => ask(gate, admission));
+  expect(answer).toMatchObject({ ok: true, kind: 'admitted' });
+  const record = bench.record(admission.requestId, { cost: 0 });
+  expect(await ask(gate, { kind: 'settle', requestId: admission.requestId, record })).toMatchObject({ ok: true });
+}
+
+/** No backend is left in a transaction, and none waits. */
+async function expectNothingLeftOpen(url: string): Promise<void> {
+  const text = `SELECT pid, state, query FROM pg_stat_activity WHERE datname = current_database()
+    AND pid <> pg_backend_pid() AND state <> 'idle'`;
+  let left = await runOn(url, text);
+  for (const untilMs = Date.now() + LEFT_MS_MAX; left.length > 0 && Date.now() < untilMs; left = await runOn(url, text))
+    await Bun.sleep(50);
+  expect(left).toEqual([]);
+}

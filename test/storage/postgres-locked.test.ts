@@ -1,0 +1,158 @@
+// An account that somebody else has locked, as an open transaction of an operator does: it waits, and nobody waits with it.
+
+import { describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { bounds } from '../../src/config.ts';
+import { LockedForLong, NodeLedger, type Operation, type Owner } from '../../src/ledger/ledger.ts';
+import { PostgresGate } from '../../src/storage/postgres/postgres.ts';
+import { ask, failureOf, openWorkbench, type Workbench } from '../ledger/workbench.ts';
+import { cannotStartPostgres } from '../support/start-postgres.ts';
+import { type OpenedPostgres, openPostgresLanes } from './open-postgres.ts';
+
+interface Nodes extends AsyncDisposable {
+  bench: Workbench;
+  gates: readonly [PostgresGate, PostgresGate];
+  /** Another account, with its key, that the first node has in the same lane. */
+  accountOfSameLane(): Promise<{ account: number; key: number }>;
+  /** Until it is disposed of, nobody else has the account. */
+  lock(account: number): Promise<AsyncDisposable>;
+}
+
+async function openNodes(): Promise<Nodes> {
+  let opened: OpenedPostgres | undefined;
+  const bench = await openWorkbench(async (clock) => (opened = await openPostgresLanes(clock)), 1_000);
+  const url = (opened as OpenedPostgres | undefined)?.url as string;
+  const gates = [new PostgresGate(url, { clock: bench.clock }), new PostgresGate(url, { clock: bench.clock })] as const;
+  return {
+    bench,
+    gates,
+    async accountOfSameLane() {
+      let account = await bench.addAccount(1_000);
+      while (account % bounds.ledgerLanes !== bench.account % bounds.ledgerLanes)
+        account = await bench.addAccount(1_000);
+      return { account, key: await bench.addKey({}, account) };
+    },
+    async lock(account) {
+      const client = new SQL({ url, max: 1 });
+      const session = await client.reserve();
+      await session`BEGIN`;
+      await session`SELECT 1 FROM account_meters WHERE id = ${account} FOR UPDATE`;
+      return {
+        async [Symbol.asyncDispose]() {
+          await session`ROLLBACK`; // it must be held on to, or it is collected, and ends
+          await client.close({ timeout: 0 });
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(gates.map((gate) => gate.close()));
+      await bench[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const LEASE_MS = 15_000;
+const ADMITTED = { ok: true, kind: 'admitted' };
+const lengths = bounds as { lockedWaitMsMax: number };
+const renewal = ({ node, epoch }: Owner): Operation[] => [
+  { kind: 'renew', node, epoch, leaseMs: LEASE_MS },
+  { kind: 'expire' },
+];
+
+describe.skipIf(cannotStartPostgres)('an account that somebody else has locked', () => {
+  test('keeps no node from renewing its lease, though a node that is gone left a hold of it', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const left = await bench.begin(100);
+    const other = await bench.addAccount(1_000);
+    const otherKey = await bench.addKey({}, other);
+    const otherLeft = await bench.begin(100, { account: other, key: otherKey });
+    bench.clock.advance(LEASE_MS + 1);
+    const owners = [await bench.takeLease('node-a'), await bench.takeLease('node-b')] as const;
+    const lock = await nodes.lock(bench.account);
+    const renewals = gates.map((gate, at) => gate.submit({ operations: renewal(owners[at] as Owner) }));
+    const answers = await Promise.all(renewals);
+    for (const [renewed] of answers) expect(renewed).toMatchObject({ ok: true, kind: 'lease' });
+    // What of it can be ended is ended,
+    expect(await bench.stores.ledger.openMessage(otherLeft)).toBeNull();
+    expect(await bench.stores.ledger.openMessage(left)).not.toBeNull();
+    // and the rest as soon as it can be.
+    await lock[Symbol.asyncDispose]();
+    expect(await ask(gates[0], { kind: 'expire' })).toMatchObject({ kind: 'expired', holds: 1 });
+    expect(await bench.wallet()).toEqual({ balance: 1_000, held: 0 });
+  }, 60_000);
+
+  test('keeps no message of another account waiting, and has its own as soon as it can be had, in their order', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const [gate] = gates;
+    const others = await nodes.accountOfSameLane();
+    const lock = await nodes.lock(bench.account);
+    const admission = bench.admission(100);
+    const record = bench.record(admission.requestId, { outcome: 'failed', status: 502, usageSource: 'none' });
+    let isAnswered = false;
+    const first = ask(gate, admission).finally(() => {
+      isAnswered = true;
+    });
+    expect(await ask(gate, bench.admission(1, others))).toMatchObject(ADMITTED); // of the same batch
+    const release = ask(gate, { kind: 'release', requestId: admission.requestId, record });
+    const later = ask(gate, bench.admission(1_000));
+    expect(await ask(gate, bench.admission(1, others))).toMatchObject(ADMITTED);
+    expect(isAnswered).toBe(false);
+    await lock[Symbol.asyncDispose]();
+    expect(await first).toMatchObject(ADMITTED);
+    expect(await release).toMatchObject({ ok: true, kind: 'ended' });
+    expect(await later).toMatchObject(ADMITTED); // with all that there is
+    expect(await bench.wallet()).toEqual({ balance: 1_000, held: 1_000 });
+  });
+
+  test('keeps nobody else waiting at any node, though nodes wait for it one behind the other', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const others = await nodes.accountOfSameLane();
+    for (const gate of gates) await ask(gate, bench.admission(1, others)); // each has its connection
+    const lock = await nodes.lock(bench.account);
+    const own = gates.map((gate) => ask(gate, bench.admission(1)));
+    const answers = await Promise.all(gates.map((gate) => ask(gate, bench.admission(1, others))));
+    for (const answer of answers) expect(answer).toMatchObject(ADMITTED);
+    await lock[Symbol.asyncDispose]();
+    for (const answer of await Promise.all(own)) expect(answer).toMatchObject(ADMITTED);
+  });
+
+  test('keeps no other waiting that was locked too when it was found so', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const [gate] = gates;
+    const others = await nodes.accountOfSameLane();
+    const longer = await nodes.lock(bench.account);
+    const lock = await nodes.lock(others.account);
+    const own = ask(gate, bench.admission(1)).catch(() => null); // it may be given up
+    const other = ask(gate, bench.admission(1, others));
+    await Bun.sleep(bounds.writeLockMsMax + 500); // both are set aside by now
+    await lock[Symbol.asyncDispose]();
+    expect(await other).toMatchObject(ADMITTED);
+    await longer[Symbol.asyncDispose]();
+    await own;
+  });
+
+  test('is refused its messages after a while, by a node that is well all the same', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const ledger = new NodeLedger(gates[0], bench.clock, 'node-a');
+    await ledger.open();
+    const failures: unknown[] = [];
+    ledger.onStoreChange = (failure) => failures.push(failure);
+    await using _ = await nodes.lock(bench.account);
+    const { lockedWaitMsMax } = bounds;
+    lengths.lockedWaitMsMax = 1;
+    try {
+      const failure = await failureOf(ledger.admit(bench.admission(1, { owner: ledger.owner })));
+      expect(failure).toBeInstanceOf(LockedForLong);
+      expect(failure).toMatchObject({ code: 'store_unavailable' });
+      expect([ledger.isAvailable, failures]).toEqual([true, []]);
+    } finally {
+      lengths.lockedWaitMsMax = lockedWaitMsMax;
+      ledger.close();
+    }
+  });
+});

@@ -1,0 +1,150 @@
+// Starts HAProxy or nginx before nodes, with the configuration in deploy/ but for the addresses: theirs, and a free port of
+// loopback. It ends with the process that started it.
+
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { rootDirectory } from '../check.ts';
+
+export type BalancerName = 'haproxy' | 'nginx';
+
+export interface Balancer extends AsyncDisposable {
+  url: string;
+  /** What it logged so far. */
+  readLog(): string;
+  /**
+   * Gives this node nothing new any more, or with none named gives to all again: as an operator does before one is stopped.
+   * For nginx, which does not ask whether they are ready; what runs goes on.
+   */
+  markDown(down: readonly string[]): Promise<void>;
+}
+
+const START_MS_MAX = 10_000;
+const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
+
+/** Where there is none, its tests are skipped, which counts as failed under CI. */
+export function findBalancer(name: BalancerName): string | null {
+  return Bun.which(name, { PATH });
+}
+
+/** Before `nodes`, the addresses of each such as "127.0.0.1:8081". Resolves when it answers. */
+export async function startBalancer(name: BalancerName, nodes: readonly string[]): Promise<Balancer> {
+  const program = findBalancer(name);
+  if (program === null) throw new Error(`there is no ${name}: install the package of that name`);
+  const home = mkdtempSync(join(tmpdir(), `turnpike-${name}-`));
+  chmodSync(home, 0o755); // nginx looks into it as another user
+  const address = `127.0.0.1:${await findFreePort()}`;
+  const files = name === 'haproxy' ? haproxyFiles : nginxFiles;
+  for (const [file, text] of Object.entries(files(home, address, nodes))) writeFileSync(join(home, file), text);
+  const flags =
+    name === 'haproxy' ? ['-f', join(home, 'haproxy.cfg')] : ['-c', join(home, 'main.conf'), '-e', 'stderr'];
+  const log = join(home, 'log');
+  const child = spawn(['setpriv', '--pdeathsig=TERM', '--', program, ...flags], {
+    stdin: 'ignore',
+    stdout: Bun.file(log),
+    stderr: Bun.file(log),
+  });
+  const readLog = () => readFileSync(log, 'utf8');
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  await waitUntilAnswering(`http://${address}`, isAlive, readLog);
+  return {
+    url: `http://${address}`,
+    readLog,
+    async markDown(down) {
+      if (down.length > 1) throw new Error('one node at a time');
+      for (const [at, node] of nodes.entries()) {
+        if (down.includes(node)) writeFileSync(downFile(home, at), '');
+        else rmSync(downFile(home, at), { force: true });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await child.exited;
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+type Files = (home: string, address: string, nodes: readonly string[]) => Record<string, string>;
+
+const haproxyFiles: Files = (_home, address, nodes) => {
+  const text = readDeployed('haproxy.cfg').replace('bind :8080', `bind ${address}`);
+  // It stays who it is: whoever becomes another user is not told any more that its parent has died.
+  return { 'haproxy.cfg': withNodes(text.replace(/^ {4}(?:user|group) .*\n/gm, ''), nodes) };
+};
+
+const nginxFiles: Files = (home, address, nodes) => {
+  const text = withNodes(readDeployed('nginx.conf').replace('listen 8080;', `listen ${address};`), nodes);
+  return { 'site.conf': withChoices(text, home, nodes), 'main.conf': nginxMain(home) };
+};
+
+/** What Debian's own nginx.conf stands for, in one directory. */
+function nginxMain(home: string): string {
+  const parts = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+pid ${home}/pid;
+error_log stderr;
+daemon off;
+worker_processes 2;
+worker_rlimit_nofile 65536;
+events { worker_connections 16384; }
+http {
+  access_log off;
+  ${parts.map((part) => `${part}_temp_path ${home}/${part};`).join(' ')}
+  include ${home}/site.conf;
+}
+`;
+}
+
+export function readDeployed(file: string): string {
+  return readFileSync(join(rootDirectory, 'deploy', file), 'utf8');
+}
+
+/** The lines of the two nodes as lines of these ones. */
+function withNodes(text: string, nodes: readonly string[]): string {
+  return text.replace(/^( +server) ((?:node-1 )?)node-1:8080(.*)\n.*node-2:8080.*\n/gm, (_, server, name, rest) =>
+    nodes.map((node, at) => `${server} ${name.replace('1', String(at + 1))}${node}${rest}\n`).join(''),
+  );
+}
+
+/** What nginx has for each node that may be down, a list of the others and a file that says so, for each of these ones. */
+function withChoices(text: string, home: string, nodes: readonly string[]): string {
+  const blocksOf = (pattern: RegExp, blockOf: (at: number) => string) => {
+    if (!pattern.test(text)) throw new Error(`deploy/nginx.conf has no ${pattern}`);
+    return (whole: string) => whole.replace(pattern, () => nodes.map((_, at) => blockOf(at)).join(''));
+  };
+  const lists = blocksOf(/^(?:upstream nodes-but-\d \{[^}]*\}\n)+/m, (at) => {
+    const others = nodes.filter((_, other) => other !== at);
+    return `upstream nodes-but-${at + 1} {\n${others.map((node) => `    server ${node} max_fails=0;\n`).join('')}}\n`;
+  });
+  const choices = blocksOf(
+    /^(?: +if \(-f \S+-\d\.down\) \{[^}]*\}\n)+/m,
+    (at) => `    if (-f ${downFile(home, at)}) {\n        set $nodes nodes-but-${at + 1};\n    }\n`,
+  );
+  return choices(lists(text));
+}
+
+function downFile(home: string, at: number): string {
+  return join(home, `node-${at + 1}.down`);
+}
+
+async function waitUntilAnswering(url: string, isAlive: () => boolean, readLog: () => string): Promise<void> {
+  for (const untilMs = Date.now() + START_MS_MAX; Date.now() < untilMs && isAlive(); await Bun.sleep(20)) {
+    const answer = await fetch(`${url}/healthz`).catch(() => null);
+    if (answer?.status === 200) return;
+  }
+  throw new Error(`the load balancer does not answer: ${readLog()}`);
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}

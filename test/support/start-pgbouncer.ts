@@ -1,0 +1,86 @@
+// Starts PgBouncer, a pooler, before a PostgreSQL of the tests. It ends with the process that started it.
+
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { runOn } from './start-postgres.ts';
+
+const program = Bun.which('pgbouncer', { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` });
+
+/** Where there is none, its tests are skipped, which counts as failed under CI. */
+export const cannotStartPgbouncer = program === null;
+
+export interface Pgbouncer extends AsyncDisposable {
+  port: number;
+}
+
+/** Before the server at `port`, with further settings of its own such as pool_mode. */
+export async function startPgbouncer(port: number, settings: Readonly<Record<string, string>>): Promise<Pgbouncer> {
+  const home = mkdtempSync(join(tmpdir(), 'turnpike-pgbouncer-'));
+  const own = await findFreePort();
+  const lines = Object.entries({
+    listen_addr: '127.0.0.1',
+    listen_port: String(own),
+    unix_socket_dir: '',
+    auth_type: 'trust',
+    auth_file: join(home, 'users'),
+    ...settings,
+  }).map(([name, value]) => `${name} = ${value}`);
+  const files = {
+    users: '"turnpike" ""\n',
+    'pgbouncer.ini': `[databases]\n* = host=127.0.0.1 port=${port}\n[pgbouncer]\n${lines.join('\n')}\n`,
+  };
+  const user = findUser();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
+  if (user !== null)
+    for (const path of [home, ...Object.keys(files).map((name) => join(home, name))]) chownSync(path, user, user);
+  const who = user === null ? [] : [`--reuid=${user}`, '--clear-groups'];
+  const child = spawn(['setpriv', '--pdeathsig=TERM', ...who, '--', program as string, join(home, 'pgbouncer.ini')], {
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: Bun.file(join(home, 'log')),
+  });
+  await waitUntilReady(own, () => readFileSync(join(home, 'log'), 'utf8'));
+  return {
+    port: own,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await child.exited;
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** It refuses to be run by root: it is "nobody" then. Null: whoever runs the test. */
+function findUser(): number | null {
+  if (process.getuid?.() !== 0) return null;
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith('nobody:'));
+  return Number(line?.split(':')[2]);
+}
+
+async function waitUntilReady(port: number, readLog: () => string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    try {
+      await runOn(`postgres://turnpike@127.0.0.1:${port}/postgres`, 'SELECT 1');
+      return;
+    } catch {
+      await Bun.sleep(50);
+    }
+  }
+  throw new Error(`PgBouncer did not start: ${readLog()}`);
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
