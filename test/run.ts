@@ -10,6 +10,9 @@ import { rootDirectory, runChecks, staticChecks } from './check.ts';
 
 interface Counts {
   passed: number;
+  /** "file: name" of each test that failed. */
+  failures: string[];
+  /** Failures, those that no report names among them. */
   failed: number;
   /** "file: name" of each test that was skipped or is still to be written. */
   skipped: string[];
@@ -32,6 +35,7 @@ if (skippedCount > 0) {
   console.log(`\n${'!'.repeat(20)} SKIPPED: ${skippedCount} ${isCi ? '(a failure under CI) ' : ''}${'!'.repeat(20)}`);
   for (const name of tests.skipped) console.log(`  SKIPPED ${name}`);
 }
+for (const name of tests.failures) console.log(`  FAILED ${name}`);
 const passed = checks.length - checksFailed + tests.passed;
 const failed = checksFailed + tests.failed + (isCi ? skippedCount : 0);
 console.log(`\n${passed} passed, ${failed} failed${!isCi && skippedCount > 0 ? `, ${skippedCount} skipped` : ''}`);
@@ -55,7 +59,7 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
     );
     const exitCode = await child.exited;
     const report = readReport(reportFile);
-    const counts = report ?? { passed: 0, failed: 0, skipped: [] };
+    const counts = report ?? { passed: 0, failures: [], failed: 0, skipped: [] };
     // A file that does not load or an error outside of any test is in no report, and a crash leaves none at
     // all; nor does a test that ends the process, and be it with 0.
     if ((exitCode !== 0 && counts.failed === 0) || report === null) {
@@ -73,13 +77,14 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
 function readReport(reportFile: string): Counts | null {
   if (!existsSync(reportFile)) return null;
   const report = readFileSync(reportFile, 'utf8');
-  const counts: Counts = { passed: 0, failed: 0, skipped: [] };
+  const counts: Counts = { passed: 0, failures: [], failed: 0, skipped: [] };
   for (const match of report.matchAll(/<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
     const outcome = match[2] ?? '';
-    if (/^\s*<(?:failure|error)\b/.test(outcome)) counts.failed++;
+    if (/^\s*<(?:failure|error)\b/.test(outcome)) counts.failures.push(testName(match[1] ?? ''));
     else if (/^\s*<skipped\b/.test(outcome)) counts.skipped.push(testName(match[1] ?? ''));
     else counts.passed++;
   }
+  counts.failed = counts.failures.length;
   return counts;
 }
 
