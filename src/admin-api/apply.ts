@@ -25,7 +25,7 @@ const applyBody = z.strictObject({
   dry_run: z.boolean().default(false),
   prune: z.boolean().default(false),
 });
-const changeSchema = z
+export const changeSchema = z
   .object({
     action: z.enum(['create', 'update', 'delete']),
     kind: z.enum(['provider', 'model', 'group', 'settings']),

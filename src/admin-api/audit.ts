@@ -16,7 +16,7 @@ import { pageQuery, pagesOf } from './pages.ts';
 import { accountOf, holders, type Principal } from './principal.ts';
 
 const members = z.record(z.string(), z.unknown()).nullable();
-const auditSchema = z
+export const auditSchema = z
   .object({
     seq: countShown,
     at: timeShown,

@@ -28,7 +28,7 @@ const creditBody = z.strictObject({
     .optional()
     .openapi({ description: 'write_off: a debt is given up, at most as much as is owed.' }),
 });
-const creditSchema = z
+export const creditSchema = z
   .object({
     account: idField('acct'),
     amount: amountShown,

@@ -24,7 +24,7 @@ const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.carriedForward, 'carried_forward'],
 ]);
 
-const entrySchema = z
+export const entrySchema = z
   .object({
     seq: countShown,
     at: timeShown,

@@ -12,7 +12,7 @@ import { everyone } from './principal.ts';
 import { soldTo } from './sold-to.ts';
 
 const limitShown = countShown.nullable();
-const groupSchema = z
+export const groupSchema = z
   .object({
     name: z.string(),
     models: z.array(z.string()),

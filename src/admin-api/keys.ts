@@ -39,8 +39,8 @@ const rotateBody = z.strictObject({
     .openapi({ type: 'string', default: '24h', description: 'How long the secret of before still opens the key.' }),
 });
 const params = z.object({ id: idField('key') });
-const withSecret = keySchema.extend({ key: z.string() });
-const rotatedSchema = withSecret.extend({
+export const withSecret = keySchema.extend({ key: z.string() });
+export const rotatedSchema = withSecret.extend({
   grace_ends_at: z.string().openapi({ description: 'When the secrets of before stop to open the key.' }),
 });
 

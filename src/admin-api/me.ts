@@ -11,7 +11,7 @@ import { isoTime } from './key-json.ts';
 import { everyone } from './principal.ts';
 import { roleField } from './token-json.ts';
 
-const meSchema = z
+export const meSchema = z
   .object({
     id: z.string().openapi({ description: '"tok_…", or "local" for the operator of the machine itself.' }),
     role: roleField,

@@ -36,7 +36,7 @@ const routeSchema = z.object({
     .nullable()
     .openapi({ description: 'Price minus cost, before the factor of a group; null when the cost is not known.' }),
 });
-const modelSchema = z
+export const modelSchema = z
   .object({
     name: z.string(),
     display_name: z.string(),

@@ -9,7 +9,7 @@ import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { installation } from './principal.ts';
 
-const differenceSchema = z
+export const differenceSchema = z
   .object({
     model: z.string(),
     route: z.string().nullable().openapi({ description: '"provider/model" for a cost; null for the price.' }),

@@ -15,7 +15,7 @@ import { testProvider } from './test-provider.ts';
 
 const PATH = '/api/v1/providers';
 
-const providerSchema = z
+export const providerSchema = z
   .object({
     name: z.string(),
     kind: z.string(),
@@ -55,7 +55,7 @@ const resultFields = {
   fault: z.enum(['credentials', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected']).nullable(),
   message: z.string().openapi({ description: 'For people: what it means, and what to do.' }),
 };
-const testSchema = z
+export const testSchema = z
   .object({
     provider: z.string(),
     ...resultFields,

@@ -23,7 +23,7 @@ const refundBody = z.strictObject({
     .openapi({ description: 'At most what was paid for the message and not given back yet; absent: all of that.' }),
   note: noteField.nullable().optional(),
 });
-const refundSchema = z
+export const refundSchema = z
   .object({
     request_id: requestIdField,
     account: idField('acct'),

@@ -16,7 +16,7 @@ import { findKey } from './key-json.ts';
 import { pageQuery } from './pages.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './principal.ts';
 
-const totalSchema = z
+export const totalSchema = z
   .object({
     day: dayShown.nullable().openapi({ description: 'The day, UTC; null unless grouped by day.' }),
     account: idField('acct').nullable(),

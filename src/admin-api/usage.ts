@@ -25,7 +25,7 @@ import {
   seesProviderCost,
 } from './principal.ts';
 
-const usageSchema = z
+export const usageSchema = z
   .object({
     request_id: requestIdField,
     at: timeShown,

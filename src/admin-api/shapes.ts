@@ -1,0 +1,48 @@
+// The shapes of the admin API's answers, for clients written in TypeScript: types only, taken from the very
+// schemas that the routes answer by.
+
+import type { z } from '@hono/zod-openapi';
+import type { accountSchema } from './account-json.ts';
+import type { changeSchema } from './apply.ts';
+import type { auditSchema } from './audit.ts';
+import type { creditSchema } from './credits.ts';
+import type { errorSchema } from './define-route.ts';
+import type { entrySchema } from './entries.ts';
+import type { groupSchema } from './groups.ts';
+import type { keySchema } from './key-json.ts';
+import type { rotatedSchema, withSecret } from './keys.ts';
+import type { meSchema } from './me.ts';
+import type { modelSchema } from './models.ts';
+import type { differenceSchema } from './price-differences.ts';
+import type { providerSchema, testSchema } from './providers.ts';
+import type { refundSchema } from './refunds.ts';
+import type { tokenSchema } from './token-json.ts';
+import type { usageSchema } from './usage.ts';
+import type { totalSchema } from './usage-totals.ts';
+
+export type AccountShape = z.infer<typeof accountSchema>;
+export type AuditShape = z.infer<typeof auditSchema>;
+export type CatalogChangeShape = z.infer<typeof changeSchema>;
+export type CreatedKeyShape = z.infer<typeof withSecret>;
+export type CreditShape = z.infer<typeof creditSchema>;
+export type EntryShape = z.infer<typeof entrySchema>;
+export type ErrorShape = z.infer<typeof errorSchema>;
+export type GroupShape = z.infer<typeof groupSchema>;
+export type KeyShape = z.infer<typeof keySchema>;
+export type MeShape = z.infer<typeof meSchema>;
+export type ModelShape = z.infer<typeof modelSchema>;
+export type PriceDifferenceShape = z.infer<typeof differenceSchema>;
+export type ProviderShape = z.infer<typeof providerSchema>;
+export type ProviderTestShape = z.infer<typeof testSchema>;
+export type RefundShape = z.infer<typeof refundSchema>;
+export type RotatedKeyShape = z.infer<typeof rotatedSchema>;
+export type TokenShape = z.infer<typeof tokenSchema>;
+export type UsageShape = z.infer<typeof usageSchema>;
+export type UsageTotalShape = z.infer<typeof totalSchema>;
+
+/** A page of a list. */
+export interface PageShape<Row> {
+  data: Row[];
+  /** For the next page; null on the last. */
+  next_cursor: string | null;
+}
