@@ -10,7 +10,7 @@ export interface MovedColumn {
   isText: boolean;
 }
 
-/** Accounts before keys and tokens, which refer to them. */
+/** Accounts before keys, tokens and people, which refer to them. */
 export const movedTables = [
   'installation',
   'catalog',
@@ -18,6 +18,7 @@ export const movedTables = [
   'keys',
   'key_secrets',
   'tokens',
+  'people',
   'account_meters',
   'key_meters',
   'leases',

@@ -7,6 +7,7 @@ import { reports } from './0003-reports.ts';
 import { exactMoney } from './0004-exact-money.ts';
 import { retention } from './0005-retention.ts';
 import { changes } from './0006-changes.ts';
+import { people } from './0007-people.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [spine, operate, reports, exactMoney, retention, changes];
+export const migrations: readonly Migration[] = [spine, operate, reports, exactMoney, retention, changes, people];

@@ -74,6 +74,7 @@ const TABLES = [
   'keys',
   'learned',
   'leases',
+  'people',
   'schema_versions',
   'tokens',
   'usage_records',
