@@ -4,6 +4,7 @@
 import type { z } from '@hono/zod-openapi';
 import type { accountSchema } from './account-json.ts';
 import type { changeSchema } from './apply.ts';
+import type { attentionListSchema, attentionSchema } from './attention-json.ts';
 import type { auditSchema } from './audit.ts';
 import type { creditSchema } from './credits.ts';
 import type { errorSchema } from './define-route.ts';
@@ -16,11 +17,14 @@ import type { modelSchema } from './models.ts';
 import type { differenceSchema } from './price-differences.ts';
 import type { providerSchema, testSchema } from './providers.ts';
 import type { refundSchema } from './refunds.ts';
+import type { bucketSchema, timelineSchema } from './timeline-json.ts';
 import type { tokenSchema } from './token-json.ts';
 import type { usageSchema } from './usage.ts';
 import type { totalSchema } from './usage-totals.ts';
 
 export type AccountShape = z.infer<typeof accountSchema>;
+export type AttentionListShape = z.infer<typeof attentionListSchema>;
+export type AttentionShape = z.infer<typeof attentionSchema>;
 export type AuditShape = z.infer<typeof auditSchema>;
 export type CatalogChangeShape = z.infer<typeof changeSchema>;
 export type CreatedKeyShape = z.infer<typeof withSecret>;
@@ -37,7 +41,9 @@ export type ProviderTestShape = z.infer<typeof testSchema>;
 export type RefundShape = z.infer<typeof refundSchema>;
 export type RotatedKeyShape = z.infer<typeof rotatedSchema>;
 export type TokenShape = z.infer<typeof tokenSchema>;
+export type UsageBucketShape = z.infer<typeof bucketSchema>;
 export type UsageShape = z.infer<typeof usageSchema>;
+export type UsageTimelineShape = z.infer<typeof timelineSchema>;
 export type UsageTotalShape = z.infer<typeof totalSchema>;
 
 /** A page of a list. */

@@ -81,6 +81,7 @@ export type {
 export { InDoubt, LockedForLong, NothingTaken, RowsLocked } from './store-failure.ts';
 export { emptyRecord } from './usage-record.ts';
 export type { StoredUsageRecord, UsagePage, UsageStore } from './usage-store.ts';
+export { type TimelineStep, timelineSteps } from './usage-timeline.ts';
 export {
   gatherTotals,
   marginOf,
