@@ -18,5 +18,13 @@ export { FailureCounter } from './failure-counter.ts';
 export type { FormerHashes } from './former-hash.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
+export {
+  hasLinkShape,
+  type KeptLink,
+  makeLinkSecret,
+  type Person,
+  type PersonStatus,
+  type PersonStore,
+} from './person.ts';
 export { groupsOf } from './scopes.ts';
 export { verifyToken } from './verify-token.ts';

@@ -1,5 +1,5 @@
-// Identifiers. Accounts, keys and tokens are whole numbers inside (small rows, fast indexes) and
-// "acct_…", "key_…", "tok_…" outside: the one is the other in base62, so that no table maps between them.
+// Identifiers. Accounts, keys, tokens and people are whole numbers inside (small rows, fast indexes) and
+// "acct_…", "key_…", "tok_…", "person_…" outside: the one is the other in base62, so that no table maps between them.
 
 import { randomFillSync } from 'node:crypto';
 import { assert } from './assert.ts';
@@ -9,7 +9,7 @@ const ID_DIGITS = 9; // 62^9 > 2^53
 const REQUEST_RANDOM_DIGITS = 16;
 const ID_LEAST = 2 ** 32; // numbers below belong to the system's own accounts
 
-export type IdKind = 'acct' | 'key' | 'tok';
+export type IdKind = 'acct' | 'key' | 'tok' | 'person';
 
 /** Prints a number as exactly `digits` base62 characters. */
 export function toBase62(value: bigint, digits: number): string {
@@ -45,7 +45,7 @@ function safeToBase62(value: number): string {
   return text;
 }
 
-/** The number behind "acct_…", "key_…" or "tok_…", or null when the text is no id of this kind. */
+/** The number behind "acct_…", "key_…", "tok_…" or "person_…", or null when the text is no id of this kind. */
 export function parseId(kind: IdKind, text: string): number | null {
   if (!text.startsWith(`${kind}_`)) return null;
   const digits = text.slice(kind.length + 1);

@@ -8,6 +8,7 @@ import type {
   FirstCredit,
   Key,
   KeyTerms,
+  PersonStore,
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { Trail } from '../audit/audit.ts';
@@ -69,6 +70,18 @@ export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 
     },
     async updateToken(token, trail) {
       await submit(gate, [], [{ table: 'tokens', token, secretHash: null }, ...trailRows(trail)]);
+    },
+  };
+}
+
+/** The writing half of PersonStore. */
+export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson' | 'updatePerson'> {
+  return {
+    async createPerson(person, linkHash, trail) {
+      await submit(gate, [], [{ table: 'people', person, link: { hash: linkHash } }, ...trailRows(trail)]);
+    },
+    async updatePerson(person, link, trail) {
+      await submit(gate, [], [{ table: 'people', person, link }, ...trailRows(trail)]);
     },
   };
 }

@@ -27,6 +27,8 @@ export function alongsideStatements(row: WrittenRow): AlongsideStatement[] {
       return writeKeySecret(row);
     case 'tokens':
       return [writeToken(row)];
+    case 'people':
+      return [writePerson(row)];
     case 'catalog':
       return [writeCatalog(row)];
     case 'installation':
@@ -76,6 +78,24 @@ function writeToken({ token, secretHash }: RowOf<'tokens'>): AlongsideStatement 
   return {
     text: 'INSERT INTO tokens (id, account_id, secret_hash, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)',
     values: [token.id, token.accountId, secretHash, token.createdAtMs, document],
+  };
+}
+
+/** A person's account and time are written once. A new one has a link, or is known to have none. */
+function writePerson({ person, link }: RowOf<'people'>): AlongsideStatement {
+  const { id, email, role, status } = person;
+  const document = JSON.stringify(person);
+  if (link === 'as it is')
+    return {
+      text: 'UPDATE people SET email = $2, role = $3, status = $4, document = $5 WHERE id = $1',
+      values: [id, email, role, status, document],
+    };
+  return {
+    text: `INSERT INTO people (id, account_id, email, link_hash, role, status, created_at_ms, document)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (id) DO UPDATE SET email = excluded.email, link_hash = excluded.link_hash, role = excluded.role,
+         status = excluded.status, document = excluded.document`,
+    values: [id, person.accountId, email, link.hash, role, status, person.createdAtMs, document],
   };
 }
 

@@ -1,7 +1,7 @@
-// Rows of accounts, keys, tokens, the catalogue and the audit that are written in the ledger's transaction, beside
+// Rows of accounts, keys, tokens, people, the catalogue and the audit that are written in the ledger's transaction, beside
 // what the ledger decides: the shapes that travel to its thread.
 
-import type { AccessToken, Account, Key } from '../accounts/accounts.ts';
+import type { AccessToken, Account, KeptLink, Key, Person } from '../accounts/accounts.ts';
 import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import type { ForgottenTable, StoredAnswer } from '../ledger/ledger.ts';
@@ -12,6 +12,8 @@ export type AlongsideRow =
   /** A new secret of a key; those that it has end at `othersEndAtMs`, or sooner where that is so already. */
   | { table: 'key_secrets'; keyId: number; secretHash: string; othersEndAtMs: number | null }
   | { table: 'tokens'; token: AccessToken; secretHash: string | null }
+  /** A new person, or one that is changed. */
+  | { table: 'people'; person: Person; link: KeptLink }
   /** What is kept under one hash of a secret is kept under another; nothing where it is no more. */
   | { table: 'key_secrets' | 'tokens'; rehash: { from: string; to: string } }
   | { table: 'audit_records'; record: AuditRecord }

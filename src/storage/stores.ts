@@ -1,6 +1,6 @@
 // All that modules declare as their stores, as one value: what every kind of store gives.
 
-import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
+import type { AccountStore, PersonStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { AnswerStore, LedgerGate, LedgerReader, RetentionStore, UsageStore } from '../ledger/ledger.ts';
@@ -11,6 +11,7 @@ export interface Stores {
   gate: LedgerGate;
   accounts: AccountStore;
   tokens: TokenStore;
+  people: PersonStore;
   audit: AuditStore;
   catalog: CatalogStore;
   ledger: LedgerReader;

@@ -24,9 +24,11 @@ export async function answersOf(stores: Stores): Promise<unknown[]> {
 }
 
 async function ofInstallation(stores: Stores): Promise<unknown[]> {
-  const { tokens, audit, catalog, installation, learned, ledger, retention, usage } = stores;
+  const { tokens, people, audit, catalog, installation, learned, ledger, retention, usage } = stores;
   const answers: unknown[] = [
     await tokens.listTokens({ accountId: null, after: null, limit: 100 } as never),
+    await people.listPeople({ accountId: null, after: null, limit: 100 }),
+    await people.countInRole('operator', 'invited'),
     await audit.listAudit({ ...allChanges, limit: 1_000 }),
     await audit.listSealedCreations(),
     await catalog.loadCatalog(),

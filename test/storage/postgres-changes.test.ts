@@ -14,6 +14,17 @@ import { type OpenedFeed, openFeed } from './open-feed.ts';
 const accountTerms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
 const keyTerms = { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS } as const;
 const group = { kind: 'group', name: 'first', origin: 'file', document: {} } as const;
+const person = {
+  id: 6,
+  accountId: null,
+  role: 'viewer',
+  email: 'ada@example.com',
+  name: '',
+  status: 'invited',
+  linkExpiresAtMs: START_MS,
+  madeBy: 'local',
+  createdAtMs: START_MS,
+} as const;
 const token = {
   id: 5,
   accountId: null,
@@ -30,7 +41,7 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
   test('of each change of what they remember, and of nothing else', async () => {
     await using opened = await openFeed();
     const { bench, account, key, heard } = opened;
-    const { accounts, catalog, gate, tokens } = bench.stores;
+    const { accounts, catalog, gate, people, tokens } = bench.stores;
     await accounts.updateAccount(account, accountTerms, noTrail);
     expect(await heard()).toEqual([{ kind: 'account', id: account.id }]);
     await accounts.createAccount({ ...account, id: 9 }, accountTerms, null, noTrail);
@@ -59,6 +70,7 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
     await spreadCut(gate, key.id);
     expect(await heard()).toEqual([{ kind: 'cut', id: key.id }]);
     await tokens.createToken(token, 'hash of a token', noTrail);
+    await people.createPerson(person, 'hash of a link', noTrail);
     expect(await heard()).toEqual([]);
   });
 

@@ -35,6 +35,7 @@ const FILLED = [
    UNION ALL SELECT ${RARE}, ${RARE}, 'tok_rare', 0, '{}'`,
   `INSERT INTO keys SELECT n, 100 + n % 20, NULL, n, '{}' FROM generate_series(2000, 20000) n`,
   `INSERT INTO tokens SELECT n, 100 + n % 20, 'hash ' || n, n, '{}' FROM generate_series(1, 5000) n`,
+  `INSERT INTO people SELECT n, 100 + n % 20, 'e' || n, 'hash ' || n, 'owner', 'enabled', n, '{}' FROM generate_series(1, 5000) n`,
   `INSERT INTO key_secrets SELECT 'hash ' || n, n, n FROM generate_series(1000, 1199) n`,
   `INSERT INTO account_meters SELECT id, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}' FROM accounts`,
   `INSERT INTO key_meters SELECT id, account_id, 'enabled', NULL, NULL, 'total', 0, 0, 0, '{}', '{}', NULL FROM keys`,
@@ -91,6 +92,8 @@ async function askAccess(reader: Reader): Promise<void> {
     await reads.listAccounts({ after, limit: LIMIT });
     await reads.listTokens({ accountId: null, after, limit: LIMIT });
     await reads.listTokens({ accountId: 101, after, limit: LIMIT });
+    await reads.listPeople({ accountId: null, after, limit: LIMIT });
+    await reads.listPeople({ accountId: 101, after, limit: LIMIT });
     for (const accountId of [null, 101, RARE])
       for (const madeBy of [null, 'tok_7', 'tok_rare'])
         await reads.listKeys({ accountId, madeBy, after, limit: LIMIT });
@@ -100,6 +103,10 @@ async function askAccess(reader: Reader): Promise<void> {
   await reads.getToken(1);
   await reads.findKeyBySecretHash('hash 1001');
   await reads.findTokenBySecretHash('hash 1');
+  await reads.getPerson(1);
+  await reads.findPersonByEmail('e7');
+  await reads.findPersonByLinkHash('hash 7');
+  await reads.countInRole('operator', 'enabled');
   await reads.findCreation('tok_7', 'one');
   await reads.getUsage('req_70000');
   await reads.findAnswer('req_7');

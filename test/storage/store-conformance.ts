@@ -12,6 +12,7 @@ import { claimAgeConformance, claimConformance } from './conformance/claims.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
+import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
@@ -38,6 +39,7 @@ export function describeStore(
     describe('credits', () => creditConformance(open));
     describe('takes bundles', () => bundleConformance(open));
     describe('keeps', () => accessConformance(open));
+    describe('keeps', () => peopleConformance(open));
     describe('keeps', () => answerConformance(open));
     describe('charges under a claim', () => claimConformance(open));
     describe('gives back', () => refundConformance(open));

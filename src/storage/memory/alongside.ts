@@ -22,8 +22,20 @@ export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow): void {
     (row.table === 'tokens' &&
       row.secretHash !== null &&
       [...tables.tokens.values()].some(({ secretHash }) => secretHash === row.secretHash)) ||
+    (row.table === 'people' && isTakenFrom(tables, row)) ||
     (row.table === 'installation' && (tables.installation.get(row.name) ?? null) !== row.replaces);
   if (isTaken) throw new BrokenInvariant(`the table ${row.table} cannot take this row`);
+}
+
+/** Whether another person has its e-mail or its link. */
+function isTakenFrom({ people }: MemoryTables, { person, link }: RowOf<'people'>): boolean {
+  const linkHash = link === 'as it is' ? null : link.hash;
+  return [...people.values()].some(
+    (other) =>
+      other.person.id !== person.id &&
+      ((person.email !== null && other.person.email === person.email) ||
+        (linkHash !== null && other.linkHash === linkHash)),
+  );
 }
 
 /** Writes one row that the tables can take. */
@@ -53,6 +65,11 @@ export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
     case 'tokens': {
       const secretHash = row.secretHash ?? tables.tokens.get(row.token.id)?.secretHash;
       if (secretHash !== undefined) tables.tokens.set(row.token.id, { token: row.token, secretHash });
+      break;
+    }
+    case 'people': {
+      const linkHash = row.link === 'as it is' ? (tables.people.get(row.person.id)?.linkHash ?? null) : row.link.hash;
+      tables.people.set(row.person.id, { person: row.person, linkHash });
       break;
     }
     case 'installation':

@@ -11,7 +11,14 @@ import {
   type LedgerStore,
   type Rows,
 } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites, learnedWrites, tokenWrites } from '../account-writes.ts';
+import {
+  accountWrites,
+  catalogWrites,
+  installationWrites,
+  learnedWrites,
+  personWrites,
+  tokenWrites,
+} from '../account-writes.ts';
 import { type AlongsideRow, answerRow } from '../alongside.ts';
 import { retentionStore } from '../retention.ts';
 import type { Stores } from '../stores.ts';
@@ -40,6 +47,7 @@ export class MemoryLedgerStore implements LedgerStore {
     keys: new Map(),
     keySecrets: new Map(),
     tokens: new Map(),
+    people: new Map(),
     audit: [],
     creations: new Map(),
     catalog: new Map(),
@@ -104,6 +112,7 @@ export function memoryStores(
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
     tokens: { ...reads, ...tokenWrites(gate) },
+    people: { ...reads, ...personWrites(gate) },
     audit: reads,
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: reads,

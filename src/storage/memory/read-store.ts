@@ -1,6 +1,15 @@
 // Reads over the in-memory tables, with the same answers as the stores that last.
 
-import type { AccessToken, Account, AccountStore, Key, KeyPage, TokenStore } from '../../accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  AccountStore,
+  Key,
+  KeyPage,
+  Person,
+  PersonStore,
+  TokenStore,
+} from '../../accounts/accounts.ts';
 import type { AuditStore } from '../../audit/audit.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
@@ -24,6 +33,7 @@ type Reads = Pick<
   'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
 > &
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
+  Omit<PersonStore, 'createPerson' | 'updatePerson'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<LearnedStore, 'loadLearned'> &
@@ -36,6 +46,7 @@ export function memoryReads(tables: MemoryTables): Reads {
   return {
     ...accountReads(tables),
     ...tokenReads(tables),
+    ...personReads(tables),
     ...meterReads(tables),
     ...recordReads(tables),
     ...auditReads(tables),
@@ -103,6 +114,24 @@ function tokenReads(tables: MemoryTables) {
         page,
       );
     },
+  };
+}
+
+function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
+  const all = () => [...people.values()].map(({ person }) => person);
+  return {
+    findPersonByEmail: async (email) => all().find((person) => person.email === email) ?? null,
+    findPersonByLinkHash: async (linkHash) =>
+      [...people.values()].find((row) => row.linkHash === linkHash)?.person ?? null,
+    getPerson: async (id) => people.get(id)?.person ?? null,
+    listPeople: async (page) =>
+      after<Person>(
+        all().filter(({ accountId }) => page.accountId === null || accountId === page.accountId),
+        page,
+      ),
+    countPeople: async (accountId) => all().filter((person) => person.accountId === accountId).length,
+    countInRole: async (role, status) =>
+      all().filter((person) => person.role === role && person.status === status).length,
   };
 }
 

@@ -1,6 +1,6 @@
 // The tables of the in-memory store.
 
-import type { AccessToken, Account, Key } from '../../accounts/accounts.ts';
+import type { AccessToken, Account, Key, Person } from '../../accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../audit/audit.ts';
 import type { CatalogDocument } from '../../catalog/catalog.ts';
 import type {
@@ -32,6 +32,7 @@ export interface MemoryTables {
   /** By the hash of the secret. */
   keySecrets: Map<string, { keyId: number; expiresAtMs: number | null }>;
   tokens: Map<number, { token: AccessToken; secretHash: string }>;
+  people: Map<number, { person: Person; linkHash: string | null }>;
   /** In the order they were made. */
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;

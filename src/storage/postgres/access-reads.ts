@@ -1,7 +1,15 @@
-// Reads of who may do what: keys by their secrets, accounts, keys, tokens; and what was remembered
-// of creations. Each is one row or one page, by index.
+// Reads of who may do what: keys by their secrets, accounts, keys, tokens, people; and what was
+// remembered of creations. Each is one row or one page, by index.
 
-import type { AccessToken, Account, AccountStore, Key, TokenStore } from '../../accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  AccountStore,
+  Key,
+  Person,
+  PersonStore,
+  TokenStore,
+} from '../../accounts/accounts.ts';
 import type { AuditStore, RememberedCreation } from '../../audit/audit.ts';
 import type { Reader, ReadValue } from './read-pool.ts';
 
@@ -10,10 +18,17 @@ type AccessReads = Pick<
   'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
 > &
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
+  Omit<PersonStore, 'createPerson' | 'updatePerson'> &
   Pick<AuditStore, 'findCreation' | 'listSealedCreations'>;
 
 export function accessReads(reader: Reader): AccessReads {
-  return { ...accountReads(reader), ...keyReads(reader), ...tokenReads(reader), ...creationReads(reader) };
+  return {
+    ...accountReads(reader),
+    ...keyReads(reader),
+    ...tokenReads(reader),
+    ...personReads(reader),
+    ...creationReads(reader),
+  };
 }
 
 function accountReads(reader: Reader): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
@@ -71,6 +86,25 @@ function tokenReads(
   };
 }
 
+function personReads(reader: Reader): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
+  const { one, many } = documentsOf<Person>(reader);
+  const inRole = 'SELECT count(*)::float8 AS count FROM people WHERE role = $1 AND status = $2';
+  return {
+    findPersonByEmail: (email) => one('SELECT document FROM people WHERE email = $1', email),
+    findPersonByLinkHash: (linkHash) => one('SELECT document FROM people WHERE link_hash = $1', linkHash),
+    getPerson: (id) => one('SELECT document FROM people WHERE id = $1', id),
+    countPeople: (accountId) => countOf(reader, 'people', accountId),
+    async countInRole(role, status) {
+      const [row] = await reader.read<{ count: number }>(inRole, role, status);
+      return row?.count ?? 0;
+    },
+    listPeople: ({ accountId, after, limit }) =>
+      accountId === null
+        ? many(inOrder('people'), after ?? 0, limit)
+        : many(inOrder('people', 'account_id'), after ?? 0, limit, accountId),
+  };
+}
+
 const CREATIONS = `
   SELECT r.principal, r.idempotency_key AS "idempotencyKey", r.at_ms::float8 AS "atMs", r.request_hash AS "requestHash",
     r.object, r.secret_sealed AS "secretSealed" FROM creations r`;
@@ -90,7 +124,11 @@ function creationReads(reader: Reader): Pick<AccessReads, 'findCreation' | 'list
  * A page in the order of creation; the last one seen is found by its id ($1), and $2 is the most. `narrowed` is a column
  * that must be $3: it stands in the order, so that only the index that begins with it has that order.
  */
-function inOrder(table: 'accounts' | 'keys' | 'tokens', narrowed?: 'account_id' | 'made_by', where = ''): string {
+function inOrder(
+  table: 'accounts' | 'keys' | 'tokens' | 'people',
+  narrowed?: 'account_id' | 'made_by',
+  where = '',
+): string {
   const last = `COALESCE((SELECT l.created_at_ms FROM ${table} l WHERE l.id = $1), -1), $1`;
   const [column, value, upTo] =
     narrowed === undefined ? ['', '', ''] : [`r.${narrowed}, `, '$3, ', `r.${narrowed} <= $3 AND`];
@@ -99,7 +137,7 @@ function inOrder(table: 'accounts' | 'keys' | 'tokens', narrowed?: 'account_id' 
     ORDER BY ${column}r.created_at_ms, r.id LIMIT $2`;
 }
 
-async function countOf(reader: Reader, table: 'keys' | 'tokens', accountId: number): Promise<number> {
+async function countOf(reader: Reader, table: 'keys' | 'tokens' | 'people', accountId: number): Promise<number> {
   const text = `SELECT count(*)::float8 AS count FROM ${table} WHERE account_id = $1`;
   const [row] = await reader.read<{ count: number }>(text, accountId);
   return row?.count ?? 0;

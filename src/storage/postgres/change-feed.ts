@@ -31,7 +31,7 @@ const READ_CHANGES = `
 interface ChangesTable {
   epoch: number;
   kept_after: number;
-  kind: Change['kind'] | 'credit' | 'token' | null;
+  kind: Change['kind'] | 'credit' | 'token' | 'person' | null;
   object_id: number;
   changed_at: number;
 }
@@ -88,7 +88,7 @@ export class ChangeFeed {
 }
 
 function readChange({ kind, object_id }: ChangesTable): Change[] {
-  if (kind === null || kind === 'token') return []; // no node remembers tokens
+  if (kind === null || kind === 'token' || kind === 'person') return []; // no node remembers them
   if (kind === 'catalog') return [{ kind }];
   return [{ kind: kind === 'credit' ? 'account' : kind, id: object_id }];
 }

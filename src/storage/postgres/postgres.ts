@@ -2,7 +2,14 @@
 
 import { bounds } from '../../config.ts';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites, learnedWrites, tokenWrites } from '../account-writes.ts';
+import {
+  accountWrites,
+  catalogWrites,
+  installationWrites,
+  learnedWrites,
+  personWrites,
+  tokenWrites,
+} from '../account-writes.ts';
 import { answerRow } from '../alongside.ts';
 import { guardReads } from '../guard-reads.ts';
 import { retentionStore } from '../retention.ts';
@@ -54,6 +61,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
     tokens: { ...reads, ...tokenWrites(gate) },
+    people: { ...reads, ...personWrites(gate) },
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries },

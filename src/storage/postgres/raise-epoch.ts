@@ -11,7 +11,7 @@ import { arrayOf } from './columns.ts';
 
 /** One row of what is told. */
 interface Told {
-  kind: 'account' | 'key' | 'token' | 'catalog' | 'credit' | 'cut';
+  kind: 'account' | 'key' | 'token' | 'person' | 'catalog' | 'credit' | 'cut';
   object: number;
   /** By whose changes it may outpace: 0 is the installation's own. Null: nothing is decided by it that is not the ledger's to decide. */
   account: number | null;
@@ -104,6 +104,8 @@ function rowTold(row: AlongsideRow): Told[] {
   if ('account' in row) return [ofAccount(row.account.id)];
   if ('key' in row) return [ofKey(row.key.id, row.key.accountId)];
   if ('token' in row) return [{ kind: 'token', object: row.token.id, account: row.token.accountId ?? INSTALLATION }];
+  // An e-mail is one person's, of whichever account: nobody decides by who there is while somebody comes.
+  if ('person' in row) return [{ kind: 'person', object: row.person.id, account: INSTALLATION }];
   if (row.table === 'catalog') return [{ kind: 'catalog', object: 0, account: INSTALLATION }];
   return [];
 }

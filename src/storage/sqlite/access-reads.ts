@@ -1,8 +1,17 @@
-// Reads of who may do what: keys by their secrets, accounts, keys, tokens; and what was remembered
-// of creations. Each is one row or one page, by index.
+// Reads of who may do what: keys by their secrets, accounts, keys, tokens, people; and what was
+// remembered of creations. Each is one row or one page, by index.
 
 import type { Database, Statement } from 'bun:sqlite';
-import type { AccessToken, Account, AccountStore, Key, KeyPage, TokenStore } from '../../accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  AccountStore,
+  Key,
+  KeyPage,
+  Person,
+  PersonStore,
+  TokenStore,
+} from '../../accounts/accounts.ts';
 import type { AuditStore, RememberedCreation } from '../../audit/audit.ts';
 import { prepareText } from './statements.ts';
 
@@ -11,10 +20,17 @@ type AccessReads = Pick<
   'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
 > &
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
+  Omit<PersonStore, 'createPerson' | 'updatePerson'> &
   Pick<AuditStore, 'findCreation' | 'listSealedCreations'>;
 
 export function accessReads(database: Database): AccessReads {
-  return { ...accountReads(database), ...keyReads(database), ...tokenReads(database), ...creationReads(database) };
+  return {
+    ...accountReads(database),
+    ...keyReads(database),
+    ...tokenReads(database),
+    ...personReads(database),
+    ...creationReads(database),
+  };
 }
 
 function accountReads(database: Database): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
@@ -97,6 +113,28 @@ function tokenReads(
   };
 }
 
+function personReads(database: Database): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
+  const byEmail = prepareText(database, 'SELECT document FROM people WHERE email = $1');
+  const byLink = prepareText(database, 'SELECT document FROM people WHERE link_hash = $1');
+  const person = prepareText(database, 'SELECT document FROM people WHERE id = $1');
+  const all = listInOrder(database, 'people', '');
+  const ofAccount = listInOrder(database, 'people', 'account_id = $3 AND ');
+  const count = prepareText(database, 'SELECT COUNT(*) AS count FROM people WHERE account_id = $1');
+  const inRole = prepareText(database, 'SELECT COUNT(*) AS count FROM people WHERE role = $1 AND status = $2');
+  return {
+    findPersonByEmail: async (email) => readDocument<Person>(byEmail.get(email)),
+    findPersonByLinkHash: async (linkHash) => readDocument<Person>(byLink.get(linkHash)),
+    getPerson: async (id) => readDocument<Person>(person.get(id)),
+    countPeople: async (accountId) => (count.get(accountId) as { count: number }).count,
+    countInRole: async (role, status) => (inRole.get(role, status) as { count: number }).count,
+    async listPeople({ accountId, after, limit }) {
+      return readDocuments<Person>(
+        accountId === null ? all.all(after ?? 0, limit) : ofAccount.all(after ?? 0, limit, accountId),
+      );
+    },
+  };
+}
+
 function creationReads(database: Database): Pick<AccessReads, 'findCreation' | 'listSealedCreations'> {
   const list = (where: string) =>
     prepareText(
@@ -117,7 +155,7 @@ function creationReads(database: Database): Pick<AccessReads, 'findCreation' | '
 }
 
 /** In the order of creation; the last one seen is found by its id ($1), and $2 is the most. */
-function listInOrder(database: Database, table: 'accounts' | 'keys' | 'tokens', where: string): Statement {
+function listInOrder(database: Database, table: 'accounts' | 'keys' | 'tokens' | 'people', where: string): Statement {
   return prepareText(
     database,
     `SELECT document FROM ${table}

@@ -3,7 +3,7 @@
 // main thread; lists of what grows without end are reports (report-reads.ts).
 
 import type { Database } from 'bun:sqlite';
-import type { AccountStore, TokenStore } from '../../accounts/accounts.ts';
+import type { AccountStore, PersonStore, TokenStore } from '../../accounts/accounts.ts';
 import type { AuditStore } from '../../audit/audit.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { AnswerStore, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
@@ -28,6 +28,7 @@ export type ReadStore = Pick<
   'findKeyBySecretHash' | 'getAccount' | 'listAccounts' | 'getKey' | 'listKeys' | 'countKeys'
 > &
   Pick<TokenStore, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> &
+  Omit<PersonStore, 'createPerson' | 'updatePerson'> &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<LearnedStore, 'loadLearned'> &

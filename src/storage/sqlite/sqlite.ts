@@ -3,7 +3,14 @@
 
 import { join } from 'node:path';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import { accountWrites, catalogWrites, installationWrites, learnedWrites, tokenWrites } from '../account-writes.ts';
+import {
+  accountWrites,
+  catalogWrites,
+  installationWrites,
+  learnedWrites,
+  personWrites,
+  tokenWrites,
+} from '../account-writes.ts';
 import { answerRow } from '../alongside.ts';
 import { guardReads } from '../guard-reads.ts';
 import { retentionStore } from '../retention.ts';
@@ -51,6 +58,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
     tokens: { ...reads, ...tokenWrites(gate) },
+    people: { ...reads, ...personWrites(gate) },
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries },
