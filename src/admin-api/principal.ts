@@ -28,6 +28,11 @@ export function seesProviderCost(principal: Principal): boolean {
   return principal.accountId === null;
 }
 
+/** Whether the principal sees what the account has: everyone but who sees no more than what it made. */
+export function seesBalance(principal: Principal): boolean {
+  return principal.role !== 'member';
+}
+
 /** The account that a list is narrowed to: the principal's own, else the one asked for. */
 export function accountOf(principal: Principal, asked: number | null): number | null {
   return principal.accountId ?? asked;

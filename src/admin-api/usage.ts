@@ -1,7 +1,7 @@
 // Usage: one record for every message that was admitted, newest first.
 
 import { z } from '@hono/zod-openapi';
-import { formatId } from '../base/ids.ts';
+import { beganAtMs, formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type AttemptRecord, marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
@@ -13,8 +13,10 @@ import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { accountField, timeField } from './fields.ts';
-import { findKey } from './key-json.ts';
+import { findKey, isoTime } from './key-json.ts';
+import { metersJson, metersSchema } from './meters-json.ts';
 import { pageQuery, pagesOf } from './pages.ts';
+import { priceJson, priceSchema } from './price-json.ts';
 import {
   accountOf,
   everyone,
@@ -24,6 +26,10 @@ import {
   type Principal,
   seesProviderCost,
 } from './principal.ts';
+
+function sinceReceived(description: string) {
+  return z.number().openapi({ description: `Milliseconds since received_at. ${description}` });
+}
 
 export const usageSchema = z
   .object({
@@ -62,13 +68,23 @@ export const usageSchema = z
         reason: z.string().nullable().openapi({
           description: 'Why it failed; null where it was answered, and for who does not see what providers cost.',
         }),
-        ms: z.number(),
+        started_ms: sinceReceived('When it began; null in older records.').nullable(),
+        ms: z.number().openapi({
+          description: 'How long it lasted until its first content or its whole answer had come, or until it failed.',
+        }),
       }),
     ),
-    latency_ms: z.number(),
-    first_token_ms: z.number().nullable(),
+    received_at: timeShown.nullable().openapi({ description: 'From which all milliseconds here count.' }),
+    admitted_ms: sinceReceived('When it was admitted; null in older records, and where nobody ended it.').nullable(),
+    latency_ms: sinceReceived('When its answer had ended.'),
+    first_token_ms: sinceReceived('When its first content had come; null where it was not streamed.').nullable(),
+    meters: metersSchema.nullable().openapi({ description: 'As the message ended; null in older records.' }),
   })
   .openapi('UsageRecord');
+
+export const receiptSchema = usageSchema
+  .extend({ price: priceSchema.nullable().openapi({ description: 'Null where nothing was priced.' }) })
+  .openapi('UsageReceipt');
 
 /** By how they ended, of those that were not completed: nearly all were, and a search would find nearly all. */
 const cutField = z.enum(['client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'], {
@@ -100,7 +116,7 @@ const showUsage = defineRoute({
   method: 'get',
   path: '/api/v1/usage/{request_id}',
   request: { params: z.object({ request_id: requestIdField }) },
-  responses: { 200: jsonAnswer(usageSchema, 'The record of one message') },
+  responses: { 200: jsonAnswer(receiptSchema, 'The record of one message, and how its cost came about') },
 });
 
 export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
@@ -128,7 +144,7 @@ export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
     const record = await dependencies.usage.getUsage(requestId);
     if (record === null || !(await maySeeRecord(dependencies, context.get('principal'), record)))
       throw new TurnpikeError('object_not_found', `There is no usage record of "${requestId}".`);
-    return context.json(usageJson(record, context.get('principal')), 200);
+    return context.json({ ...usageJson(record, context.get('principal')), price: priceJson(record) }, 200);
   });
 }
 
@@ -173,14 +189,17 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
     margin: margin === null ? null : formatUsd(margin),
     rates: record.rates,
     attempts: record.attempts.map((attempt) => attemptJson(attempt, principal)),
+    received_at: isoTime(beganAtMs(record.requestId)),
+    admitted_ms: record.admittedMs,
     latency_ms: record.latencyMs,
     first_token_ms: record.firstTokenMs,
+    meters: record.meters === null ? null : metersJson(record.meters, principal),
   };
 }
 
 /** The credential and the provider's words are the operator's. */
 function attemptJson(
-  { provider, model, credential = null, result, status, reason = null, ms }: AttemptRecord,
+  { provider, model, credential = null, result, status, reason = null, startedMs = null, ms }: AttemptRecord,
   principal: Principal,
 ): z.infer<typeof usageSchema>['attempts'][number] {
   const isShown = seesProviderCost(principal);
@@ -191,6 +210,7 @@ function attemptJson(
     result,
     status,
     reason: isShown ? reason : null,
+    started_ms: startedMs,
     ms,
   };
 }

@@ -192,6 +192,7 @@ function noteAttempt(
   const status = fault === null ? 200 : fault.status;
   message.submission.times.upstreamMs += lastedMs;
   message.endTraceOfAttempt(result, status);
+  const { startedMs: receivedMs } = message.submission.times;
   message.attempts.push({
     provider: route.provider,
     model: route.upstreamModel,
@@ -199,6 +200,7 @@ function noteAttempt(
     result,
     status,
     reason: fault?.message.slice(0, bounds.attemptReasonCharactersMax) ?? null,
+    startedMs: Math.round(startedMs - receivedMs),
     ms: Math.round(lastedMs),
   });
 }

@@ -13,6 +13,7 @@ export interface Recorded {
   /** The route that answered, or was tried last. */
   readonly route: Route | null;
   readonly attempts: UsageRecord['attempts'];
+  readonly admittedMs: number | null;
   readonly firstTokenMs: number | null;
   readonly speedAsked: Speed;
 }
@@ -51,6 +52,7 @@ export function makeRecord(
     providerCost: message.route === null ? null : priceRoute(message.route, counts, speed),
     rates: source === 'none' ? {} : rateRecord(model.price, counts, group.multiplierMillionths, speed),
     attempts: message.attempts,
+    admittedMs: message.admittedMs,
     latencyMs,
     firstTokenMs: message.firstTokenMs,
   };

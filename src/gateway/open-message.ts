@@ -107,6 +107,12 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     return this.submission.requestId;
   }
 
+  /** Since it was received. */
+  get admittedMs(): number | null {
+    const { startedMs, admittedMs } = this.submission.times;
+    return admittedMs === null ? null : Math.round(admittedMs - startedMs);
+  }
+
   get speedAsked(): Speed {
     return this.plan.firstCase.speed;
   }

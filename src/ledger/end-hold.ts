@@ -5,8 +5,18 @@ import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import { assertAmount, assertRecord } from './assert-record.ts';
 import { answeredClaim } from './claims.ts';
-import { drained, groupRates, payable, rolled, spent, withGroupRates, withHeld, withTokens } from './meters.ts';
-import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageRecord } from './operation.ts';
+import {
+  drained,
+  groupRates,
+  payable,
+  readSpending,
+  rolled,
+  spent,
+  withGroupRates,
+  withHeld,
+  withTokens,
+} from './meters.ts';
+import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
 import {
   type AccountRow,
   type Effect,
@@ -104,20 +114,30 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
   const paid = Math.min(record.cost, payable(account, key, hold.amount));
-  const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid };
+  const billed = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid };
+  const accountAfter = withMessageEnded(account, hold, billed, paid, rows.nowMs);
+  const keyAfter = {
+    ...key,
+    spending: spent(key.spending, paid, hold.amount),
+    rates: afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, billed),
+  };
+  const ended = { ...billed, meters: readMeters(account, accountAfter, key, keyAfter) };
   return {
     answer: { ok: true, kind: 'ended', cost: ended.cost, writtenOff: ended.writtenOff },
-    accounts: [withMessageEnded(account, hold, ended, paid, rows.nowMs)],
-    keys: [
-      {
-        ...key,
-        spending: spent(key.spending, paid, hold.amount),
-        rates: afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, ended),
-      },
-    ],
+    accounts: [accountAfter],
+    keys: [keyAfter],
     endedHolds: [hold],
     entries: usageEntries(ended, paid, rows.nowMs),
     endings: [{ record: ended, endedBy }],
+  };
+}
+
+/** What the end of a message took. Rows are of the present period, before and after. */
+function readMeters(before: AccountRow, after: AccountRow, keyBefore: KeyRow, keyAfter: KeyRow): UsageMeters {
+  return {
+    balance: { before: before.balance, after: after.balance },
+    quota: readSpending(keyBefore.quota, keyBefore.quotaPeriod, keyBefore.spending, keyAfter.spending),
+    allowance: readSpending(before.allowance, before.allowancePeriod, before.spending, after.spending),
   };
 }
 
@@ -162,7 +182,12 @@ function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
   const paidBefore = before.cost - before.writtenOff;
   const paidMore = Math.min(record.cost - paidBefore, payable(account, key, 0));
   const corrected: Ending = {
-    record: { ...record, atMs: before.atMs, writtenOff: record.cost - paidBefore - paidMore },
+    record: {
+      ...record,
+      atMs: before.atMs,
+      writtenOff: record.cost - paidBefore - paidMore,
+      meters: before.meters, // of its end; a correction is an entry of another time
+    },
     endedBy: 'corrected',
   };
   return {

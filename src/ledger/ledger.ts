@@ -37,7 +37,9 @@ export type {
   SetAccount,
   SetKey,
   Settle,
+  SpendingReading,
   Take,
+  UsageMeters,
   UsageRecord,
   UsageSource,
 } from './operation.ts';
@@ -80,8 +82,18 @@ export type {
 } from './store.ts';
 export { InDoubt, LockedForLong, NothingTaken, RowsLocked } from './store-failure.ts';
 export { emptyRecord } from './usage-record.ts';
-export type { StoredUsageRecord, UsagePage, UsageStore } from './usage-store.ts';
-export { type TimelineStep, timelineSteps } from './usage-timeline.ts';
+export type { FoundUsage, StoredUsageRecord, UsagePage, UsageSearch, UsageStore } from './usage-store.ts';
+export {
+  stepMs,
+  type TimelinePart,
+  type TimelineQuestion,
+  type TimelineStep,
+  TimelineSum,
+  timelinePart,
+  timelineSteps,
+  type UsageBucket,
+  type UsageTimeline,
+} from './usage-timeline.ts';
 export {
   gatherTotals,
   marginOf,

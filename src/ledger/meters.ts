@@ -1,8 +1,8 @@
 // The arithmetic of meters: draining rates, rolling periods, what is left. Whole numbers only.
 
-import { periodStartMs } from '../base/clock.ts';
+import { type Period, periodStartMs } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
-import type { Level, Levels, RateLimits } from './operation.ts';
+import type { Level, Levels, RateLimits, SpendingReading } from './operation.ts';
 import type { AccountRow, GroupRates, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
 import type { LimitLevel } from './store.ts';
 
@@ -94,6 +94,16 @@ export function rolled(meter: SpendingMeter, period: AccountRow['allowancePeriod
   if (period === 'total') return meter;
   const startMs = periodStartMs(period, nowMs);
   return startMs > meter.periodStartMs ? { used: 0, held: meter.held, periodStartMs: startMs } : meter;
+}
+
+/** What was used of a limit, before and after; null where there is none. */
+export function readSpending(
+  limit: Nano | null,
+  period: Period,
+  before: SpendingMeter,
+  after: SpendingMeter,
+): SpendingReading | null {
+  return limit === null ? null : { limit, period, before: before.used, after: after.used };
 }
 
 /** What the wallet can still give. */

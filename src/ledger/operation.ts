@@ -33,7 +33,25 @@ export interface AttemptRecord {
   status: number | null;
   /** Why it failed, in words for the operator; null where it was answered. Absent in records of before 0.2. */
   reason?: string | null;
+  /** When it began, since the message was received. Absent in records of before 0.9. */
+  startedMs?: number | null;
+  /** How long it lasted until its first content or its whole answer had come, or until it failed. */
   ms: number;
+}
+
+/** Money used of a quota or an allowance in the period in which a message ended. */
+export interface SpendingReading {
+  limit: Nano;
+  period: Period;
+  before: Nano;
+  after: Nano;
+}
+
+/** What a message took as it ended, of the account and the key. Null: there is no such limit. */
+export interface UsageMeters {
+  balance: { before: Nano; after: Nano };
+  quota: SpendingReading | null;
+  allowance: SpendingReading | null;
 }
 
 /** The usage record of one admitted message. `cost` and `writtenOff` are decided by the ledger. */
@@ -66,8 +84,12 @@ export interface UsageRecord {
   /** The rates applied, as decimal strings, with the multiplier. */
   rates: Record<string, string>;
   attempts: AttemptRecord[];
+  /** When it was admitted, when its answer was ready to be ended, and when the first content had come: since it was received. */
+  admittedMs: number | null;
   latencyMs: number;
   firstTokenMs: number | null;
+  /** Set by the ledger as the message ends, and never after; null in records of before it did. */
+  meters: UsageMeters | null;
 }
 
 /** What is known of a message from its beginning. */

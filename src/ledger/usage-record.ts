@@ -30,7 +30,9 @@ export function emptyRecord({ requestId, account, key, group, model, stream }: K
     providerCost: null,
     rates: {},
     attempts: [],
+    admittedMs: null,
     latencyMs: 0,
     firstTokenMs: null,
+    meters: null,
   };
 }

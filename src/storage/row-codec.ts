@@ -7,7 +7,9 @@ import type {
   HoldRow,
   KeyRow,
   LeaseRow,
+  SpendingReading,
   StoredUsageRecord,
+  UsageMeters,
   UsageRecord,
 } from '../ledger/ledger.ts';
 
@@ -124,7 +126,15 @@ export function readLeaseRow(row: { node: string; epoch: number; expires_at_ms: 
 type Details = Pick<
   UsageRecord,
   'provider' | 'upstreamModel' | 'stream' | 'usageSource' | 'rates' | 'attempts' | 'latencyMs' | 'firstTokenMs'
->;
+> & { admittedMs?: number | null; meters?: StoredMeters };
+
+/** Without names for what every message has, and without what it does not have. */
+interface StoredMeters {
+  balance: [before: number, after: number];
+  quota?: StoredReading;
+  allowance?: StoredReading;
+}
+type StoredReading = [limit: number, period: SpendingReading['period'], before: number, after: number];
 
 /** What of a usage record nobody sums up or searches by. */
 export function writeDetails(record: UsageRecord): string {
@@ -135,13 +145,40 @@ export function writeDetails(record: UsageRecord): string {
     usageSource: record.usageSource,
     rates: record.rates,
     attempts: record.attempts,
+    admittedMs: record.admittedMs,
     latencyMs: record.latencyMs,
     firstTokenMs: record.firstTokenMs,
+    ...(record.meters !== null && { meters: writeMeters(record.meters) }),
   };
   return JSON.stringify(details);
 }
 
+function writeMeters({ balance, quota, allowance }: UsageMeters): StoredMeters {
+  return {
+    balance: [balance.before, balance.after],
+    ...(quota !== null && { quota: writeReading(quota) }),
+    ...(allowance !== null && { allowance: writeReading(allowance) }),
+  };
+}
+
+function writeReading({ limit, period, before, after }: SpendingReading): StoredReading {
+  return [limit, period, before, after];
+}
+
+function readMeters({ balance, quota, allowance }: StoredMeters): UsageMeters {
+  const [before, after] = balance;
+  return { balance: { before, after }, quota: readReading(quota), allowance: readReading(allowance) };
+}
+
+function readReading(stored: StoredReading | undefined): SpendingReading | null {
+  if (stored === undefined) return null;
+  const [limit, period, before, after] = stored;
+  return { limit, period, before, after };
+}
+
+/** Records of before they had meters, and the time of their admission, have none. */
 export function readUsageRecord(row: UsageTable): StoredUsageRecord {
+  const { admittedMs = null, meters, ...details } = JSON.parse(row.details) as Details;
   return {
     seq: row.seq,
     requestId: row.request_id,
@@ -161,6 +198,8 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     cost: row.cost,
     writtenOff: row.written_off,
     providerCost: row.provider_cost,
-    ...(JSON.parse(row.details) as Details),
+    ...details,
+    admittedMs,
+    meters: meters === undefined ? null : readMeters(meters),
   };
 }

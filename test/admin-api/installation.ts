@@ -209,7 +209,9 @@ function usageRecord(requestId: string, account: number, key: number): UsageReco
     providerCost: 100_000,
     rates: { input: '1', output: '5', multiplier: '1' },
     attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 3 }],
+    admittedMs: 1,
     latencyMs: 12,
     firstTokenMs: 4,
+    meters: null,
   };
 }

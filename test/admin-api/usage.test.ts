@@ -1,6 +1,7 @@
 // Usage records: their shape, their filters, their pages.
 
 import { beforeAll, expect, test } from 'bun:test';
+import { beganAtMs } from '../../src/base/ids.ts';
 import {
   errorOf,
   type Installation,
@@ -53,10 +54,23 @@ test('a record has the shape of the contract', async () => {
     margin: '0.0009',
     rates: { input: '1', output: '5', multiplier: '1' },
     attempts: [
-      { provider: 'sandbox', model: 'sandbox-echo', credential: null, result: 'ok', status: 200, reason: null, ms: 3 },
+      {
+        provider: 'sandbox',
+        model: 'sandbox-echo',
+        credential: null,
+        result: 'ok',
+        status: 200,
+        reason: null,
+        started_ms: null,
+        ms: 3,
+      },
     ],
+    received_at: new Date(beganAtMs(String(requestIds[0])) ?? 0).toISOString(),
+    admitted_ms: 1,
     latency_ms: 12,
     first_token_ms: 4,
+    meters: { balance: { before: '10.00', after: '9.999' }, quota: null, allowance: null },
+    price: null, // these rates do not make up this cost
   });
   const missing = await installation.ask('GET', '/api/v1/usage/req_nothing');
   expect([missing.status, errorOf(missing.body).code]).toEqual([404, 'object_not_found']);

@@ -60,8 +60,10 @@ export function usageRecord(facts: Pick<UsageRecord, 'requestId' | 'account' | '
     providerCost: null,
     rates: { input: '1', multiplier: '1' },
     attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 1 }],
+    admittedMs: null,
     latencyMs: 1,
     firstTokenMs: null,
+    meters: null,
     ...facts,
   };
   return record;
