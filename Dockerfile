@@ -7,6 +7,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY bin bin
 RUN sh bin/with-bun production --version
 COPY src src
+COPY console console
 RUN npm run build
 
 FROM debian:bookworm-slim

@@ -14,7 +14,7 @@ export interface Source {
   tree: SourceFile;
 }
 
-/** Every TypeScript file of src, bin, test and bench. */
+/** Every TypeScript file of src, console, bin, test and bench. */
 export async function readSources(): Promise<Source[]> {
   const api = new API({ cwd: rootDirectory });
   try {
@@ -25,7 +25,7 @@ export async function readSources(): Promise<Source[]> {
     const sources: Source[] = [];
     for (const name of await program.getSourceFileNames()) {
       const path = name.startsWith(`${rootDirectory}/`) ? name.slice(rootDirectory.length + 1) : name;
-      if (!/^(?:src|bin|test|bench)\/.*\.tsx?$/.test(path)) continue;
+      if (!/^(?:src|console|bin|test|bench)\/.*\.tsx?$/.test(path)) continue;
       const tree = await program.getSourceFile(name);
       if (tree !== undefined) sources.push({ path, text: tree.text, tree });
     }

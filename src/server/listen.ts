@@ -3,6 +3,7 @@
 import type { AdminApi, AdminMove } from '../admin-api/admin-api.ts';
 import type { ListenAddress } from '../base/listen-address.ts';
 import type { Config } from '../config.ts';
+import type { Console } from '../console/console.ts';
 import {
   type HttpServer,
   ListenerLost,
@@ -39,6 +40,7 @@ export interface TlsStart {
 export interface ListenParts {
   publicApi: PublicDependencies;
   admin: AdminApi;
+  console: Console;
   observers: Observers;
   /** The setting `admin_listen` at the start. */
   adminListen: string | null;
@@ -52,7 +54,7 @@ export interface ListenParts {
 export function listen(config: Config, tls: TlsStart | null, parts: ListenParts): Listening {
   const { observers, onLost } = parts;
   const hasAdminPort = () => adminPort.server !== null;
-  const routed = routeRequests(parts.publicApi, parts.admin, observers, hasAdminPort);
+  const routed = routeRequests(parts.publicApi, parts, observers, hasAdminPort);
   const report = (request_id: string, thrown: unknown) =>
     observers.log.write({ at: new Date().toISOString(), event: 'failure', request_id, cause: describeFailure(thrown) });
   let pair = tls?.pair ?? null;

@@ -2,7 +2,8 @@
 
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { newRequestId } from '../base/ids.ts';
-import { TurnpikeError } from '../errors.ts';
+import { CONSOLE_PATH, type Console } from '../console/console.ts';
+import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import {
   type Connection,
   clientAddress,
@@ -12,6 +13,7 @@ import {
   type ServeOptions,
   withSecurityHeaders,
 } from '../http/http.ts';
+import { describeFailure } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
 import { type Observers, tellAnswer } from './observe.ts';
@@ -24,7 +26,7 @@ type Handle = ServeOptions['handle'];
 /** What answers on the port of messages, and what on the admin API's own. `hasAdminPort` is asked for each request. */
 export function routeRequests(
   dependencies: PublicDependencies,
-  admin: AdminApi,
+  { admin, console: pages }: { admin: AdminApi; console: Console },
   observers: Observers,
   hasAdminPort: () => boolean,
 ): { onMessagePort: Handle; onAdminPort: Handle } {
@@ -35,20 +37,31 @@ export function routeRequests(
   const answerOperator = async (request: Request, connection: Connection): Promise<Response> => {
     const isSecure = isOverTls(connection, request.headers, dependencies.trustedProxies);
     const address = addressOf(request, connection);
-    if (pathOf(request.url) === METRICS_PATH)
+    const path = pathOf(request.url);
+    if (path === METRICS_PATH)
       return withSecurityHeaders(await handleMetrics(request, address, admin, observers), isSecure);
+    if (path === '/' || path === CONSOLE_PATH) return withSecurityHeaders(toConsole(), isSecure);
     // Without a host that can be read there is no whole URL, which the routes of the admin API go by.
     const hasHost = !request.url.startsWith('/');
+    if (hasHost && path.startsWith(`${CONSOLE_PATH}/`)) {
+      try {
+        return await pages.fetch(request, isSecure);
+      } catch (thrown) {
+        const failure = asTurnpikeError(thrown);
+        if (failure.status >= 500) observers.log.write(consoleFailure(thrown));
+        return withSecurityHeaders(refuse(failure, request, connection), isSecure);
+      }
+    }
     const answer = hasHost ? admin.fetch(request, address) : refuse(unusableHost(), request, connection);
     return withSecurityHeaders(await answer, isSecure);
   };
   return {
     onMessagePort: (request, connection) =>
-      isForOperator(request.url) && !hasAdminPort()
+      isForOperator(request) && !hasAdminPort()
         ? answerOperator(request, connection)
         : handlePublic(request, connection, dependencies),
     onAdminPort(request, connection) {
-      if (isForOperator(request.url)) return answerOperator(request, connection);
+      if (isForOperator(request)) return answerOperator(request, connection);
       const path = pathOf(request.url);
       if (PROBES.has(path)) return handlePublic(request, connection, dependencies);
       return refuse(new TurnpikeError('route_not_found', 'Only the admin API answers here.'), request, connection);
@@ -56,9 +69,23 @@ export function routeRequests(
   };
 }
 
-function isForOperator(url: string): boolean {
-  const path = pathOf(url);
-  return path === METRICS_PATH || path === ADMIN_PATH || path.startsWith(`${ADMIN_PATH}/`);
+function isForOperator(request: Request): boolean {
+  const path = pathOf(request.url);
+  if (path === '/') return isBrowserAt(request);
+  return path === METRICS_PATH || [ADMIN_PATH, CONSOLE_PATH].some((one) => path === one || path.startsWith(`${one}/`));
+}
+
+/** Whoever types the address of the service into a browser. A client of models is told that there is nothing there. */
+function isBrowserAt(request: Request): boolean {
+  return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
+}
+
+function toConsole(): Response {
+  return new Response(null, { status: 302, headers: { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' } });
+}
+
+function consoleFailure(thrown: unknown) {
+  return { at: new Date().toISOString(), event: 'console_failure', cause: describeFailure(thrown) };
 }
 
 function unusableHost(): TurnpikeError {

@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
+import { makeConsole } from '../console/console.ts';
 import { readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
@@ -110,7 +111,15 @@ async function startOn(
   const tellCommands = () => writeOperatorFile(config, http, token);
   const { adminListen } = holder.current.settings;
   const onLost = () => void stop();
-  const http = listen(config, tls, { publicApi, admin, observers, adminListen, onMoved: tellCommands, onLost });
+  const http = listen(config, tls, {
+    publicApi,
+    admin,
+    console: makeConsole(null),
+    observers,
+    adminListen,
+    onMoved: tellCommands,
+    onLost,
+  });
   ports.open = http;
   const parts = { gateway, store, bodies: publicApi.bodies, http, version: options.version };
   observers.metrics.addReadings(makeReadings(observers, parts));

@@ -1,0 +1,114 @@
+// Makes the console's files of console/: bundled, minified and compressed, in dist/console/<what they are made of>, and
+// prints that directory. What is there already is not made again. `npm run build` puts them into the executable.
+
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { Manifest } from '../src/console/built-files.ts';
+
+const root = resolve(import.meta.dir, '..');
+const sources = join(root, 'console');
+
+/** Below this many bytes a file is sent as it is. */
+const COMPRESSED_BYTES_MIN = 1000;
+
+/** The directory with the files, made if it is not there. Throws where console/ cannot be bundled. */
+export async function bundleConsole(): Promise<string> {
+  const fingerprint = fingerprintSources();
+  const places = [join(root, 'dist', 'console'), join(tmpdir(), `turnpike-console-${process.getuid?.() ?? 0}`)];
+  const made = places.map((place) => join(place, fingerprint)).find(isMade);
+  if (made !== undefined) return made;
+  const place = places.find(canWrite);
+  if (place === undefined) throw new Error(`nothing can be written in ${places.join(' or ')}`);
+  const making = mkdtempSync(join(place, 'making-'));
+  try {
+    await bundle(making);
+    putInPlace(making, join(place, fingerprint));
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+  for (const name of readdirSync(place))
+    if (/^[0-9a-f]{16}$/.test(name) && name !== fingerprint)
+      rmSync(join(place, name), { recursive: true, force: true });
+  return join(place, fingerprint);
+}
+
+/** Of everything that the files are made of. */
+function fingerprintSources(): string {
+  const hash = createHash('sha256');
+  const names = readdirSync(sources, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  for (const name of [...names, join(root, 'package-lock.json'), import.meta.path])
+    hash.update(name.slice(root.length)).update('\0').update(readFileSync(name)).update('\0');
+  return hash.digest('hex').slice(0, 16);
+}
+
+function isMade(directory: string): boolean {
+  return existsSync(join(directory, 'manifest.json'));
+}
+
+function canWrite(place: string): boolean {
+  try {
+    mkdirSync(place, { recursive: true, mode: 0o755 });
+    rmSync(mkdtempSync(join(place, 'making-')), { recursive: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Two may have made the same at once: the first one's stays. */
+function putInPlace(making: string, directory: string): void {
+  const manifest = JSON.parse(readFileSync(join(making, 'manifest.json'), 'utf8').replaceAll(making, directory));
+  writeFileSync(join(making, 'manifest.json'), JSON.stringify(manifest));
+  try {
+    renameSync(making, directory);
+  } catch (failure) {
+    if (!isMade(directory)) throw failure;
+  }
+}
+
+async function bundle(directory: string): Promise<void> {
+  const built = await Bun.build({
+    entrypoints: [join(sources, 'index.html')],
+    target: 'browser',
+    minify: true,
+    splitting: true,
+    publicPath: '/console/',
+    naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    throw: false,
+  });
+  if (!built.success) throw new Error(built.logs.map(String).join('\n'));
+  const manifest: Manifest = {};
+  for (const output of built.outputs) {
+    const name = output.path.replace(/^\.?\/+/, '');
+    const bytes = new Uint8Array(await output.arrayBuffer());
+    const path = join(directory, name);
+    writeFileSync(path, bytes);
+    const encoded: Record<string, string> = {};
+    if (bytes.length >= COMPRESSED_BYTES_MIN && name !== 'index.html') {
+      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+      writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+      encoded['br'] = `${path}.br`;
+      encoded['gzip'] = `${path}.gz`;
+    }
+    manifest[name] = { type: output.type, path, encoded };
+  }
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
+}
+
+if (import.meta.main) console.log(await bundleConsole());

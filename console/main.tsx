@@ -1,0 +1,42 @@
+// Where the console begins in the browser: its look, its requests, its table of pages.
+
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ApiFailure } from './api.ts';
+import { makeConsoleRouter } from './router.tsx';
+import { theme } from './theme.ts';
+
+const TRIES_MAX = 2;
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // What the service refuses it refuses again; what it cannot do right now may be asked once more.
+      retry: (count, failure) => count < TRIES_MAX && (!(failure instanceof ApiFailure) || failure.mayPass),
+    },
+  },
+});
+const router = makeConsoleRouter();
+
+const place = document.getElementById('root');
+if (place !== null)
+  createRoot(place).render(
+    <StrictMode>
+      <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+        <Notifications position="top-right" />
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  );
+
+/** Style elements without it are refused by the page's Content-Security-Policy. */
+function styleNonce(): string {
+  return document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function AccountList() {
+  return <p>AccountList</p>;
+}

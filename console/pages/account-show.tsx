@@ -1,0 +1,5 @@
+// To be.
+
+export function AccountShow() {
+  return <p>AccountShow</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function AuditList() {
+  return <p>AuditList</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function GroupList() {
+  return <p>GroupList</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function InvitationAccept() {
+  return <p>InvitationAccept</p>;
+}

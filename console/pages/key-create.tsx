@@ -1,0 +1,5 @@
+// To be.
+
+export function KeyCreate() {
+  return <p>KeyCreate</p>;
+}

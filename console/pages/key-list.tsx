@@ -1,0 +1,5 @@
+// To be.
+
+export function KeyList() {
+  return <p>KeyList</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function KeyShow() {
+  return <p>KeyShow</p>;
+}

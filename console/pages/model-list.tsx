@@ -1,0 +1,5 @@
+// To be.
+
+export function ModelList() {
+  return <p>ModelList</p>;
+}

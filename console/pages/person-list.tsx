@@ -1,0 +1,5 @@
+// To be.
+
+export function PersonList() {
+  return <p>PersonList</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function Playground() {
+  return <p>Playground</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function ProfileShow() {
+  return <p>ProfileShow</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function ProviderList() {
+  return <p>ProviderList</p>;
+}

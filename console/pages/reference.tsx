@@ -1,0 +1,5 @@
+// To be.
+
+export function Reference() {
+  return <p>Reference</p>;
+}

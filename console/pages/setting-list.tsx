@@ -1,0 +1,5 @@
+// To be.
+
+export function SettingList() {
+  return <p>SettingList</p>;
+}

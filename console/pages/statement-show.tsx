@@ -1,0 +1,5 @@
+// To be.
+
+export function StatementShow() {
+  return <p>StatementShow</p>;
+}

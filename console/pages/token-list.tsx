@@ -1,0 +1,5 @@
+// To be.
+
+export function TokenList() {
+  return <p>TokenList</p>;
+}

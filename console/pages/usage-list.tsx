@@ -1,0 +1,5 @@
+// To be.
+
+export function UsageList() {
+  return <p>UsageList</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function UsageShow() {
+  return <p>UsageShow</p>;
+}

@@ -1,0 +1,69 @@
+// Something to look at: accounts, keys, money and messages of a small installation, made through the front door.
+// No tests of its own.
+
+import type { Turnpike } from '../support/start-turnpike.ts';
+
+export interface Filled {
+  /** Ids, "acct_…", by name. */
+  accounts: Record<'acme' | 'globex' | 'initech', string>;
+  /** Secrets of tokens by role; owner and member are of acme. */
+  tokens: Record<'operator' | 'viewer' | 'owner' | 'member', string>;
+  /** A key of acme: its id and secret. */
+  key: { id: string; secret: string };
+  /** The id of a request that was answered. */
+  requestId: string;
+}
+
+const MODELS = [
+  'sandbox-echo',
+  'sandbox-lorem',
+  'sandbox-tool',
+  'sandbox-thinking',
+  'sandbox-cut',
+  'sandbox-error-529',
+];
+const tool = { name: 'get_weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } };
+
+/** Some `messageCount` messages of several keys, models and ends. */
+export async function fillConsole(turnpike: Turnpike, messageCount = 60): Promise<Filled> {
+  const acme = await turnpike.makeKey({ name: 'acme', credit: '250.00' }, { name: 'production', quota: '50.00' });
+  const globex = await turnpike.makeKey({ name: 'globex', credit: '0.02' }, { name: 'nightly batch' });
+  const initech = await turnpike.makeKey(
+    { name: 'initech', credit: '12.00', allowance: '5.00', allowance_period: 'month' },
+    { name: 'support bot', quota: '1.00', quota_period: 'day', rpm: 600 },
+  );
+  const token = async (role: string, account?: string) =>
+    String(
+      (await turnpike.admin('POST', '/tokens', { role, name: `${role} of tests`, ...(account && { account }) })).token,
+    );
+  const tokens = {
+    operator: await token('operator'),
+    viewer: await token('viewer'),
+    owner: await token('owner', acme.account),
+    member: await token('member', acme.account),
+  };
+  await turnpike.admin('POST', `/accounts/${acme.account}/credits`, {
+    amount: '100.00',
+    reference: 'invoice 4711',
+    note: 'bank transfer',
+  });
+  let requestId = '';
+  for (let at = 0; at < messageCount; at++) {
+    const secret = [acme, acme, acme, initech, globex][at % 5]?.secret ?? '';
+    const answer = await turnpike.post(secret, {
+      model: MODELS[at % MODELS.length],
+      max_tokens: 40 + (at % 7) * 30,
+      stream: at % 2 === 0,
+      tools: [tool],
+      messages: [{ role: 'user', content: 'What is the weather in Paris? '.repeat(1 + (at % 9)) }],
+    });
+    await answer.text().catch(() => ''); // a stream that is cut ends so
+    if (at === 1) requestId = answer.headers.get('request-id') ?? '';
+  }
+  return {
+    accounts: { acme: acme.account, globex: globex.account, initech: initech.account },
+    tokens,
+    key: { id: acme.key, secret: acme.secret },
+    requestId,
+  };
+}
