@@ -119,6 +119,14 @@ export const bounds = {
   totalsStretchMs: 3, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
+  timelineBucketsMax: 400,
+  timelineRecordsMax: 100_000, // that one timeline sums up; what is before them is not counted
+  timelineRunRows: 5_000, // by one statement
+  timelineCutRecordsMax: 100_000, // of each way to end that is not completion, of each key where keys are asked for
+  timelineSampledMax: 20_000, // records of which days show how soon they began
+  timelineSlicesMax: 4_000, // from as many places of the list
+  timelineReadMsMax: 2_000, // after which what was not read is not counted
+  usageSearchedMax: 20_000, // records that one page of a search looks through
   // PostgreSQL's connections that only read
   readConnections: 4,
   readStatementMsMax: 5_000,
@@ -172,6 +180,32 @@ export const bounds = {
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
   retirementWarningMs: 30 * 24 * 60 * 60 * 1000,
+  // People who sign in
+  passwordCharactersLeast: 10,
+  passwordCharactersMax: 128,
+  passwordsHashedAtOnce: 2, // each takes 19 MiB
+  passwordsWaitingMax: 64,
+  sessionMs: 7 * 24 * 60 * 60 * 1000,
+  sessionRefreshMs: 24 * 60 * 60 * 1000, // after which a session in use begins anew
+  signInWindowMs: 60_000,
+  signInsPerAddressMax: 10, // in one window; guesses at passwords and second factors are each counted by themselves
+  signInRequestsPerAddressMax: 100,
+  passwordGuessesMax: 20, // at one person's password, from whichever addresses; of each browser that they signed in with, as many
+  passwordGuessesWindowMs: 5 * 60 * 1000,
+  knownDeviceKeptMs: 180 * 24 * 60 * 60 * 1000,
+  secondFactorGuessesMax: 10, // with the right password, one after the other
+  secondFactorRestMs: 15 * 60 * 1000,
+  signInQuestionsMax: 256, // that the thread of sign-in was asked and has not answered
+  signInWaitMsMax: 15_000,
+  signInRestartMs: 1_000, // after a thread that could not begin
+  signInBodyBytesMax: 16 * 1024,
+  signInQueryCharactersMax: 8 * 1024,
+  signInCookieCharactersMax: 8 * 1024,
+  userAgentCharactersMax: 300,
+  signInConnections: 2,
+  signInStatementMsMax: 5_000,
+  issuerAnswerMsMax: 5_000,
+  issuerAnswerBytesMax: 1024 * 1024,
   // What the admin API takes
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
@@ -179,6 +213,9 @@ export const bounds = {
   originCharactersMax: 300,
   keysPerAccountMax: 10_000, // that its own tokens make; an operator makes more
   tokensPerAccountMax: 1_000,
+  peoplePerAccountMax: 1_000,
+  emailCharactersMax: 254,
+  linkMs: 7 * 24 * 60 * 60 * 1000, // that an invitation can be accepted
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account: no catalogue is in it

@@ -2,7 +2,7 @@
 // file that all of src/ has become. Only from here is the way to them the same in both.
 
 /** Roots of their own in src/. */
-export type WorkerName = 'ledger-worker' | 'report-worker' | 'backup-worker';
+export type WorkerName = 'ledger-worker' | 'report-worker' | 'backup-worker' | 'sign-in-worker';
 
 export function workerScript(name: WorkerName): URL {
   return new URL(`./${name}.ts`, import.meta.url);

@@ -50,13 +50,16 @@ const mayImport: Record<string, readonly string[]> = {
   storage: middle,
   'public-api': [...edge, 'chat-completions'],
   'admin-api': edge,
+  'sign-in': [...ground, 'http'],
+  auth: [...ground, 'sign-in', 'storage'],
   commands: [...ground, 'wire', 'catalog', 'ledger'],
   'ledger-worker': [...ground, 'ledger', 'storage'],
   'report-worker': [...ground, 'ledger', 'storage'],
   'backup-worker': [...ground, 'ledger', 'storage'],
+  'sign-in-worker': ['auth', 'sign-in', 'storage'],
   'worker-scripts': [],
   maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
-  server: [...edge, 'public-api', 'admin-api', 'storage', 'commands', 'worker-scripts'],
+  server: [...edge, 'public-api', 'admin-api', 'sign-in', 'storage', 'commands', 'worker-scripts'],
   main: [...ground, 'commands', 'maintenance', 'server'],
 };
 
@@ -76,6 +79,8 @@ const packageHomes: Record<string, RegExp> = {
   hono: /^src\/admin-api\//,
   '@hono/zod-openapi': /^src\/admin-api\//,
   'prom-client': /^src\/observability\//,
+  'better-auth': /^src\/(?:auth\/|storage\/sign-in-database\.ts$)/,
+  kysely: /^src\/storage\/postgres\/open-sign-in\.ts$/,
   '@opentelemetry': /^src\/observability\/otlp\//,
 };
 

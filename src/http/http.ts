@@ -4,6 +4,7 @@
 export { readBearer } from './bearer.ts';
 export { clientAddress, isOverTls } from './client-address.ts';
 export { corsHeaders, preflightResponse } from './cors.ts';
+export { refuseCrossSite } from './cross-site.ts';
 export { LoopDelay } from './loop-delay.ts';
 export { BodiesInFlight, RequestBody } from './read-body.ts';
 export { type Answer, errorResponse, toResponse } from './reply.ts';

@@ -5,8 +5,8 @@ import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { openClient } from './read-pool.ts';
 
-/** The first start and whatever else prepares an installation; the hourly dropping of old rows. */
-const numbers = { start: 3, retention: 4 } as const;
+/** The first start and whatever else prepares an installation; the hourly dropping of old rows; the making of sign-in's tables. */
+const numbers = { start: 3, retention: 4, 'sign-in': 5 } as const;
 
 export type LockName = keyof typeof numbers;
 

@@ -1,0 +1,190 @@
+// better-auth's options: what it does of its own accord is turned off unless it is wanted here.
+
+import { type BetterAuthOptions, betterAuth } from 'better-auth';
+import { APIError } from 'better-auth/api';
+import { genericOAuth, twoFactor } from 'better-auth/plugins';
+import { bounds } from '../config.ts';
+import type { Admission, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
+import type { SignInDatabase } from '../storage/storage.ts';
+import type { PasswordHashing } from './hash-password.ts';
+
+export const AUTH_PATH = '/console/auth';
+/** The name of the one issuer, in the path of its callback. */
+export const ISSUER_NAME = 'oidc';
+/** Set by the main thread alone. */
+export const ADDRESS_HEADER = 'x-turnpike-address';
+/** Where nobody says how people reach the console: no link is made of it. */
+const NO_ORIGIN = 'http://console.invalid';
+
+export interface MakeParts {
+  settings: SignInSettings;
+  database: SignInDatabase;
+  hashing: PasswordHashing;
+  admit(admission: Admission): Promise<Refusal>;
+  /** Words for the operator's log. */
+  tell(words: string): void;
+}
+
+export type BetterAuth = ReturnType<typeof makeAuth>;
+
+export function originOf(settings: SignInSettings): string {
+  return settings.publicUrl === null ? NO_ORIGIN : new URL(settings.publicUrl).origin;
+}
+
+export function makeAuth(parts: MakeParts) {
+  return betterAuth({ ...authOptions(parts), plugins: makePlugins(parts.settings) });
+}
+
+export function makePlugins({ publicUrl, oidc }: SignInSettings) {
+  const second = twoFactor({
+    issuer: publicUrl === null ? 'Turnpike' : `Turnpike ${new URL(publicUrl).host}`,
+    accountLockout: {
+      enabled: true,
+      maxFailedAttempts: bounds.secondFactorGuessesMax,
+      durationSeconds: bounds.secondFactorRestMs / 1000,
+    },
+  });
+  if (oidc === null) return [second];
+  const { issuer, clientId, clientSecret } = oidc;
+  const single = genericOAuth({
+    config: [
+      {
+        providerId: ISSUER_NAME,
+        discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+        clientId,
+        clientSecret,
+        scopes: ['openid', 'email', 'profile'],
+        pkce: true,
+        requireIdTokenVerification: true,
+        disableProviderLogout: true,
+      },
+    ],
+  });
+  return [second, single];
+}
+
+function authOptions(parts: MakeParts): BetterAuthOptions {
+  const { settings, database, hashing, tell } = parts;
+  return {
+    appName: 'Turnpike',
+    baseURL: originOf(settings),
+    basePath: AUTH_PATH,
+    secrets: [{ version: 1, value: settings.secret }],
+    database: database.options,
+    telemetry: { enabled: false },
+    logger: { level: 'error', disableColors: true, log: (_level, message, ...more) => tell(wordsOf(message, more)) },
+    onAPIError: { errorURL: '/console/sign-in' },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: bounds.passwordCharactersLeast,
+      maxPasswordLength: bounds.passwordCharactersMax,
+      password: {
+        hash: (password) => hashing.hash(password),
+        verify: ({ password, hash }) => hashing.verify(password, hash),
+      },
+    },
+    session: {
+      expiresIn: bounds.sessionMs / 1000,
+      updateAge: bounds.sessionRefreshMs / 1000,
+      freshAge: 0, // what needs more than a session asks for the password
+      cookieCache: { enabled: false }, // a session that was ended opens nothing from that moment on
+    },
+    account: {
+      updateAccountOnSignIn: false,
+      storeStateStrategy: 'database',
+      // The e-mail of a person was said by whoever invited them, and the issuer has to have verified it.
+      accountLinking: { enabled: true, requireLocalEmailVerified: false, trustedProviders: [] },
+    },
+    rateLimit: rateLimitOver(database),
+    advanced: {
+      cookiePrefix: 'turnpike',
+      useSecureCookies: false, // the main thread knows which requests came over TLS
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'strict', path: '/' },
+      cookies: { state: { attributes: { sameSite: 'lax' } } }, // a strict one would not come back from the issuer
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
+    },
+    ...gates(parts),
+  };
+}
+
+function rateLimitOver(database: SignInDatabase): NonNullable<BetterAuthOptions['rateLimit']> {
+  const window = bounds.signInWindowMs / 1000;
+  const guessing = { window, max: bounds.signInsPerAddressMax };
+  return {
+    enabled: true,
+    window,
+    max: bounds.signInRequestsPerAddressMax,
+    customRules: {
+      '/sign-in/*': guessing,
+      '/two-factor/*': guessing,
+      '/change-password': guessing,
+      '/get-session': false,
+    },
+    customStorage: {
+      async consume(key, rule) {
+        const taken = await database.throttle.take(key, rule.max, rule.window * 1000, Date.now());
+        return { allowed: taken.isAllowed, retryAfter: taken.isAllowed ? null : Math.ceil(taken.retryAfterMs / 1000) };
+      },
+    },
+  };
+}
+
+/** Nothing is kept of whom the main thread does not know, and no session is made for whom it does not let in. */
+function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'databaseHooks'> {
+  return {
+    user: {
+      async validateUserInfo({ user, source }, context) {
+        if (source.method !== 'oauth') return;
+        const address = addressOf(context);
+        const email = String(user.email ?? '').toLowerCase();
+        if (user.emailVerified !== true) return { error: 'email_not_verified' };
+        const known =
+          user.id === undefined ? null : await context?.context.internalAdapter.findUserById(String(user.id));
+        // The issuer gave this name to somebody with another e-mail than before.
+        if (known && known.email !== email) return { error: 'email_changed' };
+        const refusal = await admit({ email, by: 'single-sign-on', address, isFinal: false });
+        return refusal === null ? undefined : { error: refusal };
+      },
+    },
+    databaseHooks: {
+      // What the issuer hands out besides is of no use here.
+      account: {
+        create: {
+          before: async (account) => ({
+            data: { ...account, accessToken: null, refreshToken: null, idToken: null, scope: null },
+          }),
+        },
+      },
+      session: {
+        create: {
+          async before(session, context) {
+            const by = proofOf(context?.path ?? '');
+            if (by === null || !context) return; // of somebody who is in, in place of the one before
+            const user = await context.context.internalAdapter.findUserById(session.userId);
+            if (!user) return false;
+            const isFinal = by !== 'password' || (user as { twoFactorEnabled?: boolean }).twoFactorEnabled !== true;
+            const refusal = await admit({ email: user.email, by, address: addressOf(context), isFinal });
+            if (refusal !== null) throw new APIError('UNAUTHORIZED', { code: refusal, message: refusal });
+          },
+        },
+      },
+    },
+  };
+}
+
+function proofOf(path: string): Proof | null {
+  if (path === '/sign-in/email') return 'password';
+  if (path.startsWith('/two-factor/verify-')) return 'second-factor';
+  return path.startsWith('/callback/') ? 'single-sign-on' : null;
+}
+
+function addressOf(context: { headers?: Headers | undefined } | null | undefined): string {
+  return context?.headers?.get(ADDRESS_HEADER) ?? '';
+}
+
+/** The first words and the failure's message: what else is there may hold what somebody sent. */
+function wordsOf(message: string, more: readonly unknown[]): string {
+  const failure = more.find((one) => one instanceof Error);
+  return failure === undefined ? message : `${message}: ${failure.message}`;
+}

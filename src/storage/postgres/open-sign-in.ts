@@ -1,0 +1,141 @@
+// The tables of who signs in, in a schema of their own, over a few connections of their own: whoever guesses passwords
+// takes none from messages.
+
+import type { ReservedSQL, SQL } from 'bun';
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
+import { machineTimers, within } from '../../base/timers.ts';
+import { bounds } from '../../config.ts';
+import { type SignInDatabase, throttleOver } from '../sign-in-database.ts';
+import { openClient } from './read-pool.ts';
+import { takeLock } from './session-lock.ts';
+import { suitValue } from './suit-text.ts';
+
+const SCHEMA = 'sign_in';
+
+/** Connects when it is asked first. */
+export function openSignIn(url: string): SignInDatabase {
+  const pool = new SignInPool(url);
+  const run = async (text: string, values: readonly unknown[]) => {
+    const client = await pool.connect();
+    try {
+      return (await client.query(text, values)).rows;
+    } finally {
+      client.release();
+    }
+  };
+  const throttle = throttleOver(run, `${SCHEMA}.`);
+  const dialect = new PostgresDialect({ pool });
+  return {
+    options: { dialect, type: 'postgres', schemaName: SCHEMA, transaction: true },
+    throttle,
+    async lockMigrations(migrate) {
+      await using _ = await takeLock(url, 'sign-in');
+      await run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`, []);
+      await migrate();
+    },
+  };
+}
+
+/** Connections as Kysely wants them: as many as are idle or asked for, up to a bound; whoever waits longer than it may fails. */
+class SignInPool implements PostgresPool {
+  readonly #url: string;
+  readonly #idle: SQL[] = [];
+  readonly #waiting: ((client: SQL) => void)[] = [];
+  #made = 0;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async connect(): Promise<PostgresPoolClient> {
+    const client = await this.#take();
+    try {
+      const session = await inTime(client.reserve());
+      return new SignInClient(session, (isWell) => this.#giveBack(isWell ? client : this.#replace(client)));
+    } catch (failure) {
+      this.#giveBack(this.#replace(client));
+      throw failure;
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#idle.map((client) => client.close({ timeout: 0 })));
+  }
+
+  #take(): SQL | Promise<SQL> {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) return idle;
+    if (this.#made < bounds.signInConnections) {
+      this.#made++;
+      return this.#open();
+    }
+    const waiting = Promise.withResolvers<SQL>();
+    this.#waiting.push(waiting.resolve);
+    return within(machineTimers, bounds.signInStatementMsMax, waiting.promise, () => {
+      const at = this.#waiting.indexOf(waiting.resolve);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      return new Error('no connection was free in time');
+    });
+  }
+
+  #giveBack(client: SQL): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#idle.push(client);
+    else next(client);
+  }
+
+  #replace(client: SQL): SQL {
+    void client.close({ timeout: 0 }).catch(() => {}); // it is gone either way
+    return this.#open();
+  }
+
+  #open(): SQL {
+    return openClient(this.#url, {
+      application_name: 'turnpike sign-in',
+      timezone: 'UTC',
+      statement_timeout: bounds.signInStatementMsMax,
+      lock_timeout: bounds.signInStatementMsMax,
+      idle_in_transaction_session_timeout: bounds.signInStatementMsMax,
+      default_transaction_isolation: 'read committed',
+    });
+  }
+}
+
+class SignInClient implements PostgresPoolClient {
+  readonly #session: ReservedSQL;
+  readonly #giveBack: (isWell: boolean) => void;
+  #isWell = true;
+
+  constructor(session: ReservedSQL, giveBack: (isWell: boolean) => void) {
+    this.#session = session;
+    this.#giveBack = giveBack;
+  }
+
+  // Kysely has a second form, with a cursor, which nobody here asks for.
+  query = (async (text: string, values: readonly unknown[]) => {
+    try {
+      const rows = (await inTime(this.#session.unsafe(text, values.map(suit)))) as Answered;
+      return { command: rows.command, rowCount: rows.count, rows: [...rows] };
+    } catch (failure) {
+      // What the server itself refused says nothing against the connection.
+      if (!/^[0-9A-Z]{5}$/.test(String((failure as { errno?: unknown }).errno))) this.#isWell = false;
+      throw failure;
+    }
+  }) as PostgresPoolClient['query'];
+
+  release(): void {
+    this.#session.release();
+    this.#giveBack(this.#isWell);
+  }
+}
+
+type Answered = Record<string, unknown>[] & { command: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'; count: number };
+
+function suit(value: unknown): unknown {
+  return typeof value === 'string' ? suitValue(value) : value;
+}
+
+function inTime<Value>(answer: Promise<Value>): Promise<Value> {
+  const limitMs = bounds.signInStatementMsMax + bounds.storeSilenceMsMax;
+  return within(machineTimers, limitMs, answer, () => new Error('the database does not answer'));
+}
