@@ -33,12 +33,14 @@ const edge = [...middle, 'gateway', 'http', 'observability'];
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
-  config: ['base', 'errors', 'telemetry-settings'],
+  config: ['base', 'errors', 'sign-in-settings', 'telemetry-settings'],
+  'sign-in-settings': [],
   'telemetry-settings': [],
   audit: ground,
   secrets: ground,
   wire: ground,
   'chat-completions': [...ground, 'wire'],
+  console: [...ground, 'http'],
   http: ground,
   observability: ground,
   accounts: domain,
@@ -59,7 +61,7 @@ const mayImport: Record<string, readonly string[]> = {
   'sign-in-worker': ['auth', 'sign-in', 'storage'],
   'worker-scripts': [],
   maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
-  server: [...edge, 'public-api', 'admin-api', 'sign-in', 'storage', 'commands', 'worker-scripts'],
+  server: [...edge, 'public-api', 'admin-api', 'console', 'sign-in', 'storage', 'commands', 'worker-scripts'],
   main: [...ground, 'commands', 'maintenance', 'server'],
 };
 
@@ -142,6 +144,17 @@ describe('imports', () => {
       const home = packageHomes[specifier] ?? packageHomes[specifier.split('/')[0] ?? ''];
       return source.path.startsWith('src/') && home !== undefined && !home.test(source.path);
     });
+    expect(faults.map(describeImport)).toEqual([]);
+  });
+
+  test('of the console are its own, packages, and types of the admin API’s answers', () => {
+    const faults = imports.filter(
+      ({ source, target, typeOnly }) =>
+        source.path.startsWith('console/') &&
+        target !== null &&
+        !target.startsWith('console/') &&
+        !(typeOnly && target === 'src/admin-api/shapes.ts'),
+    );
     expect(faults.map(describeImport)).toEqual([]);
   });
 
