@@ -8,10 +8,12 @@ import { addCredits } from './credits.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { addEntries } from './entries.ts';
 import { addGroups } from './groups.ts';
+import { addInvitations } from './invitations.ts';
 import { addKeys } from './keys.ts';
 import { addMe } from './me.ts';
 import { addModels } from './models.ts';
 import { addOpenapi } from './openapi.ts';
+import { addPeople } from './people.ts';
 import { addPriceDifferences } from './price-differences.ts';
 import { addProviders } from './providers.ts';
 import { addRefunds } from './refunds.ts';
@@ -27,8 +29,9 @@ export type {
   AdminMove,
   ProviderHealth,
   RouteState,
+  SignIn,
 } from './dependencies.ts';
-export { firstCurl, makeDemoAccount } from './first-start.ts';
+export { firstCurl, invitationLink, makeDemoAccount, makeFirstOperator } from './first-start.ts';
 export type { Principal } from './principal.ts';
 
 export interface AdminApi {
@@ -55,6 +58,8 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addRefunds(app, dependencies, takeTurn);
   addApply(app, dependencies, takeTurn);
   addTokens(app, dependencies, takeTurn);
+  addPeople(app, dependencies, takeTurn);
+  addInvitations(app, dependencies, takeTurn);
   addAudit(app, dependencies);
   addMe(app, dependencies);
   addOpenapi(app, dependencies);

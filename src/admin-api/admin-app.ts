@@ -13,8 +13,17 @@ import type { AdminDependencies } from './dependencies.ts';
 import { installation, type Principal, roleRefusal } from './principal.ts';
 import { readJsonBody } from './read-json-body.ts';
 
-/** Readable by anyone: it says nothing of the installation. */
 export const OPENAPI_PATH = '/api/v1/openapi.json';
+
+/** Asked by those who have nothing to show yet: what they are told, they know or may know. */
+const OPEN = new Set([
+  `GET ${OPENAPI_PATH}`,
+  `HEAD ${OPENAPI_PATH}`,
+  'GET /api/v1/sign-in',
+  'HEAD /api/v1/sign-in',
+  'POST /api/v1/invitations/show',
+  'POST /api/v1/invitations/accept',
+]);
 
 export interface AdminEnvironment {
   /** From where the request came, through trusted proxies. */
@@ -51,7 +60,11 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     context.header('cache-control', 'no-store'); // balances, and a key's secret at its creation
   });
   app.use(async (context, next) => {
-    if (context.req.path === OPENAPI_PATH && ['GET', 'HEAD'].includes(context.req.method)) return next();
+    if (OPEN.has(`${context.req.method} ${context.req.path}`)) {
+      if (context.req.method === 'POST')
+        context.req.raw = await readJsonBody(context.req.raw, bounds.signInBodyBytesMax);
+      return next();
+    }
     const principal = await authenticate(dependencies, context.req.header('authorization'), context.env.address);
     context.set('principal', principal);
     const { id, accountId } = principal;

@@ -39,6 +39,6 @@ export const timeShown = z.string().openapi({ format: 'date-time', description: 
 export const dayShown = z.string().openapi({ format: 'date', examples: ['2026-07-24'] });
 /** Who did something. */
 export const actorShown = z.string().openapi({
-  description: '"tok_…"; "local", the operator of the machine itself; "start", the service.',
+  description: '"tok_…"; "person_…"; "local", the operator of the machine itself; "start", the service.',
   examples: ['local'],
 });

@@ -17,7 +17,7 @@ const ERRORS = {
   413: 'Body too large',
   415: 'Not JSON, or compressed',
   422: 'The idempotency key came with another request',
-  429: 'Too many wrong tokens came from this address; one that is right is never refused by it',
+  429: 'Too many wrong tokens or links came from this address; one that is right is never refused by it',
   500: 'Something failed inside the service',
   503: 'The store cannot be reached at the moment',
   529: 'Too much is asked at once',
@@ -55,24 +55,27 @@ type Definition = Omit<RouteConfig, 'path' | 'tags'> & {
   operationId: string;
   /** What it does, in a few words. */
   summary: string;
-  roles: readonly Role[];
+  /** Who may call it; anyone: also who shows nothing. */
+  roles: readonly Role[] | 'anyone';
   /** It makes something: it takes `idempotency-key`. */
   isCreation?: boolean;
   /** When it answers 409, where it ever does. */
   conflict?: string;
+  /** When it answers 404, where that is of nothing that the path or a parameter names. */
+  notFound?: string;
 };
 
 /** A route for the roles that it names. */
 export function defineRoute<const Route extends Definition>(definition: Route) {
-  const { roles, isCreation = false, conflict: _, ...route } = definition;
+  const { roles, isCreation = false, conflict: _, notFound: __, ...route } = definition;
   const asked = isCreation ? { ...route.request, headers: idempotencyHeader } : route.request;
   const config = {
     ...route,
     ...(asked === undefined ? {} : { request: asked }),
     tags: [route.operationId.slice(0, route.operationId.indexOf('-'))],
-    security: [{ token: [] }],
-    'x-roles': [...roles],
-    middleware: requireRole(roles),
+    ...(roles === 'anyone'
+      ? { security: [] }
+      : { security: [{ token: [] }], 'x-roles': [...roles], middleware: requireRole(roles) }),
     responses: withHeaders({ ...errorAnswers(definition), ...route.responses }),
   };
   return createRoute(config as unknown as Route);
@@ -96,16 +99,17 @@ function requireRole(roles: readonly Role[]): MiddlewareHandler<AdminEnvironment
 
 /** The errors that the route can answer with. */
 function errorAnswers(definition: Definition): RouteConfig['responses'] {
-  const { path, request, method, roles, isCreation = false, conflict } = definition;
+  const { path, request, method, roles, isCreation = false, conflict, notFound } = definition;
   const isChange = method !== 'get';
+  const isOpen = roles === 'anyone';
   const statuses = [
     ...(isChange || request?.query !== undefined ? ([400] as const) : []),
-    401,
-    ...(isChange || roles.length < everyone.length ? ([403] as const) : []),
+    ...(isOpen ? [] : ([401] as const)),
+    ...(!isOpen && (isChange || roles.length < everyone.length) ? ([403] as const) : []),
     ...(namesObject(path, request) ? ([404] as const) : []),
     ...(isChange ? ([413, 415] as const) : []),
     ...(isCreation ? ([422] as const) : []),
-    429,
+    ...(isOpen && !isChange ? [] : ([429] as const)),
     500,
     503,
     529,
@@ -113,6 +117,7 @@ function errorAnswers(definition: Definition): RouteConfig['responses'] {
   const words = [
     ...statuses.map((status) => [status, ERRORS[status]]),
     ...(conflict === undefined ? [] : [[409, conflict]]),
+    ...(notFound === undefined ? [] : [[404, notFound]]),
   ];
   return Object.fromEntries(
     words.map(([status, description]) => [

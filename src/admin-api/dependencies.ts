@@ -1,7 +1,7 @@
 // What the admin API needs of the rest of the service, put together by the root. It holds no
 // state of its own but the order in which changes are made.
 
-import type { AccountStore, TokenStore } from '../accounts/accounts.ts';
+import type { AccountStore, PersonStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditRecord, AuditStore, Trail } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogDocument, Catalogue, DocumentKind } from '../catalog/catalog.ts';
@@ -61,6 +61,16 @@ export interface RouteState {
 
 export const ROUTE_STATES = ['ready', 'open', 'half_open', 'resting'] as const;
 
+/** How people prove who they are, by their e-mail: passwords, second factors, sessions. Who may sign in, and what they may do, is not its. */
+export interface SignIn {
+  /** What they had before opens nothing any more: password, second factor, sessions. Rejects with store_unavailable. */
+  setPassword(person: { email: string; name: string; password: string }): Promise<void>;
+  /** Rejects with store_unavailable. */
+  endSessions(email: string): Promise<void>;
+  /** What people know the provider of OpenID Connect by; null where there is none. */
+  oidcName: string | null;
+}
+
 /** A port that was opened, and is closed again unless it is kept. */
 export interface AdminMove extends Disposable {
   /** The admin API answers there from now on, and where it was before no longer. */
@@ -76,6 +86,8 @@ export interface AdminDependencies {
   countFailure(address: string): TurnpikeError | null;
   accounts: AccountStore;
   tokens: TokenStore;
+  people: PersonStore;
+  signIn: SignIn;
   audit: AuditStore;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
   /** A trail as rows that go alongside a bundle of the ledger. */

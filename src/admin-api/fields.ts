@@ -88,6 +88,18 @@ export const nameField = textField(
   'must not have control characters, nor be blank',
 ).trim();
 
+const EMAIL_WORDS = 'must be an e-mail address, such as "ada@example.com"';
+/** Each part is bounded, or of characters that what comes next is not of: it is looked at once. */
+const EMAIL = /^[A-Za-z0-9_'+-]+(\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/;
+
+/** In lower case: by it people are known. */
+export const emailField = z
+  .string({ error: EMAIL_WORDS })
+  .max(bounds.emailCharactersMax, `must have at most ${bounds.emailCharactersMax} characters`)
+  .regex(EMAIL, EMAIL_WORDS)
+  .transform((text) => text.toLowerCase())
+  .openapi({ pattern: EMAIL.source, maxLength: bounds.emailCharactersMax, examples: ['ada@example.com'] });
+
 /** The id of an account. Whether there is one is found out where it is used. */
 export const accountField = idField('acct');
 

@@ -1,5 +1,5 @@
 // What a new installation begins with, so that it answers a message before anybody has configured
-// anything: the sandbox, a demonstration account with credit, and one key for it.
+// anything: the sandbox, a demonstration account with credit, one key for it, and the invitation of whoever operates it.
 
 import {
   type Account,
@@ -8,10 +8,13 @@ import {
   type Key,
   type KeyTerms,
   makeKeySecret,
+  makeLinkSecret,
   NO_KEY_LIMITS,
+  type Person,
 } from '../accounts/accounts.ts';
 import { newNumber } from '../base/ids.ts';
 import { NANO_PER_USD } from '../base/money.ts';
+import { bounds } from '../config.ts';
 import type { Secret, Vault } from '../secrets/secrets.ts';
 
 const DEMO_CREDIT = 5 * NANO_PER_USD;
@@ -53,6 +56,28 @@ export function makeDemoAccount(vault: Vault, nowMs: number): DemoAccount {
     secretHash: vault.hash(secret.reveal()),
     secret,
   };
+}
+
+/** Somebody who is to operate the installation, with a link to say who they are. Nothing is stored here. */
+export function makeFirstOperator(vault: Vault, nowMs: number): { person: Person; linkHash: string; secret: Secret } {
+  const secret = makeLinkSecret();
+  const person: Person = {
+    id: newNumber(),
+    accountId: null,
+    role: 'operator',
+    email: null,
+    name: '',
+    status: 'invited',
+    linkExpiresAtMs: nowMs + bounds.linkMs,
+    madeBy: 'start',
+    createdAtMs: nowMs,
+  };
+  return { person, linkHash: vault.hash(secret.reveal()), secret };
+}
+
+/** Where a one-time link is accepted. Its secret stands behind the #, which no browser sends to a server or in a referrer. */
+export function invitationLink(url: string, secret: string): string {
+  return `${url}/console/invitation#${secret}`;
 }
 
 /** A command that answers a message when it is pasted. */

@@ -5,7 +5,7 @@ import type { Role } from '../accounts/accounts.ts';
 import { TurnpikeError } from '../errors.ts';
 
 export interface Principal {
-  /** "tok_…", or "local" for the operator of this machine. */
+  /** "tok_…", "person_…" of somebody who signed in, or "local" for the operator of this machine. */
   id: string;
   role: Role;
   /** The one account of an owner or a member; null for the installation's own. */
@@ -48,6 +48,11 @@ export function maySeeAccount(principal: Principal, accountId: number): boolean 
   return principal.accountId === null || principal.accountId === accountId;
 }
 
+/** Whether a person is the principal's to see. */
+export function maySeePerson(principal: Principal, person: { accountId: number | null }): boolean {
+  return principal.accountId === null || person.accountId === principal.accountId;
+}
+
 /** Whether a key is the principal's to see and to change. */
 export function maySeeKey(principal: Principal, key: { accountId: number; madeBy: string | null }): boolean {
   return maySeeAccount(principal, key.accountId) && (principal.role !== 'member' || key.madeBy === principal.id);
@@ -58,7 +63,7 @@ export function refuseBeyond(principal: Principal, what: string, count: number, 
   if (principal.accountId === null || count < countMax) return;
   throw new TurnpikeError(
     'conflict',
-    `This account has ${count} ${what}, revoked ones counted: more can only be made by an operator.`,
+    `This account has ${count} ${what}, those that ended counted: more can only be made by an operator.`,
   );
 }
 

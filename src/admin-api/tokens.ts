@@ -3,9 +3,10 @@
 
 import { z } from '@hono/zod-openapi';
 import { type AccessToken, makeTokenSecret } from '../accounts/accounts.ts';
-import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { formatId, newNumber } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import type { Secret } from '../secrets/secrets.ts';
+import { accountOfRole } from './account-of-role.ts';
 import { type AdminApp, invalidRequest } from './admin-app.ts';
 import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
 import { type Created, createOnce } from './create-once.ts';
@@ -135,7 +136,7 @@ async function newToken(
   principal: Principal,
   body: CreateBody,
 ): Promise<{ token: AccessToken; secret: Secret }> {
-  const accountId = await accountOfToken(dependencies, principal, body);
+  const accountId = await accountOfRole(dependencies, principal, body);
   if (accountId !== null)
     refuseBeyond(principal, 'tokens', await dependencies.tokens.countTokens(accountId), bounds.tokensPerAccountMax);
   const nowMs = dependencies.clock.nowMs();
@@ -152,28 +153,6 @@ async function newToken(
     createdAtMs: nowMs,
   };
   return { token, secret };
-}
-
-/** Null for a token of the installation. Throws invalid_request where role and account do not fit, or go beyond the principal's own. */
-async function accountOfToken(
-  { accounts }: AdminDependencies,
-  principal: Principal,
-  { role, account }: CreateBody,
-): Promise<number | null> {
-  const isOfInstallation = role === 'operator' || role === 'viewer';
-  if (isOfInstallation && principal.accountId !== null)
-    throw invalidRequest([{ path: ['role'], message: "must be owner or member: this token is an account's" }]);
-  if (isOfInstallation) {
-    if (account === undefined) return null;
-    throw invalidRequest([{ path: ['account'], message: `must not be given: ${role} is of the whole installation` }]);
-  }
-  const asked = account === undefined ? principal.accountId : parseId('acct', account);
-  if (account === undefined && asked === null)
-    throw invalidRequest([{ path: ['account'], message: `is required for the role ${role}` }]);
-  const isOwn = principal.accountId === null || principal.accountId === asked;
-  const found = asked === null || !isOwn ? null : await accounts.getAccount(asked);
-  if (found === null) throw invalidRequest([{ path: ['account'], message: `there is no account "${account}"` }]);
-  return found.id;
 }
 
 /** A token that ends makes none that lasts longer. */

@@ -10,7 +10,7 @@ export type { JsonMembers } from './describe-change.ts';
 
 /** Who made a change, and from where. */
 export interface Actor {
-  /** "tok_…" of a token, "local" of this machine's operator, "start" of the service's own start. */
+  /** "tok_…" of a token, "person_…" of a person, "local" of this machine's operator, "start" of the service's own start. */
   id: string;
   role: 'operator' | 'viewer' | 'owner' | 'member' | 'service';
   /** Through trusted proxies; empty where no request was made. */

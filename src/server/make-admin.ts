@@ -2,9 +2,16 @@
 
 import { lookup } from 'node:dns/promises';
 import { verifyToken } from '../accounts/accounts.ts';
-import { type AdminApi, type AdminDependencies, makeAdminApi, type Principal } from '../admin-api/admin-api.ts';
+import {
+  type AdminApi,
+  type AdminDependencies,
+  makeAdminApi,
+  type Principal,
+  type SignIn,
+} from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
+import { TurnpikeError } from '../errors.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { adminLine, auditLine, describeFailure } from '../observability/observability.ts';
 import { probeProvider, providerKinds } from '../providers/providers.ts';
@@ -17,6 +24,13 @@ import type { OpenStore } from './open-store.ts';
 
 /** Whoever can read the data directory. */
 const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
+
+/** Until somebody can. */
+const noSignIn: SignIn = {
+  setPassword: () => Promise.reject(new TurnpikeError('store_unavailable', 'Nobody can sign in here yet.')),
+  endSessions: () => Promise.reject(new TurnpikeError('store_unavailable', 'Nobody can sign in here yet.')),
+  oidcName: null,
+};
 
 export function makeAdmin(
   gateway: Gateway,
@@ -43,6 +57,8 @@ export function makeAdmin(
     trailRows,
     accounts: stores.accounts,
     tokens: stores.tokens,
+    people: stores.people,
+    signIn: noSignIn,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,

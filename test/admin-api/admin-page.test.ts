@@ -30,6 +30,7 @@ test('every command of the page does what stands above it', () => {
   expect(printed).toMatchObject([
     { role: 'operator' },
     { data: [], next_cursor: null },
+    { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },
     { amount: '25.00', balance: '35.00', reference: 'invoice 4711', repeated: false },
     { role: 'owner', token: expect.stringMatching(/^tk-tp-/) },

@@ -32,6 +32,8 @@ async function makeHolding(name: string): Promise<Holding> {
   const account = String((await turnpike.admin('POST', '/accounts', members))['id']);
   const owner = await turnpike.admin('POST', '/tokens', { role: 'owner', account, name: `owner-of-${name}` });
   const member = await turnpike.admin('POST', '/tokens', { role: 'member', account, name: `member-of-${name}` });
+  const email = `${name}@example.com`;
+  const person = await turnpike.admin('POST', '/people', { role: 'member', account, email, name: `person-of-${name}` });
   const key = (await ask('POST', '/api/v1/keys', String(owner['token']), { name: `key-of-${name}` })).body;
   const message = { model: 'sandbox-echo', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
   const answer = await turnpike.post(String(key['key']), message);
@@ -43,6 +45,7 @@ async function makeHolding(name: string): Promise<Holding> {
       account: [account],
       key: [String(key['id'])],
       token: [owner, member].map(({ id }) => String(id)),
+      person: [String(person['id'])],
       usage: [String(answer.headers.get('request-id'))],
       provider: ['sandbox'],
     },
@@ -67,13 +70,14 @@ async function theirView(): Promise<unknown> {
     `/accounts/${account}/entries`,
     `/audit?account=${account}`,
     '/tokens?limit=1000',
+    '/people?limit=1000',
   ];
   const lists = [`/keys?account=${account}`, `/usage?account=${account}`, `/usage/totals?account=${account}`];
   return Promise.all([...paths, ...lists].map((path) => turnpike.admin('GET', path)));
 }
 
 test('no route shows anything of another account, or changes it, whoever of an account asks', async () => {
-  const words = ['bravo', ...['account', 'key', 'token', 'usage'].flatMap((kind) => theirs.ids[kind] ?? [])];
+  const words = ['bravo', ...['account', 'key', 'token', 'person', 'usage'].flatMap((kind) => theirs.ids[kind] ?? [])];
   const before = await theirView();
   const faults: string[] = [];
   let count = 0;
@@ -94,7 +98,7 @@ test('no route shows anything of another account, or changes it, whoever of an a
 /** With every id of the other account where the path names one, for what a list can be narrowed by, and as the body's account. */
 function requestsFor(operation: Operation): { path: string; body?: Json; isTheirs: boolean }[] {
   const { name, path, queryParameters, members } = operation;
-  const body = bodyRules[name]?.least(null);
+  const body = bodyRules[name]?.least(null, 'of nobody');
   const kind = policy[name]?.object ?? null;
   const more = body === undefined ? {} : { body };
   if (kind !== null)

@@ -92,7 +92,7 @@ test('every member of a body is taken from those who may give it, and nobody rea
             return withMembers(
               plainCell(world, operation, principal, object),
               more,
-              variant.isBeyond(principal, account),
+              variant.isBeyond(principal, account, object),
             );
           }),
         ),
@@ -222,7 +222,7 @@ async function tryTwice(cell: Cell, second: Principal): Promise<string[]> {
 /** The ids and secrets in an answer that the request did not name. */
 function marksIn({ text }: { text: string }, { path, body }: Cell): string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
-  const marks = text.match(/(?:acct|key|tok)_[0-9A-Za-z]{9}|(?:sk|tk)-tp-[0-9A-Za-z]{20,}/g) ?? [];
+  const marks = text.match(/(?:acct|key|tok|person)_[0-9A-Za-z]{9}|(?:sk-tp|tk-tp|tk-inv)-[0-9A-Za-z]{20,}/g) ?? [];
   const own = [...world.principals.map(({ id }) => id), ...Object.values(world.accountIds)];
   return marks.filter((mark) => !asked.includes(mark) && !own.includes(mark));
 }

@@ -45,6 +45,8 @@ export interface Installation<Kept extends Stores = ReturnType<typeof memoryStor
   /** How providers do, as the rest of the service would tell. */
   health: Map<string, ProviderHealth>;
   routeStates: RouteState[];
+  /** Whose password was set last to what, by e-mail. */
+  passwords: Map<string, { name: string; password: string }>;
   /** As the operator of the machine, unless `headers` show another token. Throws where an answer is not as it is documented. */
   ask(
     method: string,
@@ -77,6 +79,7 @@ export async function makeNode<Kept extends Stores>(
   const addresses: Installation['addresses'] = new Map();
   const health: Installation['health'] = new Map();
   const routeStates: RouteState[] = [];
+  const passwords: Installation['passwords'] = new Map();
   const answers: AdminAnswered[] = [];
   const api = makeAdminApi({
     version: '0.0.0',
@@ -90,6 +93,12 @@ export async function makeNode<Kept extends Stores>(
     trailRows,
     accounts: stores.accounts,
     tokens: stores.tokens,
+    people: stores.people,
+    signIn: {
+      setPassword: async (person) => void passwords.set(person.email, { name: person.name, password: person.password }),
+      endSessions: async (email) => void told.push(`end sessions of ${email}`),
+      oidcName: null,
+    },
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     readEpoch,
@@ -128,7 +137,7 @@ export async function makeNode<Kept extends Stores>(
     if (faults.length > 0) throw new Error(`${method} ${path} answers what is not documented: ${faults.join('; ')}`);
     return answer;
   };
-  return { api, clock, stores, catalogue, vault, told, addresses, health, routeStates, answers, ask };
+  return { api, clock, stores, catalogue, vault, told, addresses, health, routeStates, passwords, answers, ask };
 }
 
 /** An account with credit, as the API showed it. */

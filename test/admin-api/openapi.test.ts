@@ -47,7 +47,7 @@ test('every operation has a name as resource and verb, one tag, and words for ea
     expect(operation.summary.length).toBeGreaterThan(5);
     for (const answer of Object.values(operation.responses))
       expect(answer).toMatchObject({ description: expect.any(String) });
-    const isOpen = name === 'get /api/v1/openapi.json';
+    const isOpen = /\/(?:openapi\.json|sign-in|invitations\/\w+)$/.test(name);
     expect([name, operation.security]).toEqual([name, isOpen ? [] : [{ token: [] }]]);
   }
 });
@@ -143,10 +143,12 @@ describe('every answer that is documented is given:', () => {
       body === undefined ? { path: `${path}?x=1` } : { body: { ...body, x: 1 } },
     ));
   test('404 for an object that does not exist', () =>
-    expectOfEach(404, ({ path }) =>
-      /\/(?:key|acct|tok|req)_\w+|\/vendor/.test(path)
-        ? { path: path.replace(/\/(?:key|acct|tok|req)_\w+|\/vendor/, '/unknown') }
-        : { path: `${path}?account=acct_000000000` },
+    expectOfEach(404, ({ path, body }) =>
+      body?.['secret'] !== undefined
+        ? { body: { ...body, secret: 'unknown' } }
+        : /\/(?:key|acct|tok|person|req)_\w+|\/vendor/.test(path)
+          ? { path: path.replace(/\/(?:key|acct|tok|person|req)_\w+|\/vendor/, '/unknown') }
+          : { path: `${path}?account=acct_000000000` },
     ));
   test('413 for a body that is too large', () =>
     expectOfEach(413, ({ body }) => ({ body: { ...body, x: 'x'.repeat(bounds.adminBodyBytesMax) } })));
@@ -161,8 +163,8 @@ describe('every answer that is documented is given:', () => {
     expect((await ask('POST', `/api/v1/keys/${key?.id}/rotate`)).status).toBe(409);
     expect((await ask('POST', credits, reference)).status).toBe(409);
     expect((await ask('POST', credits, { ...reference, amount: '7654.321' })).status).toBe(200);
-    // And two more, of which tokens.test.ts has the answers: an account's own tokens make no key or token without end.
-    expect(asked.filter(({ statuses }) => statuses.includes(409))).toHaveLength(5);
+    // And more, of which tokens.test.ts and people.test.ts have the answers: an account's own make nothing without end.
+    expect(asked.filter(({ statuses }) => statuses.includes(409))).toHaveLength(9);
     await rewind(world);
   });
   test('422 for an idempotency key that came with another request', async () => {
@@ -176,8 +178,9 @@ describe('every answer that is documented is given:', () => {
     await rewind(world);
   });
   test('429 after many wrong tokens, 500 when something fails, 503 when the store cannot be reached, 529 when its queue is full', async () => {
-    const { stores } = world.installation;
-    const find = stores.tokens.findTokenBySecretHash;
+    const { tokens, people } = world.installation.stores;
+    const { findTokenBySecretHash } = tokens;
+    const { findPersonByLinkHash, countInRole } = people;
     try {
       for (const [status, thrown] of [
         [429, new TurnpikeError('too_many_failures', 'Too many wrong tokens.')],
@@ -185,13 +188,16 @@ describe('every answer that is documented is given:', () => {
         [503, new TurnpikeError('store_unavailable', 'The store is gone.')],
         [529, new TurnpikeError('overloaded', 'The queue is full.')],
       ] as const) {
-        stores.tokens.findTokenBySecretHash = async () => {
+        const fail = async () => {
           throw thrown;
         };
+        tokens.findTokenBySecretHash = fail;
+        Object.assign(people, { findPersonByLinkHash: fail, countInRole: fail });
         await expectOfEach(status, () => ({}));
       }
     } finally {
-      stores.tokens.findTokenBySecretHash = find;
+      Object.assign(tokens, { findTokenBySecretHash });
+      Object.assign(people, { findPersonByLinkHash, countInRole });
     }
   });
 });

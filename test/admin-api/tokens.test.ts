@@ -39,6 +39,9 @@ describe('a new token', () => {
     });
     expect((await askAs(token, 'GET', '/api/v1/me')).body).toEqual({
       id: shown['id'],
+      kind: 'token',
+      name: 'grafana',
+      email: null,
       role: 'viewer',
       account: null,
       expires_at: null,

@@ -3,20 +3,20 @@
 
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { type Json, NOW_MS } from '../installation.ts';
-import { type AccountName, groupsOf, type Principal, type World } from './world.ts';
+import { type AccountName, groupsOf, type Principal, type World, type WorldObject } from './world.ts';
 
 /** One value of one member, or of several that belong together. */
 export interface Variant {
   value?: unknown;
   /** Instead of `value`: laid over the least body; undefined takes a member away. */
   members?: Json;
-  /** Whether it is refused to this principal, where what is made or changed is of this account. */
-  isBeyond(principal: Principal, account: AccountName | null): boolean;
+  /** Whether it is refused to this principal, where what is made or changed is of this account, or is this object. */
+  isBeyond(principal: Principal, account: AccountName | null, object: WorldObject | 'none' | null): boolean;
 }
 
 export interface BodyRule {
   /** The least body that is taken; of an account that must be named, because the caller has none of its own. */
-  least(account: string | null): Json;
+  least(account: string | null, linkSecret: string): Json;
   /** By member. */
   values(world: World): Record<string, Variant[]>;
 }
@@ -77,6 +77,29 @@ function accounts({ accountIds }: World): Variant[] {
     { value: accountIds.bravo, isBeyond: isOthers('bravo') },
     ...values([], [UNKNOWN_ACCOUNT, '', null, [accountIds.alpha], { id: accountIds.alpha }]),
   ];
+}
+
+/** Whether somebody is of an account stays as it is. */
+function rolesOfPerson(): Variant[] {
+  const isOfAccount = (object: WorldObject | 'none' | null) =>
+    object === null || object === 'none' ? null : object.account !== null;
+  return [
+    ...['operator', 'viewer'].map((value) => ({
+      value,
+      isBeyond: (...[, , object]: Parameters<Variant['isBeyond']>) => isOfAccount(object) === true,
+    })),
+    ...['owner', 'member'].map((value) => ({
+      value,
+      isBeyond: (...[, , object]: Parameters<Variant['isBeyond']>) => isOfAccount(object) === false,
+    })),
+    ...values([], ['root', ['owner'], null]),
+  ];
+}
+
+function personMembers(world: World): Record<string, Variant[]> {
+  const { name = [], role = [], account = [] } = tokenMembers(world);
+  const emails = ['', 'nobody', 'a@b', 'a b@example.com', '.a@example.com', `${'a'.repeat(250)}@example.com`, 7, null];
+  return { name, role, account, email: values(['Some.One+else@mail.Example.com'], emails) };
 }
 
 /** Nobody makes a token that may do more, or lasts longer, than the one that they show. */
@@ -170,6 +193,32 @@ export const bodyRules: Record<string, BodyRule> = {
     values: tokenMembers,
   },
   'POST /api/v1/tokens/{id}/revoke': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/people': {
+    least: (account) => ({ email: 'new@example.com', role: 'member', ...(account !== null && { account }) }),
+    values: personMembers,
+  },
+  'PATCH /api/v1/people/{id}': {
+    least: () => ({ name: 'Renamed' }),
+    values: () => ({
+      name: texts(),
+      role: rolesOfPerson(),
+      status: values(['enabled', 'disabled'], ['invited', 'revoked', null]),
+    }),
+  },
+  'POST /api/v1/people/{id}/link': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/invitations/show': {
+    least: (_, secret) => ({ secret }),
+    values: () => ({ secret: values([], [7, null, ['tk-inv-']]) }),
+  },
+  'POST /api/v1/invitations/accept': {
+    least: (_, secret) => ({ secret, name: 'Ada', password: 'long enough' }),
+    values: () => ({
+      secret: values([], [7, null, ['tk-inv-']]),
+      name: texts(),
+      password: values(['another, as long'], ['too short', 'x'.repeat(129), 7, null]),
+      email: values([], ['other@example.com', 'nobody', 7, null]), // the invitation has one
+    }),
+  },
   'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/apply': {
     least: () => ({ document: {} }),

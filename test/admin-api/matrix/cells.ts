@@ -47,6 +47,7 @@ export const UNKNOWN_IDS = {
   account: UNKNOWN_ACCOUNT,
   key: 'key_000000000',
   token: 'tok_000000000',
+  person: 'person_000000000',
   usage: 'req_0000000000000000000000000',
   provider: 'no-provider',
 };
@@ -64,7 +65,10 @@ export function plainCell(
     operation,
     principal,
     path: operation.path.replace(/\{\w+\}/, id),
-    body: bodyRules[operation.name]?.least(principal.account === null ? world.accountIds.alpha : null),
+    body: bodyRules[operation.name]?.least(
+      principal.account === null ? world.accountIds.alpha : null,
+      String(world.linkSecrets[0]),
+    ),
     expected: statusOf(principal, operation.method, rule, object),
   };
 }
@@ -111,7 +115,7 @@ export async function tryCell(world: World, cell: Cell): Promise<{ answer: Answe
       : []),
     ...(isRefused && installation.told.length > 0 ? [`is refused and has told: ${installation.told}`] : []),
     ...(operation.method === 'GET' && changes.length > 0 ? ['reads, and changes something'] : []),
-    ...(principal.isKnown ? scopeFaults(world, principal, changes) : []),
+    ...(principal.isKnown && !ruleOf(operation.name).isOpen ? scopeFaults(world, principal, changes) : []),
     ...wordFaults(world, cell, answer),
     ...(ruleOf(operation.name).isOpen ? [] : memberFaults(principal, answer.body)),
   ];

@@ -18,7 +18,7 @@ export interface RouteRule {
   counts: ObjectKind | null;
   /** The status where it is done. */
   done: number;
-  /** A key that was revoked stays so. */
+  /** A key that was revoked stays so; a person who is disabled gets no link. */
   refusesRevoked: boolean;
   /** Anyone may ask, also without a token. */
   isOpen: boolean;
@@ -56,6 +56,11 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/tokens': rule(seenByHolders, { lists: 'token' }),
   'GET /api/v1/tokens/{id}': rule(seenByHolders, { object: 'token' }),
   'POST /api/v1/tokens/{id}/revoke': rule(changedByHolders, { object: 'token' }),
+  'POST /api/v1/people': rule(changedByHolders, { done: 201 }),
+  'GET /api/v1/people': rule(seenByHolders, { lists: 'person' }),
+  'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
+  'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
+  'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
   'GET /api/v1/audit': rule(seenByHolders),
   'GET /api/v1/models': rule(seenByEveryone),
   'GET /api/v1/models/differences': rule(ofTheInstallation),
@@ -65,6 +70,9 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
   'POST /api/v1/apply': rule(operatorOnly),
   'GET /api/v1/me': rule(seenByEveryone),
+  'GET /api/v1/sign-in': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/invitations/show': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/invitations/accept': rule(seenByEveryone, { isOpen: true }),
   'GET /api/v1/openapi.json': rule(seenByEveryone, { isOpen: true }),
 };
 

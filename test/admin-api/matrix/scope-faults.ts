@@ -1,14 +1,14 @@
 // What a request changed in the store that its caller may not have changed, whatever was answered:
 // another account's rows, another's keys, a scope that became wider than the caller's own.
 
-import type { AccessToken, Key } from '../../../src/accounts/accounts.ts';
+import type { AccessToken, Key, Person } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import { formatId } from '../../../src/base/ids.ts';
 import type { RowChange } from './tables.ts';
 import { groupsOf, type Principal, type World } from './world.ts';
 
-/** The tables of which an account's tokens may change rows. */
-const open = ['keys', 'keyMeters', 'keySecrets', 'tokens', 'audit', 'creations'];
+/** The tables of which an account's own may change rows. */
+const open = ['keys', 'keyMeters', 'keySecrets', 'tokens', 'people', 'audit', 'creations'];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
   const faults = changes.flatMap((change) => trailFaults(principal, change));
@@ -37,6 +37,7 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (table === 'audit') return own((change.after as AuditRecord).account) ? [] : ["writes into another's audit"];
   if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
   if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
+  if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);
   if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
   return [];
 }
@@ -78,6 +79,23 @@ function tokenFaults(
   ];
 }
 
+function personFaults(
+  principal: Principal,
+  before: Person | undefined,
+  after: Person | undefined,
+  own: (account: number | null) => boolean,
+): string[] {
+  if (after === undefined) return ['deletes a person'];
+  if (!own(after.accountId) || !own((before ?? after).accountId)) return ["changes another account's person"];
+  if (principal.role !== 'owner') return ['changes a person'];
+  return [
+    ...(after.role === 'owner' || after.role === 'member' ? [] : [`makes somebody ${after.role}`]),
+    ...((before ?? after).email === after.email ? [] : ['changes an e-mail']),
+    ...(before === undefined || before.madeBy === after.madeBy ? [] : ['changes who invited somebody']),
+    ...(before !== undefined || after.madeBy === principal.id ? [] : ['invites in the name of another']),
+  ];
+}
+
 /** The secret and the meters of a key are as much its own as the key is. */
 function keyPartFaults(
   { installation }: World,
@@ -93,6 +111,10 @@ function keyPartFaults(
 
 function tokenOf(row: unknown): AccessToken | undefined {
   return (row as { token: AccessToken } | undefined)?.token;
+}
+
+function personOf(row: unknown): Person | undefined {
+  return (row as { person: Person } | undefined)?.person;
 }
 
 function isSame(one: object, other: object): boolean {

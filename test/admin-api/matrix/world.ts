@@ -22,7 +22,7 @@ export interface Principal {
   expiresAt: string | null;
 }
 
-export type ObjectKind = 'account' | 'key' | 'token' | 'usage' | 'provider';
+export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -34,6 +34,7 @@ export interface WorldObject {
   maker: string;
   /** Its name in the installation; null where it has none. */
   label: string | null;
+  /** A key that was revoked, a person who is disabled. */
   isRevoked: boolean;
 }
 
@@ -44,6 +45,8 @@ export interface World {
   accountIds: Record<AccountName, string>;
   /** What only some may read, in words that stand nowhere else. */
   words: { text: string; mayRead(principal: Principal): boolean }[];
+  /** Of one-time links: the first is of nobody's account, and is for who shows it. */
+  linkSecrets: string[];
   snapshot: Snapshot;
 }
 
@@ -110,11 +113,13 @@ export async function makeWorld(): Promise<World> {
     ),
     accountIds,
     words: [],
+    linkSecrets: [],
     snapshot: new Map(),
   };
   for (const name of ['vendor', 'sandbox']) world.objects.push(worldObject('provider', `provider ${name}`, name, null));
   await addPrincipals(world);
   await addKeys(world);
+  await addPeople(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
@@ -230,6 +235,31 @@ async function addKey(world: World, maker: Principal, account: AccountName, more
   return key;
 }
 
+/** Two of each account, one who is disabled, two of the installation, and one whose link anybody may show. */
+async function addPeople(world: World): Promise<void> {
+  await addPerson(world, 'anybody', 'viewer', null);
+  await addPerson(world, 'other operator', 'operator', null);
+  for (const account of ['alpha', 'bravo', 'delta'] as const)
+    for (const role of ['owner', 'member'] as const) await addPerson(world, `${role} of ${account}`, role, account);
+  const disabled = await addPerson(world, 'disabled owner of alpha', 'owner', 'alpha');
+  await world.installation.ask('PATCH', `/api/v1/people/${disabled.id}`, { status: 'disabled' });
+  disabled.isRevoked = true;
+}
+
+async function addPerson(world: World, name: string, role: Role, account: AccountName | null): Promise<WorldObject> {
+  const label = name === 'anybody' ? null : labelOf('person', name);
+  const members = {
+    role,
+    email: `${label ?? name}@example.com`,
+    ...(account && { account: world.accountIds[account] }),
+  };
+  const { body } = await world.installation.ask('POST', '/api/v1/people', members);
+  world.linkSecrets.push(String(body['link_secret']));
+  const person = worldObject('person', `person ${name}`, String(body['id']), account, label === null ? {} : { label });
+  world.objects.push(person);
+  return person;
+}
+
 async function endTokens(world: World): Promise<void> {
   world.installation.clock.advance(120_000);
   for (const principal of world.principals) {
@@ -262,10 +292,11 @@ function addWords(world: World): void {
 
 function addSecrets(world: World): void {
   const shown = [TOKEN, ...world.principals.flatMap(({ authorization }) => authorization?.split(' ')[1] ?? [])];
+  for (const text of world.linkSecrets) world.words.push({ text, mayRead: () => false });
   for (const text of shown) if (text !== 'garbage') world.words.push({ text, mayRead: () => false });
 }
 
-/** The ids and names of keys, tokens and usage records. That an operator's token made a change is no secret, but its name is. */
+/** The ids and names of keys, tokens, people and usage records. That an operator's token made a change is no secret, but its name is. */
 function addObjectWords(world: World): void {
   for (const object of world.objects) {
     if (object.kind === 'account' || object.kind === 'provider') continue;
