@@ -13,14 +13,27 @@ export class ApiFailure extends Error {
   readonly code: string;
   readonly faults: readonly Fault[];
   readonly requestId: string | null;
+  /** Of the sign-in's failures, what lies behind their code; null elsewhere. */
+  readonly reason: string | null;
+  /** In how many seconds the same may be asked again; null where that is not said. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, code: string, message: string, faults: readonly Fault[], requestId: string | null) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    faults: readonly Fault[],
+    requestId: string | null,
+    { reason = null, retryAfterSeconds = null }: { reason?: string | null; retryAfterSeconds?: number | null } = {},
+  ) {
     super(message);
     this.name = 'ApiFailure';
     this.status = status;
     this.code = code;
     this.faults = faults;
     this.requestId = requestId;
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   /** Whether the same may do better in a moment. */
@@ -110,10 +123,14 @@ async function readJson(answer: Response): Promise<unknown> {
   }
 }
 
-/** The admin API's shape of an error, or the sign-in's, which has its code and message at the top. */
+/** The admin API's shape of an error, which the sign-in's errors have, too, with a reason. */
 function failureOf(answer: Response, json: unknown): ApiFailure {
   const requestId = answer.headers.get('request-id');
-  const { error, code, message } = (json ?? {}) as Partial<ErrorShape> & { code?: string; message?: string };
-  const words = error?.message ?? message ?? `${answer.status} ${answer.statusText}`;
-  return new ApiFailure(answer.status, error?.code ?? code ?? 'unknown', words, error?.faults ?? [], requestId);
+  const { error } = (json ?? {}) as { error?: Partial<ErrorShape['error']> & { reason?: string } };
+  const words = error?.message ?? `${answer.status} ${answer.statusText}`;
+  const seconds = Number.parseInt(answer.headers.get('retry-after') ?? '', 10);
+  return new ApiFailure(answer.status, error?.code ?? 'unknown', words, error?.faults ?? [], requestId, {
+    reason: error?.reason ?? null,
+    retryAfterSeconds: Number.isNaN(seconds) ? null : seconds,
+  });
 }

@@ -38,7 +38,9 @@ export function MeGate({ signIn, children }: { signIn: ReactNode; children: Reac
     queryKey: ['me'],
     queryFn: ({ signal }) => ask<MeShape>('/me', { signal }),
     staleTime: 60_000,
-    refetchOnWindowFocus: true,
+    // Whoever signs in and looks at the code on another page, or another app, finds the form as it was.
+    refetchOnWindowFocus: ({ state }) => state.data !== undefined,
+    refetchOnReconnect: ({ state }) => state.data !== undefined,
   });
   if (error instanceof ApiFailure && error.status === 401) return signIn;
   if (data !== undefined) return <MeContext value={data}>{children}</MeContext>;

@@ -132,7 +132,8 @@ export const screens: readonly Screen[] = [
   { path: '/profile', load: async () => (await import('./pages/profile-show.tsx')).ProfileShow, roles: everyone },
 ];
 
-/** Pages for whoever is not signed in yet. */
+/** Pages for whoever is not signed in yet. Single sign-on comes back to the second where it failed. */
 export const openScreens: readonly Omit<Screen, 'roles'>[] = [
   { path: '/invitation', load: async () => (await import('./pages/invitation-accept.tsx')).InvitationAccept },
+  { path: '/sign-in', load: async () => (await import('./pages/sign-in.tsx')).SignInAgain },
 ];

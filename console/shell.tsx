@@ -5,7 +5,6 @@ import {
   Box,
   Burger,
   Button,
-  Center,
   Group,
   Menu,
   NavLink,
@@ -25,6 +24,7 @@ import { SignIn } from './pages/sign-in.tsx';
 import { FailureNotice } from './parts/failure-notice.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Mark } from './parts/mark.tsx';
+import { OpenFrame } from './parts/open-frame.tsx';
 import { Waiting } from './parts/waiting.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
 import { words } from './words.ts';
@@ -182,16 +182,11 @@ function OwnMenu() {
 /** Around the pages for whoever is not signed in. */
 export function OpenShell() {
   return (
-    <Center mih="100dvh" p="md" component="main" id="content">
-      <Stack w="100%" maw={420} gap="lg">
-        <Center>
-          <Mark />
-        </Center>
-        <Suspense fallback={<Waiting />}>
-          <Outlet />
-        </Suspense>
-      </Stack>
-    </Center>
+    <OpenFrame>
+      <Suspense fallback={<Waiting />}>
+        <Outlet />
+      </Suspense>
+    </OpenFrame>
   );
 }
 

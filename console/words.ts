@@ -1,6 +1,8 @@
 // Every word that the console shows, in one place, a section for each page: a translation is another file of this
 // shape. Functions where a word depends on a figure. Names of products, code and addresses are no words.
 
+import { invitationWords, signInWords } from './words/sign-in.ts';
+
 export const words = {
   product: 'Turnpike',
   skipToContent: 'Skip to the content',
@@ -74,4 +76,6 @@ export const words = {
     secretCopied: 'I have copied it',
     secondsAgo: 'just now',
   },
+  signIn: signInWords,
+  invitation: invitationWords,
 } as const;
