@@ -7,12 +7,15 @@ import {
   type AdminApi,
   type AdminDependencies,
   makeAdminApi,
+  type Principal,
   type ProviderHealth,
   type RouteState,
+  type SignIn,
 } from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
 import { formatId, newRequestId, parseId } from '../../src/base/ids.ts';
 import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
+import type { TurnpikeError } from '../../src/errors.ts';
 import type { UsageRecord } from '../../src/ledger/ledger.ts';
 import { probeProvider, providerKinds } from '../../src/providers/providers.ts';
 import { openVault, type Vault } from '../../src/secrets/secrets.ts';
@@ -47,6 +50,11 @@ export interface Installation<Kept extends Stores = ReturnType<typeof memoryStor
   routeStates: RouteState[];
   /** Whose password was set last to what, by e-mail. */
   passwords: Map<string, { name: string; password: string }>;
+  /** In place of the real one: it keeps passwords, and tells of sessions that it ended. */
+  signIn: SignIn;
+  /** How many wrong secrets were counted, and what is answered to the next one. */
+  failures: number;
+  refusal: TurnpikeError | null;
   /** As the operator of the machine, unless `headers` show another token. Throws where an answer is not as it is documented. */
   ask(
     method: string,
@@ -81,24 +89,29 @@ export async function makeNode<Kept extends Stores>(
   const routeStates: RouteState[] = [];
   const passwords: Installation['passwords'] = new Map();
   const answers: AdminAnswered[] = [];
+  const signIn: SignIn = {
+    setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
+    endSessions: async (email) => void told.push(`end sessions of ${email}`),
+    oidcName: null,
+  };
   const api = makeAdminApi({
     version: '0.0.0',
     async verifyToken(token) {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
+      if (token.startsWith('person_')) return await asPerson(stores, token);
       const found = await verifyToken(token, stores.tokens, { hash: vault.hash, former: null }, clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
-    countFailure: () => null,
+    countFailure() {
+      node.failures++;
+      return node.refusal;
+    },
     moveAdmin: () => null,
     trailRows,
     accounts: stores.accounts,
     tokens: stores.tokens,
     people: stores.people,
-    signIn: {
-      setPassword: async (person) => void passwords.set(person.email, { name: person.name, password: person.password }),
-      endSessions: async (email) => void told.push(`end sessions of ${email}`),
-      oidcName: null,
-    },
+    signIn,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     readEpoch,
@@ -137,7 +150,31 @@ export async function makeNode<Kept extends Stores>(
     if (faults.length > 0) throw new Error(`${method} ${path} answers what is not documented: ${faults.join('; ')}`);
     return answer;
   };
-  return { api, clock, stores, catalogue, vault, told, addresses, health, routeStates, passwords, answers, ask };
+  const node: Installation<Kept> = {
+    api,
+    clock,
+    stores,
+    catalogue,
+    vault,
+    told,
+    addresses,
+    health,
+    routeStates,
+    passwords,
+    signIn,
+    failures: 0,
+    refusal: null,
+    answers,
+    ask,
+  };
+  return node;
+}
+
+/** Whose id is shown in place of a token asks as who has signed in. */
+async function asPerson({ people }: Stores, id: string): Promise<Principal | null> {
+  const person = await people.getPerson(parseId('person', id) ?? 0);
+  if (person?.status !== 'enabled') return null;
+  return { id, role: person.role, accountId: person.accountId, expiresAtMs: null };
 }
 
 /** An account with credit, as the API showed it. */
