@@ -1,9 +1,8 @@
-// Fills a database with usage by direct SQL, as if its keys had been used for ninety days: records,
+// Fills a database with usage by direct SQL, as if its keys had been used for so many days: records,
 // journal entries and daily totals that agree, so that `turnpike check` finds nothing wrong with them.
 
 import { Database } from 'bun:sqlite';
 
-const DAYS = 90;
 const DAY_MS = 86_400_000;
 const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars: what the busiest account may use
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
@@ -12,14 +11,14 @@ const filledTables = ['usage_records', 'entries', 'daily_totals'];
  * Adds `records` usage records to a database that has none and that no server has open, spread over the
  * keys of its rich accounts: a few of them have most. What they cost is taken from the balances.
  */
-export function fillUsage(path: string, records: number, nowMs: number): void {
+export function fillUsage(path: string, records: number, nowMs: number, days = 90): void {
   const database = new Database(path, { readwrite: true });
   // Nothing here needs to outlive a crash: a database that was filled by half is made anew.
   for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -500000', 'temp_store = MEMORY'])
     database.run(`PRAGMA ${setting}`);
   const indexes = dropIndexes(database);
   database.transaction(() => {
-    insertRecords(database, records, nowMs);
+    insertRecords(database, records, nowMs, days);
     insertEntries(database);
     insertTotals(database);
     payForThem(database);
@@ -39,13 +38,13 @@ function dropIndexes(database: Database): string[] {
   return indexes.map(({ sql }) => sql);
 }
 
-function insertRecords(database: Database, records: number, nowMs: number): void {
+function insertRecords(database: Database, records: number, nowMs: number, days: number): void {
   database.run(`CREATE TEMP TABLE numbered_keys AS
     SELECT ROW_NUMBER() OVER (ORDER BY k.id) - 1 AS number, k.id, k.account_id
     FROM keys k JOIN account_meters m ON m.id = k.account_id WHERE m.balance >= ${BALANCE_LEAST}`);
   database.run('CREATE UNIQUE INDEX temp.keys_by_number ON numbered_keys (number)');
   const { keys } = database.query('SELECT COUNT(*) AS keys FROM numbered_keys').get() as { keys: number };
-  const firstMs = nowMs - DAYS * DAY_MS;
+  const firstMs = nowMs - days * DAY_MS;
   const details = JSON.stringify({
     provider: 'sandbox',
     upstreamModel: 'sandbox-echo',
@@ -54,13 +53,13 @@ function insertRecords(database: Database, records: number, nowMs: number): void
     rates: { tier: 'standard', multiplier: '1', input: '1', output: '5' },
     attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 812 }],
     latencyMs: 2310,
-    firstTokenMs: 640,
+    firstTokenMs: 1000,
   });
   // `chance` is the same in every run; its square makes the first keys the busiest.
   database.run(
     `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${records - 1}),
       drawn AS (SELECT n, (n * 2654435761) % 1000003 AS chance,
-        ${firstMs} + n * ${DAYS * DAY_MS} / ${records} AS at_ms FROM numbers),
+        ${firstMs} + n * ${days * DAY_MS} / ${records} AS at_ms FROM numbers),
       shaped AS (SELECT n, chance, at_ms, chance * chance / 1000003 * ${keys} / 1000003 AS number,
         100 + chance % 4000 AS input, 20 + chance % 900 AS output FROM drawn)
     INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status,
@@ -71,7 +70,7 @@ function insertRecords(database: Database, records: number, nowMs: number): void
       CASE WHEN chance % 100 > 1 THEN 'completed' WHEN chance % 3 = 0 THEN 'upstream_cut' WHEN chance % 3 = 1 THEN 'failed'
         ELSE 'client_gone' END,
       200, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
-      CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, ?1
+      CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, replace(?1, ':1000', ':' || (200 + chance % 2000))
     FROM shaped JOIN numbered_keys k ON k.number = shaped.number`,
     [details],
   );

@@ -121,14 +121,18 @@ export const bounds = {
   totalsRowsMax: 2_000_000, // and by one report
   timelineBucketsMax: 400,
   timelineRecordsMax: 100_000, // that one timeline sums up; what is before them is not counted
-  timelineRunRows: 5_000, // by one statement
+  timelineRunRows: 2_000, // by one statement
   timelineCutRecordsMax: 100_000, // of each way to end that is not completion, of each key where keys are asked for
-  timelineSampledMax: 20_000, // records of which days show how soon they began
-  timelineSlicesMax: 4_000, // from as many places of the list
-  timelineReadMsMax: 2_000, // after which what was not read is not counted
+  timelineCutRecordsOfModelMax: 5_000, // likewise, where the records themselves are looked at
+  timelineSampledMax: 6_000, // records of which days show how soon they began
+  timelineSlicesMax: 1_200, // from as many places of the list
+  timelineReadMsMax: 1_500, // after which what was not read is not counted
+  accountsSearchedMax: 20_000, // that one page of a search by name or group looks through
   usageSearchedMax: 20_000, // records that one page of a search looks through
   // PostgreSQL's connections that only read
   readConnections: 4,
+  usageSearchedAtOnce: 2_000,
+  usageSearchMsMax: 700, // after which it looks no further
   readStatementMsMax: 5_000,
   readsWaitingMax: 1_024,
   readRestMs: 1_000, // after which a connection is asked whether it still leads somewhere

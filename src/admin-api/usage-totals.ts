@@ -79,6 +79,7 @@ export function addUsageTotals(app: AdminApp, dependencies: AdminDependencies): 
       account: accountOf(principal, asked),
       key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
       madeBy: makerOf(principal),
+      model: null,
       sinceMs: since ?? null,
       untilMs: until ?? null,
       limit,

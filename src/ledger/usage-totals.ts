@@ -9,10 +9,13 @@ export type TotalsGrouping = (typeof totalsGroupings)[number];
 
 export interface TotalsQuestion {
   groupBy: TotalsGrouping;
+  /** Whose groups come first, days apart; those without any are left out where it is not the cost. The cost, where it is left out. */
+  most?: 'cost' | 'writtenOff';
   account: number | null;
   key: number | null;
   /** Only usage of the keys that this actor made; null: of all. */
   madeBy: string | null;
+  model: string | null;
   /** Whole days, UTC: from that of `sinceMs` to that of `untilMs`, both included. */
   sinceMs: number | null;
   untilMs: number | null;
@@ -51,7 +54,7 @@ export interface UsageTotals {
 /** Adds up what was counted in parts, as they come, and shows the first groups. */
 export async function gatherTotals(
   runs: AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>,
-  { groupBy, limit }: Pick<TotalsQuestion, 'groupBy' | 'limit'>,
+  { groupBy, limit, most = 'cost' }: Pick<TotalsQuestion, 'groupBy' | 'limit' | 'most'>,
 ): Promise<UsageTotals> {
   const groups = new Map<string, UsageTotal>();
   const whole = emptyTotal();
@@ -63,7 +66,9 @@ export async function gatherTotals(
       if (group === undefined) groups.set(name, { ...part });
       else addTo(group, part);
     }
-  const rows = [...groups.values()].filter(isOfMessages).sort(groupBy === 'day' ? laterFirst : dearerFirst);
+  const rows = [...groups.values()]
+    .filter((total) => (most === 'cost' ? isOfMessages(total) : total.writtenOff > 0n))
+    .sort(groupBy === 'day' ? laterFirst : moreFirst(most));
   return { rows: rows.slice(0, limit), groups: rows.length, whole };
 }
 
@@ -92,7 +97,8 @@ export function marginOfTotal(total: UsageTotal): bigint | null {
   return total.costedMessages === 0 ? null : total.costedRevenue - total.providerCost;
 }
 
-function emptyTotal(): UsageTotal {
+/** Of no messages, and of no group. */
+export function emptyTotal(): UsageTotal {
   return {
     dayMs: null,
     account: null,
@@ -111,7 +117,7 @@ function emptyTotal(): UsageTotal {
   };
 }
 
-function addTo(sum: UsageTotal, part: UsageTotal): void {
+export function addTo(sum: UsageTotal, part: UsageTotal): void {
   sum.messages += part.messages;
   sum.inputTokens += part.inputTokens;
   sum.outputTokens += part.outputTokens;
@@ -133,9 +139,11 @@ function laterFirst(one: UsageTotal, other: UsageTotal): number {
   return (other.dayMs ?? 0) - (one.dayMs ?? 0);
 }
 
-function dearerFirst(one: UsageTotal, other: UsageTotal): number {
-  if (one.cost !== other.cost) return one.cost > other.cost ? -1 : 1;
-  return other.messages - one.messages || compareNames(one, other);
+function moreFirst(most: 'cost' | 'writtenOff') {
+  return (one: UsageTotal, other: UsageTotal): number => {
+    if (one[most] !== other[most]) return one[most] > other[most] ? -1 : 1;
+    return other.messages - one.messages || compareNames(one, other);
+  };
 }
 
 /** So that the order is the same each time. */

@@ -16,3 +16,8 @@ export function placeOf(before: number, untilMs: number, row: { at_ms: number; s
   if (row === null) return NOWHERE;
   return row.at_ms > untilMs ? [untilMs, LAST] : [row.at_ms, row.seq === before ? before : row.seq + 1];
 }
+
+/** Newest first. */
+export function placesOrder(one: Place, other: Place): number {
+  return other[0] - one[0] || other[1] - one[1];
+}

@@ -3,18 +3,32 @@
 
 import { DAY_MS } from '../base/clock.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TotalsGrouping, UsageTotal } from '../ledger/ledger.ts';
+import type { TotalsGrouping, TotalsQuestion, UsageTotal } from '../ledger/ledger.ts';
 
 /** A row's place in the order of the table. */
 export type TotalsPlace = readonly [dayMs: number, account: number, key: number, model: string];
 
 /** By what sums are grouped, as columns. */
-export const groupColumns: Readonly<Record<TotalsGrouping, readonly string[]>> = {
+const groupColumns: Readonly<Record<TotalsGrouping, readonly string[]>> = {
   day: ['day_ms'],
   model: ['model'],
   key: ['account_id', 'key_id'],
   account: ['account_id'],
 };
+
+type Grouped = Pick<TotalsQuestion, 'groupBy' | 'model'>;
+
+/** The columns by which a run is grouped for a question: those of one model are taken out of the groups, not of the run. */
+export function columnsOf({ groupBy, model }: Grouped): readonly string[] {
+  const columns = groupColumns[groupBy];
+  return model === null || groupBy === 'model' ? columns : [...columns, 'model'];
+}
+
+/** The groups of a run that a question is about. */
+export function readTotals(rows: readonly TotalsRow[], { groupBy, model }: Grouped): UsageTotal[] {
+  const totals = rows.filter((row) => model === null || row.model === model).map(readTotal);
+  return groupBy === 'model' ? totals : totals.map((total) => ({ ...total, model: null }));
+}
 
 // Counts stay below 2^53, up to which floating numbers are exact; sums of amounts need not, and come as texts.
 const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
@@ -47,7 +61,7 @@ export interface TotalsRow {
   costed_revenue: string;
 }
 
-export function readTotal(row: TotalsRow): UsageTotal {
+function readTotal(row: TotalsRow): UsageTotal {
   return {
     dayMs: row.day_ms ?? null,
     account: row.account_id ?? null,

@@ -6,6 +6,20 @@ import { TurnpikeError } from '../errors.ts';
 
 export type UsageScope = { of: 'all' } | { of: 'account'; account: number } | { of: 'keys'; keys: readonly number[] };
 
+/** What one index leads to. */
+export type UsageWay = { of: 'all' } | { of: 'account'; account: number } | { of: 'key'; key: number };
+
+/** The ways that lead to a scope, each to records of its own. */
+export function waysInto(scope: UsageScope): UsageWay[] {
+  return scope.of === 'keys' ? scope.keys.map((key) => ({ of: 'key', key })) : [scope];
+}
+
+/** Whose records a way leads to; null: everybody's. */
+export function ownerOf(way: UsageWay): number | null {
+  if (way.of === 'all') return null;
+  return way.of === 'account' ? way.account : way.key;
+}
+
 export interface Narrowing {
   account: number | null;
   key: number | null;

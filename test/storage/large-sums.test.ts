@@ -24,6 +24,7 @@ for (const [name, open, isMissing] of databases) {
         account: bench.account,
         key: null,
         madeBy: null,
+        model: null,
         groupBy: 'model',
         sinceMs: null,
         untilMs: null,

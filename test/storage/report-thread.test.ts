@@ -132,7 +132,7 @@ describe('messages', () => {
     let opened: OpenedSqlite | undefined;
     await using bench = await openWorkbench((clock) => (opened = openSqliteReports(clock)), 100);
     fillTotals(opened as OpenedSqlite, bench, 200_000);
-    const question: TotalsQuestion = { ...page, groupBy: 'model', limit: 10 };
+    const question: TotalsQuestion = { ...page, groupBy: 'model', model: null, limit: 10 };
     await bench.stores.usage.listUsage(page); // so that the thread stands
     let isReported = false;
     const report = bench.stores.usage.totalUsage(question).then((totals) => {

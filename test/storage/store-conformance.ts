@@ -21,6 +21,7 @@ import { refundConformance } from './conformance/refunds.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { retentionConformance } from './conformance/retention.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
+import { timelineConformance } from './conformance/timeline.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
 /**
@@ -52,6 +53,7 @@ export function describeStore(
     describe('charges under a claim', () => claimAgeConformance(open));
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
+    describe('reports', () => timelineConformance(open));
     describe('reconciles', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));
     describe('shows a caller', () => callerMetersConformance(open));

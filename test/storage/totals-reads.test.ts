@@ -8,7 +8,7 @@ import { totalsReads } from '../../src/storage/sqlite/totals-reads.ts';
 import { failureOf } from '../ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const everything = { account: null, key: null, madeBy: null, sinceMs: null, untilMs: null, limit: 100 };
+const everything = { account: null, key: null, madeBy: null, model: null, sinceMs: null, untilMs: null, limit: 100 };
 const directory = temporaryDirectory();
 const path = databasePath(directory.path);
 

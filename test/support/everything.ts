@@ -1,7 +1,7 @@
 // Pages without a filter, for tests that ask stores directly. No tests of its own.
 
 import type { AuditPage } from '../../src/audit/audit.ts';
-import type { TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import type { TimelineQuestion, TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
 
 export const allUsage: UsagePage = {
   account: null,
@@ -19,9 +19,20 @@ export const allTotals: TotalsQuestion = {
   account: null,
   key: null,
   madeBy: null,
+  model: null,
   sinceMs: null,
   untilMs: null,
   limit: 100,
+};
+
+export const allTimeline: TimelineQuestion = {
+  step: 'hour',
+  account: null,
+  key: null,
+  madeBy: null,
+  model: null,
+  sinceMs: 0,
+  untilMs: 3_600_000,
 };
 
 export const allChanges: AuditPage = {

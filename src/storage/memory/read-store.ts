@@ -27,6 +27,7 @@ import type { InstallationStore } from '../../secrets/secrets.ts';
 import type { LearnedStore } from '../../usage/usage.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
 import type { MemoryTables } from './tables.ts';
+import { sumTimeline } from './timeline.ts';
 
 type Reads = Pick<
   AccountStore,
@@ -211,10 +212,25 @@ function recordReads(tables: MemoryTables): UsageStore {
         .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
       return newestFirst(records, before, limit);
     },
+    async searchUsage(search) {
+      const { model, isCompleted, outcome, sinceMs, untilMs, before, limit } = search;
+      const isFound = (record: StoredUsageRecord) =>
+        (model === null || record.model === model) && (!isCompleted || record.outcome === 'completed');
+      const records = stored()
+        .filter((record) => isAsked(record, search) && (outcome === null || record.outcome === outcome))
+        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
+      const rows = newestFirst(records, before, records.length).filter(isFound).slice(0, limit);
+      return { rows, next: rows.length < limit ? null : (rows.at(-1)?.seq ?? null) };
+    },
+    async readTimeline(question) {
+      const isOfQuestion = (of: { account: number; key: number; model: string }) =>
+        isAsked(of, question) && (question.model === null || of.model === question.model);
+      return sumTimeline(tables, question, isOfQuestion);
+    },
     async totalUsage(question) {
-      const { groupBy, sinceMs, untilMs } = question;
+      const { groupBy, model, sinceMs, untilMs } = question;
       const days = [...tables.totals.values()]
-        .filter((total) => isAsked(total, question))
+        .filter((total) => isAsked(total, question) && (model === null || total.model === model))
         .filter(({ dayMs }) => dayMs + DAY_MS > (sinceMs ?? 0) && dayMs <= (untilMs ?? Infinity));
       return gatherTotals([days.map((total) => partOfTotals(total, groupBy))], question);
     },

@@ -56,7 +56,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
   });
   const reads = guardReads(readStore(pool));
   const reports = guardReads(inTurns(reportReads(reportPool), bounds.reportConnections));
-  const { listAudit, listEntries, listUsage, totalUsage } = reports;
+  const { listAudit, listEntries, listUsage, searchUsage, totalUsage, readTimeline } = reports;
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
@@ -65,7 +65,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries },
-    usage: { ...reads, listUsage, totalUsage },
+    usage: { ...reads, listUsage, searchUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },

@@ -10,16 +10,26 @@ import { auditReads } from './audit-reads.ts';
 import { inPage, pageBounds } from './page-order.ts';
 import type { Reader } from './read-pool.ts';
 import { asNumbers } from './row-columns.ts';
+import { timelineReads } from './timeline-reads.ts';
 import { totalsReads } from './totals-reads.ts';
 import { usageLists } from './usage-reads.ts';
+import { usageSearches } from './usage-search.ts';
 
-export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage'> &
+export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'searchUsage' | 'readTimeline'> &
   Pick<LedgerReader, 'listEntries'> &
   Pick<AuditStore, 'listAudit'>;
 
 /** All of them over one reader. */
 export function reportReads(reader: Reader): ReportReads {
-  return { ...usageLists(reader), ...totalsReads(reader), ...entryReads(reader), ...auditReads(reader) };
+  const totals = totalsReads(reader);
+  return {
+    ...usageLists(reader),
+    ...usageSearches(reader),
+    ...totals,
+    ...timelineReads(reader, totals),
+    ...entryReads(reader),
+    ...auditReads(reader),
+  };
 }
 
 const ENTRIES = `
@@ -73,7 +83,9 @@ export function inTurns(
     awaitAnswer({ queue, waitMsMax }, asking, (waiting): Question => ({ ...waiting, answer }), enqueue);
   return {
     listUsage: (page, asking) => inTurn(asking, () => reads.listUsage(page)),
+    searchUsage: (search, asking) => inTurn(asking, () => reads.searchUsage(search)),
     totalUsage: (question, asking) => inTurn(asking, () => reads.totalUsage(question)),
+    readTimeline: (question, asking) => inTurn(asking, () => reads.readTimeline(question)),
     listEntries: (page, asking) => inTurn(asking, () => reads.listEntries(page)),
     listAudit: (page, asking) => inTurn(asking, () => reads.listAudit(page)),
   };

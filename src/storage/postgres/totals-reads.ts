@@ -1,14 +1,8 @@
 // Usage added up from the daily totals: a bounded run of them at a time, each in a statement of its own.
 
 import { bounds } from '../../config.ts';
-import {
-  gatherTotals,
-  type TotalsGrouping,
-  type TotalsQuestion,
-  type UsageStore,
-  type UsageTotal,
-} from '../../ledger/ledger.ts';
-import { beforeDay, groupColumns, readTotal, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { gatherTotals, type TotalsQuestion, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
+import { beforeDay, columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
 import type { UsageScope } from '../usage-scope.ts';
 import type { Reader } from './read-pool.ts';
 import { asNumbers } from './row-columns.ts';
@@ -61,7 +55,7 @@ interface Reading {
 
 async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<Place>): AsyncGenerator<UsageTotal[]> {
   const { question, runRows } = reading;
-  const text = runText(way, question.groupBy);
+  const text = runText(way, columnsOf(question));
   const [day, account, key, model] = beforeDay(question.sinceMs ?? 0);
   let place: Place | null = { day_ms: day, account_id: account, key_id: key, model, ...of };
   while (place !== null) {
@@ -76,18 +70,19 @@ async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<P
     const count = rows.reduce((sum, row) => sum + row.count, 0);
     reading.rowsLeft -= count;
     if (reading.rowsLeft < 0) throw tooMuchToAddUp();
-    yield rows.map(readTotal);
+    yield readTotals(rows, question);
     place = count < runRows ? null : lastOf(rows[0]);
   }
 }
 
 /** The values are those of the place, in the way's order, the last day and the most rows. */
-function runText(way: readonly Column[], groupBy: TotalsGrouping): string {
+function runText(way: readonly Column[], grouped: readonly string[]): string {
   const columns = way.map((column) => `r.${column}`);
   const values = way.map((_, at) => `$${at + 1}`);
   const upToDay = way.indexOf('day_ms');
   const lastDay = [...values.slice(0, upToDay), `$${way.length + 1}`];
-  const groups = groupColumns[groupBy].map((column) => `t.${column}`).join(', ');
+  const groups = grouped.map((column) => `t.${column}`).join(', ');
+  const given = grouped.map((column) => (column === 'model' ? 't.model' : asNumbers('t', column))).join(', ');
   return `
     WITH run AS MATERIALIZED (
       SELECT * FROM daily_totals r
@@ -97,7 +92,7 @@ function runText(way: readonly Column[], groupBy: TotalsGrouping): string {
     last AS (
       SELECT r.day_ms, r.account_id, r.key_id, r.model FROM run r
       ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT 1)
-    SELECT ${groupBy === 'model' ? 't.model' : asNumbers('t', ...groupColumns[groupBy])}, ${SUMS},
+    SELECT ${given}, ${SUMS},
       l.day_ms::float8 AS last_day_ms, l.account_id::float8 AS last_account_id, l.key_id::float8 AS last_key_id,
       l.model AS last_model
     FROM run t CROSS JOIN last l GROUP BY ${groups}, l.day_ms, l.account_id, l.key_id, l.model`;

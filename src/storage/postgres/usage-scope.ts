@@ -1,6 +1,6 @@
 // How PostgreSQL finds the keys that a question about usage is about.
 
-import { findScope, type Narrowing, type UsageScope } from '../usage-scope.ts';
+import { findScope, type Narrowing, type UsageScope, type UsageWay } from '../usage-scope.ts';
 import type { Reader } from './read-pool.ts';
 
 const KEY_BY_ID = 'SELECT account_id::float8 AS account_id, made_by FROM keys WHERE id = $1';
@@ -20,4 +20,10 @@ export function usageScopes(reader: Reader): (asked: Narrowing) => Promise<Usage
       reader.read<{ id: number; account_id: number }>(KEYS_OF_MAKER, madeBy, limit),
   };
   return (asked) => findScope(finder, asked);
+}
+
+/** The columns that an index begins with, which leads to the records of a way, or to those that ended so. */
+export function narrowedTo(way: UsageWay, outcome: string | null): ('account_id' | 'key_id' | 'outcome')[] {
+  const owner = { all: [], account: ['account_id' as const], key: ['key_id' as const] }[way.of];
+  return outcome === null ? owner : [...owner, 'outcome'];
 }

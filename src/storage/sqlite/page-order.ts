@@ -7,6 +7,8 @@ import { prepareText } from './statements.ts';
 
 /** The rows of one page: $1 since when, $2 and $3 the place after which it begins, $4 how many. */
 export const IN_PAGE = 'at_ms >= $1 AND (at_ms, seq) < ($2, $3) ORDER BY at_ms DESC, seq DESC LIMIT $4';
+/** The last row of such a page, where it is full. */
+export const NTH_OF_PAGE = IN_PAGE.replace('LIMIT $4', 'LIMIT 1 OFFSET $4 - 1');
 
 /** The values of IN_PAGE for a page of `table`; it begins after the row numbered `before`, also where a clock was set back. */
 export function pageBounds(database: Database, table: 'usage_records' | 'entries' | 'audit_records') {

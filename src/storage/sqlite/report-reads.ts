@@ -7,16 +7,26 @@ import type { Entry, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
 import { auditReads } from './audit-reads.ts';
 import { IN_PAGE, pageBounds } from './page-order.ts';
 import { prepareText } from './statements.ts';
+import { timelineReads } from './timeline-reads.ts';
 import { totalsReads } from './totals-reads.ts';
 import { usageLists } from './usage-reads.ts';
+import { usageSearches } from './usage-search.ts';
 
-export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage'> &
+export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'searchUsage' | 'readTimeline'> &
   Pick<LedgerReader, 'listEntries'> &
   Pick<AuditStore, 'listAudit'>;
 
 /** All of them over one connection. Not bounded in time but by what they read: SQLite cannot be interrupted here. */
 export function reportReads(database: Database): ReportReads {
-  return { ...usageLists(database), ...totalsReads(database), ...entryReads(database), ...auditReads(database) };
+  const totals = totalsReads(database);
+  return {
+    ...usageLists(database),
+    ...usageSearches(database),
+    ...totals,
+    ...timelineReads(database, totals),
+    ...entryReads(database),
+    ...auditReads(database),
+  };
 }
 
 function entryReads(database: Database): Pick<LedgerReader, 'listEntries'> {

@@ -4,7 +4,6 @@
 import { nextTurn } from '../../base/next-turn.ts';
 import { bounds } from '../../config.ts';
 import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
-import type { UsageTotal, UsageTotals } from '../../ledger/ledger.ts';
 import type { ReportReads } from './report-reads.ts';
 
 export type ReportName = keyof ReportReads;
@@ -17,8 +16,9 @@ type Heading =
   | { opened: true }
   | { failed: string }
   | { refused: { code: ErrorCode; message: string } }
-  | { totals: PackedTotals }
-  | { rows: number };
+  | { value: unknown }
+  /** Of a search: `next` is from where it goes on. */
+  | { rows: number; next?: number | null };
 
 /** Asks one question of the reads, and gives the text to send back. Never throws. */
 export async function answerReport(
@@ -27,7 +27,8 @@ export async function answerReport(
 ): Promise<string> {
   try {
     const answer = await reads[report](page as never);
-    return Array.isArray(answer) ? writeRows(answer) : heading({ totals: packTotals(answer) });
+    if (Array.isArray(answer)) return writeRows(answer, {});
+    return 'next' in answer ? writeRows(answer.rows, { next: answer.next }) : heading({ value: answer });
   } catch (failure) {
     if (!(failure instanceof TurnpikeError)) return heading({ failed: String(failure) });
     return heading({ refused: { code: failure.code, message: failure.message } });
@@ -36,11 +37,18 @@ export async function answerReport(
 
 /** That the database is open, or why it is not. */
 export function heading(heading: Heading): string {
-  return JSON.stringify(heading);
+  return JSON.stringify(heading, (_, value) => (typeof value === 'bigint' ? { [BIGINT]: String(value) } : value));
 }
 
-function writeRows(rows: readonly unknown[]): string {
-  const lines = [heading({ rows: rows.length })];
+/** JSON has no whole numbers beyond 2^53, and sums have. */
+const BIGINT = '$bigint';
+
+function readHeading(text: string): Heading {
+  return JSON.parse(text, (_, value) => (value?.[BIGINT] === undefined ? value : BigInt(value[BIGINT])));
+}
+
+function writeRows(rows: readonly unknown[], more: { next?: number | null }): string {
+  const lines = [heading({ rows: rows.length, ...more })];
   for (let at = 0; at < rows.length; at += bounds.rowsAtOnce)
     lines.push(JSON.stringify(rows.slice(at, at + bounds.rowsAtOnce)));
   return lines.join('\n');
@@ -49,8 +57,8 @@ function writeRows(rows: readonly unknown[]): string {
 /** What an answer says. Throws the error that came instead of one. */
 export async function readAnswer(text: string): Promise<unknown> {
   const [first = '', ...lines] = text.split('\n');
-  const said = JSON.parse(first) as Heading;
-  if ('totals' in said) return unpackTotals(said.totals);
+  const said = readHeading(first);
+  if ('value' in said) return said.value;
   if ('refused' in said && said.refused.code in errorTable)
     throw new TurnpikeError(said.refused.code, said.refused.message);
   if (!('rows' in said)) throw reportsGone('failed' in said ? said.failed : 'no answer came');
@@ -59,41 +67,15 @@ export async function readAnswer(text: string): Promise<unknown> {
     if (at > 0) await nextTurn();
     rows.push(...(JSON.parse(line) as unknown[]));
   }
-  return rows;
+  return said.next === undefined ? rows : { rows, next: said.next };
 }
 
 /** Whether the thread says that it has opened its database; else why it has not. */
 export function readOpening(text: string): { opened: boolean; cause: string } {
-  const said = JSON.parse(text) as Heading;
+  const said = readHeading(text);
   return { opened: 'opened' in said, cause: 'failed' in said ? said.failed : 'no answer came' };
 }
 
 export function reportsGone(cause: unknown): TurnpikeError {
   return new TurnpikeError('store_unavailable', 'The store cannot be read at the moment.', { cause });
-}
-
-type PackedTotal = { [Member in keyof UsageTotal]: UsageTotal[Member] extends bigint ? string : UsageTotal[Member] };
-type PackedTotals = { rows: PackedTotal[]; groups: number; whole: PackedTotal };
-
-/** JSON has no whole numbers beyond 2^53, and sums have. */
-function packTotals({ rows, groups, whole }: UsageTotals): PackedTotals {
-  const pack = (total: UsageTotal): PackedTotal => ({
-    ...total,
-    cost: String(total.cost),
-    writtenOff: String(total.writtenOff),
-    providerCost: String(total.providerCost),
-    costedRevenue: String(total.costedRevenue),
-  });
-  return { rows: rows.map(pack), groups, whole: pack(whole) };
-}
-
-function unpackTotals({ rows, groups, whole }: PackedTotals): UsageTotals {
-  const unpack = (total: PackedTotal): UsageTotal => ({
-    ...total,
-    cost: BigInt(total.cost),
-    writtenOff: BigInt(total.writtenOff),
-    providerCost: BigInt(total.providerCost),
-    costedRevenue: BigInt(total.costedRevenue),
-  });
-  return { rows: rows.map(unpack), groups, whole: unpack(whole) };
 }

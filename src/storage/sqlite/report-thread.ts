@@ -17,7 +17,9 @@ export class ReportThread {
   /** The same reads as over one connection, over there. Throw overloaded when too many wait, or one for too long. */
   readonly reads: ReportReads = {
     listUsage: (page, asking) => this.#ask('listUsage', page, asking),
+    searchUsage: (search, asking) => this.#ask('searchUsage', search, asking),
     totalUsage: (question, asking) => this.#ask('totalUsage', question, asking),
+    readTimeline: (question, asking) => this.#ask('readTimeline', question, asking),
     listEntries: (page, asking) => this.#ask('listEntries', page, asking),
     listAudit: (page, asking) => this.#ask('listAudit', page, asking),
   };

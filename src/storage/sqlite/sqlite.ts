@@ -53,7 +53,8 @@ export function databasePath(dataDirectory: string): string {
 export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
   const reads = guardReads(readStore(database));
-  const { listAudit, listEntries, listUsage, totalUsage } = reports ?? guardReads(reportReads(database));
+  const { listAudit, listEntries, listUsage, searchUsage, totalUsage, readTimeline } =
+    reports ?? guardReads(reportReads(database));
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
@@ -62,7 +63,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries },
-    usage: { ...reads, listUsage, totalUsage },
+    usage: { ...reads, listUsage, searchUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },

@@ -6,7 +6,6 @@ import type { Database } from 'bun:sqlite';
 import { bounds } from '../../config.ts';
 import {
   gatherTotals,
-  type TotalsGrouping,
   type TotalsQuestion,
   totalsGroupings,
   type UsageStore,
@@ -14,8 +13,8 @@ import {
 } from '../../ledger/ledger.ts';
 import {
   beforeDay,
-  groupColumns,
-  readTotal,
+  columnsOf,
+  readTotals,
   SUMS,
   type TotalsPlace,
   type TotalsRow,
@@ -27,7 +26,7 @@ import { usageScopes } from './usage-scope.ts';
 
 /** The totals of a run after `place` up to `lastDayMs`, and where the next one begins; null: there is none. */
 type ReadRun = (
-  groupBy: TotalsGrouping,
+  columns: string,
   place: TotalsPlace,
   lastDayMs: number,
   of: number | null,
@@ -81,16 +80,18 @@ interface Reading {
 
 async function* readRuns(
   readRun: ReadRun,
-  { groupBy, sinceMs, untilMs }: TotalsQuestion,
+  question: TotalsQuestion,
   of: number | null,
   reading: Reading,
 ): AsyncGenerator<UsageTotal[]> {
+  const { sinceMs, untilMs } = question;
+  const columns = columnsOf(question).join(', ');
   let place: TotalsPlace | null = beforeDay(sinceMs ?? 0);
   while (place !== null) {
-    const [rows, next]: ReturnType<ReadRun> = readRun(groupBy, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
+    const [rows, next]: ReturnType<ReadRun> = readRun(columns, place, untilMs ?? Number.MAX_SAFE_INTEGER, of);
     reading.rowsLeft -= rows.reduce((sum, { count }) => sum + count, 0);
     if (reading.rowsLeft < 0) throw tooMuchToAddUp();
-    yield rows.map(readTotal);
+    yield readTotals(rows, question);
     place = next;
     await rest(reading);
   }
@@ -107,11 +108,13 @@ function runReader(database: Database, { from, after, order }: (typeof WAYS)['al
   const lastOf = prepareText(database, `SELECT day_ms, account_id, key_id, model ${rows} LIMIT 1 OFFSET $6 - 1`);
   const prepareSums = (columns: string) =>
     prepareText(database, `SELECT ${columns}, ${SUMS} FROM (SELECT * ${rows} LIMIT $6) GROUP BY ${columns}`);
-  const sums = new Map(totalsGroupings.map((groupBy) => [groupBy, prepareSums(groupColumns[groupBy].join(', '))]));
+  const groupings = totalsGroupings.flatMap((groupBy) => [null, ''].map((model) => columnsOf({ groupBy, model })));
+  const texts = new Set(groupings.map((columns) => columns.join(', ')));
+  const sums = new Map([...texts].map((columns) => [columns, prepareSums(columns)]));
   // In one transaction: a row that comes between the two statements would be counted twice, or not at all.
-  return database.transaction((groupBy: TotalsGrouping, place: TotalsPlace, lastDayMs: number, of: number | null) => {
+  return database.transaction((columns: string, place: TotalsPlace, lastDayMs: number, of: number | null) => {
     const values = [...place, lastDayMs, runRows, ...(of === null ? [] : [of])];
     const [last] = lastOf.values(...values) as unknown as TotalsPlace[];
-    return [sums.get(groupBy)?.all(...values) ?? [], last ?? null];
+    return [sums.get(columns)?.all(...values) ?? [], last ?? null];
   }) as ReadRun;
 }

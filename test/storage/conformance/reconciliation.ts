@@ -142,7 +142,15 @@ async function expectReconciled(bench: Workbench): Promise<void> {
   );
   expect(sum(({ writtenOff }) => writtenOff)).toBe(-moved(systemAccounts.writeOffs, ['write_off', 'correction']));
   expect(sum(({ cost }) => cost)).toBe(moved(systemAccounts.revenue, ['usage', 'write_off', 'correction', 'refund']));
-  const question = { account: bench.account, key: null, madeBy: null, sinceMs: null, untilMs: null, limit: 1 };
+  const question = {
+    account: bench.account,
+    key: null,
+    madeBy: null,
+    model: null,
+    sinceMs: null,
+    untilMs: null,
+    limit: 1,
+  };
   for (const groupBy of ['day', 'account'] as const) {
     const { whole } = await bench.stores.usage.totalUsage({ ...question, groupBy });
     expect({ ...whole, costedRevenue: 0n }).toMatchObject({

@@ -80,7 +80,15 @@ function recordTests(open: OpenStores): void {
     await forgetUsage(bench, usageKeptSinceMs(2, bench.clock.nowMs()));
     expect(await bench.stores.usage.getUsage(old)).toBeNull();
     expect(await bench.stores.usage.getUsage(young)).toMatchObject({ cost: 7 });
-    const question = { groupBy: 'day', account: null, key: null, madeBy: null, sinceMs: null, untilMs: null } as const;
+    const question = {
+      groupBy: 'day',
+      account: null,
+      key: null,
+      madeBy: null,
+      model: null,
+      sinceMs: null,
+      untilMs: null,
+    } as const;
     expect(await bench.stores.usage.totalUsage({ ...question, limit: 9 })).toMatchObject({
       rows: [{ cost: 7n }, { cost: 10n }],
       whole: { messages: 2 },

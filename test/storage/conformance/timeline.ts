@@ -1,0 +1,236 @@
+// Usage over time, and the search for what no index leads to: compared with what the records themselves say.
+
+import { expect, test } from 'bun:test';
+import { DAY_MS } from '../../../src/base/clock.ts';
+import { newRequestId } from '../../../src/base/ids.ts';
+import {
+  type Outcome,
+  type StoredUsageRecord,
+  stepMs,
+  type TimelineQuestion,
+  type UsageBucket,
+} from '../../../src/ledger/ledger.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { allTimeline, allTotals, allUsage } from '../../support/everything.ts';
+import { makeRandom } from '../../support/random.ts';
+
+const OUTCOMES: Outcome[] = ['completed', 'completed', 'completed', 'failed', 'client_gone', 'quota_cut'];
+const MODELS = ['sandbox-echo', 'big', 'rare'];
+const HOUR_MS = stepMs.hour;
+const FIRST_DAY_MS = Math.floor(START_MS / DAY_MS) * DAY_MS;
+
+export function timelineConformance(open: OpenStores): void {
+  timelineTests(open);
+  searchTests(open);
+}
+
+interface Used {
+  accounts: number[];
+  keys: number[];
+  records: StoredUsageRecord[];
+}
+
+/** Messages of two accounts with three keys each, at any time of two days, some in one millisecond. */
+async function useAll(bench: Workbench, seed: number): Promise<Used> {
+  const random = makeRandom(seed);
+  const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
+  const accounts = [bench.account, await bench.addAccount(1_000_000)];
+  const keys: number[] = [];
+  for (const account of accounts)
+    for (const madeBy of ['tok_a', 'tok_b', 'tok_a']) keys.push(await bench.addKey({}, account, madeBy));
+  for (let at = 0; at < 60; at++) {
+    const key = oneOf(keys);
+    const of = { key, account: accounts[Math.floor(keys.indexOf(key) / 3)] as number };
+    const [model, cost] = [oneOf(MODELS), Math.floor(random() * 100)];
+    const requestId = newRequestId(bench.clock.nowMs());
+    await bench.begin(60, { ...of, requestId, draft: { model, stream: true } });
+    await bench.settle(requestId, cost, {
+      ...of,
+      model,
+      outcome: oneOf(OUTCOMES),
+      inputTokens: at,
+      outputTokens: 1,
+      cacheReadTokens: 2,
+      cacheWrite5mTokens: 3,
+      cacheWrite1hTokens: 4,
+      providerCost: oneOf([null, 7, 11]),
+      firstTokenMs: oneOf([null, at + 0.5]),
+    });
+    if (random() < 0.6) bench.clock.advance(Math.floor(random() * 4_000_000));
+  }
+  const records = await bench.stores.usage.listUsage({ ...allUsage, limit: 1_000 });
+  return { accounts, keys, records };
+}
+
+/** What the records of one bucket say of it. */
+function bucketOf(atMs: number, records: readonly StoredUsageRecord[]): UsageBucket {
+  const sum = (value: (record: StoredUsageRecord) => number) => records.reduce((all, one) => all + value(one), 0);
+  const costed = records.filter(({ providerCost }) => providerCost !== null);
+  const firstTokensMs = records.flatMap(({ firstTokenMs }) => firstTokenMs ?? []).toSorted((a, b) => a - b);
+  const at = (share: number) => firstTokensMs[Math.ceil(firstTokensMs.length * share) - 1] as number;
+  return {
+    atMs,
+    total: {
+      dayMs: null,
+      account: null,
+      key: null,
+      model: null,
+      messages: records.length,
+      inputTokens: sum((one) => one.inputTokens),
+      outputTokens: sum((one) => one.outputTokens),
+      cacheReadTokens: sum((one) => one.cacheReadTokens),
+      cacheWriteTokens: sum((one) => one.cacheWrite5mTokens + one.cacheWrite1hTokens),
+      cost: BigInt(sum((one) => one.cost)),
+      writtenOff: BigInt(sum((one) => one.writtenOff)),
+      providerCost: BigInt(sum((one) => one.providerCost ?? 0)),
+      costedMessages: costed.length,
+      costedRevenue: BigInt(costed.reduce((all, one) => all + one.cost - one.writtenOff, 0)),
+    },
+    failed: records.filter(({ outcome }) => outcome !== 'completed').length,
+    firstTokens: firstTokensMs.length === 0 ? null : { p50: at(0.5), p95: at(0.95) },
+  };
+}
+
+function bucketsOf(question: TimelineQuestion, records: readonly StoredUsageRecord[]): UsageBucket[] {
+  const { step, sinceMs, untilMs } = question;
+  const starts = Array.from({ length: (untilMs - sinceMs) / stepMs[step] }, (_, at) => sinceMs + at * stepMs[step]);
+  return starts.map((atMs) =>
+    bucketOf(
+      atMs,
+      records.filter((one) => one.atMs >= atMs && one.atMs < atMs + stepMs[step]),
+    ),
+  );
+}
+
+const threeDays = { sinceMs: FIRST_DAY_MS - DAY_MS, untilMs: FIRST_DAY_MS + 5 * DAY_MS };
+const times: Pick<TimelineQuestion, 'step' | 'sinceMs' | 'untilMs'>[] = [
+  { step: 'day', ...threeDays },
+  { step: 'hour', ...threeDays },
+  { step: 'five_minutes', sinceMs: FIRST_DAY_MS + 12 * HOUR_MS, untilMs: FIRST_DAY_MS + 30 * HOUR_MS },
+  { step: 'minute', sinceMs: FIRST_DAY_MS + 12 * HOUR_MS, untilMs: FIRST_DAY_MS + 14 * HOUR_MS },
+];
+
+function timelineTests(open: OpenStores): void {
+  test('usage over time, each bucket as its records have it, of everybody and whomever', async () => {
+    await using bench = await openWorkbench(open, 1_000_000);
+    const { accounts, keys, records } = await useAll(bench, 4711);
+    const [account, key] = [accounts[1] as number, keys[4] as number];
+    const scopes: Partial<TimelineQuestion>[] = [
+      {},
+      { account },
+      { key },
+      { account, model: 'big' },
+      { madeBy: 'tok_a' },
+      { madeBy: 'tok_a', account },
+      { madeBy: 'tok_b', key },
+      { model: 'sandbox-echo' },
+      { model: 'no such model' },
+    ];
+    const makers = new Map(keys.map((one, at) => [one, at % 3 === 1 ? 'tok_b' : 'tok_a']));
+    for (const scope of scopes)
+      for (const time of times) {
+        const question = { ...allTimeline, ...time, ...scope };
+        const mine = records
+          .filter((one) => question.account === null || one.account === question.account)
+          .filter((one) => question.key === null || one.key === question.key)
+          .filter((one) => question.model === null || one.model === question.model)
+          .filter((one) => question.madeBy === null || makers.get(one.key) === question.madeBy);
+        const timeline = await bench.stores.usage.readTimeline(question);
+        expect([scope, timeline]).toEqual([
+          scope,
+          { countedSinceMs: time.sinceMs, buckets: bucketsOf(question, mine) },
+        ]);
+      }
+  });
+
+  test('usage over time says from when on records are counted once some were dropped, and of days how many failed', async () => {
+    await using bench = await openWorkbench(open, 1_000_000);
+    const { records } = await useAll(bench, 42);
+    const { retention, usage } = bench.stores;
+    const keptSinceMs = FIRST_DAY_MS + DAY_MS;
+    await retention.keepSince('usage', keptSinceMs);
+    while ((await retention.countForgotten('usage_records', keptSinceMs)) > 0)
+      await retention.forget('usage_records', keptSinceMs);
+    const kept = records.filter(({ atMs }) => atMs >= keptSinceMs);
+    expect(kept.length).toBeLessThan(records.length);
+    const [ofDays, ofHours] = times.map((time) => ({ ...allTimeline, ...time }));
+    expect(await usage.readTimeline(ofHours as TimelineQuestion)).toEqual({
+      countedSinceMs: keptSinceMs,
+      buckets: bucketsOf(ofHours as TimelineQuestion, kept),
+    });
+    const days = await usage.readTimeline(ofDays as TimelineQuestion);
+    expect(days.countedSinceMs).toBe(threeDays.sinceMs);
+    expect(days.buckets.map(({ total }) => total)).toEqual(
+      bucketsOf(ofDays as TimelineQuestion, records).map(({ total }) => total),
+    );
+    expect(days.buckets.map(({ failed }) => failed === null)).toEqual(
+      days.buckets.map(({ atMs }) => atMs < keptSinceMs),
+    );
+  });
+
+  test('totals of one model, by whatever they are grouped', async () => {
+    await using bench = await openWorkbench(open, 1_000_000);
+    const { accounts, records } = await useAll(bench, 7);
+    const account = accounts[0] as number;
+    const mine = records.filter((one) => one.model === 'big' && one.account === account);
+    for (const groupBy of ['day', 'model', 'key', 'account'] as const) {
+      const { rows, whole } = await bench.stores.usage.totalUsage({ ...allTotals, groupBy, account, model: 'big' });
+      expect(whole.messages).toBe(mine.length);
+      expect(rows.reduce((all, one) => all + one.messages, 0)).toBe(mine.length);
+      expect(rows.map(({ model }) => model === 'big')).toEqual(rows.map(() => groupBy === 'model'));
+    }
+  });
+
+  test('totals by what was written off, and none without any', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const [other, third] = [await bench.addAccount(100), await bench.addAccount(100)];
+    for (const [account, over] of [
+      [bench.account, 5],
+      [other, 9],
+      [third, 0],
+    ] as const) {
+      const key = await bench.addKey({}, account);
+      await bench.settle(await bench.begin(100, { account, key }), 100 + over, { account, key });
+    }
+    const { rows } = await bench.stores.usage.totalUsage({ ...allTotals, groupBy: 'account', most: 'writtenOff' });
+    expect(rows.map(({ account, writtenOff }) => [account, writtenOff])).toEqual([
+      [other, 9n],
+      [bench.account, 5n],
+    ]);
+  });
+}
+
+function searchTests(open: OpenStores): void {
+  test('records of a model and of those that were completed are found, newest first and in pages', async () => {
+    await using bench = await openWorkbench(open, 1_000_000);
+    const { accounts, keys, records } = await useAll(bench, 11);
+    const scopes = [{}, { account: accounts[0] as number }, { key: keys[1] as number }, { madeBy: 'tok_a' }];
+    const sought = [
+      { model: 'big', isCompleted: false },
+      { model: null, isCompleted: true },
+      { model: 'rare', isCompleted: true },
+      { model: 'rare', isCompleted: false, outcome: 'failed' as const },
+      { model: 'no such model', isCompleted: false },
+    ];
+    const makers = new Map(keys.map((one, at) => [one, at % 3 === 1 ? 'tok_b' : 'tok_a']));
+    for (const scope of scopes)
+      for (const one of sought) {
+        const asked = { ...allUsage, ...scope, ...one };
+        const right = records
+          .filter(({ account }) => asked.account === null || account === asked.account)
+          .filter(({ key }) => asked.key === null || key === asked.key)
+          .filter(({ key }) => asked.madeBy === null || makers.get(key) === asked.madeBy)
+          .filter(({ model }) => asked.model === null || model === asked.model)
+          .filter(({ outcome }) => asked.outcome === null || outcome === asked.outcome)
+          .filter(({ outcome }) => !asked.isCompleted || outcome === 'completed');
+        const seen: string[] = [];
+        for (let before: number | null = null, turn = 0; turn < 60; turn++) {
+          const { rows, next } = await bench.stores.usage.searchUsage({ ...asked, before, limit: 2 });
+          seen.push(...rows.map(({ requestId }) => requestId));
+          if (next === null) break;
+          before = next;
+        }
+        expect([asked, seen]).toEqual([asked, right.map(({ requestId }) => requestId)]);
+      }
+  });
+}
