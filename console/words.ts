@@ -1,6 +1,7 @@
 // Every word that the console shows, in one place, a section for each page: a translation is another file of this
 // shape. Functions where a word depends on a figure. Names of products, code and addresses are no words.
 
+import { balanceWords, creditWords, entryKindWords, statementWords } from './words/balance.ts';
 import { invitationWords, signInWords } from './words/sign-in.ts';
 
 export const words = {
@@ -75,7 +76,15 @@ export const words = {
     secretOnce: 'This is shown once. Copy it now: it cannot be shown again.',
     secretCopied: 'I have copied it',
     secondsAgo: 'just now',
+    usedOf: (used: string, limit: string, period?: string) =>
+      `${used} of ${limit}${period === undefined ? '' : ` ${period}`}`,
+    usedWithoutLimit: (used: string) => `${used} used, no limit`,
+    usedPercent: (percent: number) => `${percent} %`,
   },
   signIn: signInWords,
   invitation: invitationWords,
+  credit: creditWords,
+  balance: balanceWords,
+  entryKinds: entryKindWords,
+  statement: statementWords,
 } as const;
