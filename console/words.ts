@@ -3,6 +3,7 @@
 
 import { balanceWords, creditWords, entryKindWords, statementWords } from './words/balance.ts';
 import { invitationWords, signInWords } from './words/sign-in.ts';
+import { outcomeWords, requestWords, usageWords } from './words/usage.ts';
 
 export const words = {
   product: 'Turnpike',
@@ -87,4 +88,7 @@ export const words = {
   balance: balanceWords,
   entryKinds: entryKindWords,
   statement: statementWords,
+  outcomes: outcomeWords,
+  usage: usageWords,
+  request: requestWords,
 } as const;
