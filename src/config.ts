@@ -3,8 +3,10 @@
 
 import { parseRange } from './base/address-range.ts';
 import { type ListenAddress, parseListenAddress } from './base/listen-address.ts';
+import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
+export type { OidcSettings } from './sign-in-settings.ts';
 export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
 /** Bounds. Units come last in the names. */
@@ -129,10 +131,10 @@ export const bounds = {
   timelineReadMsMax: 1_500, // after which what was not read is not counted
   accountsSearchedMax: 20_000, // that one page of a search by name or group looks through
   usageSearchedMax: 20_000, // records that one page of a search looks through
-  // PostgreSQL's connections that only read
-  readConnections: 4,
   usageSearchedAtOnce: 2_000,
   usageSearchMsMax: 700, // after which it looks no further
+  // PostgreSQL's connections that only read
+  readConnections: 4,
   readStatementMsMax: 5_000,
   readsWaitingMax: 1_024,
   readRestMs: 1_000, // after which a connection is asked whether it still leads somewhere
@@ -265,6 +267,10 @@ export interface Config {
   adminUrl: string | null;
   adminToken: string | null;
   providerKeys: { anthropic: string | null; openai: string | null; gemini: string | null };
+  /** Where people reach the service, as an origin; null where nobody says so. */
+  publicUrl: string | null;
+  /** By whom people sign in besides passwords; null: by nobody. */
+  oidc: OidcSettings | null;
   /** Where traces and metrics are sent to; null: nowhere. */
   telemetry: TelemetrySettings | null;
   /** What is wrong with the variables that say so. They keep the service from starting, and no other command from its work. */
@@ -300,6 +306,11 @@ const KNOWN = [
   'TRUSTED_PROXIES',
   'URL',
   'TOKEN',
+  'PUBLIC_URL',
+  'OIDC_ISSUER',
+  'OIDC_CLIENT_ID',
+  'OIDC_CLIENT_SECRET',
+  'OIDC_NAME',
 ].map((name) => `TURNPIKE_${name}`);
 
 /**
@@ -349,6 +360,8 @@ export function inspectConfig(
   for (const range of trustedProxies) {
     if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
   }
+  const publicUrl = readPublicUrl(read, faults);
+  const oidc = readOidc(read, publicUrl, faults);
   const telemetryFaults = new Set<string>(); // what both signals share is said once
   const config = Object.freeze({
     listen,
@@ -366,6 +379,8 @@ export function inspectConfig(
       openai: read('OPENAI_API_KEY'),
       gemini: read('GEMINI_API_KEY'),
     },
+    publicUrl,
+    oidc,
     telemetry: readTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
   });

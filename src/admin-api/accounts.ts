@@ -6,7 +6,9 @@ import type { Context } from 'hono';
 import type { Account, AccountTerms, FirstCredit } from '../accounts/accounts.ts';
 import { formatId, newNumber } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
+import { nextTurn } from '../base/next-turn.ts';
 import type { Fault } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 import {
   type AccountWithMeters,
   accountJson,
@@ -72,7 +74,13 @@ const listAccounts = defineRoute({
   roles: holders,
   method: 'get',
   path: PATH,
-  request: { query: z.strictObject(pageQuery) },
+  request: {
+    query: z.strictObject({
+      ...pageQuery,
+      name: nameField.optional().openapi({ description: 'That their names have it in them, in capitals or not.' }),
+      group: z.string().optional().openapi({ description: 'That they are in this group.' }),
+    }),
+  },
   responses: { 200: pageAnswer(accountSchema, 'Accounts, oldest first') },
 });
 const showAccount = defineRoute({
@@ -104,16 +112,18 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
     return context.json(accountJson(await findAccount(dependencies, context.get('principal'), created.object)), 201);
   });
   app.openapi(listAccounts, async (context) => {
-    const { limit, cursor } = context.req.valid('query');
+    const { limit, cursor, name, group } = context.req.valid('query');
+    const isWanted = accountFilter(name, group);
     const pages = pagesOf(dependencies, context);
     const after = pages.after(cursor);
     const own = context.get('principal').accountId;
     if (own !== null) {
       const account = await findAccount(dependencies, context.get('principal'), formatId('acct', own));
-      return context.json({ data: after === null ? [accountJson(account)] : [], next_cursor: null }, 200);
+      const isShown = after === null && isWanted(account.account);
+      return context.json({ data: isShown ? [accountJson(account)] : [], next_cursor: null }, 200);
     }
-    const rows = await accounts.listAccounts({ after, limit });
-    const next = pages.next(rows.length, limit, rows.at(-1)?.id);
+    const { rows, last } = await searchAccounts(accounts, isWanted, after, limit);
+    const next = last === null ? null : pages.next(limit, limit, last);
     return answerPage(rows, async (row) => accountJson(await withMeters(dependencies, row)), next);
   });
   app.openapi(showAccount, async (context) =>
@@ -144,6 +154,38 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
     });
     return context.json(accountJson(after), 200);
   });
+}
+
+function accountFilter(name: string | undefined, group: string | undefined): (account: Account) => boolean {
+  const part = name?.toLowerCase();
+  return (account) =>
+    (part === undefined || account.name.toLowerCase().includes(part)) &&
+    (group === undefined || account.groups.includes(group));
+}
+
+/**
+ * At most `limit` accounts that are wanted, of so many as one page looks through; `last` is the one after which the next
+ * page begins, null where there is none.
+ */
+async function searchAccounts(
+  accounts: AdminDependencies['accounts'],
+  isWanted: (account: Account) => boolean,
+  from: number | null,
+  limit: number,
+): Promise<{ rows: Account[]; last: number | null }> {
+  const rows: Account[] = [];
+  let after = from;
+  for (let looked = 0; looked < bounds.accountsSearchedMax; ) {
+    const page = await accounts.listAccounts({ after, limit });
+    for (const account of page) {
+      after = account.id;
+      if (isWanted(account) && rows.push(account) === limit) return { rows, last: after };
+    }
+    if (page.length < limit) return { rows, last: null };
+    looked += page.length;
+    await nextTurn();
+  }
+  return { rows, last: after };
 }
 
 async function storeAccount(

@@ -1,9 +1,11 @@
 // The door of the admin API: what console and commands use, under /api/v1. Not on the path of a message.
 
+import { type AcceptVouched, makeAcceptVouched } from './accept-vouched.ts';
 import { addAccounts } from './accounts.ts';
 import { makeAdminApp, requireInstallation } from './admin-app.ts';
 import { addApply } from './apply.ts';
 import { addAudit } from './audit.ts';
+import { addCatalogue } from './catalogue.ts';
 import { addCredits } from './credits.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { addEntries } from './entries.ts';
@@ -29,6 +31,7 @@ export type {
   AdminMove,
   ProviderHealth,
   RouteState,
+  SessionFinder,
   SignIn,
 } from './dependencies.ts';
 export { firstCurl, invitationLink, makeDemoAccount, makeFirstOperator } from './first-start.ts';
@@ -36,9 +39,11 @@ export type { Principal } from './principal.ts';
 
 export interface AdminApi {
   /** Answers every request under /api/v1 that came from `address`, also those that are for nothing there. Never throws or rejects. */
-  fetch(request: Request, address: string): Response | Promise<Response>;
+  fetch(request: Request, address: string, isOverTls?: boolean): Response | Promise<Response>;
   /** For what stands beside it: throws as `fetch` answers unless an operator or viewer asks, from `address`. */
   requireInstallation(request: Request, address: string): Promise<void>;
+  /** Accepts an invitation for whom the issuer of single sign-on vouches; see accept-vouched.ts. */
+  acceptVouched: AcceptVouched;
 }
 
 /** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
@@ -57,6 +62,7 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addUsage(app, dependencies);
   addRefunds(app, dependencies, takeTurn);
   addApply(app, dependencies, takeTurn);
+  addCatalogue(app, dependencies);
   addTokens(app, dependencies, takeTurn);
   addPeople(app, dependencies, takeTurn);
   addInvitations(app, dependencies, takeTurn);
@@ -64,7 +70,8 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addMe(app, dependencies);
   addOpenapi(app, dependencies);
   return {
-    fetch: (request, address) => app.fetch(request, { address }),
+    fetch: (request, address, isOverTls = false) => app.fetch(request, { address, isOverTls }),
     requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
+    acceptVouched: makeAcceptVouched(dependencies, takeTurn),
   };
 }

@@ -24,6 +24,16 @@ const applyBody = z.strictObject({
     .openapi({ type: 'object' }),
   dry_run: z.boolean().default(false),
   prune: z.boolean().default(false),
+  remove: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['provider', 'model', 'group'], { error: 'must be provider, model or group' }),
+        name: z.string({ error: 'must be a name' }),
+      }),
+    )
+    .max(bounds.pageItemsMax)
+    .default([])
+    .openapi({ description: 'What is removed by its name, whoever made it.' }),
 });
 export const changeSchema = z
   .object({
@@ -48,12 +58,12 @@ const applyDocument = defineRoute({
 
 export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
   app.openapi(applyDocument, async (context) => {
-    const { document, dry_run: isDry, prune } = context.req.valid('json');
+    const { dry_run: isDry, ...asked } = context.req.valid('json');
     const lookup = rememberLookups(dependencies.lookup);
     // Asked ahead of the turn: every other change, a revocation too, would wait for a slow name service.
-    await planChecked({ ...dependencies, lookup }, document, prune);
+    await planChecked({ ...dependencies, lookup }, asked);
     const { changes } = await takeTurn(context, async () => {
-      const plan = await planChecked({ ...dependencies, lookup }, document, prune);
+      const plan = await planChecked({ ...dependencies, lookup }, asked);
       using move = openAdminPort(dependencies, plan);
       if (isDry || plan.changes.length === 0) return plan;
       const trail = leaveTrail(dependencies, context, await changeNotes(dependencies, plan));
@@ -96,10 +106,14 @@ async function changeNotes({ catalog }: AdminDependencies, plan: Plan): Promise<
 }
 
 /** The plan of a document without a fault. Throws invalid_request with all of them. */
-async function planChecked(dependencies: AdminDependencies, document: object, prune: boolean): Promise<Plan> {
+async function planChecked(
+  dependencies: AdminDependencies,
+  { document, prune, remove }: Omit<z.output<typeof applyBody>, 'dry_run'>,
+): Promise<Plan> {
   const { catalog, vault, clock, providerKinds } = dependencies;
   const plan = planApply(await catalog.documents(), document, {
     prune,
+    remove,
     origin: 'file',
     kinds: providerKinds,
     nowMs: clock.nowMs(),
@@ -130,7 +144,7 @@ async function findUsedGroups({ accounts }: AdminDependencies, removedGroups: re
   }
   return [...users].map(([group, account]) => ({
     path: ['groups'],
-    message: `the group "${group}" is not in the document any more, but the account "${account}" is in it`,
+    message: `the group "${group}" would be removed, but the account "${account}" is in it`,
   }));
 }
 

@@ -2,7 +2,15 @@
 // buy, and nothing of what stands behind them.
 
 import { z } from '@hono/zod-openapi';
-import { formatRate, type Model, type ModelPrice, type Rates, type Route } from '../catalog/catalog.ts';
+import {
+  formatRate,
+  type Group,
+  type Model,
+  type ModelPrice,
+  matchesAnyPattern,
+  type Rates,
+  type Route,
+} from '../catalog/catalog.ts';
 import type { AdminApp } from './admin-app.ts';
 import { countShown, dayShown, pageAnswer, rateShown, timeShown } from './answers.ts';
 import { defineRoute } from './define-route.ts';
@@ -49,6 +57,7 @@ export const modelSchema = z
     max_input_tokens: countShown.nullable(),
     max_output_tokens: countShown.nullable(),
     default_max_tokens: countShown,
+    groups: z.array(z.string()).openapi({ description: 'Those that sell it; for an account, of its own.' }),
     routes: z.array(routeSchema).openapi({ description: 'Empty for a token of one account.' }),
     created_at: timeShown,
   })
@@ -67,14 +76,14 @@ const listModels = defineRoute({
 export function addModels(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listModels, async (context) => {
     const principal = context.get('principal');
-    const { models } = await soldTo(dependencies, principal);
+    const { models, groups } = await soldTo(dependencies, principal);
     const { rows, next } = pageByName(pagesOf(dependencies, context), models, context.req.valid('query'));
     const showsRoutes = seesProviderCost(principal);
-    return context.json({ data: rows.map((model) => modelJson(model, showsRoutes)), next_cursor: next }, 200);
+    return context.json({ data: rows.map((model) => modelJson(model, groups, showsRoutes)), next_cursor: next }, 200);
   });
 }
 
-function modelJson(model: Model, showsRoutes: boolean): z.infer<typeof modelSchema> {
+function modelJson(model: Model, groups: readonly Group[], showsRoutes: boolean): z.infer<typeof modelSchema> {
   return {
     name: model.name,
     display_name: model.displayName,
@@ -84,6 +93,10 @@ function modelJson(model: Model, showsRoutes: boolean): z.infer<typeof modelSche
     max_input_tokens: model.maxInputTokens,
     max_output_tokens: model.maxOutputTokens,
     default_max_tokens: model.defaultMaxTokens,
+    groups: groups
+      .filter((group) => matchesAnyPattern(group.models, model.name))
+      .map(({ name }) => name)
+      .sort(),
     routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],
     created_at: model.createdAt,
   };

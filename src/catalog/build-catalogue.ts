@@ -186,7 +186,8 @@ function groupFrom(entry: CatalogDocument): Group {
   });
 }
 
-function settingsFrom(stored: SettingsInput): Settings {
+/** The settings in force where this is what somebody says of them. */
+export function settingsFrom(stored: SettingsInput): Settings {
   const defaults = DEFAULT_SETTINGS;
   return Object.freeze({
     vendorPrefixes: Object.freeze(stored.vendor_prefixes ?? defaults.vendorPrefixes),

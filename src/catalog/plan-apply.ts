@@ -14,12 +14,20 @@ export const SETTINGS_NAME = 'settings'; // there is one document of this kind
 export interface PlanOptions extends PlanSeals {
   /** Also remove what a file made and this one does not have. */
   prune: boolean;
+  /** Also removed, whoever made them. */
+  remove?: readonly Removed[];
   /** Marks what is made; what stands keeps its mark. */
   origin: CatalogDocument['origin'];
   /** The kinds of providers that the service knows. */
   kinds: readonly string[];
   /** When the models of this file are made. */
   nowMs: number;
+}
+
+/** What is to be removed by its name. */
+export interface Removed {
+  kind: Exclude<DocumentKind, 'settings'>;
+  name: string;
 }
 
 /** One change, for a person to read: no value of it is shown, so no credential is. */
@@ -63,12 +71,17 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
   const faults: Fault[] = [];
   const read = readCatalogFile(file, options.kinds, faults);
   const standing = new Map(current.map((entry) => [keyOf(entry.kind, entry.name), entry]));
-  const remove = options.prune ? current.filter((entry) => entry.origin === 'file' && !isInFile(read, entry)) : [];
+  const named = new Set((options.remove ?? []).map(({ kind, name }) => keyOf(kind, name)));
+  const remove = current.filter(
+    (entry) =>
+      named.has(keyOf(entry.kind, entry.name)) || (options.prune && entry.origin === 'file' && !isInFile(read, entry)),
+  );
   const staying = current.filter((entry) => !remove.includes(entry));
   const standingProvider = (name: string) => standing.get(keyOf('provider', name))?.document;
   const hasGroup = (name: string) =>
     read.groups.has(name) || staying.some(({ kind, name: other }) => kind === 'group' && other === name);
   checkCredentials(read, standingProvider, hasGroup, faults);
+  checkRemoved(read, standing, options.remove ?? [], faults);
   checkRoutes(read, staying, remove, faults);
   checkNames(read, staying, faults);
   const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
@@ -112,6 +125,21 @@ function accountsOf(read: CatalogFile): Plan['questions']['accounts'] {
   );
 }
 
+/** What is named to be removed stands, and the file does not have it. */
+function checkRemoved(
+  read: CatalogFile,
+  standing: ReadonlyMap<string, CatalogDocument>,
+  removed: readonly Removed[],
+  faults: Fault[],
+): void {
+  for (const [index, { kind, name }] of removed.entries()) {
+    const entry = standing.get(keyOf(kind, name));
+    const path = ['remove', index];
+    if (entry === undefined) faults.push({ path, message: `there is no ${kind} "${name}"` });
+    else if (isInFile(read, entry)) faults.push({ path, message: `the ${kind} "${name}" is in the document as well` });
+  }
+}
+
 function checkRoutes(
   read: CatalogFile,
   staying: readonly CatalogDocument[],
@@ -132,7 +160,7 @@ function checkRoutes(
       if (model.kind === 'model' && !read.models.has(model.name) && routeProviders(model.document).includes(name))
         faults.push({
           path: ['providers'],
-          message: `the provider "${name}" is not in the file any more, but the model "${model.name}" has a route to it`,
+          message: `the provider "${name}" would be removed, but the model "${model.name}" has a route to it`,
         });
 }
 

@@ -63,7 +63,7 @@ export function checkRemovedGroups(
       if (typeof group === 'string' && removedGroups.includes(group))
         faults.push({
           path: ['groups'],
-          message: `the group "${group}" is not in the file any more, but the credential "${name}" of the provider "${provider}" is for it`,
+          message: `the group "${group}" would be removed, but the credential "${name}" of the provider "${provider}" is for it`,
         });
   }
 }

@@ -21,6 +21,11 @@ const DEFAULT_BASE_URLS: Record<string, string> = {
   'openai-responses': 'https://api.openai.com',
 };
 
+/** Where a provider of the kind is when a file does not say it; null where it has to. */
+export function defaultBaseUrl(kind: string): string | null {
+  return DEFAULT_BASE_URLS[kind] ?? null;
+}
+
 type ProviderPath = [section: string, name: string];
 
 /** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */

@@ -271,3 +271,20 @@ test('the journal’s changes come to the balance, also where an account could n
   ]);
   expect((await ask('GET', path)).body['balance']).toBe('0');
 });
+
+test('accounts are found by a part of their names and by a group, page after page', async () => {
+  for (const name of ['Acme East', 'globex', 'acme west', 'initech'])
+    await makeAccount(installation, { name, groups: name === 'globex' ? ['sandbox'] : ['default'] });
+  const found = async (query: string) => {
+    const names: unknown[] = [];
+    for (let cursor: unknown = ''; cursor !== null; ) {
+      const { body } = await ask('GET', `/api/v1/accounts?${query}&limit=1${cursor && `&cursor=${cursor}`}`);
+      names.push(...(body['data'] as Json[]).map(({ name }) => name));
+      cursor = body['next_cursor'];
+    }
+    return names.toSorted();
+  };
+  expect(await found('name=ACME')).toEqual(['Acme East', 'acme west']);
+  expect(await found('group=sandbox')).toEqual(['globex']);
+  expect(await found('name=acme&group=sandbox')).toEqual([]);
+});

@@ -213,3 +213,40 @@ describe('the lists of what is sold', () => {
     expect(rest.body['next_cursor']).toBeNull();
   });
 });
+
+describe('what is named to be removed', () => {
+  test('is not there once it is answered, and a group that an account is in stays', async () => {
+    await apply({ document });
+    await makeAccount(installation, { name: 'acme', groups: ['vip'] });
+    const remove = [{ kind: 'model', name: 'big-model' }];
+    const refused = await apply({ document: {}, remove: [...remove, { kind: 'group', name: 'vip' }] });
+    expect(errorOf(refused.body).message).toBe(
+      'groups: the group "vip" would be removed, but the account "acme" is in it',
+    );
+    expect((await apply({ document: {}, remove })).body['changes']).toEqual([
+      { action: 'delete', kind: 'model', name: 'big-model' },
+    ]);
+    expect(await names('models')).toEqual(['sandbox-echo']);
+    expect(await names('groups')).toContain('vip');
+  });
+});
+
+describe('the catalogue as apply takes it', () => {
+  const catalogue = async () => (await installation.ask('GET', '/api/v1/catalogue')).body;
+
+  test('is applied again without a change, and has no credential', async () => {
+    await apply({ document });
+    const { document: standing, provider_kinds } = await catalogue();
+    expect(JSON.stringify(standing)).not.toContain('sk-upstream-secret');
+    expect((await apply({ document: standing, prune: true })).body['changes']).toEqual([]);
+    expect(provider_kinds).toContainEqual({ kind: 'anthropic', base_url: 'https://api.anthropic.com' });
+  });
+
+  test('goes with the settings in words and the price list', async () => {
+    await apply({ document: { settings: { drain_seconds: 5 } } });
+    const { data } = (await installation.ask('GET', '/api/v1/settings')).body as { data: Json[] };
+    expect(data.find(({ name }) => name === 'drain_seconds')).toMatchObject({ value: 5, default: 600, origin: 'file' });
+    const prices = (await installation.ask('GET', '/api/v1/prices')).body['data'] as Json[];
+    expect(prices.find(({ name }) => name === 'claude-sonnet-4-6')).toMatchObject({ price: { input: '3' } });
+  });
+});

@@ -234,13 +234,13 @@ describe('a credential', () => {
       'providers.main.credentials.vip.group: there is no group "vip"',
     ]);
     expect(faults(documents, providerWith({}), { prune: true })).toEqual([
-      'groups: the group "vip" is not in the file any more, but the credential "vip" of the provider "main" is for it',
+      'groups: the group "vip" would be removed, but the credential "vip" of the provider "main" is for it',
     ]);
     expect(faults(documents, providerWith({ credentials: {} }), { prune: true })).toEqual([]);
     expect(faults(documents, { providers: { main: { kind: 'sandbox' } } }, { prune: true })).toEqual([]);
     const byApi = apply(apply([], { groups }), file, { origin: 'api' });
     expect(faults(byApi, {}, { prune: true })).toEqual([
-      'groups: the group "vip" is not in the file any more, but the credential "vip" of the provider "main" is for it',
+      'groups: the group "vip" would be removed, but the credential "vip" of the provider "main" is for it',
     ]);
   });
 

@@ -196,7 +196,7 @@ describe('prune', () => {
   test('never leaves a model with a route to nowhere', () => {
     const documents = apply(apply([], { providers: file.providers }), { models: file.models }, { origin: 'api' });
     expect(faults(documents, {}, { prune: true })).toEqual([
-      'providers: the provider "main" is not in the file any more, but the model "m" has a route to it',
+      'providers: the provider "main" would be removed, but the model "m" has a route to it',
     ]);
   });
 
@@ -285,6 +285,32 @@ describe('credentials', () => {
     };
     expect(plan(apply([], file), file, other).changes).toEqual([
       { action: 'update', kind: 'provider', name: 'main', fields: ['api_key'] },
+    ]);
+  });
+});
+
+describe('what is named to be removed', () => {
+  const standing = apply([], file, { origin: 'start' });
+  const remove = (...names: string[]) =>
+    names.map((name) => ({ kind: name === 'main' ? ('provider' as const) : ('model' as const), name }));
+
+  test('goes, whoever made it, and nothing else does', () => {
+    const { changes, put, remove: removed } = plan(standing, {}, { remove: remove('m') });
+    expect(changes).toEqual([{ action: 'delete', kind: 'model', name: 'm' }]);
+    expect([put, removed]).toEqual([[], [{ kind: 'model', name: 'm' }]]);
+    expect(plan(standing, {}, { remove: remove('m', 'main') }).changes.length).toBe(2);
+  });
+
+  test('stands, and is not in the file as well', () => {
+    expect(faults(standing, { models: file.models }, { remove: remove('m', 'n') })).toEqual([
+      'remove.0: the model "m" is in the document as well',
+      'remove.1: there is no model "n"',
+    ]);
+  });
+
+  test('is no provider that a model has a route to', () => {
+    expect(faults(standing, {}, { remove: remove('main') })).toEqual([
+      'providers: the provider "main" would be removed, but the model "m" has a route to it',
     ]);
   });
 });

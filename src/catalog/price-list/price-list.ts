@@ -58,6 +58,11 @@ export function listedModels(family: string): ListedModel[] {
   return [...readFiles().models.values()].filter((model) => model.family === family);
 }
 
+/** Those of every family, newest first within each. */
+export function allListedModels(): ListedModel[] {
+  return [...readFiles().models.values()];
+}
+
 /** What the list has under the first of these names, or dated names, that it knows; null when it knows none. */
 export function findListed(names: readonly string[]): ListedModel | null {
   const { models, aliases } = readFiles();

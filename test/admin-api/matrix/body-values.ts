@@ -140,6 +140,10 @@ const accountTerms = () => ({
 });
 const aRemark = () => values(['a remark'], ['', 7]);
 
+const aModel = { kind: 'model', name: 'alpha-model' };
+const inRemove = (refused: readonly Json[]): Variant[] =>
+  refused.map((one) => ({ members: { remove: [one] }, isBeyond: always }));
+
 export const bodyRules: Record<string, BodyRule> = {
   'POST /api/v1/accounts': {
     least: () => ({ name: 'new-works' }),
@@ -225,6 +229,12 @@ export const bodyRules: Record<string, BodyRule> = {
     values: () => ({
       document: values([{ groups: { more: { models: ['*'] } } }], [{ groups: { more: 7 } }, [], 'x', null]),
       dry_run: values([true, false], ['yes']),
+      remove: values([[], [aModel]], [{}, ['alpha-model']]),
+      'remove.kind': inRemove([{ ...aModel, kind: 'settings' }]),
+      'remove.name': inRemove([
+        { ...aModel, name: 7 },
+        { ...aModel, name: 'no-model' },
+      ]),
       prune: values([false], [true, 'yes']), // true would take groups away that accounts are in
     }),
   },

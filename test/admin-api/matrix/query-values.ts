@@ -33,6 +33,8 @@ export const queryValues: Record<string, Values> = {
     missing('key_000000000'),
   ],
   outcome: () => [plain('failed', nothing), wrong('completed'), wrong('all')],
+  name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
+  group: () => [plain('alpha-group', ({ account }) => account === 'alpha'), plain('no-such-group', nothing)],
   group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
   // Of the audit: texts, by which nothing is looked up. What is found is the caller's anyway.
   object: (world) => world.objects.map(({ id }) => plain(id)),
