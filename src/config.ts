@@ -121,6 +121,10 @@ export const bounds = {
   totalsStretchMs: 3, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
+  attentionDays: 7, // whose totals tell who used most
+  attentionBusiestMax: 200, // accounts, and keys, that are looked at
+  attentionDaysLeft: 3, // of money, below which somebody is told
+  attentionQuotaShare: 0.9, // used of a quota, from which on
   timelineBucketsMax: 400,
   timelineRecordsMax: 100_000, // that one timeline sums up; what is before them is not counted
   timelineRunRows: 2_000, // by one statement

@@ -4,10 +4,11 @@
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { AuditRecord } from '../audit/audit.ts';
-import { newRequestId } from '../base/ids.ts';
+import { formatId, newRequestId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { refuseCrossSite } from '../http/http.ts';
 import { AccountLines } from './account-lines.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { installation, type Principal, roleRefusal } from './principal.ts';
@@ -27,7 +28,7 @@ const OPEN = new Set([
 
 export interface AdminEnvironment {
   /** From where the request came, through trusted proxies. */
-  Bindings: { address: string };
+  Bindings: { address: string; isOverTls: boolean };
   /**
    * `failure` is set where the answer is an error, `records` where a change leaves some; `since` within a turn: the epoch of the
    * store that its change is decided at, null where there is none.
@@ -35,6 +36,8 @@ export interface AdminEnvironment {
   Variables: {
     requestId: string;
     principal: Principal;
+    /** To be set with the answer, of whoever is signed in by one. */
+    cookies?: readonly string[];
     failure?: TurnpikeError;
     records?: readonly AuditRecord[];
     since: number | null;
@@ -57,6 +60,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     await next();
     tellAnswered(dependencies, context, startedMs);
     context.header('request-id', requestId);
+    for (const cookie of context.get('cookies') ?? []) context.header('set-cookie', cookie, { append: true });
     context.header('cache-control', 'no-store'); // balances, and a key's secret at its creation
   });
   app.use(async (context, next) => {
@@ -65,7 +69,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
         context.req.raw = await readJsonBody(context.req.raw, bounds.signInBodyBytesMax);
       return next();
     }
-    const principal = await authenticate(dependencies, context.req.header('authorization'), context.env.address);
+    const principal = await authenticateEither(dependencies, context);
     context.set('principal', principal);
     const { id, accountId } = principal;
     using _turn = accountId === null ? null : await lines.enter(accountId, id);
@@ -120,6 +124,27 @@ export async function requireInstallation(
 ): Promise<void> {
   const principal = await authenticate(dependencies, request.headers.get('authorization') ?? undefined, address);
   if (principal.accountId !== null) throw roleRefusal(principal, installation);
+}
+
+/** A token wins: programs of somebody who is signed in show one all the same. */
+async function authenticateEither(
+  dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
+): Promise<Principal> {
+  const { sessions } = dependencies;
+  const { address, isOverTls } = context.env;
+  const { headers } = context.req.raw;
+  const [authorization, cookie] = [headers.get('authorization'), headers.get('cookie')];
+  if (authorization !== null || !sessions?.hasCookie(cookie, isOverTls))
+    return authenticate(dependencies, authorization ?? undefined, address);
+  refuseCrossSite(context.req.raw, sessions.publicOrigin);
+  const found = await sessions.find(cookie, isOverTls);
+  const person = found && (await dependencies.people.findPersonByEmail(found.email));
+  if (person?.status !== 'enabled')
+    throw new TurnpikeError('token_invalid', 'You are not signed in any more: sign in again.');
+  context.set('cookies', found?.cookies ?? []);
+  const { id, role, accountId } = person;
+  return { id: formatId('person', id), role, accountId, expiresAtMs: null };
 }
 
 /** Guessing is slowed down by what a wrong token is answered with: one that is right is never refused. */

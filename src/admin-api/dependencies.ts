@@ -71,6 +71,16 @@ export interface SignIn {
   oidcName: string | null;
 }
 
+/** Who is signed in by a cookie. Whether they are let in is asked of the people. */
+export interface SessionFinder {
+  /** By which people reach the service, where that is known. */
+  publicOrigin: string | null;
+  /** Whether the header `cookie` may be of somebody who is signed in. No look-up. */
+  hasCookie(header: string | null, isOverTls: boolean): boolean;
+  /** `cookies` are to be set with the answer. Rejects with store_unavailable, overloaded. */
+  find(header: string | null, isOverTls: boolean): Promise<{ email: string; cookies: readonly string[] } | null>;
+}
+
 /** A port that was opened, and is closed again unless it is kept. */
 export interface AdminMove extends Disposable {
   /** The admin API answers there from now on, and where it was before no longer. */
@@ -88,6 +98,8 @@ export interface AdminDependencies {
   tokens: TokenStore;
   people: PersonStore;
   signIn: SignIn;
+  /** Left out: only tokens open anything. */
+  sessions?: SessionFinder;
   audit: AuditStore;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
   /** A trail as rows that go alongside a bundle of the ledger. */

@@ -5,6 +5,11 @@ import { bounds } from '../config.ts';
 
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const; // 19 MiB
 
+/** Keyboards write an accent in one character or in two. */
+function asTyped(password: string): string {
+  return password.normalize('NFC');
+}
+
 /** Too many wait for their turn. */
 export class HashingCrowded extends Error {
   override name = 'HashingCrowded';
@@ -16,12 +21,12 @@ export class PasswordHashing {
 
   /** Costs the same as `verify`. Throws HashingCrowded. */
   hash(password: string): Promise<string> {
-    return this.#inTurn(() => Bun.password.hash(password, ARGON2ID));
+    return this.#inTurn(() => Bun.password.hash(asTyped(password), ARGON2ID));
   }
 
   /** Throws HashingCrowded. */
   verify(password: string, hash: string): Promise<boolean> {
-    return this.#inTurn(() => Bun.password.verify(password, hash));
+    return this.#inTurn(() => Bun.password.verify(asTyped(password), hash));
   }
 
   /** The runtime works on them beside this thread. */

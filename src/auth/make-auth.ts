@@ -78,7 +78,7 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
       enabled: true,
       disableSignUp: true,
       minPasswordLength: bounds.passwordCharactersLeast,
-      maxPasswordLength: bounds.passwordCharactersMax,
+      maxPasswordLength: 2 * bounds.passwordCharactersMax, // of half characters, as it counts
       password: {
         hash: (password) => hashing.hash(password),
         verify: ({ password, hash }) => hashing.verify(password, hash),

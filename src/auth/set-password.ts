@@ -11,7 +11,8 @@ const PASSWORD = 'credential';
 export async function setPassword(auth: BetterAuth, hashing: PasswordHashing, person: NewPassword): Promise<null> {
   const email = person.email.toLowerCase();
   const { password, name } = person;
-  if (password.length < bounds.passwordCharactersLeast || password.length > bounds.passwordCharactersMax)
+  const { length } = [...password];
+  if (length < bounds.passwordCharactersLeast || length > bounds.passwordCharactersMax)
     throw new Error('the password is too short or too long');
   const hash = await hashing.hash(password);
   const { internalAdapter, adapter } = await auth.$context;

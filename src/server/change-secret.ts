@@ -11,6 +11,7 @@ import type { LogWriter } from '../observability/observability.ts';
 import { isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
 import { moveHash, type SecretChange, writeSecretChange } from '../storage/storage.ts';
 import type { OpenStore } from './open-store.ts';
+import { SIGN_IN_CONTEXT, SIGN_IN_SECRET } from './sign-in-secret.ts';
 
 const ACTOR = { id: 'start', role: 'service', address: '', requestId: null } as const;
 
@@ -53,9 +54,11 @@ async function sealAnew(
   const creations = (await stores.audit.listSealedCreations()).filter((creation) =>
     isLeft(creation.secretSealed ?? '', creationContext(creation)),
   );
-  if (!isUnderPrevious && documents.length + creations.length === 0) return;
+  const kept = await stores.installation.readInstallation(SIGN_IN_SECRET);
+  const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
+  if (!isUnderPrevious && documents.length + creations.length === 0 && signIn === null) return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, documents, creations, replaces);
+  const change = sealed(vault, { documents, creations, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, { ...trailOf(vault, previous, isUnderPrevious, clock.nowMs()), since });
   log.write({
@@ -74,17 +77,21 @@ function opens(previous: Previous, sealed: string, context: string): boolean {
   }
 }
 
-function sealed(
-  vault: Vault,
-  documents: readonly CatalogDocument[],
-  creations: readonly RememberedCreation[],
-  replaces: string,
-): SecretChange {
+interface Left {
+  documents: readonly CatalogDocument[];
+  creations: readonly RememberedCreation[];
+  /** The secret of sign-in, as it was sealed; null where that is under the present one, or there is none. */
+  signIn: string | null;
+}
+
+function sealed(vault: Vault, { documents, creations, signIn }: Left, replaces: string): SecretChange {
+  const sealAnew = (text: string, context: string) => vault.seal(vault.open(text, context), context);
   return {
+    resealed:
+      signIn === null ? [] : [{ name: SIGN_IN_SECRET, value: sealAnew(signIn, SIGN_IN_CONTEXT), replaces: signIn }],
     documents: documents.map((entry) => resealDocument(entry, vault)).filter((entry) => entry !== null),
     creations: creations.map((creation) => {
-      const context = creationContext(creation);
-      return { ...creation, secretSealed: vault.seal(vault.open(creation.secretSealed ?? '', context), context) };
+      return { ...creation, secretSealed: sealAnew(creation.secretSealed ?? '', creationContext(creation)) };
     }),
     proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };

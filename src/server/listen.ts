@@ -16,6 +16,7 @@ import {
 } from '../http/http.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
+import type { ConsoleAuth } from '../sign-in/sign-in.ts';
 import { AdminPort } from './admin-port.ts';
 import type { Observers } from './observe.ts';
 import { routeRequests } from './route-request.ts';
@@ -40,6 +41,7 @@ export interface TlsStart {
 export interface ListenParts {
   publicApi: PublicDependencies;
   admin: AdminApi;
+  auth: ConsoleAuth;
   console: Console;
   observers: Observers;
   /** The setting `admin_listen` at the start. */

@@ -2,16 +2,9 @@
 
 import { lookup } from 'node:dns/promises';
 import { verifyToken } from '../accounts/accounts.ts';
-import {
-  type AdminApi,
-  type AdminDependencies,
-  makeAdminApi,
-  type Principal,
-  type SignIn,
-} from '../admin-api/admin-api.ts';
+import { type AdminApi, type AdminDependencies, makeAdminApi, type Principal } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import type { CatalogueHolder } from '../catalog/catalog.ts';
-import { TurnpikeError } from '../errors.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { adminLine, auditLine, describeFailure } from '../observability/observability.ts';
 import { probeProvider, providerKinds } from '../providers/providers.ts';
@@ -19,29 +12,30 @@ import { spreadCut, trailRows } from '../storage/storage.ts';
 import type { CatalogueReader } from './catalogue-reader.ts';
 import { formerHashes } from './change-secret.ts';
 import { lookUpsOf } from './known-secret.ts';
+import type { MadeSignIn } from './make-sign-in.ts';
 import type { Observers } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 
 /** Whoever can read the data directory. */
 const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
 
-/** Until somebody can. */
-const noSignIn: SignIn = {
-  setPassword: () => Promise.reject(new TurnpikeError('store_unavailable', 'Nobody can sign in here yet.')),
-  endSessions: () => Promise.reject(new TurnpikeError('store_unavailable', 'Nobody can sign in here yet.')),
-  oidcName: null,
-};
+export interface AdminParts {
+  gateway: Gateway;
+  store: OpenStore;
+  holder: CatalogueHolder;
+  catalogueReader: CatalogueReader;
+  /** Of the operator of this machine. */
+  token: string;
+  observers: Observers;
+  version: string;
+  moveAdmin: AdminDependencies['moveAdmin'];
+  people: MadeSignIn;
+}
 
-export function makeAdmin(
-  gateway: Gateway,
-  store: OpenStore,
-  holder: CatalogueHolder,
-  catalogueReader: CatalogueReader,
-  token: string,
-  { log, metrics }: Observers,
-  version: string,
-  moveAdmin: AdminDependencies['moveAdmin'],
-): AdminApi {
+export function makeAdmin(parts: AdminParts): AdminApi {
+  const { gateway, store, holder, catalogueReader, token, version, moveAdmin } = parts;
+  const { log, metrics } = parts.observers;
+  const { signIn, sessions } = parts.people;
   const { vault, stores, ledger, feed } = store;
   const tokenHash = vault.hash(token);
   const former = formerHashes(store, 'tokens');
@@ -58,7 +52,8 @@ export function makeAdmin(
     accounts: stores.accounts,
     tokens: stores.tokens,
     people: stores.people,
-    signIn: noSignIn,
+    signIn,
+    sessions,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,

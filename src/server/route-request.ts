@@ -15,6 +15,7 @@ import {
 } from '../http/http.ts';
 import { describeFailure } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
+import { AUTH_PATH, type ConsoleAuth } from '../sign-in/sign-in.ts';
 import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
 import { type Observers, tellAnswer } from './observe.ts';
 
@@ -26,7 +27,7 @@ type Handle = ServeOptions['handle'];
 /** What answers on the port of messages, and what on the admin API's own. `hasAdminPort` is asked for each request. */
 export function routeRequests(
   dependencies: PublicDependencies,
-  { admin, console: pages }: { admin: AdminApi; console: Console },
+  { admin, auth, console: pages }: { admin: AdminApi; auth: ConsoleAuth; console: Console },
   observers: Observers,
   hasAdminPort: () => boolean,
 ): { onMessagePort: Handle; onAdminPort: Handle } {
@@ -43,6 +44,7 @@ export function routeRequests(
     if (path === '/' || path === CONSOLE_PATH) return withSecurityHeaders(toConsole(), isSecure);
     // Without a host that can be read there is no whole URL, which the routes of the admin API go by.
     const hasHost = !request.url.startsWith('/');
+    if (hasHost && path.startsWith(`${AUTH_PATH}/`)) return auth.fetch(request, { address, isOverTls: isSecure });
     if (hasHost && path.startsWith(`${CONSOLE_PATH}/`)) {
       try {
         return await pages.fetch(request, isSecure);
@@ -52,7 +54,7 @@ export function routeRequests(
         return withSecurityHeaders(refuse(failure, request, connection), isSecure);
       }
     }
-    const answer = hasHost ? admin.fetch(request, address) : refuse(unusableHost(), request, connection);
+    const answer = hasHost ? admin.fetch(request, address, isSecure) : refuse(unusableHost(), request, connection);
     return withSecurityHeaders(await answer, isSecure);
   };
   return {

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
 import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
@@ -16,16 +17,19 @@ import { CatalogueReader } from './catalogue-reader.ts';
 import { comeUnderSecret } from './change-secret.ts';
 import { drain, type StopState } from './drain.ts';
 import { openFirstAccount } from './first-account.ts';
+import { inviteFirstOperator } from './first-operator.ts';
 import { followNodes } from './follow-nodes.ts';
 import { type Listening, listen } from './listen.ts';
 import { makeAdmin } from './make-admin.ts';
 import { makeGateway } from './make-gateway.ts';
 import { makePublic } from './make-public.ts';
+import { makeSignIn } from './make-sign-in.ts';
 import { makeReadings, openObservers } from './observe.ts';
 import { openStore } from './open-store.ts';
 import { removeOperatorFile, writeOperatorFile } from './operator-file.ts';
 import { prepareCatalogue } from './prepare-catalogue.ts';
 import { startRetaining } from './retain.ts';
+import { openSignInSecret } from './sign-in-secret.ts';
 
 export interface StartOptions {
   /** Applied before the service listens. */
@@ -100,7 +104,11 @@ async function startOn(
   const token = randomBytes(32).toString('base64url');
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
-  const admin = makeAdmin(gateway, store, holder, catalogueReader, token, observers, options.version, moveAdmin);
+  const secret = await openSignInSecret(stores.installation, vault);
+  const acceptVouched: AdminApi['acceptVouched'] = (email, address) => admin.acceptVouched(email, address);
+  const people = makeSignIn({ config, store, secret, observers, acceptVouched }, closing);
+  const known = { gateway, store, holder, catalogueReader, token, observers, version: options.version };
+  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state: StopState = { isLeaving: false, isDraining: false };
@@ -114,7 +122,8 @@ async function startOn(
   const http = listen(config, tls, {
     publicApi,
     admin,
-    console: makeConsole(null),
+    auth: people.auth,
+    console: makeConsole(config.publicUrl),
     observers,
     adminListen,
     onMoved: tellCommands,
@@ -128,15 +137,26 @@ async function startOn(
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
+  await inviteFirstOperator(config, options, store, clock, http.adminUrl());
   const { retention } = stores;
   const settings = () => holder.current.settings;
   closing.push(startRetaining({ store: retention, settings, clock, log, runAlone: store.runAlone, tend: store.tend }));
 
+  const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
+  return { url: http.url, reloadTls: http.reloadTls, stop, finished };
+}
+
+/** What stops it, whoever asks for it and however often. `drainAll` resolves to how many messages the store did not take the bill of. */
+function makeStop(
+  state: StopState,
+  drainAll: () => Promise<number>,
+  close: () => Promise<void>,
+): Pick<StartedServer, 'stop' | 'finished'> {
   const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
   finished.catch(() => {}); // whoever waits for it hears of it
   const stop = async () => {
     if (state.isLeaving) return finished;
-    const notBilled = await drain(gateway, publicApi.bodies, http, log, state);
+    const notBilled = await drainAll();
     await close();
     if (notBilled === 0) finish();
     else
@@ -146,5 +166,5 @@ async function startOn(
         ),
       );
   };
-  return { url: http.url, reloadTls: http.reloadTls, stop, finished };
+  return { stop, finished };
 }

@@ -12,7 +12,7 @@ import type { FoundSession, GivenAnswer } from './messages.ts';
 import { readFields } from './read-fields.ts';
 import type { SignInThread } from './sign-in-thread.ts';
 
-const BASE = '/console/auth';
+export const AUTH_PATH = '/console/auth';
 const SIGN_IN_PAGE = '/console/sign-in';
 
 export interface AnswerParts {
@@ -63,7 +63,9 @@ async function answerAny(parts: AnswerParts, request: Request, from: Circumstanc
   const startedMs = parts.nowMs();
   const requestId = newRequestId(startedMs);
   const path = pathOf(request.url);
-  const endpoint = Object.hasOwn(endpoints, path.slice(BASE.length)) ? endpoints[path.slice(BASE.length)] : undefined;
+  const endpoint = Object.hasOwn(endpoints, path.slice(AUTH_PATH.length))
+    ? endpoints[path.slice(AUTH_PATH.length)]
+    : undefined;
   const tell = (status: number, failure: unknown, code: string | null) =>
     parts.answered({
       requestId,
@@ -95,11 +97,11 @@ async function answer(
   from: Circumstances,
   requestId: string,
 ): Promise<{ response: Response; code: string | null }> {
-  const path = pathOf(request.url).slice(BASE.length);
+  const path = pathOf(request.url).slice(AUTH_PATH.length);
   if (endpoint === undefined || (endpoint.needsOidc && !parts.hasOidc))
-    throw new TurnpikeError('route_not_found', `There is no ${BASE}${path}.`);
+    throw new TurnpikeError('route_not_found', `There is no ${AUTH_PATH}${path}.`);
   if (request.method !== endpoint.method)
-    throw new TurnpikeError('method_not_allowed', `${BASE}${path} takes ${endpoint.method}.`, {
+    throw new TurnpikeError('method_not_allowed', `${AUTH_PATH}${path} takes ${endpoint.method}.`, {
       headers: { allow: endpoint.method },
     });
   if (path !== CALLBACK) refuseCrossSite(request, parts.publicOrigin); // the issuer's page leads there

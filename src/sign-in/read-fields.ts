@@ -7,6 +7,8 @@ import type { Endpoint } from './endpoints.ts';
 /** Below /console/, and nothing in it that a browser could take for another host. */
 const CONSOLE_PATH = /^\/console\/(?!auth\/)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
 
+const { passwordCharactersLeast, passwordCharactersMax } = bounds;
+
 /** Throws invalid_request with every fault, content_type_unsupported, invalid_json, body_too_large. */
 export async function readFields(request: Request, { fields, fixed }: Endpoint): Promise<Record<string, string>> {
   const body = await readObject(request);
@@ -17,12 +19,22 @@ export async function readFields(request: Request, { fields, fixed }: Endpoint):
     if (typeof value !== 'string' || value === '') faults.push({ path: [name], message: 'must be a text' });
     else if (name === 'callbackURL' && !CONSOLE_PATH.test(value))
       faults.push({ path: [name], message: 'must be a path of the console, such as /console/' });
+    else if (name === 'newPassword' && !isPassword(value))
+      faults.push({
+        path: [name],
+        message: `must have ${passwordCharactersLeast} to ${passwordCharactersMax} characters`,
+      });
     else read[name] = value;
   }
   const [first] = faults;
   if (first !== undefined)
     throw new TurnpikeError('invalid_request', `${first.path[0]}: ${first.message}`, { members: { faults } });
   return { ...read, ...fixed };
+}
+
+function isPassword(text: string): boolean {
+  const { length } = [...text];
+  return length >= passwordCharactersLeast && length <= passwordCharactersMax;
 }
 
 async function readObject(request: Request): Promise<Record<string, unknown>> {

@@ -7,7 +7,7 @@ import type { Admission, FromSignIn, Refusal, SignInQuestion, SignInSettings, To
 
 export interface ThreadParts {
   script: URL;
-  settings(): Promise<SignInSettings>;
+  settings: SignInSettings;
   /** Asked before a session is made. */
   admit(admission: Admission): Promise<Refusal>;
   /** Told of each death, and of what fails inside. */
@@ -54,7 +54,7 @@ export class SignInThread {
         stopWaiting: () => clearTimeout(timer),
       };
       this.#questions.set(id, waiting);
-      if (this.#worker === null) void this.#begin();
+      if (this.#worker === null) this.#begin();
       else if (this.#isOpen) this.#send({ id, question });
     });
   }
@@ -65,19 +65,14 @@ export class SignInThread {
     this.#end('the service stops');
   }
 
-  async #begin(): Promise<void> {
+  #begin(): void {
     const worker = new Worker(this.#parts.script.href, { smol: true });
     this.#worker = worker;
     this.#heardMs = performance.now();
     worker.onmessage = ({ data }) => this.#receive(worker, JSON.parse(data));
     worker.onerror = (event) => this.#die(worker, event.message);
     worker.addEventListener('close', () => this.#die(worker, 'the thread of sign-in ended'));
-    try {
-      const settings = await this.#parts.settings();
-      if (this.#worker === worker) this.#send({ open: settings });
-    } catch (failure) {
-      if (this.#worker === worker) this.#die(worker, failure);
-    }
+    this.#send({ open: this.#parts.settings });
   }
 
   #receive(worker: Worker, message: FromSignIn): void {

@@ -12,6 +12,8 @@ export interface SecretChange {
   /** With their credentials sealed anew. */
   documents: readonly CatalogDocument[];
   creations: readonly RememberedCreation[];
+  /** Texts of the installation that were sealed, and are sealed anew. */
+  resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
 }
 
@@ -20,6 +22,7 @@ export async function writeSecretChange(gate: LedgerGate, change: SecretChange, 
   const alongside: AlongsideRow[] = [
     ...change.documents.map((document) => ({ table: 'catalog' as const, put: document })),
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
+    ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...trailRows(trail),
   ];

@@ -11,7 +11,7 @@ test('a change that meets another proof than it replaces changes nothing', async
   const group = { kind: 'group', name: 'g', origin: 'file', document: {} } as const;
   await stores.installation.writeInstallation('secret_proof', 'present');
   const proof = { name: 'secret_proof', value: 'later', replaces: 'former' };
-  const changing = writeSecretChange(stores.gate, { documents: [group], creations: [], proof }, noTrail);
+  const changing = writeSecretChange(stores.gate, { documents: [group], creations: [], resealed: [], proof }, noTrail);
   await expect(changing).rejects.toThrow();
   expect(await stores.installation.readInstallation('secret_proof')).toBe('present');
   expect(await stores.catalog.loadCatalog()).toEqual([]);

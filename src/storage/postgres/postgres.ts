@@ -13,6 +13,7 @@ import {
 import { answerRow } from '../alongside.ts';
 import { guardReads } from '../guard-reads.ts';
 import { retentionStore } from '../retention.ts';
+import type { SignInDatabase } from '../sign-in-database.ts';
 import type { Stores } from '../stores.ts';
 import { ReadPool } from './read-pool.ts';
 import { readStore } from './read-store.ts';
@@ -42,6 +43,11 @@ export { readTablesVersion, type TablesVersion } from './stored-version.ts';
 export { sumLedger } from './sum-ledger.ts';
 export { listDependents, readProof, surveyStore } from './survey-store.ts';
 export { type Tended, tendDatabase } from './tend-database.ts';
+
+/** The tables of who signs in. Only the thread of sign-in loads what it needs. */
+export async function openSignIn(url: string): Promise<SignInDatabase> {
+  return (await import('./open-sign-in.ts')).openSignIn(url);
+}
 
 /**
  * The stores over a database at `url`, whose tables are made. Writes go through `gate`, which is this node's lanes, or what

@@ -34,6 +34,7 @@ export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from
 export { DirectoryLocked, isDirectoryLocked, lockDirectory } from './lock-directory.ts';
 export { readMoveMark, removeMoveMark, writeMoveMark } from './move-mark.ts';
 export { closeForWriting, openForReading, openForWriting } from './open-database.ts';
+export { openSignIn, signInPath } from './open-sign-in.ts';
 export { openTables } from './read-tables.ts';
 export { type ReportReads, reportReads } from './report-reads.ts';
 export { answerReport, heading, type ToReports } from './report-text.ts';

@@ -84,13 +84,16 @@ export function secretChangeConformance(open: OpenStores): void {
     await using bench = await openWorkbench(open, 0);
     const { installation, catalog, audit, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
+    await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
     await catalog.saveCatalog([], [], { audit: [], creation: creation(null, 'without a secret') });
     expect(await audit.listSealedCreations()).toEqual([creation('old')]);
     const proof = { name: 'secret_proof', value: 'present', replaces: 'former' };
-    const change = { documents: [provider('new')], creations: [creation('new')], proof };
+    const resealed = [{ name: 'sealed', value: 'new', replaces: 'old' }];
+    const change = { documents: [provider('new')], creations: [creation('new')], resealed, proof };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
     expect(await installation.readInstallation('secret_proof')).toBe('present');
+    expect(await installation.readInstallation('sealed')).toBe('new');
     expect(await catalog.loadCatalog()).toEqual([provider('new')]);
     expect(await audit.listSealedCreations()).toEqual([creation('new')]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
