@@ -2,6 +2,7 @@
 // shape. Functions where a word depends on a figure. Names of products, code and addresses are no words.
 
 import { balanceWords, creditWords, entryKindWords, statementWords } from './words/balance.ts';
+import { profileWords } from './words/profile.ts';
 import { invitationWords, signInWords } from './words/sign-in.ts';
 import { outcomeWords, requestWords, usageWords } from './words/usage.ts';
 
@@ -43,6 +44,12 @@ export const words = {
     system: 'As the system',
   },
   roles: { operator: 'Operator', viewer: 'Viewer', owner: 'Owner', member: 'Member' },
+  roleTexts: {
+    operator: 'sees and changes everything in the installation',
+    viewer: 'sees everything in the installation, changes nothing',
+    owner: 'answers for one account: its keys, money, people and tokens',
+    member: 'makes keys in one account, and sees those and their use',
+  },
   failure: {
     title: 'That did not work',
     unreachable: 'The service does not answer. Check that it runs and that you are connected.',
@@ -84,6 +91,7 @@ export const words = {
   },
   signIn: signInWords,
   invitation: invitationWords,
+  profile: profileWords,
   credit: creditWords,
   balance: balanceWords,
   entryKinds: entryKindWords,
