@@ -27,6 +27,8 @@ export interface LedgerSums {
   strangeEntries: string[];
   /** Days, accounts, keys and models whose total is not the sum of its usage records. */
   unequalTotals: string[];
+  /** Accounts and months of which the changes of the balance are not the sum of their entries. */
+  wrongMonths: string[];
   /** Holds without an account or a key of that account, of a message that has ended, or at odds with themselves. */
   strangeHolds: string[];
   /** Accounts and keys whose count of running messages is not that of their open holds, but for those left. */
@@ -67,6 +69,7 @@ export function checkLedger(sums: LedgerSums): CheckReport {
   faults.push(
     ...sums.strangeEntries,
     ...sums.unequalTotals,
+    ...sums.wrongMonths,
     ...sums.strangeHolds,
     ...sums.miscountedRunning,
     ...sums.withoutMeters,

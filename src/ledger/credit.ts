@@ -125,6 +125,7 @@ function newAccountRow(id: number): AccountRow {
     allowance: null,
     allowancePeriod: 'total',
     spending: { used: 0, held: 0, periodStartMs: 0 },
+    month: { startMs: 0, opening: 0 },
     groups: {},
   };
 }

@@ -63,6 +63,7 @@ export {
   type HoldRow,
   type KeyRow,
   type LeaseRow,
+  type MonthChange,
   type NewEntry,
   type Rows,
   systemAccounts,

@@ -40,6 +40,8 @@ export interface AccountRow {
   allowance: Nano | null;
   allowancePeriod: Period;
   spending: SpendingMeter;
+  /** The month, UTC, of its last entry, and the balance at its beginning, but for what stands in month changes. */
+  month: { startMs: number; opening: Nano };
   /** The limits of a group apply to each account in it: its meters here, by the group's name. */
   groups: Readonly<Record<string, GroupRates>>;
 }
@@ -121,6 +123,13 @@ export interface NewEntry {
   note: string | null;
 }
 
+/** An addition to what the entries of one month, UTC, changed a balance by. */
+export interface MonthChange {
+  account: number;
+  startMs: number;
+  change: Nano;
+}
+
 export interface DailyTotal {
   dayMs: number;
   account: number;
@@ -182,6 +191,7 @@ export interface Changes {
   endings: readonly Ending[];
   corrections: readonly Ending[];
   totals: ReadonlyMap<string, DailyTotal>;
+  months: readonly MonthChange[];
   alongside: readonly unknown[];
   isEmpty: boolean;
 }

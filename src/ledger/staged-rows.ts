@@ -4,6 +4,7 @@
 import { assert } from '../base/assert.ts';
 import { DAY_MS } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
+import { countMonth } from './month-changes.ts';
 import type { UsageRecord } from './operation.ts';
 import type {
   AccountRow,
@@ -15,6 +16,7 @@ import type {
   HoldRow,
   KeyRow,
   LeaseRow,
+  MonthChange,
   NewEntry,
   Rows,
 } from './rows.ts';
@@ -32,6 +34,7 @@ export class StagedRows implements Rows {
   readonly #endings = new Map<string, Ending>();
   readonly #corrections = new Map<string, Ending>();
   readonly #totals = new Map<string, DailyTotal>();
+  readonly #months: MonthChange[] = [];
   readonly #alongside: unknown[] = [];
 
   constructor(below: Rows) {
@@ -85,14 +88,7 @@ export class StagedRows implements Rows {
 
   /** Lays what an operation did over the rows. */
   put(effect: Effect): void {
-    for (const account of effect.accounts ?? []) {
-      assert(
-        account.balance + account.creditLine >= account.held && account.held >= 0,
-        'a balance less what is held is never below its floor',
-      );
-      assert(Number.isSafeInteger(account.balance), 'a balance is a whole number of nanodollars that is exact');
-      this.#accounts.set(account.id, account);
-    }
+    for (const account of effect.accounts ?? []) this.#putAccount(account);
     for (const key of effect.keys ?? []) this.#keys.set(key.id, key);
     for (const hold of effect.holds ?? []) this.#holds.set(hold.requestId, hold);
     for (const hold of effect.endedHolds ?? []) this.#endHold(hold);
@@ -118,6 +114,7 @@ export class StagedRows implements Rows {
     for (const [requestId, ending] of tried.#endings) this.#endings.set(requestId, ending);
     for (const [requestId, ending] of tried.#corrections) this.#corrections.set(requestId, ending);
     for (const [name, total] of tried.#totals) this.#addTotal(name, total);
+    this.#months.push(...tried.#months);
     this.putAlongside(tried.#alongside);
   }
 
@@ -132,6 +129,7 @@ export class StagedRows implements Rows {
       endings: [...this.#endings.values()],
       corrections: [...this.#corrections.values()],
       totals: this.#totals,
+      months: this.#months,
       alongside: this.#alongside,
       isEmpty:
         this.#accounts.size === 0 &&
@@ -140,6 +138,17 @@ export class StagedRows implements Rows {
         this.#leases.size === 0 &&
         this.#alongside.length === 0,
     };
+  }
+
+  #putAccount(account: AccountRow): void {
+    assert(
+      account.balance + account.creditLine >= account.held && account.held >= 0,
+      'a balance less what is held is never below its floor',
+    );
+    assert(Number.isSafeInteger(account.balance), 'a balance is a whole number of nanodollars that is exact');
+    const { month, changes } = countMonth(this.account(account.id) ?? account, account.balance, this.nowMs);
+    this.#months.push(...changes);
+    this.#accounts.set(account.id, month === account.month ? account : { ...account, month });
   }
 
   #endHold(hold: HoldRow): void {

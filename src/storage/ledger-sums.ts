@@ -9,7 +9,7 @@ export const FAULTS_MAX = 100;
 type Whole = bigint | string;
 type RowOf<Column extends string> = Record<Column, Whole>;
 
-/** What the texts give, and two more that each database has in its own words. */
+/** What the texts give, and three more that each database has in its own words. */
 export interface SumRows {
   accounts: RowOf<'id' | 'balance' | 'held' | 'credit_line' | 'allowance_held' | 'entries' | 'holds'>[];
   keys: RowOf<'id' | 'quota_held' | 'holds'>[];
@@ -19,6 +19,7 @@ export interface SumRows {
   carried: RowOf<'high' | 'low'>[];
   unequalTotals: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string }[];
   withoutMeters: { kind: 'acct' | 'key'; id: Whole }[];
+  wrongMonths: { id: Whole; month_ms: Whole }[];
   strangeHolds: { request_id: string }[];
   miscounted: { kind: 'acct' | 'key'; id: Whole; running: Whole; open: Whole }[];
 }
@@ -47,6 +48,7 @@ export function sumValues({ usage, journal }: KeptTimes) {
     unbalanced: [usage ?? 0n, usage === null ? '' : earliestRequestId(Number(usage))],
     strangeEntries: [journal ?? 0n],
     unequalTotals: [usage ?? 0n],
+    wrongMonths: [journal ?? 0n],
   } as const;
 }
 
@@ -87,6 +89,10 @@ export function describeSums(rows: SumRows, kept: KeptTimes): LedgerSums {
     miscountedRunning: rows.miscounted.map(
       (row) =>
         `${formatId(row.kind, Number(row.id))} running messages: ${row.running} are stored, ${row.open} have open holds`,
+    ),
+    wrongMonths: rows.wrongMonths.map(
+      (row) =>
+        `${formatId('acct', Number(row.id))}: the change of its balance in ${formatDay(row.month_ms).slice(0, 7)} is not the sum of its entries`,
     ),
     withoutMeters: rows.withoutMeters.map(
       (row) => `${formatId(row.kind, Number(row.id))}: it has no meters, or they have no account`,
@@ -178,6 +184,28 @@ const UNEQUAL_TOTALS = `
     UNION ALL
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal
   LIMIT ${FAULTS_MAX}`;
+
+/**
+ * What stands of each kept month against its entries, and all that stands against the balance; months of the latter are 0.
+ * `monthOfDay`: how the database writes the beginning of the month of a day that is numbered `day`, in milliseconds.
+ */
+export function wrongMonthsText(monthOfDay: string): string {
+  return `
+  WITH days AS (
+    SELECT account_id, at_ms / 86400000 AS day,
+      SUM(CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END) AS change
+    FROM entries WHERE at_ms >= $1 GROUP BY account_id, at_ms / 86400000),
+  changes AS (
+    SELECT account_id, ${monthOfDay} AS month_ms, change FROM days
+    UNION ALL SELECT account_id, month_ms, -change FROM month_changes WHERE month_ms >= $1
+    UNION ALL SELECT id, month_start_ms, month_opening - balance FROM account_meters WHERE month_start_ms >= $1)
+  SELECT account_id AS id, month_ms FROM changes GROUP BY account_id, month_ms HAVING SUM(change) <> 0
+  UNION ALL
+  SELECT m.id, 0 FROM account_meters m
+  LEFT JOIN (SELECT account_id, SUM(change) AS total FROM month_changes GROUP BY account_id) c ON c.account_id = m.id
+  WHERE m.month_opening <> COALESCE(c.total, 0)
+  LIMIT ${FAULTS_MAX}`;
+}
 
 // An account or key that nobody can show, but whose meters are sound, harms no money: the other way round does.
 const WITHOUT_METERS = `

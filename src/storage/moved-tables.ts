@@ -28,6 +28,7 @@ export const movedTables = [
   'carried_credits',
   'usage_records',
   'daily_totals',
+  'month_changes',
   'audit_records',
   'creations',
   'answers',

@@ -25,6 +25,8 @@ export interface AccountMetersTable {
   allowance_held: number;
   allowance_period_start_ms: number;
   group_rates: string;
+  month_start_ms: number;
+  month_opening: number;
 }
 
 export interface KeyMetersTable {
@@ -84,6 +86,7 @@ export function readAccountRow(row: AccountMetersTable): AccountRow {
     allowance: row.allowance,
     allowancePeriod: row.allowance_period,
     spending: { used: row.allowance_used, held: row.allowance_held, periodStartMs: row.allowance_period_start_ms },
+    month: { startMs: row.month_start_ms, opening: row.month_opening },
     groups: JSON.parse(row.group_rates),
   };
 }

@@ -89,6 +89,7 @@ describe('check sees', () => {
       usageSinceMs: null,
       journalSinceMs: null,
       unequalTotals: [],
+      wrongMonths: [],
       strangeHolds: [],
       miscountedRunning: [],
       withoutMeters: [],

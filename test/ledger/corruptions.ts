@@ -42,6 +42,16 @@ export const corruptions: readonly Corruption[] = [
     'UPDATE account_meters SET balance = balance + 1',
     'balance against its entries',
   ],
+  [
+    'a month that began with another balance',
+    'UPDATE account_meters SET month_opening = month_opening - 1',
+    'the change of its balance in 2026-11 is not',
+  ],
+  [
+    'a month whose change its entries do not give',
+    'INSERT INTO month_changes SELECT id, 1790812800000, 1 FROM account_meters',
+    'the change of its balance in 2026-10 is not',
+  ],
   ['held money without a hold', 'UPDATE account_meters SET held = held + 1', 'held against its open holds'],
   ['a balance below its floor', 'UPDATE account_meters SET credit_line = -900', 'below its floor'],
   ['an allowance that holds too much', 'UPDATE account_meters SET allowance_held = 0', 'allowance held against'],

@@ -25,7 +25,8 @@ const SPENDING = { used: 0, held: 0, periodStartMs: 0 };
 
 function account(facts: Partial<AccountRow>): AccountRow {
   const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
-  return { id: 7, ...terms, balance: 0, held: 0, spending: SPENDING, groups: {}, ...facts };
+  const month = { startMs: 0, opening: 0 };
+  return { id: 7, ...terms, balance: 0, held: 0, spending: SPENDING, month, groups: {}, ...facts };
 }
 
 const KEY: KeyRow = {

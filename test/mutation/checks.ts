@@ -42,6 +42,7 @@ const faults = mutate('src/ledger/check.ts', [
   ],
   ['check-entries', 'check sees strange entries', '...sums.strangeEntries,', ''],
   ['check-totals', 'check compares totals with records', '...sums.unequalTotals,', ''],
+  ['check-months', 'check compares the changes of months with entries', '...sums.wrongMonths,', ''],
   ['check-holds', 'check sees strange holds', '...sums.strangeHolds,', ''],
   ['check-running', 'check compares running messages with holds', '...sums.miscountedRunning,', ''],
   ['check-meters', 'check sees who has no meters', '...sums.withoutMeters,', ''],

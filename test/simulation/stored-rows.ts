@@ -9,6 +9,7 @@ import type {
   HoldRow,
   KeyRow,
   LeaseRow,
+  MonthChange,
   NewEntry,
 } from '../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../src/storage/memory/memory.ts';
@@ -24,6 +25,7 @@ export interface StoredRows {
   entries: NewEntry[];
   endings: Ending[];
   totals: DailyTotal[];
+  months: MonthChange[];
 }
 
 interface EntryTable {
@@ -63,6 +65,7 @@ interface Tables {
   entries: EntryTable[];
   endings: codec.UsageTable[];
   totals: TotalTable[];
+  months: { account_id: number; month_ms: number; change: number }[];
 }
 
 /** A table and its order, in both databases. */
@@ -75,6 +78,7 @@ const PLACES: Readonly<Record<keyof Tables, readonly [table: string, order: stri
   entries: ['entries', 'seq'],
   endings: ['usage_records', 'seq'],
   totals: ['daily_totals', 'day_ms, account_id, key_id, model'],
+  months: ['month_changes', 'account_id, month_ms'],
 };
 
 const places = Object.entries(PLACES) as [keyof Tables, readonly [string, string]][];
@@ -95,6 +99,7 @@ export function memoryRows(tables: MemoryTables): StoredRows {
       tables.totals.values(),
       ({ dayMs, account, key, model }) => `${digits(dayMs)} ${digits(account)} ${digits(key)} ${model}`,
     ),
+    months: sorted(tables.monthChanges.values(), ({ account, startMs }) => `${digits(account)} ${digits(startMs)}`),
   };
 }
 
@@ -138,6 +143,7 @@ function readTables(tables: Tables): StoredRows {
       return { record, endedBy: row.ended_by };
     }),
     totals: tables.totals.map(readTotal),
+    months: tables.months.map((row) => ({ account: row.account_id, startMs: row.month_ms, change: row.change })),
   };
 }
 

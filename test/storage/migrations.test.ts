@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { spine } from '../../src/storage/migrations/0001-spine.ts';
 import { migrations } from '../../src/storage/migrations/migrations.ts';
 import { accessReads } from '../../src/storage/sqlite/access-reads.ts';
-import { openForReading, openForWriting } from '../../src/storage/sqlite/sqlite.ts';
+import { openForReading, openForWriting, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const PROOF = 'proofproof-of-the-secret';
@@ -97,4 +97,36 @@ test('daily totals learn of how many of their messages the provider cost is know
     [2 * day, 'c', 0, 0],
   ]);
   after.close();
+});
+
+test('months of before there were any are added up from the journal, each with its first and last moment', async () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'turnpike.db');
+  const database = new Database(path, { create: true });
+  database.run('PRAGMA journal_mode = WAL');
+  for (const migration of migrations.filter(({ version }) => version < 8)) database.run(migration.sqlite);
+  database.run('PRAGMA user_version = 7');
+  database.run(`INSERT INTO accounts VALUES (7000000000, 1, '{}')`);
+  database.run(`INSERT INTO account_meters VALUES (7000000000, 1, 0, 60, 0, NULL, 'total', 0, 0, 0, '{}')`);
+  const november = Date.UTC(2026, 10);
+  const entry = (atMs: number, isCredit: boolean, amount: number) =>
+    database.run(
+      `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind) VALUES (7000000000, ${atMs},
+        ${isCredit ? '1, 7000000000' : '7000000000, 3'}, ${amount}, '${isCredit ? 'payment' : 'usage'}')`,
+    );
+  entry(Date.UTC(2025, 11, 31, 23, 59, 59, 999), true, 100);
+  entry(Date.UTC(2026, 0), false, 10);
+  entry(november - 1, false, 10);
+  entry(november, false, 20);
+  database.close();
+  openForWriting(path).close();
+  const after = openForReading(path);
+  expect(after.query('SELECT month_ms, change FROM month_changes ORDER BY month_ms').values()).toEqual([
+    [Date.UTC(2025, 11), 100],
+    [Date.UTC(2026, 0), -10],
+    [Date.UTC(2026, 9), -10],
+    [november, -20],
+  ]);
+  after.close();
+  expect(sumLedger(path).wrongMonths).toEqual([]);
 });

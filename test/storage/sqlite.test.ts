@@ -83,7 +83,7 @@ describe('a commit that fails', () => {
     expect(await failureOf(bench.begin(60))).toMatchObject({ code: 'store_unavailable' });
     // As if the commit that failed had reached the disk in the end, and been another one.
     other.run(`INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind)
-      VALUES (${bench.account}, 1, 1, ${bench.account}, 50, 'payment')`);
+      VALUES (${bench.account}, ${START_MS}, 1, ${bench.account}, 50, 'payment')`);
     other.run('UPDATE account_meters SET balance = balance + 50');
     other.run('COMMIT');
     other.close();

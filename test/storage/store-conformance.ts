@@ -12,6 +12,7 @@ import { claimAgeConformance, claimConformance } from './conformance/claims.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
+import { meterConformance } from './conformance/meters.ts';
 import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
@@ -36,6 +37,7 @@ export function describeStore(
   describe(`the ledger in ${name}`, () => {
     describe('admits', () => admissionConformance(open));
     describe('ends messages', () => endingConformance(open));
+    describe('records', () => meterConformance(open));
     describe('writes off', () => writeOffConformance(open));
     describe('credits', () => creditConformance(open));
     describe('takes bundles', () => bundleConformance(open));

@@ -9,6 +9,7 @@ import {
   GroupCommit,
   type LedgerGate,
   type LedgerStore,
+  type MonthChange,
   type Rows,
 } from '../../ledger/ledger.ts';
 import {
@@ -43,6 +44,7 @@ export class MemoryLedgerStore implements LedgerStore {
     entries: [],
     endings: new Map(),
     totals: new Map(),
+    monthChanges: new Map(),
     accounts: new Map(),
     keys: new Map(),
     keySecrets: new Map(),
@@ -79,6 +81,7 @@ export class MemoryLedgerStore implements LedgerStore {
     for (const ending of [...changes.endings, ...changes.corrections])
       tables.endings.set(ending.record.requestId, ending);
     for (const [name, total] of changes.totals) tables.totals.set(name, sum(tables.totals.get(name), total));
+    for (const more of changes.months) addMonthChange(tables, more);
     for (const row of alongside) writeAlongside(tables, row);
   }
 
@@ -127,6 +130,11 @@ export function memoryStores(
 
 function copy<Id, Row>(from: ReadonlyMap<Id, Row>, to: Map<Id, Row>): void {
   for (const [id, row] of from) to.set(id, row);
+}
+
+function addMonthChange({ monthChanges }: MemoryTables, more: MonthChange): void {
+  const name = `${more.account} ${more.startMs}`;
+  monthChanges.set(name, { ...more, change: more.change + (monthChanges.get(name)?.change ?? 0) });
 }
 
 function sum(total: DailyTotal | undefined, more: DailyTotal): DailyTotal {

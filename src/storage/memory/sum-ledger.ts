@@ -45,6 +45,7 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
     unequalTotals: findUnequalTotals(tables),
     strangeHolds: [...holds.keys()].filter((requestId) => endings.has(requestId)),
     miscountedRunning: findMiscounted(tables),
+    wrongMonths: findWrongMonths(tables),
     withoutMeters: [],
   };
 }
@@ -57,6 +58,20 @@ function isWronglyCarried(tables: MemoryTables, { kind, debit, credit, atMs }: N
   const isOfCarrying = debit === systemAccounts.carriedForward || credit === systemAccounts.carriedForward;
   if (kind !== 'carried_forward') return isOfCarrying;
   return !isOfCarrying || atMs >= keptSince(tables, 'journal');
+}
+
+function findWrongMonths(tables: MemoryTables): string[] {
+  const sinceMs = Math.max(0, keptSince(tables, 'journal'));
+  const changes = new Map<string, number>();
+  const add = (account: number, startMs: number, change: number) => {
+    const name = `${account} ${new Date(startMs).toISOString().slice(0, 7)}`;
+    if (startMs >= sinceMs) changes.set(name, (changes.get(name) ?? 0) + change);
+  };
+  for (const { account, debit, credit, amount, atMs } of tables.entries)
+    add(account, atMs, credit === account ? amount : debit === account ? -amount : 0);
+  for (const { account, startMs, change } of tables.monthChanges.values()) add(account, startMs, -change);
+  for (const { id, balance, month } of tables.accountMeters.values()) add(id, month.startMs, month.opening - balance);
+  return [...changes].filter(([, change]) => change !== 0).map(([name]) => name);
 }
 
 function findUnequalTotals(tables: MemoryTables): string[] {

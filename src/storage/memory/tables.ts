@@ -11,6 +11,7 @@ import type {
   HoldRow,
   KeyRow,
   LeaseRow,
+  MonthChange,
   NewEntry,
   StoredAnswer,
 } from '../../ledger/ledger.ts';
@@ -27,6 +28,8 @@ export interface MemoryTables {
   /** In the order they ended. */
   endings: Map<string, Ending>;
   totals: Map<string, DailyTotal>;
+  /** By account and month. */
+  monthChanges: Map<string, MonthChange>;
   accounts: Map<number, Account>;
   keys: Map<number, Key>;
   /** By the hash of the secret. */

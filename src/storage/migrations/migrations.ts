@@ -8,6 +8,16 @@ import { exactMoney } from './0004-exact-money.ts';
 import { retention } from './0005-retention.ts';
 import { changes } from './0006-changes.ts';
 import { people } from './0007-people.ts';
+import { statements } from './0008-statements.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [spine, operate, reports, exactMoney, retention, changes, people];
+export const migrations: readonly Migration[] = [
+  spine,
+  operate,
+  reports,
+  exactMoney,
+  retention,
+  changes,
+  people,
+  statements,
+];

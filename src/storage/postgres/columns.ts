@@ -8,6 +8,7 @@ import type {
   HoldRow,
   KeyRow,
   LeaseRow,
+  MonthChange,
   NewEntry,
 } from '../../ledger/ledger.ts';
 import { writeDetails } from '../row-codec.ts';
@@ -34,6 +35,8 @@ export const accountColumns: readonly Column<AccountRow>[] = [
   whole('allowance_held', (row) => row.spending.held),
   whole('allowance_period_start_ms', (row) => row.spending.periodStartMs),
   text('group_rates', (row) => JSON.stringify(row.groups)),
+  whole('month_start_ms', (row) => row.month.startMs),
+  whole('month_opening', (row) => row.month.opening),
 ];
 
 export const keyColumns: readonly Column<KeyRow>[] = [
@@ -128,6 +131,13 @@ export const totalColumns: readonly Column<DailyTotal>[] = [
   whole('provider_cost', (row) => row.providerCost),
   whole('costed_messages', (row) => row.costedMessages),
   whole('costed_revenue', (row) => row.costedRevenue),
+];
+
+/** The first two say which it is; the change is added to what stands. */
+export const monthColumns: readonly Column<MonthChange>[] = [
+  whole('account_id', (row) => row.account),
+  whole('month_ms', (row) => row.startMs),
+  whole('change', (row) => row.change),
 ];
 
 /** An array for each column. */

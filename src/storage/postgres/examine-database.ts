@@ -74,6 +74,7 @@ const TABLES = [
   'keys',
   'learned',
   'leases',
+  'month_changes',
   'people',
   'schema_versions',
   'tokens',

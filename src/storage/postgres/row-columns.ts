@@ -17,6 +17,8 @@ export const ACCOUNT_COLUMNS = `${asNumbers(
   'allowance_used',
   'allowance_held',
   'allowance_period_start_ms',
+  'month_start_ms',
+  'month_opening',
 )}, m.enabled::int AS enabled, m.allowance_period, m.group_rates`;
 
 /** As KeyMetersTable. */

@@ -9,6 +9,7 @@ import {
   holdColumns,
   keyColumns,
   leaseColumns,
+  monthColumns,
   totalColumns,
   usageColumns,
 } from './columns.ts';
@@ -103,6 +104,11 @@ export const ADD_TOTALS = `${insertText('daily_totals AS stored', totalColumns)}
       .slice(4)
       .map(({ name }) => `${name} = stored.${name} + excluded.${name}`)
       .join(', ')}`;
+/** Summed up first: one statement may not add to a row twice. */
+export const ADD_MONTHS = `
+  INSERT INTO month_changes AS stored (account_id, month_ms, change)
+  SELECT account_id, month_ms, SUM(change) FROM ${unnestText(monthColumns)} GROUP BY account_id, month_ms
+  ON CONFLICT (account_id, month_ms) DO UPDATE SET change = stored.change + excluded.change`;
 export const INSERT_LEASES = insertText('leases', leaseColumns);
 export const UPDATE_LEASES = updateText('leases', leaseColumns, 1);
 
@@ -144,6 +150,7 @@ export const warmUp: readonly Asked[] = [
   INSERT_USAGE,
   REPLACE_USAGE,
   ADD_TOTALS,
+  ADD_MONTHS,
   WRITE_MESSAGES,
 ].map((text) => ({ text, values: emptyValues(text) }));
 

@@ -9,6 +9,7 @@ import {
   type SumRows,
   sumTexts,
   sumValues,
+  wrongMonthsText,
 } from '../ledger-sums.ts';
 import type { Reader } from './read-pool.ts';
 import { readSnapshot } from './read-snapshot.ts';
@@ -33,6 +34,7 @@ export async function sumReader(reader: Reader): Promise<LedgerSums> {
     carried: await all(sumTexts.carried),
     unequalTotals: await all(sumTexts.unequalTotals, values.unequalTotals),
     withoutMeters: await all(sumTexts.withoutMeters),
+    wrongMonths: await all(WRONG_MONTHS, values.wrongMonths),
     strangeHolds: await all(STRANGE_HOLDS),
     miscounted: await all(MISCOUNTED),
   };
@@ -43,6 +45,10 @@ export async function sumReader(reader: Reader): Promise<LedgerSums> {
   );
   return { ...sums, strangeEntries: [...sums.strangeEntries, ...faults] };
 }
+
+const WRONG_MONTHS = wrongMonthsText(
+  "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
+);
 
 // What stands in columns beside the document, for other nodes to find it by, is what the document says.
 const STRANGE_HOLDS = `

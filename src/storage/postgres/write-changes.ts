@@ -11,6 +11,7 @@ import {
   holdColumns,
   keyColumns,
   leaseColumns,
+  monthColumns,
   totalColumns,
   usageColumns,
 } from './columns.ts';
@@ -40,6 +41,7 @@ export function writeChanges(changes: Changes, loaded: LoadedRows): Asked[] {
   write(statements.INSERT_USAGE, usageColumns, changes.endings);
   write(statements.REPLACE_USAGE, usageColumns, changes.corrections);
   for (const distinct of totals) write(statements.ADD_TOTALS, totalColumns, distinct);
+  write(statements.ADD_MONTHS, monthColumns, changes.months);
   write(statements.INSERT_LEASES, leaseColumns, leases.made);
   write(statements.UPDATE_LEASES, leaseColumns, leases.changed);
   return asked;
@@ -93,6 +95,7 @@ function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts): boolea
     changes.leases.size === 0 &&
     changes.claims.size === 0 &&
     changes.corrections.length === 0 &&
+    changes.months.length === 0 &&
     totals.length <= 1
   );
 }

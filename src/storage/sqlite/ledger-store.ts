@@ -144,6 +144,8 @@ export class SqliteLedgerStore implements LedgerStore {
     for (const ending of changes.endings) writeUsage(this.#statements.writeUsage, ending);
     for (const ending of changes.corrections) writeUsage(this.#statements.replaceUsage, ending);
     for (const total of changes.totals.values()) writeTotal(this.#statements.writeTotal, total);
+    for (const { account, startMs, change } of changes.months)
+      this.#statements.addMonthChange.run(account, startMs, change);
     for (const row of changes.alongside) writeAlongside(this.#database, row);
   }
 
@@ -197,6 +199,8 @@ function writeAccount(statement: Statement, account: AccountRow): void {
     spending.held,
     spending.periodStartMs,
     JSON.stringify(account.groups),
+    account.month.startMs,
+    account.month.opening,
   );
 }
 

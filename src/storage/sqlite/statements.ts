@@ -41,13 +41,14 @@ function prepareMeterWrites(database: Database) {
     writeAccount: prepareText(
       database,
       `INSERT INTO account_meters (id, enabled, credit_line, balance, held, allowance, allowance_period,
-         allowance_used, allowance_held, allowance_period_start_ms, group_rates)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         allowance_used, allowance_held, allowance_period_start_ms, group_rates, month_start_ms, month_opening)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
        ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, credit_line = excluded.credit_line,
          balance = excluded.balance, held = excluded.held, allowance = excluded.allowance,
          allowance_period = excluded.allowance_period, allowance_used = excluded.allowance_used,
          allowance_held = excluded.allowance_held, allowance_period_start_ms = excluded.allowance_period_start_ms,
-         group_rates = excluded.group_rates`,
+         group_rates = excluded.group_rates, month_start_ms = excluded.month_start_ms,
+         month_opening = excluded.month_opening`,
     ),
     writeKey: prepareText(
       database,
@@ -111,6 +112,11 @@ function prepareRecordWrites(database: Database) {
          written_off = written_off + excluded.written_off, provider_cost = provider_cost + excluded.provider_cost,
          costed_messages = costed_messages + excluded.costed_messages,
          costed_revenue = costed_revenue + excluded.costed_revenue`,
+    ),
+    addMonthChange: prepareText(
+      database,
+      `INSERT INTO month_changes (account_id, month_ms, change) VALUES ($1, $2, $3)
+       ON CONFLICT (account_id, month_ms) DO UPDATE SET change = change + excluded.change`,
     ),
   };
 }

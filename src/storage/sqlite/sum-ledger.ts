@@ -10,6 +10,7 @@ import {
   type SumRows,
   sumTexts,
   sumValues,
+  wrongMonthsText,
 } from '../ledger-sums.ts';
 import { openForReading } from './open-database.ts';
 import { prepareText } from './statements.ts';
@@ -38,11 +39,16 @@ function sum(database: Database): LedgerSums {
     carried: all(sumTexts.carried),
     unequalTotals: all(sumTexts.unequalTotals, values.unequalTotals),
     withoutMeters: all(sumTexts.withoutMeters),
+    wrongMonths: all(WRONG_MONTHS, values.wrongMonths),
     strangeHolds: all(STRANGE_HOLDS),
     miscounted: all(MISCOUNTED),
   };
   return describeSums(rows, kept);
 }
+
+const WRONG_MONTHS = wrongMonthsText(
+  "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",
+);
 
 const STRANGE_HOLDS = `
   SELECT h.request_id FROM holds h

@@ -42,7 +42,7 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
     expect(`the message of claim ${name}`, row?.requestId, claim.requestId);
     expect(`whether claim ${name} is answered`, row?.isAnswered, claim.isAnswered);
   }
-  return [...faults, ...findUnbalanced(model, tables), ...findWrongTotals(tables)];
+  return [...faults, ...findUnbalanced(model, tables), ...findWrongMeters(tables), ...findWrongTotals(tables)];
 }
 
 /** Double entry: what one account gives another gets, and the entries of an account are its balance. */
@@ -67,6 +67,29 @@ function findUnbalanced(model: Model, { entries }: MemoryTables): string[] {
   for (const [requestId, { cost }] of model.endings)
     if ((billed.get(requestId) ?? 0) !== cost)
       faults.push(`${requestId} is billed ${billed.get(requestId)}, not ${cost}`);
+  return faults;
+}
+
+/** What a message says of the meters as it ended, against the entries before it and what it took then. */
+function findWrongMeters({ entries, endings }: MemoryTables): string[] {
+  const balances = new Map<number, number>();
+  const taken = new Map<string, number>();
+  const faults: string[] = [];
+  for (const { account, debit, credit, amount, kind, reference } of entries) {
+    const before = balances.get(account) ?? 0;
+    balances.set(account, before + (credit === account ? amount : debit === account ? -amount : 0));
+    if (kind !== 'usage') continue;
+    taken.set(String(reference), amount);
+    const stated = endings.get(String(reference))?.record.meters?.balance.before;
+    if (stated !== before) faults.push(`${reference} ended at a balance of ${before}, and says ${stated}`);
+  }
+  for (const [requestId, { record }] of endings) {
+    const took = taken.get(requestId) ?? 0;
+    const { balance, quota, allowance } = record.meters ?? {};
+    const used = [quota, allowance].filter((reading) => reading != null).map(({ before, after }) => after - before);
+    const stated = [balance === undefined ? null : balance.before - balance.after, ...used];
+    if (stated.some((amount) => amount !== took)) faults.push(`${requestId} took ${took}, and says ${stated}`);
+  }
   return faults;
 }
 

@@ -63,12 +63,14 @@ function settleTests(open: OpenStores): void {
       providerCost: 8,
       provider: null,
       upstreamModel: 'Größe "ü"',
+      admittedMs: 8,
       latencyMs: 9,
       firstTokenMs: 10,
     });
     await bench.ask({ kind: 'settle', requestId, record });
     const stored = await bench.stores.usage.getUsage(requestId);
-    expect(stored).toEqual({ ...record, seq: 1, atMs: stored?.atMs ?? 0 });
+    const meters = { balance: { before: 100, after: 93 }, quota: null, allowance: null };
+    expect(stored).toEqual({ ...record, seq: 1, atMs: stored?.atMs ?? 0, meters });
   });
 }
 
