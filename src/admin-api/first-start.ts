@@ -76,8 +76,8 @@ export function makeFirstOperator(vault: Vault, nowMs: number): { person: Person
 }
 
 /** Where a one-time link is accepted. Its secret stands behind the #, which no browser sends to a server or in a referrer. */
-export function invitationLink(url: string, secret: string): string {
-  return `${url}/console/invitation#${secret}`;
+export function invitationLink(url: string, secret: Secret): string {
+  return `${url}/console/invitation#${secret.reveal()}`;
 }
 
 /** A command that answers a message when it is pasted. */

@@ -16,7 +16,7 @@ export const audit: Command = {
   flags: {
     account: { value: 'ID', help: 'only changes of this account and what is its' },
     object: { value: 'OBJECT', help: 'only changes of this object, such as key_… or "model NAME"' },
-    actor: { value: 'ID', help: 'only changes by this token ("local": the operator of the machine)' },
+    actor: { value: 'ID', help: 'only changes by this token or person ("local": the operator of the machine)' },
     since: { value: 'TIME', help: 'only those from this time on' },
     until: { value: 'TIME', help: 'only those up to this time' },
     limit: { value: 'N', help: `at most so many (default: ${LIST_LIMIT_DEFAULT})` },

@@ -52,6 +52,11 @@ const topics: readonly Topic[] = [
     load: async () => (await import('./token.ts')).tokenCommands,
   },
   {
+    name: 'person',
+    summary: 'invites, lists, disables and enables people, and makes their one-time links',
+    load: async () => (await import('./person.ts')).personCommands,
+  },
+  {
     name: 'model',
     summary: 'lists what is sold, and compares its prices',
     load: async () => (await import('./model.ts')).modelCommands,

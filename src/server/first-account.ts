@@ -1,7 +1,5 @@
 // The account and key of a first start: made last, and shown before they are stored.
 
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { firstCurl, makeDemoAccount } from '../admin-api/admin-api.ts';
 import { type Trail, theService } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
@@ -11,8 +9,7 @@ import { writeFirstAccount } from '../storage/storage.ts';
 import type { OpenStore } from './open-store.ts';
 import { localUrl } from './operator-file.ts';
 import type { StartOptions } from './server.ts';
-
-const FIRST_KEY_FILE = 'first-key.txt';
+import { showOnce } from './show-once.ts';
 
 /**
  * The account and key of a first start. They are made last, so that a start that fails leaves the next one
@@ -27,7 +24,12 @@ export async function openFirstAccount(
 ): Promise<void> {
   if ((await stores.accounts.listAccounts({ after: null, limit: 1 })).length > 0) return;
   const demo = makeDemoAccount(vault, clock.nowMs());
-  showFirstKey(config, options, firstCurl(localUrl(url), demo.secret));
+  showOnce(config, options, {
+    text: firstCurl(localUrl(url), demo.secret),
+    words: 'A first key was made. It is shown this once; try it:',
+    file: 'first-key.txt',
+    fileWords: 'A first key was made; it and a curl that works are in',
+  });
   await writeFirstAccount(ledger, demo, demoTrail(demo, clock.nowMs()));
 }
 
@@ -46,16 +48,4 @@ function demoTrail({ account, key }: ReturnType<typeof makeDemoAccount>, nowMs: 
     made('key.create', formatId('key', key.id), key.name),
   ];
   return { audit: records, creation: null };
-}
-
-/** The key is shown once: on a terminal, else in a file that only the owner can read. */
-function showFirstKey(config: Config, options: StartOptions, curl: string): void {
-  if (process.stdout.isTTY) {
-    options.print(`A first key was made. It is shown this once; try it:\n\n  ${curl}\n`);
-    return;
-  }
-  const path = join(config.dataDirectory, FIRST_KEY_FILE);
-  rmSync(path, { force: true });
-  writeFileSync(path, `${curl}\n`, { mode: 0o600, flag: 'wx' });
-  options.print(`A first key was made; it and a curl that works are in ${path}`);
 }
