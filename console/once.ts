@@ -1,20 +1,21 @@
-// The idempotency key of what is made: a second click, or another try after a broken connection, makes it no second
-// time. Another input is another thing, and so has another key.
+// What is made is made once: a second click, or another try after a broken connection, sends the very same body with
+// the same idempotency key. Another input is another thing, and so has another key.
 
 import { useRef } from 'react';
 
-/** Gives the key for an input. `forget` begins anew: the same input is meant once more. */
-export function useOnce(): { keyOf: (input: object) => string; forget: () => void } {
-  const last = useRef({ text: '', key: '' });
-  return {
-    keyOf(input) {
-      const text = JSON.stringify(input);
-      if (last.current.text !== text || last.current.key === '') last.current = { text, key: randomText() };
-      return last.current.key;
-    },
-    forget() {
-      last.current = { text: '', key: '' };
-    },
+export interface OnceRequest {
+  body: object;
+  idempotencyKey: string;
+}
+
+/** Gives what to send for an input; `make` is called when the input is another than the last. */
+export function useOnce(): (input: object, make: () => object) => OnceRequest {
+  const last = useRef<OnceRequest & { text: string }>(null);
+  return (input, make) => {
+    const text = JSON.stringify(input);
+    if (last.current?.text !== text) last.current = { text, body: make(), idempotencyKey: randomText() };
+    const { body, idempotencyKey } = last.current;
+    return { body, idempotencyKey };
   };
 }
 

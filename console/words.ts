@@ -2,6 +2,8 @@
 // shape. Functions where a word depends on a figure. Names of products, code and addresses are no words.
 
 import { balanceWords, creditWords, entryKindWords, statementWords } from './words/balance.ts';
+import { keyWords } from './words/keys.ts';
+import { playgroundWords } from './words/playground.ts';
 import { profileWords } from './words/profile.ts';
 import { invitationWords, signInWords } from './words/sign-in.ts';
 import { outcomeWords, requestWords, usageWords } from './words/usage.ts';
@@ -99,4 +101,6 @@ export const words = {
   outcomes: outcomeWords,
   usage: usageWords,
   request: requestWords,
+  keys: keyWords,
+  playground: playgroundWords,
 } as const;

@@ -40,10 +40,14 @@ const fields = ['amount', 'kind', 'reference', 'note'] as const;
 const blank = { amount: '', kind: 'payment', reference: '', note: '' };
 
 function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () => void }) {
-  const once = useOnce();
+  const requestOf = useOnce();
   const form = useForm({ initialValues: blank });
   const give = useChange(
-    (body: object) => ask<CreditShape>(`/accounts/${account.id}/credits`, { body, idempotencyKey: once.keyOf(body) }),
+    (body: object) =>
+      ask<CreditShape>(
+        `/accounts/${account.id}/credits`,
+        requestOf(body, () => body),
+      ),
     {
       onDone: ({ repeated }) => {
         notifications.show({

@@ -1,0 +1,5 @@
+// The words of the playground.
+
+export const playgroundWords = {
+  model: 'Model',
+} as const;
