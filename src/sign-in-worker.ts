@@ -2,6 +2,7 @@
 // it again.
 
 import { type Auth, openAuth } from './auth/auth.ts';
+import { bounds } from './config.ts';
 import type { Admission, FromSignIn, Refusal, SignInSettings, ToSignIn } from './sign-in/sign-in.ts';
 import type { SignInDatabase } from './storage/storage.ts';
 
@@ -12,12 +13,23 @@ let admissions = 0;
 /** Those that the main thread has not decided yet. */
 const asked = new Map<number, (refusal: Refusal) => void>();
 
+listenToLibraries();
+
 self.onmessage = async ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToSignIn;
   if ('open' in message) await open(message.open);
   else if ('admission' in message) decide(message.admission, message.refusal);
   else await answer(message.id, message.question);
 };
+
+/** What libraries print belongs into the log, and its lines are not theirs to write. */
+function listenToLibraries(): void {
+  const tell = (...said: unknown[]) => {
+    const words = said.map((one) => (one instanceof Error ? one.message : String(one))).join(' ');
+    post({ told: words.slice(0, bounds.logLineCharactersMax) });
+  };
+  Object.assign(console, { log: tell, info: tell, warn: tell, error: tell, debug: tell });
+}
 
 async function open(settings: SignInSettings): Promise<void> {
   try {

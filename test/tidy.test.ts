@@ -58,7 +58,7 @@ const mayImport: Record<string, readonly string[]> = {
   'ledger-worker': [...ground, 'ledger', 'storage'],
   'report-worker': [...ground, 'ledger', 'storage'],
   'backup-worker': [...ground, 'ledger', 'storage'],
-  'sign-in-worker': ['auth', 'sign-in', 'storage'],
+  'sign-in-worker': ['config', 'auth', 'sign-in', 'storage'],
   'worker-scripts': [],
   maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
   server: [...edge, 'public-api', 'admin-api', 'console', 'sign-in', 'storage', 'commands', 'worker-scripts'],

@@ -6,7 +6,7 @@ import { genericOAuth, twoFactor } from 'better-auth/plugins';
 import { bounds } from '../config.ts';
 import type { Admission, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
-import type { PasswordHashing } from './hash-password.ts';
+import { HashingCrowded, type PasswordHashing } from './hash-password.ts';
 
 export const AUTH_PATH = '/console/auth';
 /** The name of the one issuer, in the path of its callback. */
@@ -80,8 +80,8 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
       minPasswordLength: bounds.passwordCharactersLeast,
       maxPasswordLength: 2 * bounds.passwordCharactersMax, // of half characters, as it counts
       password: {
-        hash: (password) => hashing.hash(password),
-        verify: ({ password, hash }) => hashing.verify(password, hash),
+        hash: (password) => unlessCrowded(hashing.hash(password)),
+        verify: ({ password, hash }) => unlessCrowded(hashing.verify(password, hash)),
       },
     },
     session: {
@@ -106,6 +106,15 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
     },
     ...gates(parts),
   };
+}
+
+async function unlessCrowded<Value>(hashed: Promise<Value>): Promise<Value> {
+  try {
+    return await hashed;
+  } catch (failure) {
+    if (!(failure instanceof HashingCrowded)) throw failure;
+    throw new APIError('SERVICE_UNAVAILABLE', { code: 'CROWDED', message: 'Too many people sign in.' });
+  }
 }
 
 function rateLimitOver(database: SignInDatabase): NonNullable<BetterAuthOptions['rateLimit']> {

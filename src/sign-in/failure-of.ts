@@ -1,6 +1,6 @@
 // What better-auth says against a request, as an error of this service's table. Its own code is told beside it, for the console.
 
-import { TurnpikeError } from '../errors.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
 import type { GivenAnswer } from './messages.ts';
 
 const WRONG_PASSWORD = 'The e-mail or the password is wrong.';
@@ -23,6 +23,7 @@ const made: Readonly<Record<string, Made>> = {
   person_unknown: signInFailed,
   person_disabled: signInFailed,
   store_unavailable: storeGone,
+  CROWDED: () => overloaded('Too many people sign in at the moment. Try again shortly.'),
   INVALID_CODE: secondFailed,
   INVALID_BACKUP_CODE: secondFailed,
   INVALID_TWO_FACTOR_COOKIE: beginAnew,

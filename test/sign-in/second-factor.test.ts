@@ -1,0 +1,141 @@
+// The second factor: codes of an app, and the codes to keep for when the app is lost.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { acceptLink, Browser, letIn, PASSWORD, timeCode } from './browser.ts';
+
+let turnpike: Turnpike;
+let addresses = 0;
+
+beforeAll(async () => {
+  turnpike = await startTurnpike();
+});
+afterAll(() => turnpike.stop());
+
+function newBrowser(): Browser {
+  return new Browser(turnpike.url, { 'x-forwarded-for': `10.2.0.${++addresses}` });
+}
+
+interface Guarded {
+  id: string;
+  email: string;
+  browser: Browser;
+  uri: string;
+  backupCodes: string[];
+}
+
+/** Somebody who has a second factor, with a browser that is signed in. */
+async function guard(email: string): Promise<Guarded> {
+  const { id } = await letIn(turnpike, email);
+  const browser = newBrowser();
+  await browser.signIn(email);
+  const { status, body } = await browser.auth('/two-factor/enable', { password: PASSWORD });
+  expect(status).toBe(200);
+  const uri = body['totpURI'] as string;
+  const verified = await browser.auth('/two-factor/verify-totp', { code: timeCode(uri, Date.now()) });
+  expect(verified.status).toBe(200);
+  return { id, email, browser, uri, backupCodes: body['backupCodes'] as string[] };
+}
+
+test('a second factor is asked for with every sign-in, and opens a session with the password before it', async () => {
+  const { email, uri, browser: first } = await guard('ann@example.com');
+  expect(await first.me()).not.toBeNull(); // the session from which it was set up
+  const browser = newBrowser();
+  const password = await browser.signIn(email);
+  expect(password).toMatchObject({ status: 200, body: { twoFactorRedirect: true } });
+  expect(browser.session).toBeUndefined();
+  expect(await browser.me()).toBeNull();
+  const wrong = await browser.auth('/two-factor/verify-totp', { code: '000000' });
+  expect(wrong).toMatchObject({
+    status: 401,
+    code: 'second_factor_failed',
+    body: { error: { reason: 'INVALID_CODE' } },
+  });
+  expect(await browser.me()).toBeNull();
+  expect((await browser.auth('/two-factor/verify-totp', { code: timeCode(uri, Date.now()) })).status).toBe(200);
+  expect(await browser.me()).toMatchObject({ email });
+});
+
+test('a code opens nothing without the password before it', async () => {
+  const { uri } = await guard('without@example.com');
+  const answer = await newBrowser().auth('/two-factor/verify-totp', { code: timeCode(uri, Date.now()) });
+  expect(answer).toMatchObject({ status: 401, code: 'second_factor_failed' });
+});
+
+test('each code for when the app is lost opens one session, once', async () => {
+  const { email, backupCodes } = await guard('backup@example.com');
+  const [code = ''] = backupCodes;
+  const browser = newBrowser();
+  await browser.signIn(email);
+  expect((await browser.auth('/two-factor/verify-backup-code', { code })).status).toBe(200);
+  expect(await browser.me()).not.toBeNull();
+  const again = newBrowser();
+  await again.signIn(email);
+  expect(await again.auth('/two-factor/verify-backup-code', { code })).toMatchObject({ status: 401 });
+  expect(await again.me()).toBeNull();
+  const made = await browser.auth('/two-factor/generate-backup-codes', { password: PASSWORD });
+  expect(made.body['backupCodes']).toHaveLength(10);
+  expect(made.body['backupCodes']).not.toContain(backupCodes[1]);
+  expect(await again.auth('/two-factor/verify-backup-code', { code: backupCodes[1] ?? '' })).toMatchObject({
+    status: 401,
+  });
+});
+
+test('guesses of a code end the sign-in, and many of them rest the factor; whoever waits is let in again', async () => {
+  const { email, uri } = await guard('guessed@example.com');
+  const guess = async () => {
+    const browser = newBrowser();
+    await browser.signIn(email);
+    const answers = [];
+    for (let tries = 0; tries < 6; tries++)
+      answers.push(await browser.auth('/two-factor/verify-totp', { code: '000000' }));
+    return { browser, answers };
+  };
+  const first = await guess();
+  expect(first.answers.slice(0, 5).map(({ code }) => code)).toEqual(Array(5).fill('second_factor_failed'));
+  expect(first.answers[5]).toMatchObject({ body: { error: { reason: 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE' } } });
+  const right = await first.browser.auth('/two-factor/verify-totp', { code: timeCode(uri, Date.now()) });
+  expect(right).toMatchObject({ code: 'second_factor_failed' });
+  const second = await guess();
+  expect(second.answers.at(-1)).toMatchObject({ status: 429, code: 'too_many_failures' });
+  const late = newBrowser();
+  await late.signIn(email);
+  const resting = await late.auth('/two-factor/verify-totp', { code: timeCode(uri, Date.now()) });
+  expect(resting).toMatchObject({ status: 429, code: 'too_many_failures' });
+});
+
+test('it is removed by showing the password, and by a one-time link', async () => {
+  const { id, email, browser } = await guard('removed@example.com');
+  expect(await browser.auth('/two-factor/disable', { password: 'not the password' })).toMatchObject({ status: 400 });
+  const asked = newBrowser();
+  expect((await asked.signIn(email)).body).toMatchObject({ twoFactorRedirect: true });
+  const { link_secret: secret } = await turnpike.admin('POST', `/people/${id}/link`, {});
+  await acceptLink(turnpike, secret as string);
+  expect(await browser.me()).toBeNull();
+  // What began with the former password leads nowhere.
+  expect(await asked.auth('/two-factor/verify-totp', { code: '000000' })).toMatchObject({
+    body: { error: { reason: 'INVALID_TWO_FACTOR_COOKIE' } },
+  });
+  const again = newBrowser();
+  await again.signIn(email);
+  expect(await again.me()).not.toBeNull();
+});
+
+test('a browser is never spared the second factor, whatever it asks for', async () => {
+  const { email, uri } = await guard('trusting@example.com');
+  const browser = newBrowser();
+  await browser.signIn(email);
+  const trusting = { code: timeCode(uri, Date.now()), trustDevice: true };
+  expect((await browser.auth('/two-factor/verify-totp', trusting)).status).toBe(200);
+  await browser.auth('/sign-out');
+  expect((await browser.signIn(email)).body).toMatchObject({ twoFactorRedirect: true });
+});
+
+test('somebody who is disabled between the password and the code is not let in', async () => {
+  const { id, email, uri } = await guard('between@example.com');
+  const browser = newBrowser();
+  await browser.signIn(email);
+  await turnpike.admin('PATCH', `/people/${id}`, { status: 'disabled' });
+  expect((await browser.auth('/two-factor/verify-totp', { code: timeCode(uri, Date.now()) })).status).toBe(401);
+  expect(browser.session).toBeUndefined();
+});
