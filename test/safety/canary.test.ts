@@ -22,7 +22,7 @@ import { type Canary, disguisesOf, findCanaries } from './disguises.ts';
 
 /** Of letters and digits alone, so that a parser that quotes a word quotes it whole. */
 const canaryText = (name: string) => `canary${name.replaceAll('-', '')}${randomBytes(12).toString('hex')}`;
-const MEANT_FOR_SECRETS = ['secret', 'secret.previous', 'operator.json', 'first-key.txt'];
+const MEANT_FOR_SECRETS = ['secret', 'secret.previous', 'operator.json', 'first-key.txt', 'first-operator.txt'];
 
 test('a canary is found in every disguise, and what is none is not', () => {
   const canary = { name: 'it', text: 'canary-of-the-test-0123456789abcdef' };

@@ -2,6 +2,8 @@
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { bounds, readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
 import { checkStore } from '../../src/maintenance/maintenance.ts';
@@ -53,18 +55,23 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   throw new Error('it did not become so');
 }
 
-test.skipIf(cannotStartPostgres)('two first starts at once make one catalogue, one account and one key', async () => {
-  await using nodes = await startTwo();
-  const { one, other } = nodes;
-  expect([one.key, other.key].filter((key) => key !== '')).toHaveLength(1);
-  for (const path of ['/accounts', '/keys']) {
-    const listed = (await one.admin('GET', path)) as { data?: unknown[]; items?: unknown[] };
-    expect(Object.values(listed).filter(Array.isArray)[0]).toHaveLength(1);
-  }
-  const key = one.key || other.key;
-  for (const node of [one, other]) expect((await node.post(key, ECHO)).status).toBe(200);
-  expect(await nodes.check()).toMatchObject({ ok: true, faults: [] });
-});
+test.skipIf(cannotStartPostgres)(
+  'two first starts at once make one catalogue, one account, one key and one link of a first operator',
+  async () => {
+    await using nodes = await startTwo();
+    const { one, other } = nodes;
+    expect([one.key, other.key].filter((key) => key !== '')).toHaveLength(1);
+    const links = [one, other].filter(({ dataDirectory }) => existsSync(join(dataDirectory, 'first-operator.txt')));
+    expect(links).toHaveLength(1);
+    for (const path of ['/accounts', '/keys', '/people']) {
+      const listed = (await one.admin('GET', path)) as { data?: unknown[]; items?: unknown[] };
+      expect(Object.values(listed).filter(Array.isArray)[0]).toHaveLength(1);
+    }
+    const key = one.key || other.key;
+    for (const node of [one, other]) expect((await node.post(key, ECHO)).status).toBe(200);
+    expect(await nodes.check()).toMatchObject({ ok: true, faults: [] });
+  },
+);
 
 test.skipIf(cannotStartPostgres)('a node under another secret does not start beside those that serve', async () => {
   await using nodes = await startTwo();
