@@ -36,7 +36,7 @@ export function useNames(rows: readonly Named[]): Names {
   };
 }
 
-function useNamesOf<Shape extends { name: string }>(
+export function useNamesOf<Shape extends { name: string }>(
   path: string,
   ids: readonly (string | null)[],
 ): Map<string, string> {

@@ -1,10 +1,22 @@
 // Every word that the console shows, in one place, a section for each page: a translation is another file of this
 // shape. Functions where a word depends on a figure. Names of products, code and addresses are no words.
 
+import { accountFormWords, accountWords } from './words/accounts.ts';
 import { balanceWords, creditWords, entryKindWords, statementWords } from './words/balance.ts';
+import {
+  applyWords,
+  comparisonWords,
+  groupWords,
+  modelFormWords,
+  modelWords,
+  providerFormWords,
+  providerWords,
+} from './words/catalogue.ts';
 import { keyWords } from './words/keys.ts';
+import { actorWords, peopleWords, tokenWords } from './words/people.ts';
 import { playgroundWords } from './words/playground.ts';
 import { profileWords } from './words/profile.ts';
+import { settingWords } from './words/settings.ts';
 import { invitationWords, signInWords } from './words/sign-in.ts';
 import { outcomeWords, requestWords, usageWords } from './words/usage.ts';
 
@@ -94,6 +106,9 @@ export const words = {
   signIn: signInWords,
   invitation: invitationWords,
   profile: profileWords,
+  actors: actorWords,
+  people: peopleWords,
+  tokens: tokenWords,
   credit: creditWords,
   balance: balanceWords,
   entryKinds: entryKindWords,
@@ -103,4 +118,14 @@ export const words = {
   request: requestWords,
   keys: keyWords,
   playground: playgroundWords,
+  apply: applyWords,
+  models: modelWords,
+  modelForm: modelFormWords,
+  comparison: comparisonWords,
+  groups: groupWords,
+  providers: providerWords,
+  providerForm: providerFormWords,
+  accounts: accountWords,
+  accountForm: accountFormWords,
+  settings: settingWords,
 } as const;
