@@ -8,8 +8,8 @@ import { BAD_TEXT, casesOf, expectCut, expectRecord, playCases } from './two-rou
 
 const faults = [...breaksAt('content'), ...wrongLengths];
 const played = await playCases(casesOf([...faults, refusedLate]), {
-  upstream_first_event_seconds: 2,
-  upstream_silence_seconds: 2,
+  upstream_first_event_seconds: 6,
+  upstream_silence_seconds: 6,
 });
 afterAll(() => played.stop());
 

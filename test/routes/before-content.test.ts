@@ -9,10 +9,10 @@ import { casesOf, expectAnswer, expectRecord, GOOD_COST, GOOD_TEXT, playCases, t
 const atHead = breaksAt('head');
 const atBeginning = breaksAt('beginning');
 const played = await playCases(casesOf([...failing, ...atHead, ...atBeginning]), {
-  upstream_connect_seconds: 2,
-  upstream_first_event_seconds: 2,
-  upstream_silence_seconds: 2,
-  upstream_answer_seconds: 2,
+  upstream_connect_seconds: 6,
+  upstream_first_event_seconds: 6,
+  upstream_silence_seconds: 6,
+  upstream_answer_seconds: 6,
 });
 afterAll(() => played.stop());
 

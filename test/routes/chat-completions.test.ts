@@ -22,7 +22,7 @@ const late = breaksAt('content');
 const [refusesContent] = refusing as [Fault];
 const played = await playCases(
   casesOf([...early, ...late, refusesContent]),
-  { upstream_first_event_seconds: 2, upstream_silence_seconds: 2, upstream_answer_seconds: 2 },
+  { upstream_first_event_seconds: 6, upstream_silence_seconds: 6, upstream_answer_seconds: 6 },
   CHAT_COMPLETIONS,
 );
 afterAll(() => played.stop());

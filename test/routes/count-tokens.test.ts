@@ -17,7 +17,7 @@ const fallen: Fault = {
 const bothFail = casesOf([fallen]).map((one) => ({ ...one, second: fallen }));
 const played = await playCases(
   [...casesOf([...failing, refusesContent]), ...bothFail].filter(hasCounter),
-  { upstream_silence_seconds: 2 },
+  { upstream_silence_seconds: 6 },
   COUNT_TOKENS,
 );
 afterAll(() => played.stop());

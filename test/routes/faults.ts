@@ -28,6 +28,8 @@ export const STREAM_TYPE = { 'content-type': 'text/event-stream' };
 const NOBODY = 'http://127.0.0.1:9'; // nothing listens at the port of "discard"
 const HTML = '<!DOCTYPE html><html><body><h1>It works!</h1></body></html>';
 const PAUSE_MS = 20;
+/** So long that no limit of the number of headers is reached before a limit of time. */
+const HEADER_PAUSE_MS = 150;
 
 const failed = { result: 'failed', status: null } as const;
 const late = { result: 'timeout', status: null } as const;
@@ -88,7 +90,7 @@ const withoutHead: FailingFault[] = [
       await trickle(
         wire,
         forever((index) => `x-${index}: y\r\n`),
-        PAUSE_MS,
+        HEADER_PAUSE_MS,
       );
     }),
   },

@@ -30,10 +30,10 @@ const refusedTwice = casesOf([secondRefuses]).map((one) => ({ ...one, second: re
 const played = await playCases(
   [...failingTwice(fails, failing), ...failingTwice(hangs, withStatus), ...refusedTwice, ...casesOf(refusing)],
   {
-    upstream_connect_seconds: 2,
-    upstream_first_event_seconds: 2,
-    upstream_silence_seconds: 2,
-    upstream_answer_seconds: 2,
+    upstream_connect_seconds: 6,
+    upstream_first_event_seconds: 6,
+    upstream_silence_seconds: 6,
+    upstream_answer_seconds: 6,
   },
 );
 afterAll(() => played.stop());
