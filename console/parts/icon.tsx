@@ -14,6 +14,7 @@ const paths = {
   layers: 'M12 4l9 5-9 5-9-5zM4 13.5l8 4.5 8-4.5',
   leave: 'M14 5H6v14h8M11 12h10M17.5 8.5L21 12l-3.5 3.5',
   list: 'M8 6h12M8 12h12M8 18h12M4 6v.01M4 12v.01M4 18v.01',
+  pencil: 'M4 20l1-4L16 5l3 3L8 19zM14 7l3 3',
   people:
     'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-4 2.5-6 6-6s6 2 6 6M16 4.6a3.5 3.5 0 0 1 0 6M18 14.4c2 .7 3 2.6 3 5.6',
   person: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM5 20c0-4 3-6 7-6s7 2 7 6',
@@ -27,6 +28,7 @@ const paths = {
   sliders: 'M4 7h9M17 7h3M15 5v4M4 12h3M11 12h9M9 10v4M4 17h11M19 17h1M17 15v4',
   stop: 'M6 6h12v12H6z',
   ticket: 'M4 8V6h16v4a2 2 0 0 0 0 4v4H4v-4a2 2 0 0 0 0-4zM14 6v12',
+  trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v5M14 11v5',
   wallet: 'M4 7h14a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H4zM4 7l11-4v4M16 13.5v.01',
   warning: 'M12 4l9 16H3zM12 10v4M12 17v.01',
 } as const;

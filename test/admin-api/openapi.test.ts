@@ -146,8 +146,8 @@ describe('every answer that is documented is given:', () => {
     expectOfEach(404, ({ path, body }) =>
       body?.['secret'] !== undefined
         ? { body: { ...body, secret: 'unknown' } }
-        : /\/(?:key|acct|tok|person|req)_\w+|\/vendor/.test(path)
-          ? { path: path.replace(/\/(?:key|acct|tok|person|req)_\w+|\/vendor/, '/unknown') }
+        : /\/(?:key|acct|tok|person|req)_\w+|\/house-behind/.test(path)
+          ? { path: path.replace(/\/(?:key|acct|tok|person|req)_\w+|\/house-behind/, '/unknown') }
           : { path: `${path}?account=acct_000000000` },
     ));
   test('413 for a body that is too large', () =>

@@ -65,7 +65,7 @@ export const modelsOf: Record<AccountName, string[]> = {
 
 const catalogue = {
   providers: {
-    vendor: {
+    'house-behind': {
       kind: 'anthropic',
       base_url: 'http://127.0.0.1:1/upstream-address',
       private_network: true,
@@ -78,14 +78,14 @@ const catalogue = {
       `${name}-model`,
       {
         price: { input: '3', output: '15' },
-        routes: [{ provider: 'vendor', model: `${name}-upstream`, cost: { input: '2.718281828', output: '11' } }],
+        routes: [{ provider: 'house-behind', model: `${name}-upstream`, cost: { input: '2.718281828', output: '11' } }],
       },
     ]),
   ),
   groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
 };
 const BEHIND_THE_PRICE = [
-  'vendor',
+  'house-behind',
   'behind-alpha',
   'upstream-address',
   'sk-upstream-credential',
@@ -116,7 +116,8 @@ export async function makeWorld(): Promise<World> {
     linkSecrets: [],
     snapshot: new Map(),
   };
-  for (const name of ['vendor', 'sandbox']) world.objects.push(worldObject('provider', `provider ${name}`, name, null));
+  for (const name of ['house-behind', 'sandbox'])
+    world.objects.push(worldObject('provider', `provider ${name}`, name, null));
   await addPrincipals(world);
   await addKeys(world);
   await addPeople(world);
