@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeKeySecret } from '../../src/accounts/accounts.ts';
+import { makeKeySecret, makeLinkSecret } from '../../src/accounts/accounts.ts';
 import { runTurnpike } from '../support/run-turnpike.ts';
 import {
   type RecordedRequest,
@@ -132,6 +132,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
       'wrong-key',
       'cookie',
       'token',
+      'password',
       'collector',
       'base-url',
       'database',
@@ -204,6 +205,8 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
 
   async function useEverything(turnpike: TurnpikeProcess): Promise<void> {
     shown.push({ name: 'first key', text: turnpike.key });
+    const [, firstLink = ''] = readFileSync(join(data, 'first-operator.txt'), 'utf8').trimEnd().split('#');
+    shown.push({ name: 'first link', text: firstLink });
     await apply(turnpike, word('credential'));
     const { secret: key, account } = await turnpike.makeKey();
     shown.push({ name: 'key', text: key });
@@ -212,6 +215,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     await sendMessages(turnpike, key);
     await sendWrongKeys(turnpike);
     await failAtAdmin(turnpike, account);
+    await usePeople(turnpike);
     await readAdmin(turnpike, made['token'] as string);
   }
 
@@ -316,12 +320,45 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     await ask('POST', '/apply', JSON.stringify({ document: changed, dry_run: true }));
   }
 
+  /** Somebody is invited, shows and misspells the link, sets a password, and gets another link. */
+  async function usePeople({ url }: TurnpikeProcess): Promise<void> {
+    const ask = (path: string, body: object, headers: Record<string, string> = {}) =>
+      fetch(`${url}/api/v1${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    const asOperator = { authorization: `Bearer ${operatorToken}`, 'idempotency-key': 'once' };
+    const invited = await ask('/people', { role: 'viewer', email: 'ada@example.com' }, asOperator);
+    const { id, link_secret: link } = (await invited.json()) as Record<'id' | 'link_secret', string>;
+    shown.push({ name: 'link', text: link });
+    const wrong = makeLinkSecret().reveal();
+    shown.push({ name: 'a link that is none', text: wrong });
+    const [name, password] = ['Ada', word('password')];
+    for (const [path, body] of [
+      ['/invitations/show', { secret: wrong }],
+      ['/invitations/show', { secret: [link] }],
+      ['/invitations/accept', { secret: wrong, name, password }],
+      ['/invitations/accept', { secret: link, name, password: password.repeat(5) }],
+      ['/invitations/accept', { secret: link, name, password: [password] }],
+      ['/invitations/accept', { secret: link, name, password, email: 'other@example.com' }],
+      ['/invitations/show', { secret: link }],
+      ['/invitations/accept', { secret: link, name, password }],
+      ['/invitations/accept', { secret: link, name, password }],
+    ] as const)
+      await heard.keepAnswer(path, await ask(path, body));
+    const again = await ask(`/people/${id}/link`, {}, { ...asOperator, 'idempotency-key': 'again' });
+    shown.push({ name: 'another link', text: ((await again.json()) as { link_secret: string }).link_secret });
+  }
+
   async function readAdmin(turnpike: TurnpikeProcess, token: string): Promise<void> {
     for (const path of [
       '/api/v1/audit?limit=1000',
       '/api/v1/usage',
       '/api/v1/keys',
       '/api/v1/tokens',
+      '/api/v1/people',
+      '/api/v1/sign-in',
       '/api/v1/providers',
       '/api/v1/models',
       '/metrics',
@@ -383,6 +420,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
         'wrong-key',
         'cookie',
         'token',
+        'password',
         'collector',
         'base-url',
         'database',
