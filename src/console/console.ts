@@ -22,8 +22,8 @@ export interface Console {
   fetch(request: Request, isOverTls: boolean): Promise<Response>;
 }
 
-/** `publicOrigin`: where messages are sent from the page, where that is another origin than the page's own. */
-export function makeConsole(publicOrigin: string | null): Console {
+/** `messagesAt`: the origin to which the page sends messages, where that may be another than its own; null: its own. */
+export function makeConsole(messagesAt: () => string | null): Console {
   let opening: Promise<BuiltFiles> | null = null;
   const open = async () => {
     opening ??= openBuiltFiles();
@@ -47,7 +47,7 @@ export function makeConsole(publicOrigin: string | null): Console {
       if (file !== undefined && name !== 'index.html') return sendFile(file, request, security);
       if (/\.[a-z0-9]{1,5}$/i.test(name) && name !== 'index.html')
         throw new TurnpikeError('route_not_found', 'The console has no such file.');
-      return sendPage(files.page, security, publicOrigin);
+      return sendPage(files.page, security, messagesAt());
     },
   };
 }
@@ -68,14 +68,14 @@ function sendFile(file: BuiltFile, request: Request, security: Readonly<Record<s
   });
 }
 
-function sendPage(page: string, security: Readonly<Record<string, string>>, publicOrigin: string | null): Response {
+function sendPage(page: string, security: Readonly<Record<string, string>>, messagesAt: string | null): Response {
   const nonce = randomBytes(16).toString('base64');
   return new Response(page.replace(NONCE_PLACE, nonce), {
     headers: {
       ...security,
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
-      'content-security-policy': contentSecurityPolicy(nonce, publicOrigin),
+      'content-security-policy': contentSecurityPolicy(nonce, messagesAt),
       'cross-origin-opener-policy': 'same-origin',
       'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=()',
     },
@@ -83,14 +83,14 @@ function sendPage(page: string, security: Readonly<Record<string, string>>, publ
 }
 
 /** No script but our own files; no style element but those that know the nonce. */
-function contentSecurityPolicy(nonce: string, publicOrigin: string | null): string {
+function contentSecurityPolicy(nonce: string, messagesAt: string | null): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",
-    `connect-src 'self'${publicOrigin === null ? '' : ` ${publicOrigin}`}`,
+    `connect-src 'self'${messagesAt === null ? '' : ` ${messagesAt}`}`,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

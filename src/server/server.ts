@@ -26,7 +26,7 @@ import { makePublic } from './make-public.ts';
 import { makeSignIn } from './make-sign-in.ts';
 import { makeReadings, openObservers } from './observe.ts';
 import { openStore } from './open-store.ts';
-import { removeOperatorFile, writeOperatorFile } from './operator-file.ts';
+import { localUrl, removeOperatorFile, writeOperatorFile } from './operator-file.ts';
 import { prepareCatalogue } from './prepare-catalogue.ts';
 import { startRetaining } from './retain.ts';
 import { openSignInSecret } from './sign-in-secret.ts';
@@ -123,7 +123,7 @@ async function startOn(
     publicApi,
     admin,
     auth: people.auth,
-    console: makeConsole(config.publicUrl),
+    console: makeConsole(() => messagesAt(config, http)),
     observers,
     adminListen,
     onMoved: tellCommands,
@@ -144,6 +144,11 @@ async function startOn(
 
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
+}
+
+/** Where the console finds the messages' port; null: where it is itself. */
+function messagesAt({ publicUrl }: Config, http: Listening): string | null {
+  return publicUrl ?? (http.adminUrl() === http.url ? null : localUrl(http.url));
 }
 
 /** What stops it, whoever asks for it and however often. `drainAll` resolves to how many messages the store did not take the bill of. */

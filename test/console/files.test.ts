@@ -1,0 +1,185 @@
+// What browsers are given under /console/: the page, its files, and what they are told about them.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { bundleConsole } from '../../bin/bundle-console.ts';
+import type { Manifest } from '../../src/console/built-files.ts';
+import { negotiateEncoding } from '../../src/console/negotiate-encoding.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+
+const FIRST_LOAD_BYTES_MAX = 400_000;
+const SETUP_MS_MAX = 30_000;
+
+let turnpike: Turnpike;
+beforeAll(async () => {
+  turnpike = await startTurnpike();
+}, SETUP_MS_MAX);
+afterAll(() => turnpike?.stop());
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${turnpike.url}${path}`, { method, headers, redirect: 'manual' });
+
+/** The directives of an answer's Content-Security-Policy. */
+function policyOf(answer: Response): Map<string, string> {
+  const text = answer.headers.get('content-security-policy') ?? '';
+  return new Map(
+    text.split('; ').map((part) => [part.slice(0, part.indexOf(' ')), part.slice(part.indexOf(' ') + 1)] as const),
+  );
+}
+
+describe('the page', () => {
+  test('is what every path under /console/ shows, so that an address can be reloaded and sent', async () => {
+    const pages = await Promise.all(['/console/', '/console/keys', '/console/usage/req_1'].map((path) => get(path)));
+    for (const page of pages) {
+      expect(page.status).toBe(200);
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(await page.text()).toContain('<div id="root">');
+    }
+  });
+
+  test('may run no script but our own files, and be in no frame', async () => {
+    const policy = policyOf(await get('/console/'));
+    expect(policy.get('default-src')).toBe("'none'");
+    expect(policy.get('script-src')).toBe("'self'");
+    expect(policy.get('connect-src')).toBe("'self'");
+    expect(policy.get('frame-ancestors')).toBe("'none'");
+    expect(policy.get('base-uri')).toBe("'none'");
+  });
+
+  test('has a nonce for its styles that is another each time, and no script within it', async () => {
+    const [one, other] = await Promise.all([get('/console/'), get('/console/')]);
+    const nonces = [one, other].map(
+      (answer) => /'nonce-([^']+)'/.exec(answer.headers.get('content-security-policy') ?? '')?.[1],
+    );
+    expect(nonces[0]).not.toBe(nonces[1]);
+    const text = await one.text();
+    expect(text).toContain(`content="${nonces[0]}"`);
+    expect([...text.matchAll(/<script\b[^>]*>([\s\S]*?)<\/script>/g)].map((match) => match[1])).toEqual(['']);
+    expect(text).not.toMatch(/<style|\son[a-z]+=|javascript:/i);
+  });
+
+  test('is not kept by anybody, and tells nobody where one came from', async () => {
+    const { headers } = await get('/console/');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  test('bears no CORS headers, whoever asks', async () => {
+    const asked = { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' };
+    for (const method of ['GET', 'OPTIONS']) {
+      const answer = await get('/console/', asked, method);
+      const names = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
+      expect(names).toEqual([]);
+    }
+  });
+
+  test('is read only: other methods are refused', async () => {
+    const answer = await get('/console/', {}, 'POST');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+  });
+});
+
+describe('the address of the service', () => {
+  test('brings a browser to the console, and tells others what it told them', async () => {
+    const browser = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+    expect([browser.status, browser.headers.get('location')]).toEqual([302, '/console/']);
+    const client = await get('/', { accept: 'application/json' });
+    expect(client.status).toBe(200);
+    expect(await client.json()).toMatchObject({ name: 'turnpike' });
+  });
+
+  test('without its slash, brings one to the console, too', async () => {
+    const answer = await get('/console');
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/console/']);
+  });
+
+  test('shows no console where the admin API has an address of its own', async () => {
+    await using apart = await startTurnpike({ settings: { admin_listen: '127.0.0.1:0' } });
+    const { url } = JSON.parse(readFileSync(join(apart.dataDirectory, 'operator.json'), 'utf8')) as { url: string };
+    expect(new URL(url).port).not.toBe(new URL(apart.url).port);
+    expect((await fetch(`${apart.url}/console/`)).status).toBe(404);
+    const page = await fetch(`${url}/console/`);
+    expect(page.status).toBe(200);
+    // Messages go from the page to the other port.
+    expect(policyOf(page).get('connect-src')).toBe(`'self' ${apart.url}`);
+  });
+});
+
+describe('the files', () => {
+  const built = async () => JSON.parse(readFileSync(join(await bundleConsole(), 'manifest.json'), 'utf8')) as Manifest;
+
+  test('may be kept for ever, for their names change with what is in them', async () => {
+    const names = Object.keys(await built()).filter((name) => name !== 'index.html');
+    expect(names.filter((name) => !/-[0-9a-z]{8}\.[a-z]+$/.test(name))).toEqual([]);
+    const script = names.find((name) => name.startsWith('index-') && name.endsWith('.js'));
+    const answer = await get(`/console/${script}`, { 'accept-encoding': 'identity' });
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(answer.headers.get('content-type')).toStartWith('text/javascript');
+  });
+
+  test('come compressed to who takes that, and say the same', async () => {
+    const script = Object.keys(await built()).find((name) => name.startsWith('index-') && name.endsWith('.js'));
+    const texts = new Set<string>();
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const answer = await get(`/console/${script}`, { 'accept-encoding': encoding });
+      expect(answer.headers.get('content-encoding')).toBe(encoding === 'identity' ? null : encoding);
+      expect(answer.headers.get('vary')).toBe('accept-encoding');
+      texts.add(await answer.text());
+    }
+    expect(texts.size).toBe(1);
+  });
+
+  test.each([
+    ['br, gzip', 'br'],
+    ['gzip, deflate', 'gzip'],
+    ['br;q=0, gzip;q=0.5', 'gzip'],
+    ['BR', 'br'],
+    ['identity', null],
+    ['', null],
+    [null, null],
+  ])('are taken as %p in the form %p', (accepted, form) => {
+    expect(negotiateEncoding(accepted, ['br', 'gzip'])).toBe(form);
+  });
+
+  test('that there are not are 404, and nothing beside them can be had', async () => {
+    for (const name of [
+      'missing.js',
+      'manifest.json',
+      '../package.json',
+      '..%2f..%2fpackage.json',
+      '%2e%2e/package.json',
+      'index.js.br',
+    ])
+      expect([name, (await get(`/console/${name}`)).status]).toEqual([name, 404]);
+  });
+
+  test('that the first page needs are less than 400 KB of compressed script', async () => {
+    const manifest = await built();
+    const page = readFileSync(manifest['index.html']?.path ?? '', 'utf8');
+    const wanted = firstLoad(
+      manifest,
+      [...page.matchAll(/\/console\/([\w.-]+\.js)/g)].map((match) => match[1] ?? ''),
+    );
+    expect(wanted.size).toBeGreaterThan(0);
+    const bytes = [...wanted].reduce((sum, name) => sum + gzipSync(readFileSync(manifest[name]?.path ?? '')).length, 0);
+    expect(bytes).toBeLessThan(FIRST_LOAD_BYTES_MAX);
+  });
+});
+
+/** The scripts that the page names, and those that these import before they run; not what is fetched when it is wanted. */
+function firstLoad(manifest: Manifest, entries: readonly string[]): Set<string> {
+  const wanted = new Set<string>();
+  const queue = [...entries];
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    if (wanted.has(name)) continue;
+    wanted.add(name);
+    const text = readFileSync(manifest[name]?.path ?? '', 'utf8');
+    for (const match of text.matchAll(/(?:^|[;}\n])(?:import|export)\b[^;"']*?["']\/console\/([\w.-]+\.js)["']/g))
+      queue.push(match[1] ?? '');
+  }
+  return wanted;
+}
