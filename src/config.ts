@@ -223,6 +223,7 @@ export const bounds = {
   originCharactersMax: 300,
   keysPerAccountMax: 10_000, // that its own tokens make; an operator makes more
   tokensPerAccountMax: 1_000,
+  idsMax: 100, // that one list is asked for
   peoplePerAccountMax: 1_000,
   emailCharactersMax: 254,
   linkMs: 7 * 24 * 60 * 60 * 1000, // that an invitation can be accepted

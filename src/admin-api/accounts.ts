@@ -23,9 +23,10 @@ import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { amountField, groupsField, nameField, noteField, periodField } from './fields.ts';
+import { amountField, groupsField, idsFilter, nameField, noteField, periodField } from './fields.ts';
+import { findByIds } from './find-by-ids.ts';
 import { pageQuery, pagesOf } from './pages.ts';
-import { holders, operator } from './principal.ts';
+import { holders, maySeeAccount, operator } from './principal.ts';
 import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
 
@@ -79,6 +80,7 @@ const listAccounts = defineRoute({
       ...pageQuery,
       name: nameField.optional().openapi({ description: 'That their names have it in them, in capitals or not.' }),
       group: z.string().optional().openapi({ description: 'That they are in this group.' }),
+      ids: idsFilter('acct').optional(),
     }),
   },
   responses: { 200: pageAnswer(accountSchema, 'Accounts, oldest first') },
@@ -112,8 +114,13 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
     return context.json(accountJson(await findAccount(dependencies, context.get('principal'), created.object)), 201);
   });
   app.openapi(listAccounts, async (context) => {
-    const { limit, cursor, name, group } = context.req.valid('query');
+    const { limit, cursor, name, group, ids } = context.req.valid('query');
     const isWanted = accountFilter(name, group);
+    const rowJson = async (row: Account) => accountJson(await withMeters(dependencies, row));
+    if (ids !== undefined) {
+      const isSeen = (row: Account) => maySeeAccount(context.get('principal'), row.id) && isWanted(row);
+      return answerPage(await findByIds({ kind: 'acct', ids, cursor }, accounts.getAccount, isSeen), rowJson, null);
+    }
     const pages = pagesOf(dependencies, context);
     const after = pages.after(cursor);
     const own = context.get('principal').accountId;
@@ -124,7 +131,7 @@ export function addAccounts(app: AdminApp, dependencies: AdminDependencies, take
     }
     const { rows, last } = await searchAccounts(accounts, isWanted, after, limit);
     const next = last === null ? null : pages.next(limit, limit, last);
-    return answerPage(rows, async (row) => accountJson(await withMeters(dependencies, row)), next);
+    return answerPage(rows, rowJson, next);
   });
   app.openapi(showAccount, async (context) =>
     context.json(

@@ -4,6 +4,7 @@ import { type AcceptVouched, makeAcceptVouched } from './accept-vouched.ts';
 import { addAccounts } from './accounts.ts';
 import { makeAdminApp, requireInstallation } from './admin-app.ts';
 import { addApply } from './apply.ts';
+import { addAttention } from './attention.ts';
 import { addAudit } from './audit.ts';
 import { addCatalogue } from './catalogue.ts';
 import { addCredits } from './credits.ts';
@@ -22,6 +23,7 @@ import { addRefunds } from './refunds.ts';
 import { addTokens } from './tokens.ts';
 import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
+import { addUsageTimeline } from './usage-timeline.ts';
 import { addUsageTotals } from './usage-totals.ts';
 
 export type {
@@ -58,6 +60,7 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addPriceDifferences(app, dependencies);
   addGroups(app, dependencies);
   addProviders(app, dependencies);
+  addUsageTimeline(app, dependencies);
   addUsageTotals(app, dependencies); // before the record of a message: its path could be one's id
   addUsage(app, dependencies);
   addRefunds(app, dependencies, takeTurn);
@@ -66,6 +69,7 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addTokens(app, dependencies, takeTurn);
   addPeople(app, dependencies, takeTurn);
   addInvitations(app, dependencies, takeTurn);
+  addAttention(app, dependencies);
   addAudit(app, dependencies);
   addMe(app, dependencies);
   addOpenapi(app, dependencies);

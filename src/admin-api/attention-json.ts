@@ -42,3 +42,33 @@ export const attentionListSchema = z.object({
   since: timeShown.openapi({ description: 'From this day on usage was looked at.' }),
   data: z.array(attentionSchema).openapi({ description: 'What is critical first.' }),
 });
+
+export type AttentionJson = z.infer<typeof attentionSchema>;
+
+/** One of them; what is not known of it, or is no figure of its kind, is null. */
+export function attention(
+  kind: AttentionJson['kind'],
+  severity: AttentionJson['severity'],
+  known: Partial<AttentionJson>,
+): AttentionJson {
+  return {
+    account: null,
+    account_name: null,
+    key: null,
+    key_name: null,
+    provider: null,
+    balance: null,
+    available: null,
+    cost: null,
+    cost_per_day: null,
+    days_left: null,
+    written_off: null,
+    quota: null,
+    quota_used: null,
+    failures: null,
+    share: null,
+    ...known,
+    kind,
+    severity,
+  };
+}

@@ -134,6 +134,27 @@ export const patternsField = listField(
   ),
 );
 
+/** Ids of one kind, at most as many as a page usually has. */
+export function idsFilter(kind: 'acct' | 'key') {
+  const id = `${kind}_[0-9A-Za-z]{9}`;
+  const pattern = new RegExp(`^${id}(,${id}){0,${bounds.idsMax - 1}}$`);
+  return z
+    .string()
+    .regex(pattern, `must be at most ${bounds.idsMax} ids, such as "${kind}_000000000,${kind}_000000001"`)
+    .transform((text) => [...new Set(text.split(','))])
+    .openapi({
+      type: 'string',
+      pattern: pattern.source,
+      description: 'Those alone, as far as the caller sees them, in one page whatever `limit` is; not with `cursor`.',
+    });
+}
+
+/** The exact name of a model, by which usage is narrowed. Whether there is one is not asked: it may have been sold once. */
+export const modelFilter = z
+  .string({ error: 'must be the name of a model' })
+  .min(1, 'must not be empty')
+  .max(bounds.modelNameCharactersMax, `must have at most ${bounds.modelNameCharactersMax} characters`);
+
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
 const ORIGIN_WORDS =
   'must be an exact origin as a browser sends it, such as "https://app.example.com" or "http://localhost:3000"';

@@ -3,7 +3,7 @@
 
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { type Account, makeKeySecret } from '../accounts/accounts.ts';
+import { type Account, type Key, makeKeySecret } from '../accounts/accounts.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -15,11 +15,20 @@ import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.
 import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { accountField, durationField } from './fields.ts';
+import { accountField, durationField, idsFilter } from './fields.ts';
+import { findByIds } from './find-by-ids.ts';
 import { blankKey, changeableKey, changedKey, type KeyChange } from './key-changes.ts';
 import { findKey, type KeyWithMeters, keyJson, keySchema, keyTermsJson, withKeyMeters } from './key-json.ts';
 import { pageQuery, pagesOf } from './pages.ts';
-import { accountOf, everyone, everyoneWhoChanges, makerOf, type Principal, refuseBeyond } from './principal.ts';
+import {
+  accountOf,
+  everyone,
+  everyoneWhoChanges,
+  makerOf,
+  maySeeKey,
+  type Principal,
+  refuseBeyond,
+} from './principal.ts';
 import { shownSecret } from './tokens.ts';
 import { leaveTrail } from './trail.ts';
 import type { TakeTurn } from './turns.ts';
@@ -66,7 +75,9 @@ const listKeys = defineRoute({
   roles: everyone,
   method: 'get',
   path: PATH,
-  request: { query: z.strictObject({ ...pageQuery, account: accountField.optional() }) },
+  request: {
+    query: z.strictObject({ ...pageQuery, account: accountField.optional(), ids: idsFilter('key').optional() }),
+  },
   responses: { 200: pageAnswer(keySchema, 'Keys, oldest first') },
 });
 const showKey = defineRoute({
@@ -122,8 +133,13 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
   });
   app.openapi(listKeys, async (context) => {
     const principal = context.get('principal');
-    const { limit, cursor, account } = context.req.valid('query');
+    const { limit, cursor, account, ids } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const rowJson = async (row: Key) => json(await withKeyMeters(dependencies, row));
+    if (ids !== undefined) {
+      const isSeen = (row: Key) => maySeeKey(principal, row) && (asked === null || row.accountId === asked);
+      return answerPage(await findByIds({ kind: 'key', ids, cursor }, accounts.getKey, isSeen), rowJson, null);
+    }
     const pages = pagesOf(dependencies, context);
     const page = {
       accountId: accountOf(principal, asked),
@@ -133,7 +149,7 @@ export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn
     };
     const rows = await accounts.listKeys(page);
     const next = pages.next(rows.length, limit, rows.at(-1)?.id);
-    return answerPage(rows, async (row) => json(await withKeyMeters(dependencies, row)), next);
+    return answerPage(rows, rowJson, next);
   });
   app.openapi(showKey, async (context) =>
     context.json(json(await findKey(dependencies, context.get('principal'), context.req.valid('param').id)), 200),

@@ -11,7 +11,7 @@ import { amountShown, countShown, dayShown, idField, jsonAnswer } from './answer
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { accountField, timeField } from './fields.ts';
+import { accountField, modelFilter, timeField } from './fields.ts';
 import { findKey } from './key-json.ts';
 import { pageQuery } from './pages.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './principal.ts';
@@ -53,6 +53,7 @@ const showTotals = defineRoute({
       group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
       account: accountField.optional(),
       key: idField('key').optional(),
+      model: modelFilter.optional(),
       since: timeField.optional().openapi({ description: 'From this day on, UTC.' }),
       until: timeField.optional().openapi({ description: 'Up to this day, with it.' }),
     }),
@@ -72,14 +73,14 @@ const showTotals = defineRoute({
 export function addUsageTotals(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(showTotals, async (context) => {
     const principal = context.get('principal');
-    const { limit, group_by: groupBy, account, key, since, until } = context.req.valid('query');
+    const { limit, group_by: groupBy, account, key, model, since, until } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
     const question = {
       groupBy,
       account: accountOf(principal, asked),
       key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
       madeBy: makerOf(principal),
-      model: null,
+      model: model ?? null,
       sinceMs: since ?? null,
       untilMs: until ?? null,
       limit,
@@ -96,6 +97,13 @@ function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof tota
     account: total.account === null ? null : formatId('acct', total.account),
     key: total.key === null ? null : formatId('key', total.key),
     model: total.model,
+    ...totalFigures(total, principal),
+  };
+}
+
+/** The figures of a total, whatever it is of. */
+export function totalFigures(total: UsageTotal, principal: Principal) {
+  return {
     messages: total.messages,
     input_tokens: total.inputTokens,
     output_tokens: total.outputTokens,

@@ -12,7 +12,7 @@ import { amountShown, countShown, idField, jsonAnswer, pageAnswer, requestIdFiel
 import { askingOf } from './asking.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { accountField, timeField } from './fields.ts';
+import { accountField, modelFilter, timeField } from './fields.ts';
 import { findKey, isoTime } from './key-json.ts';
 import { metersJson, metersSchema } from './meters-json.ts';
 import { pageQuery, pagesOf } from './pages.ts';
@@ -86,9 +86,8 @@ export const receiptSchema = usageSchema
   .extend({ price: priceSchema.nullable().openapi({ description: 'Null where nothing was priced.' }) })
   .openapi('UsageReceipt');
 
-/** By how they ended, of those that were not completed: nearly all were, and a search would find nearly all. */
-const cutField = z.enum(['client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'], {
-  error: 'must be client_gone, upstream_cut, quota_cut, service_cut or failed',
+const outcomeField = z.enum(['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'], {
+  error: 'must be completed, client_gone, upstream_cut, quota_cut, service_cut or failed',
 });
 
 const listUsage = defineRoute({
@@ -102,7 +101,8 @@ const listUsage = defineRoute({
       ...pageQuery,
       account: accountField.optional(),
       key: idField('key').optional(),
-      outcome: cutField.optional(),
+      model: modelFilter.optional(),
+      outcome: outcomeField.optional(),
       since: timeField.optional(),
       until: timeField.optional(),
     }),
@@ -122,22 +122,27 @@ const showUsage = defineRoute({
 export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(listUsage, async (context) => {
     const principal = context.get('principal');
-    const { limit, cursor, account, key, outcome = null, since, until } = context.req.valid('query');
+    const { limit, cursor, account, key, model = null, outcome = null, since, until } = context.req.valid('query');
     const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
     const pages = pagesOf(dependencies, context);
     const page = {
       account: accountOf(principal, asked),
       key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
       madeBy: makerOf(principal),
-      outcome,
+      outcome: outcome === 'completed' ? null : outcome,
       sinceMs: since ?? null,
       untilMs: until ?? null,
       before: pages.after(cursor),
       limit,
     };
-    const rows = await dependencies.usage.listUsage(page, askingOf(context));
-    const next = pages.next(rows.length, limit, rows.at(-1)?.seq);
-    return answerPage(rows, (row) => usageJson(row, principal), next);
+    const json = (row: StoredUsageRecord) => usageJson(row, principal);
+    if (model === null && outcome !== 'completed') {
+      const rows = await dependencies.usage.listUsage(page, askingOf(context));
+      return answerPage(rows, json, pages.next(rows.length, limit, rows.at(-1)?.seq));
+    }
+    const search = { ...page, model, isCompleted: outcome === 'completed' };
+    const { rows, next } = await dependencies.usage.searchUsage(search, askingOf(context));
+    return answerPage(rows, json, next === null ? null : pages.next(limit, limit, next)); // also where the page is not full
   });
   app.openapi(showUsage, async (context) => {
     const { request_id: requestId } = context.req.valid('param');

@@ -28,7 +28,7 @@ import {
   readOperations,
 } from './matrix/operations.ts';
 import { policy } from './matrix/policy.ts';
-import { queryValues } from './matrix/query-values.ts';
+import { valuesOfQuery } from './matrix/query-values.ts';
 import { type AccountName, groupsOf, makeWorld, modelsOf, type Principal, rewind, type World } from './matrix/world.ts';
 
 const SHOWN_FAULTS_MAX = 25;
@@ -61,7 +61,9 @@ describe('the matrix', () => {
   test('has values for every member of a body, every parameter of a query and every id in a path', () => {
     const missing = operations.flatMap(({ name, members, queryParameters, pathParameters }) => [
       ...(members ?? []).filter((member) => valuesOf(name)[member] === undefined).map((member) => `${name} ${member}`),
-      ...queryParameters.filter((query) => queryValues[query] === undefined).map((query) => `${name}?${query}`),
+      ...queryParameters
+        .filter((query) => valuesOfQuery(world, name, query) === null)
+        .map((query) => `${name}?${query}`),
       ...(pathParameters.length === (ruleOf(name).object === null ? 0 : 1) ? [] : [`${name}: what its path names`]),
     ]);
     expect(missing).toEqual([]);
@@ -154,7 +156,7 @@ describe('a list', () => {
     for (const operation of operations.filter(({ queryParameters }) => queryParameters.length > 0))
       for (const principal of world.principals)
         for (const query of ['', ...operation.queryParameters])
-          for (const asked of query === '' ? [null] : (queryValues[query]?.(world) ?? []))
+          for (const asked of query === '' ? [null] : (valuesOfQuery(world, operation.name, query) ?? []))
             await tryList(world, operation, principal, { query, asked }, run);
     check(run, 1_000);
   });

@@ -98,11 +98,40 @@ test('records are found by account, by key and by time', async () => {
   expect((await installation.ask('GET', '/api/v1/usage?key=key_000000000')).status).toBe(404);
 });
 
-test('records are found by how they ended, but for those that were completed', async () => {
+test('records are found by how they ended', async () => {
   const [cut] = await useKey(installation, keys[1], 1, { outcome: 'client_gone' });
   expect(await idsOf('?outcome=client_gone')).toEqual([cut]);
   expect(await idsOf(`?outcome=client_gone&key=${keys[0]['id']}`)).toEqual([]);
-  expect((await installation.ask('GET', '/api/v1/usage?outcome=completed')).status).toBe(400);
+  expect(await idsOf('?outcome=completed')).toEqual(requestIds.toReversed());
+  expect((await installation.ask('GET', '/api/v1/usage?outcome=cut')).status).toBe(400);
+});
+
+test('records of a model are found, in pages whose cursors go on where the search stopped', async () => {
+  const account = await makeAccount(installation, { name: 'third' });
+  const key = await makeKey(installation, account['id']);
+  const big = [
+    ...(await useKey(installation, key, 2, { model: 'big' })),
+    ...(await useKey(installation, keys[1], 1, { model: 'big' })),
+  ];
+  expect(await idsOf('?model=big')).toEqual(big.toReversed());
+  expect(await idsOf(`?model=big&account=${account['id']}`)).toEqual(big.slice(0, 2).toReversed());
+  expect(await idsOf('?model=bi')).toEqual([]);
+  const { body } = await installation.ask('GET', '/api/v1/usage?model=big&limit=2');
+  expect((body['data'] as Json[]).map((record) => record['request_id'])).toEqual(big.slice(1).toReversed());
+  expect(await idsOf(`?model=big&limit=2&cursor=${body['next_cursor']}`)).toEqual(big.slice(0, 1));
+});
+
+test('a page of which nothing was found has a cursor that goes on', async () => {
+  const { usage } = installation.stores;
+  const searchUsage = usage.searchUsage;
+  usage.searchUsage = async () => ({ rows: [], next: 3 }); // as after twenty thousand records of other models
+  const { body } = await installation.ask('GET', '/api/v1/usage?model=rare');
+  expect(body).toEqual({ data: [], next_cursor: expect.any(String) });
+  usage.searchUsage = searchUsage;
+  expect(await idsOf(`?model=sandbox-echo&limit=2&cursor=${body['next_cursor']}`)).toEqual([
+    requestIds[1],
+    requestIds[0],
+  ]);
 });
 
 test('what a key used stands on the key and its account', async () => {

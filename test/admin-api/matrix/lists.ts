@@ -27,7 +27,8 @@ export async function tryList(
     .filter((object) => object.kind === (lists ?? counts) && isMine(operation, principal, object))
     .filter((object) => asked?.keeps(object) ?? true);
   if (counts !== null) {
-    const { messages } = answer.body['total'] as Json;
+    const counted = (answer.body['total'] === undefined ? answer.body['data'] : [answer.body['total']]) as Json[];
+    const messages = counted.reduce((sum, one) => sum + Number(one['messages']), 0);
     if (messages !== right.length) run.faults.push(`${principal.name}: ${path} counts ${messages} of ${right.length}`);
     return;
   }

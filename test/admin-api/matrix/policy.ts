@@ -14,7 +14,7 @@ export interface RouteRule {
   object: ObjectKind | null;
   /** What the answer is a list of. */
   lists: ObjectKind | null;
-  /** Of what the answer has the number, as `total.messages`. */
+  /** Of what the answer has the number, as `messages` of its `total` or of all its rows. */
   counts: ObjectKind | null;
   /** The status where it is done. */
   done: number;
@@ -50,6 +50,8 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/keys/{id}/rotate': rule(changedByMakers, { object: 'key', done: 201, refusesRevoked: true }),
   'GET /api/v1/usage': rule(seenByMakers, { lists: 'usage' }),
   'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/attention': rule(seenByEveryone),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
   'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
   'POST /api/v1/tokens': rule(changedByHolders, { done: 201 }),

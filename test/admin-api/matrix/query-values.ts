@@ -32,7 +32,24 @@ export const queryValues: Record<string, Values> = {
     ...objectsOf(world, 'key').map((key) => naming(key, (object) => object.name.endsWith(` of ${ownerOf(key)}`))),
     missing('key_000000000'),
   ],
-  outcome: () => [plain('failed', nothing), wrong('completed'), wrong('all')],
+  model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
+  outcome: () => [plain('failed', nothing), plain('completed'), wrong('all')],
+  step: () => [plain('hour'), plain('day'), wrong('week')],
+  'GET /api/v1/usage/timeline?since': () => [
+    plain('2026-11-20'),
+    wrong('2020-01-01'), // too many hours
+    wrong('2099-01-01T00:00:00Z'),
+    wrong('yesterday'),
+  ],
+  'GET /api/v1/usage/timeline?until': () => [
+    plain('2026-11-20T12:00:00Z'),
+    plain('2099-01-01', nothing),
+    plain('2020-01-01T00:00:00Z', nothing),
+    wrong('tomorrow'),
+  ],
+  // Whose it is, nobody is told: what is not the caller's is left out like what does not exist.
+  'GET /api/v1/accounts?ids': (world) => idsOf(world, 'account', 'acct_000000000'),
+  'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),
   name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
   group: () => [plain('alpha-group', ({ account }) => account === 'alpha'), plain('no-such-group', nothing)],
   group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
@@ -40,6 +57,18 @@ export const queryValues: Record<string, Values> = {
   object: (world) => world.objects.map(({ id }) => plain(id)),
   actor: (world) => [...world.principals.filter(({ id }) => id !== '').map(({ id }) => plain(id)), plain('local')],
 };
+
+/** The values of one parameter of a route; null: it has none. */
+export function valuesOfQuery(world: World, route: string, query: string): QueryValue[] | null {
+  return (queryValues[`${route}?${query}`] ?? queryValues[query])?.(world) ?? null;
+}
+
+/** Each by itself, all together, and none of them. */
+function idsOf(world: World, kind: ObjectKind, unknownId: string): QueryValue[] {
+  const all = objectsOf(world, kind);
+  const some = all.map((one) => plain(`${one.id},${unknownId}`, ({ id }) => id === one.id));
+  return [...some, plain(all.map(({ id }) => id).join(',')), plain(unknownId, nothing), wrong('all'), wrong('')];
+}
 
 function ownerOf({ name }: WorldObject): string {
   return name.replace(/^key of /, '');
