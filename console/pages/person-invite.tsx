@@ -1,6 +1,6 @@
 // Inviting somebody: e-mail and role, and an account where the role is of one; then the one-time link, shown once.
 
-import { Alert, Button, Group, List, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { InvitedPersonShape } from '../../src/admin-api/shapes.ts';
 import { ask } from '../api.ts';
@@ -10,6 +10,7 @@ import { useOnce } from '../once.ts';
 import { AccountSelect } from '../parts/account-select.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { PersonLink } from '../parts/person-link.tsx';
+import { RoleTexts } from '../parts/role-texts.tsx';
 import { useChange } from '../queries.ts';
 import { rolesToGive } from '../roles.ts';
 import { words } from '../words.ts';
@@ -101,19 +102,5 @@ function InviteForm({ onSubmit, isPending, failure }: InviteFormProps) {
         </Group>
       </Stack>
     </form>
-  );
-}
-
-export function RoleTexts({ roles }: { roles: readonly Role[] }) {
-  return (
-    <Alert variant="light" color="gray" title={people.rolesTitle} p="sm">
-      <List size="sm" spacing={2}>
-        {roles.map((role) => (
-          <List.Item key={role}>
-            <b>{words.roles[role]}</b>: {words.roleTexts[role]}
-          </List.Item>
-        ))}
-      </List>
-    </Alert>
   );
 }

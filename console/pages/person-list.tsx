@@ -9,6 +9,7 @@ import { useNames } from '../names.ts';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { LinkNote, nameOfPerson } from '../parts/link-note.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { When } from '../parts/when.tsx';
@@ -102,25 +103,4 @@ function StatusCell({ row }: { row: PersonShape }) {
       <LinkNote person={row} />
     </Stack>
   );
-}
-
-/** Until when the one-time link can be opened. */
-export function LinkNote({ person: { link_expires_at: ends, status } }: { person: PersonShape }) {
-  if (ends === null || status === 'disabled') return null;
-  const isOver = Date.parse(ends) < Date.now();
-  return (
-    <Text size="xs" c={isOver ? 'red' : 'dimmed'}>
-      {isOver ? (
-        people.linkOver
-      ) : (
-        <>
-          {people.linkUntil} <When at={ends} />
-        </>
-      )}
-    </Text>
-  );
-}
-
-export function nameOfPerson({ name, email }: PersonShape): string {
-  return name || email || people.noEmail;
 }

@@ -10,6 +10,7 @@ import { isOfInstallation, type Role, useMe } from '../me.tsx';
 import { useNames } from '../names.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
+import { LinkNote, nameOfPerson } from '../parts/link-note.tsx';
 import { PersonLink } from '../parts/person-link.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { Waiting } from '../parts/waiting.tsx';
@@ -17,7 +18,6 @@ import { When } from '../parts/when.tsx';
 import { useAsk, useChange } from '../queries.ts';
 import { rolesToGive } from '../roles.ts';
 import { words } from '../words.ts';
-import { LinkNote, nameOfPerson } from './person-list.tsx';
 
 const { people } = words;
 
