@@ -4,12 +4,14 @@
 import { createHash } from 'node:crypto';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,11 +24,12 @@ const sources = join(root, 'console');
 
 /** Below this many bytes a file is sent as it is. */
 const COMPRESSED_BYTES_MIN = 1000;
+const KEPT_MS = 30 * 86_400_000;
 
 /** The directory with the files, made if it is not there. Throws where console/ cannot be bundled. */
 export async function bundleConsole(): Promise<string> {
   const fingerprint = fingerprintSources();
-  const places = [join(root, 'dist', 'console'), join(tmpdir(), `turnpike-console-${process.getuid?.() ?? 0}`)];
+  const places = [join(root, 'dist', 'console'), join(tmpdir(), `turnpike-console-${ownUser()}`)].filter(isOwn);
   const made = places.map((place) => join(place, fingerprint)).find(isMade);
   if (made !== undefined) return made;
   const place = places.find(canWrite);
@@ -38,10 +41,16 @@ export async function bundleConsole(): Promise<string> {
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
-  for (const name of readdirSync(place))
-    if (/^[0-9a-f]{16}$/.test(name) && name !== fingerprint)
-      rmSync(join(place, name), { recursive: true, force: true });
+  dropOld(place);
   return join(place, fingerprint);
+}
+
+/** Not at once: a service that was started before an upgrade still gives out its own. */
+function dropOld(place: string): void {
+  for (const name of readdirSync(place)) {
+    const path = join(place, name);
+    if (Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** Of everything that the files are made of. */
@@ -56,13 +65,24 @@ function fingerprintSources(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
+/** What another user put there, scripts for the operators' browsers, is not taken. */
+function isOwn(place: string): boolean {
+  if (!existsSync(place)) return true;
+  const { uid, mode } = lstatSync(place);
+  return place.startsWith(root) || (uid === ownUser() && (mode & 0o077) === 0);
+}
+
+function ownUser(): number {
+  return process.getuid?.() ?? 0;
+}
+
 function isMade(directory: string): boolean {
   return existsSync(join(directory, 'manifest.json'));
 }
 
 function canWrite(place: string): boolean {
   try {
-    mkdirSync(place, { recursive: true, mode: 0o755 });
+    mkdirSync(place, { recursive: true, mode: 0o700 });
     rmSync(mkdtempSync(join(place, 'making-')), { recursive: true });
     return true;
   } catch {
