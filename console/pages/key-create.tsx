@@ -4,7 +4,7 @@ import { Button, Card, Group, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { AccountShape, CreatedKeyShape } from '../../src/admin-api/shapes.ts';
+import type { CreatedKeyShape } from '../../src/admin-api/shapes.ts';
 import { ask } from '../api.ts';
 import { useFilters } from '../filters.ts';
 import { fieldFaults } from '../form-faults.ts';
@@ -15,9 +15,9 @@ import { AccountSelect } from '../parts/account-select.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { SecretOnce } from '../parts/secret-once.tsx';
-import { useAsk, useChange } from '../queries.ts';
+import { useChange } from '../queries.ts';
 import { words } from '../words.ts';
-import { KeyFields } from './key/key-fields.tsx';
+import { KeyFields, useGroupsOf } from './key/key-fields.tsx';
 import { UseIt } from './key/use-it.tsx';
 
 export function KeyCreate() {
@@ -59,7 +59,7 @@ function NewKey({ onMade }: { onMade: (made: CreatedKeyShape) => void }) {
               onChange={(id) => form.setValues({ account: id ?? '', groups: [] })}
             />
           )}
-          <KeyFields form={form} accountGroups={groups} />
+          <KeyFields form={form} accountGroups={groups ?? []} />
           {make.error !== null && fieldFaults(make.error, fields) === null && <FailureNotice failure={make.error} />}
           <Group justify="flex-end">
             <Button variant="default" renderRoot={(props) => <Link {...props} to="/keys" />}>
@@ -73,14 +73,6 @@ function NewKey({ onMade }: { onMade: (made: CreatedKeyShape) => void }) {
       </Card>
     </>
   );
-}
-
-/** The groups of one's own account, or of the one that an operator has chosen. */
-export function useGroupsOf(account: string): readonly string[] {
-  const me = useMe();
-  const chosen = useAsk<AccountShape>(`/accounts/${account}`, {}, { isWanted: me.account === null && account !== '' });
-  if (me.account !== null) return me.account.groups;
-  return chosen.data?.id === account ? chosen.data.groups : [];
 }
 
 function MadeKey({ made: { key: secret, ...made } }: { made: CreatedKeyShape }) {

@@ -15,8 +15,9 @@ import {
 import type { UseFormReturnType } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { useEffect } from 'react';
-import type { GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
+import type { AccountShape, GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
 import { fitsPattern, foldedFields, type KeyValues } from '../../key-terms.ts';
+import { useMe } from '../../me.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useAsk } from '../../queries.ts';
 import { words } from '../../words.ts';
@@ -157,4 +158,13 @@ function FoldedFields({ form, accountGroups }: { form: KeyForm; accountGroups: r
       <TagsInput label={fields.addresses} description={fields.addressesHint} {...form.getInputProps('addresses')} />
     </Stack>
   );
+}
+
+/** The groups of one's own account, or of one that the installation's people look at; null while they are not known. */
+export function useGroupsOf(account: string): readonly string[] | null {
+  const me = useMe();
+  const isWanted = me.account === null && account !== '';
+  const { data } = useAsk<AccountShape>(`/accounts/${account}`, {}, { isWanted });
+  if (me.account !== null) return me.account.groups;
+  return data?.id === account ? data.groups : null;
 }
