@@ -15,11 +15,11 @@ const HOW = { accepted_by: 'single sign-on' };
 export type AcceptVouched = (email: string, address: string) => Promise<void>;
 
 export function makeAcceptVouched(dependencies: AdminDependencies, takeTurn: TakeTurn): AcceptVouched {
-  const app = new Hono<AdminEnvironment>(); // within the service: nobody else reaches it
-  app.onError((failure) => {
+  const own = new Hono<AdminEnvironment>(); // within the service: nobody else reaches it
+  own.onError((failure) => {
     throw failure;
   });
-  app.post('/', async (context) => {
+  own.post('/', async (context) => {
     context.set('requestId', newRequestId(dependencies.clock.nowMs()));
     const email = await context.req.text();
     await takeTurn(context, async () => {
@@ -36,6 +36,6 @@ export function makeAcceptVouched(dependencies: AdminDependencies, takeTurn: Tak
     return context.body(null);
   });
   return async (email, address) => {
-    await app.request('/', { method: 'POST', body: email }, { address, isOverTls: false });
+    await own.request('/', { method: 'POST', body: email }, { address, isOverTls: false });
   };
 }

@@ -134,9 +134,9 @@ async function authenticateEither(
   const { sessions } = dependencies;
   const { address, isOverTls } = context.env;
   const { headers } = context.req.raw;
-  const [authorization, cookie] = [headers.get('authorization'), headers.get('cookie')];
-  if (authorization !== null || !sessions?.hasCookie(cookie, isOverTls))
-    return authenticate(dependencies, authorization ?? undefined, address);
+  const [authorization, cookie] = [headers.get('authorization') || undefined, headers.get('cookie')];
+  if (authorization !== undefined || !sessions?.hasCookie(cookie, isOverTls))
+    return authenticate(dependencies, authorization, address);
   refuseCrossSite(context.req.raw, sessions.publicOrigin);
   const found = await sessions.find(cookie, isOverTls);
   const person = found && (await dependencies.people.findPersonByEmail(found.email));

@@ -16,8 +16,15 @@ export class HashingCrowded extends Error {
 }
 
 export class PasswordHashing {
+  readonly #atOnce: number;
+  readonly #waitingMax: number;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number = bounds.passwordsHashedAtOnce, waitingMax: number = bounds.passwordsWaitingMax) {
+    this.#atOnce = atOnce;
+    this.#waitingMax = waitingMax;
+  }
 
   /** Costs the same as `verify`. Throws HashingCrowded. */
   hash(password: string): Promise<string> {
@@ -31,8 +38,8 @@ export class PasswordHashing {
 
   /** The runtime works on them beside this thread. */
   async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#running >= bounds.passwordsHashedAtOnce) {
-      if (this.#waiting.length >= bounds.passwordsWaitingMax) throw new HashingCrowded('too many passwords wait');
+    if (this.#running >= this.#atOnce) {
+      if (this.#waiting.length >= this.#waitingMax) throw new HashingCrowded('too many passwords wait');
       await new Promise<void>((resolve) => this.#waiting.push(resolve)); // whoever leaves hands the place on
     } else this.#running++;
     try {

@@ -176,8 +176,9 @@ function toResponse(
 /** Into the console, wherever the answer leads; of an error its code alone, since its words may be anybody's. */
 function leadTo(location: string): { to: string; code: string | null } {
   const url = URL.parse(location, 'http://console.invalid');
-  const code = url?.searchParams.get('error') ?? null;
-  if (code !== null || url === null) {
+  const error = url?.searchParams.get('error') ?? null;
+  if (error !== null || url === null) {
+    const code = error === 'account_not_linked' ? 'email_not_verified' : error;
     const shown = /^[a-z_]{1,60}$/.test(code ?? '') ? code : 'sign_in_failed';
     return { to: `${SIGN_IN_PAGE}?error=${shown}`, code: shown };
   }

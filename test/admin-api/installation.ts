@@ -10,6 +10,7 @@ import {
   type Principal,
   type ProviderHealth,
   type RouteState,
+  type SessionFinder,
   type SignIn,
 } from '../../src/admin-api/admin-api.ts';
 import { manualClock } from '../../src/base/clock.ts';
@@ -112,6 +113,7 @@ export async function makeNode<Kept extends Stores>(
     tokens: stores.tokens,
     people: stores.people,
     signIn,
+    sessions: sessionsOf(stores),
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     readEpoch,
@@ -168,6 +170,18 @@ export async function makeNode<Kept extends Stores>(
     ask,
   };
   return node;
+}
+
+/** In place of real ones: the cookie is the id of a person. */
+function sessionsOf({ people }: Stores): SessionFinder {
+  return {
+    publicOrigin: null,
+    hasCookie: (header) => header?.startsWith('session=') ?? false,
+    async find(header) {
+      const person = await people.getPerson(parseId('person', header?.slice('session='.length) ?? '') ?? 0);
+      return person?.email == null ? null : { email: person.email, cookies: ['session=longer'] };
+    },
+  };
 }
 
 /** Whose id is shown in place of a token asks as who has signed in. */

@@ -1,0 +1,90 @@
+// An issuer of OpenID Connect on a free port: a real one, which asks nobody for a password but signs in whom the test names.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+// @ts-expect-error: it has no types of its own
+import { Provider as OidcProvider } from 'oidc-provider';
+
+export interface IssuedPerson {
+  sub: string;
+  email?: string;
+  email_verified?: boolean | string;
+  name?: string;
+}
+
+export interface Issuer extends AsyncDisposable {
+  url: string;
+  /** Whoever is at the browser. Null: they give up. */
+  person: IssuedPerson | null;
+  /** Before it answers, each time that anything is asked of it. */
+  delayMs: number;
+  /** What was asked of it, as "GET /path". */
+  asked: string[];
+}
+
+export const ISSUED = { clientId: 'turnpike', clientSecret: 'the-secret-of-the-client-at-the-issuer' };
+
+/** `redirectUri` is where it leads people back to. */
+export async function startIssuer(redirectUri: string, more: object = {}): Promise<Issuer> {
+  const handler: { handle: (request: IncomingMessage, response: ServerResponse) => unknown } = { handle: () => {} };
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer: Issuer = {
+    url,
+    person: null,
+    delayMs: 0,
+    asked: [],
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  const provider = new OidcProvider(url, settings(issuer, redirectUri, more));
+  handler.handle = provider.callback();
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    issuer.asked.push(`${request.method} ${request.url?.split('?')[0]}`);
+    await Bun.sleep(issuer.delayMs);
+    if (!request.url?.startsWith('/interaction/')) return handler.handle(request, response);
+    const result =
+      issuer.person === null
+        ? { error: 'access_denied', error_description: '<b>call 0800 evil</b>' }
+        : { login: { accountId: issuer.person.sub } };
+    await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+  };
+  return issuer;
+}
+
+function settings(issuer: Issuer, redirectUri: string, more: object) {
+  return {
+    clients: [
+      {
+        client_id: ISSUED.clientId,
+        client_secret: ISSUED.clientSecret,
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    cookies: { keys: ['for tests'] },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    findAccount: (_: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({ ...issuer.person, sub: accountId }),
+    }),
+    pkce: { required: () => true },
+    async loadExistingGrant({ oidc }: { oidc: Record<string, never> }) {
+      const { provider, client, session } = oidc as unknown as {
+        provider: { Grant: new (of: object) => { addOIDCScope(scope: string): void; save(): Promise<void> } };
+        client: { clientId: string };
+        session: { accountId: string };
+      };
+      const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+    ...more,
+  };
+}
