@@ -121,6 +121,9 @@ export const bounds = {
   totalsStretchMs: 3, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
+  statementRowsMax: 500_000, // daily totals, and entries beside usage, that one statement of an account adds up
+  statementEntriesMax: 100,
+  statementGroupsMax: 100, // models, and keys, that it shows
   attentionDays: 7, // whose totals tell who used most
   attentionBusiestMax: 200, // accounts, and keys, that are looked at
   attentionDaysLeft: 3, // of money, below which somebody is told
@@ -220,10 +223,10 @@ export const bounds = {
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
   listMembersMax: 100,
+  idsMax: 100, // that one list is asked for
   originCharactersMax: 300,
   keysPerAccountMax: 10_000, // that its own tokens make; an operator makes more
   tokensPerAccountMax: 1_000,
-  idsMax: 100, // that one list is asked for
   peoplePerAccountMax: 1_000,
   emailCharactersMax: 254,
   linkMs: 7 * 24 * 60 * 60 * 1000, // that an invitation can be accepted

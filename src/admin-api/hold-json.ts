@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import type { HoldRow } from '../ledger/ledger.ts';
+import type { OpenHold } from '../ledger/ledger.ts';
 import { amountShown, idField, requestIdField, timeShown } from './answers.ts';
 
 export const holdSchema = z
@@ -19,7 +19,7 @@ export const holdSchema = z
   })
   .openapi('Hold');
 
-export function holdJson(hold: HoldRow): z.infer<typeof holdSchema> {
+export function holdJson(hold: OpenHold): z.infer<typeof holdSchema> {
   return {
     request_id: hold.requestId,
     key: formatId('key', hold.key),

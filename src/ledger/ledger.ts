@@ -1,5 +1,18 @@
 // The door of the ledger: what bounds use, who may take it, and the record of what was taken.
 
+export {
+  type AccountMonth,
+  besideUsageKinds,
+  creditKinds,
+  type EntryKind,
+  type MonthGrouping,
+  type MonthParts,
+  type MonthQuestion,
+  makeAccountMonth,
+  monthGroupings,
+  newestFirst,
+  type SeldomKind,
+} from './account-month.ts';
 export type { AnswerStore, StoredAnswer } from './answer-store.ts';
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
@@ -74,11 +87,13 @@ export type {
   CallerQuestion,
   Entry,
   EntryPage,
+  HoldPage,
   KeyMeters,
   LedgerGate,
   LedgerReader,
   LedgerStore,
   LimitLevel,
+  OpenHold,
   OpenHolds,
 } from './store.ts';
 export { InDoubt, LockedForLong, NothingTaken, RowsLocked } from './store-failure.ts';

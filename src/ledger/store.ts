@@ -3,8 +3,9 @@
 import type { Asking } from '../base/asking.ts';
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
+import type { AccountMonth, EntryKind, MonthQuestion, SeldomKind } from './account-month.ts';
 import type { Answer, Bundle, MeterName, RateLimits } from './operation.ts';
-import type { Changes, NewEntry, Rows } from './rows.ts';
+import type { Changes, HoldRow, Rows } from './rows.ts';
 
 /** Where bundles go to be decided and made durable: a group commit, here or in another thread. */
 export interface LedgerGate {
@@ -85,13 +86,17 @@ export interface Entry {
   debit: number;
   credit: number;
   amount: Nano;
-  kind: NewEntry['kind'];
+  kind: EntryKind;
   reference: string | null;
   note: string | null;
 }
 
 export interface EntryPage {
   account: number;
+  /** Only of these kinds. What messages took as they ended is nearly everything, and has no index of its own. */
+  kinds?: readonly SeldomKind[];
+  /** Only of this message of the account, which ended then; all its kinds. */
+  message?: { requestId: string; endedAtMs: number };
   /** Both inclusive. */
   sinceMs: number | null;
   untilMs: number | null;
@@ -109,6 +114,19 @@ export interface OpenHolds {
   oldestAtMs: number | null;
 }
 
+/** What of an open hold is shown. */
+export type OpenHold = Pick<
+  HoldRow,
+  'requestId' | 'account' | 'key' | 'group' | 'amount' | 'openedAtMs' | 'left' | 'draft'
+>;
+
+export interface HoldPage {
+  account: number;
+  /** The request id of the last one seen. */
+  after: string | null;
+  limit: number;
+}
+
 /** Reads of what is committed. */
 export interface LedgerReader {
   openHolds(): Promise<OpenHolds>;
@@ -120,4 +138,8 @@ export interface LedgerReader {
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first. */
   listEntries(page: EntryPage, asking?: Asking): Promise<Entry[]>;
+  /** Of one account, in the order of their ids, which begin with the time. It looks at all that are open, of whichever account. */
+  listHolds(page: HoldPage, asking?: Asking): Promise<OpenHold[]>;
+  /** As of one moment; null when there is no such account. Throws invalid_request for what is too much to add up. */
+  readMonth(question: MonthQuestion, asking?: Asking): Promise<AccountMonth | null>;
 }

@@ -7,6 +7,7 @@ import type {
   HoldRow,
   KeyRow,
   LeaseRow,
+  OpenHold,
   SpendingReading,
   StoredUsageRecord,
   UsageMeters,
@@ -109,6 +110,12 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
 /** A hold of a version that knew no claims has none. */
 export function readHoldRow(row: { document: string }): HoldRow {
   return { claim: null, ...JSON.parse(row.document) };
+}
+
+/** What of a hold is shown: not its checkpoint, which may be long. */
+export function openHoldOf(hold: HoldRow): OpenHold {
+  const { requestId, account, key, group, amount, openedAtMs, left, draft } = hold;
+  return { requestId, account, key, group, amount, openedAtMs, left, draft };
 }
 
 export function readClaimRow(row: ClaimsTable): ClaimRow {

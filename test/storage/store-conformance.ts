@@ -13,6 +13,7 @@ import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
 import { meterConformance } from './conformance/meters.ts';
+import { monthConformance } from './conformance/months.ts';
 import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
@@ -56,6 +57,7 @@ export function describeStore(
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
     describe('reports', () => timelineConformance(open));
+    describe('states', () => monthConformance(open));
     describe('reconciles', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));
     describe('shows a caller', () => callerMetersConformance(open));

@@ -26,6 +26,8 @@ import {
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import type { LearnedStore } from '../../usage/usage.ts';
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../describe-meters.ts';
+import { openHoldOf } from '../row-codec.ts';
+import { isEntryAsked, readMonth } from './journal.ts';
 import type { MemoryTables } from './tables.ts';
 import { sumTimeline } from './timeline.ts';
 
@@ -158,6 +160,7 @@ function auditReads(tables: MemoryTables): AuditStore {
 
 function meterReads(tables: MemoryTables): LedgerReader {
   const numberOf = makeNumbers<NewEntry>();
+  const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {
     async openHolds() {
       const holds = [...tables.holds.values()];
@@ -182,13 +185,20 @@ function meterReads(tables: MemoryTables): LedgerReader {
       const hold = tables.holds.get(requestId);
       return hold === undefined ? null : { account: hold.account, key: hold.key };
     },
-    async listEntries({ account, sinceMs, untilMs, before, limit }) {
-      const entries = tables.entries
-        .map((row) => ({ ...row, seq: numberOf(row) }))
-        .filter(
-          (entry) => entry.account === account && entry.atMs >= (sinceMs ?? 0) && entry.atMs <= (untilMs ?? Infinity),
-        );
-      return newestFirst(entries, before, limit).map(({ account: _, ...entry }) => entry);
+    async listEntries(page) {
+      const entries = numbered().filter((entry) => isEntryAsked(entry, page));
+      return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
+    },
+    async listHolds({ account, after: seen, limit }) {
+      return [...tables.holds.values()]
+        .filter((hold) => hold.account === account && (seen === null || hold.requestId > seen))
+        .sort((one, other) => (one.requestId < other.requestId ? -1 : 1))
+        .slice(0, limit)
+        .map(openHoldOf);
+    },
+    async readMonth(question) {
+      const account = tables.accountMeters.get(question.account);
+      return account === undefined ? null : readMonth(tables, account, numbered(), question);
     },
   };
 }

@@ -31,7 +31,7 @@ export const statements: Migration = {
 
     CREATE INDEX entries_of_kind ON entries (account_id, kind, at_ms) WHERE kind <> 'usage';
     -- Written so that nearly every entry fails the first test.
-    CREATE INDEX entries_of_message ON entries (reference, at_ms)
+    CREATE INDEX entries_of_message ON entries (reference, kind, at_ms)
       WHERE kind <> 'usage' AND kind <> 'write_off' AND (kind = 'correction' OR kind = 'refund');
   `,
   postgres: `
@@ -56,7 +56,7 @@ export const statements: Migration = {
     UPDATE account_meters SET month_opening = balance;
 
     CREATE INDEX entries_of_kind ON entries (account_id, kind, at_ms, seq) WHERE kind <> 'usage';
-    CREATE INDEX entries_of_message ON entries (reference, at_ms, seq)
+    CREATE INDEX entries_of_message ON entries (reference, kind, at_ms, seq)
       WHERE kind <> 'usage' AND kind <> 'write_off' AND (kind = 'correction' OR kind = 'refund');
   `,
 };

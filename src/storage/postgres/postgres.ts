@@ -62,7 +62,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
   });
   const reads = guardReads(readStore(pool));
   const reports = guardReads(inTurns(reportReads(reportPool), bounds.reportConnections));
-  const { listAudit, listEntries, listUsage, searchUsage, totalUsage, readTimeline } = reports;
+  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, totalUsage } = reports;
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
@@ -70,7 +70,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
     people: { ...reads, ...personWrites(gate) },
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
-    ledger: { ...reads, listEntries },
+    ledger: { ...reads, listEntries, listHolds, readMonth },
     usage: { ...reads, listUsage, searchUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },

@@ -64,7 +64,7 @@ const OLDEST_HOLD = 'SELECT document FROM holds ORDER BY request_id LIMIT 1';
 const OPEN_MESSAGE = `
   SELECT h.account_id::float8 AS account, h.key_id::float8 AS key FROM holds h WHERE h.request_id = $1`;
 
-function meterReads(reader: Reader): Omit<LedgerReader, 'listEntries'> {
+function meterReads(reader: Reader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> {
   return {
     async openHolds() {
       const [sums] = await reader.read<{ count: number; held: number }>(OPEN_HOLDS);

@@ -4,19 +4,20 @@
 import type { AuditStore } from '../../audit/audit.ts';
 import type { Asking } from '../../base/asking.ts';
 import { bounds } from '../../config.ts';
-import type { Entry, LedgerReader, UsageStore } from '../../ledger/ledger.ts';
+import type { LedgerReader, UsageStore } from '../../ledger/ledger.ts';
 import { awaitAnswer, ReportQueue, type Waiting } from '../report-queue.ts';
 import { auditReads } from './audit-reads.ts';
-import { inPage, pageBounds } from './page-order.ts';
+import { entryReads } from './entry-reads.ts';
+import { holdReads } from './hold-reads.ts';
+import { monthReads } from './month-reads.ts';
 import type { Reader } from './read-pool.ts';
-import { asNumbers } from './row-columns.ts';
 import { timelineReads } from './timeline-reads.ts';
 import { totalsReads } from './totals-reads.ts';
 import { usageLists } from './usage-reads.ts';
 import { usageSearches } from './usage-search.ts';
 
 export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'searchUsage' | 'readTimeline'> &
-  Pick<LedgerReader, 'listEntries'> &
+  Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'>;
 
 /** All of them over one reader. */
@@ -28,22 +29,9 @@ export function reportReads(reader: Reader): ReportReads {
     ...totals,
     ...timelineReads(reader, totals),
     ...entryReads(reader),
+    ...holdReads(reader),
+    ...monthReads(reader),
     ...auditReads(reader),
-  };
-}
-
-const ENTRIES = `
-  SELECT ${asNumbers('r', 'seq', 'at_ms', 'debit', 'credit', 'amount')}, r.kind, r.reference, r.note FROM entries r
-  WHERE ${inPage([['account_id', '$5']])}`;
-
-function entryReads(reader: Reader): Pick<LedgerReader, 'listEntries'> {
-  const boundsOf = pageBounds(reader, 'entries');
-  return {
-    async listEntries(page) {
-      const within = await boundsOf(page);
-      const rows = await reader.read<Omit<Entry, 'atMs'> & { at_ms: number }>(ENTRIES, ...within, page.account);
-      return rows.map(({ at_ms: atMs, ...entry }) => ({ atMs, ...entry }));
-    },
   };
 }
 
@@ -87,6 +75,8 @@ export function inTurns(
     totalUsage: (question, asking) => inTurn(asking, () => reads.totalUsage(question)),
     readTimeline: (question, asking) => inTurn(asking, () => reads.readTimeline(question)),
     listEntries: (page, asking) => inTurn(asking, () => reads.listEntries(page)),
+    listHolds: (page, asking) => inTurn(asking, () => reads.listHolds(page)),
+    readMonth: (question, asking) => inTurn(asking, () => reads.readMonth(question)),
     listAudit: (page, asking) => inTurn(asking, () => reads.listAudit(page)),
   };
 }

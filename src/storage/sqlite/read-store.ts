@@ -70,7 +70,7 @@ function installationReads(database: Database) {
   };
 }
 
-function meterReads(database: Database): Omit<LedgerReader, 'listEntries'> {
+function meterReads(database: Database): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> {
   const account = prepareText(database, 'SELECT * FROM account_meters WHERE id = $1');
   const key = prepareText(database, 'SELECT * FROM key_meters WHERE id = $1');
   const open = prepareText(database, 'SELECT account_id AS account, key_id AS key FROM holds WHERE request_id = $1');

@@ -28,7 +28,9 @@ export async function answerReport(
   try {
     const answer = await reads[report](page as never);
     if (Array.isArray(answer)) return writeRows(answer, {});
-    return 'next' in answer ? writeRows(answer.rows, { next: answer.next }) : heading({ value: answer });
+    return answer !== null && 'next' in answer
+      ? writeRows(answer.rows, { next: answer.next })
+      : heading({ value: answer });
   } catch (failure) {
     if (!(failure instanceof TurnpikeError)) return heading({ failed: String(failure) });
     return heading({ refused: { code: failure.code, message: failure.message } });

@@ -21,6 +21,8 @@ export class ReportThread {
     totalUsage: (question, asking) => this.#ask('totalUsage', question, asking),
     readTimeline: (question, asking) => this.#ask('readTimeline', question, asking),
     listEntries: (page, asking) => this.#ask('listEntries', page, asking),
+    listHolds: (page, asking) => this.#ask('listHolds', page, asking),
+    readMonth: (question, asking) => this.#ask('readMonth', question, asking),
     listAudit: (page, asking) => this.#ask('listAudit', page, asking),
   };
   readonly #script: URL;

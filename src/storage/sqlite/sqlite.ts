@@ -54,7 +54,7 @@ export function databasePath(dataDirectory: string): string {
 export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
   const reads = guardReads(readStore(database));
-  const { listAudit, listEntries, listUsage, searchUsage, totalUsage, readTimeline } =
+  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, totalUsage } =
     reports ?? guardReads(reportReads(database));
   return {
     gate,
@@ -63,7 +63,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     people: { ...reads, ...personWrites(gate) },
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
-    ledger: { ...reads, listEntries },
+    ledger: { ...reads, listEntries, listHolds, readMonth },
     usage: { ...reads, listUsage, searchUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },

@@ -1,0 +1,95 @@
+// An account's month out of PostgreSQL, in one statement, so that all of it is of one moment: the balance, the changes of months,
+// the entries beside usage by their kinds, and the daily totals. Never the entries or the records of messages.
+
+import { bounds } from '../../config.ts';
+import {
+  besideUsageKinds,
+  keptSinceNames,
+  type LedgerReader,
+  type MonthGrouping,
+  makeAccountMonth,
+  monthGroupings,
+  type UsageTotal,
+} from '../../ledger/ledger.ts';
+import { CHANGE } from '../entry-rows.ts';
+import { columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { ENTRY_COLUMNS, type EntryTable, readEntry } from './entry-reads.ts';
+import type { Reader } from './read-pool.ts';
+import { asNumbers } from './row-columns.ts';
+
+// $1 the account, $2 and $3 the first moments of the month and of the next, $4 the most rows to add up, $5 the most entries.
+const changedFrom = (start: string) =>
+  `SELECT coalesce(SUM(c.change), 0)::text FROM month_changes c WHERE c.account_id = $1 AND c.month_ms >= ${start}`;
+const KINDS = `(VALUES ${besideUsageKinds.map((kind) => `('${kind}' COLLATE "C")`).join(', ')}) k (kind)`;
+const OF_KIND = `FROM entries r WHERE r.kind <> 'usage'
+  AND ROW(r.account_id, r.kind, r.at_ms) >= ROW($1, k.kind, $2) AND ROW(r.account_id, r.kind, r.at_ms) < ROW($1, k.kind, $3)`;
+const IN_ORDER = ['r.account_id', 'r.kind', 'r.at_ms', 'r.seq'];
+const sumsBy = (groupBy: MonthGrouping) => {
+  const columns = columnsOf({ groupBy, model: null });
+  const shown = groupBy === 'model' ? 't.model' : asNumbers('t', ...columns);
+  return `(SELECT json_agg(s) FROM (SELECT ${shown}, ${SUMS} FROM totals t GROUP BY ${columns.map((column) => `t.${column}`).join(', ')}) s)`;
+};
+const MONTH = `
+  WITH totals AS MATERIALIZED (
+    SELECT * FROM daily_totals r
+    WHERE ROW(r.account_id, r.day_ms) >= ROW($1, $2) AND ROW(r.account_id, r.day_ms) < ROW($1, $3)
+    ORDER BY r.account_id, r.day_ms, r.key_id, r.model LIMIT $4)
+  SELECT json_build_object(
+    'meters', (SELECT row_to_json(m) FROM (
+      SELECT ${asNumbers('m', 'balance', 'month_start_ms', 'month_opening')} FROM account_meters m WHERE m.id = $1) m),
+    'since', (SELECT value FROM installation WHERE name = '${keptSinceNames.journal}'),
+    'changed_since', (${changedFrom('$2')}),
+    'changed_after', (${changedFrom('$3')}),
+    'kinds', (SELECT json_agg(s) FROM (
+      SELECT k.kind, e.count, e.change FROM ${KINDS} CROSS JOIN LATERAL (
+        SELECT COUNT(*) AS count, coalesce(SUM(${CHANGE}), 0)::text AS change FROM (
+          SELECT r.* ${OF_KIND} ORDER BY ${IN_ORDER.join(', ')} LIMIT $4) found) e) s),
+    'entries', (SELECT coalesce(json_agg(e), '[]') FROM ${KINDS} CROSS JOIN LATERAL (
+      SELECT ${ENTRY_COLUMNS} ${OF_KIND} ORDER BY ${IN_ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT $5) e),
+    ${monthGroupings.map((groupBy) => `'${groupBy}', ${sumsBy(groupBy)}`).join(', ')})::text AS month`;
+
+interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
+  meters: { balance: number; month_start_ms: number; month_opening: number } | null;
+  since: string | null;
+  changed_since: string;
+  changed_after: string;
+  kinds: { kind: (typeof besideUsageKinds)[number]; count: number; change: string }[];
+  entries: EntryTable[];
+}
+
+export function monthReads(
+  reader: Reader,
+  { rowsMax } = { rowsMax: bounds.statementRowsMax as number },
+): Pick<LedgerReader, 'readMonth'> {
+  return {
+    async readMonth(question) {
+      const { account, sinceMs, untilMs, entriesMax } = question;
+      const values = [account, sinceMs, untilMs, rowsMax + 1, entriesMax + 1];
+      const [row] = await reader.read<{ month: string }>(MONTH, ...values);
+      const { meters, ...month } = JSON.parse(row?.month ?? '{"meters":null}') as MonthTable;
+      if (meters === null) return null;
+      const parts = {
+        journalSinceMs: month.since === null ? null : Number(month.since),
+        balance: meters.balance,
+        lastMonth: { startMs: meters.month_start_ms, opening: meters.month_opening },
+        changedSince: BigInt(month.changed_since),
+        changedAfter: BigInt(month.changed_after),
+        kinds: month.kinds.map(({ kind, count, change }) => ({ kind, count, change: BigInt(change) })),
+        entries: month.entries.map(readEntry),
+        totals: {
+          day: totalsOf('day', month.day, rowsMax),
+          model: totalsOf('model', month.model, rowsMax),
+          key: totalsOf('key', month.key, rowsMax),
+        },
+      };
+      if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooMuchToAddUp();
+      return makeAccountMonth(parts, question);
+    },
+  };
+}
+
+function totalsOf(groupBy: MonthGrouping, rows: TotalsRow[] | null, rowsMax: number): UsageTotal[] {
+  const all = rows ?? [];
+  if (all.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooMuchToAddUp();
+  return readTotals(all, { groupBy, model: null });
+}

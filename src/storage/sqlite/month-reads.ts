@@ -1,0 +1,118 @@
+// An account's month out of SQLite, in one transaction, so that all of it is of one moment: the balance, the changes of months,
+// the entries beside usage by their kinds, and the daily totals. Never the entries or the records of messages.
+
+import type { Database, Statement } from 'bun:sqlite';
+import { bounds } from '../../config.ts';
+import {
+  besideUsageKinds,
+  keptSinceNames,
+  type LedgerReader,
+  type MonthGrouping,
+  type MonthParts,
+  type MonthQuestion,
+  makeAccountMonth,
+  monthGroupings,
+  type UsageTotal,
+} from '../../ledger/ledger.ts';
+import { CHANGE } from '../entry-rows.ts';
+import { columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { ENTRY_COLUMNS, type EntryTable, readEntry } from './entry-reads.ts';
+import { prepareText } from './statements.ts';
+
+export function monthReads(
+  database: Database,
+  { rowsMax } = { rowsMax: bounds.statementRowsMax as number },
+): Pick<LedgerReader, 'readMonth'> {
+  const statements = prepareMonth(database);
+  const readParts = database.transaction((question: MonthQuestion): MonthParts | null => {
+    const meters = statements.meters.get(question.account) as MetersRow | null;
+    if (meters === null) return null;
+    const kept = statements.kept.get(keptSinceNames.journal) as { value: string } | null;
+    return {
+      journalSinceMs: kept === null ? null : Number(kept.value),
+      balance: meters.balance,
+      lastMonth: { startMs: meters.month_start_ms, opening: meters.month_opening },
+      changedSince: changedFrom(statements.changed, question.account, question.sinceMs),
+      changedAfter: changedFrom(statements.changed, question.account, question.untilMs),
+      ...readSeldom(statements, question, rowsMax),
+      totals: readGroups(statements.totals, question, rowsMax),
+    };
+  });
+  return {
+    async readMonth(question) {
+      const parts = readParts(question);
+      return parts === null ? null : makeAccountMonth(parts, question);
+    },
+  };
+}
+
+interface MetersRow {
+  balance: number;
+  month_start_ms: number;
+  month_opening: number;
+}
+
+type Statements = ReturnType<typeof prepareMonth>;
+
+function prepareMonth(database: Database) {
+  const seldom = `FROM entries INDEXED BY entries_of_kind
+    WHERE account_id = $1 AND kind = $2 AND kind <> 'usage' AND at_ms >= $3 AND at_ms < $4`;
+  const totals = `SELECT * FROM daily_totals INDEXED BY totals_of_account
+    WHERE account_id = $1 AND day_ms >= $2 AND day_ms < $3 LIMIT $4`;
+  const sums = (groupBy: MonthGrouping) => {
+    const columns = columnsOf({ groupBy, model: null }).join(', ');
+    return prepareText(database, `SELECT ${columns}, ${SUMS} FROM (${totals}) GROUP BY ${columns}`);
+  };
+  return {
+    meters: prepareText(database, 'SELECT balance, month_start_ms, month_opening FROM account_meters WHERE id = $1'),
+    kept: prepareText(database, 'SELECT value FROM installation WHERE name = $1 LIMIT 1'),
+    changed: prepareText(
+      database,
+      `SELECT CAST(COALESCE(SUM(change), 0) AS text) AS change
+       FROM (SELECT change FROM month_changes WHERE account_id = $1 AND month_ms >= $2 LIMIT $3)`,
+    ),
+    kind: prepareText(
+      database,
+      `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(change), 0) AS text) AS change
+       FROM (SELECT ${CHANGE} AS change ${seldom} LIMIT $5)`,
+    ),
+    newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY at_ms DESC, seq DESC LIMIT $5`),
+    totals: { day: sums('day'), model: sums('model'), key: sums('key') },
+  };
+}
+
+function changedFrom(statement: Statement, account: number, startMs: number): bigint {
+  const { change } = statement.get(account, startMs, MONTHS_MAX) as { change: string };
+  return BigInt(change);
+}
+
+const MONTHS_MAX = 120_000; // ten thousand years
+
+function readSeldom(
+  statements: Statements,
+  { account, sinceMs, untilMs, entriesMax }: MonthQuestion,
+  rowsMax: number,
+): Pick<MonthParts, 'kinds' | 'entries'> {
+  const kinds = besideUsageKinds.map((kind) => {
+    const row = statements.kind.get(account, kind, sinceMs, untilMs, rowsMax + 1) as { count: number; change: string };
+    if (row.count > rowsMax) throw tooMuchToAddUp();
+    return { kind, count: row.count, change: BigInt(row.change) };
+  });
+  const entries = besideUsageKinds.flatMap((kind) =>
+    (statements.newest.all(account, kind, sinceMs, untilMs, entriesMax + 1) as EntryTable[]).map(readEntry),
+  );
+  return { kinds, entries };
+}
+
+function readGroups(
+  statements: Statements['totals'],
+  { account, sinceMs, untilMs }: MonthQuestion,
+  rowsMax: number,
+): MonthParts['totals'] {
+  const read = (groupBy: MonthGrouping): UsageTotal[] => {
+    const rows = statements[groupBy].all(account, sinceMs, untilMs, rowsMax + 1) as TotalsRow[];
+    if (rows.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooMuchToAddUp();
+    return readTotals(rows, { groupBy, model: null });
+  };
+  return Object.fromEntries(monthGroupings.map((groupBy) => [groupBy, read(groupBy)])) as MonthParts['totals'];
+}

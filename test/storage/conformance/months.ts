@@ -1,0 +1,174 @@
+// An account's month: what it had, what came in, what messages took, what is left. Whatever happened when, the balance at its end is
+// that at its beginning with all of it, and what messages took is what their entries say.
+
+import { expect, test } from 'bun:test';
+import type { AccountMonth } from '../../../src/ledger/ledger.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { makeRandom } from '../../support/random.ts';
+
+const NOVEMBER = Date.UTC(2026, 10);
+const DECEMBER = Date.UTC(2026, 11);
+const JANUARY = Date.UTC(2027, 0);
+const FEBRUARY = Date.UTC(2027, 1);
+
+export function monthConformance(open: OpenStores): void {
+  boundaryTests(open);
+  randomTests(open);
+}
+
+async function readMonth(bench: Workbench, sinceMs: number, account = bench.account): Promise<AccountMonth> {
+  const date = new Date(sinceMs);
+  const untilMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+  const month = await bench.stores.ledger.readMonth({ account, sinceMs, untilMs, entriesMax: 5, groupsMax: 2 });
+  if (month === null) throw new Error('the account has no month');
+  return month;
+}
+
+const sums = ({ opening, closing, credited, refunded, corrected, used }: AccountMonth) => [
+  opening,
+  credited,
+  used,
+  refunded,
+  corrected,
+  closing,
+];
+
+function boundaryTests(open: OpenStores): void {
+  test('a message counts in the month in which it ends, a refund in that in which it is given', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(40);
+    bench.clock.advance(DECEMBER - 1 - START_MS);
+    await bench.settle(requestId, 30, { outputTokens: 3 });
+    const late = await bench.begin(40);
+    bench.clock.advance(1);
+    await bench.settle(late, 20, { model: 'big' });
+    await bench.ask({ kind: 'refund', requestId, amount: 10, note: null });
+    expect(sums(await readMonth(bench, NOVEMBER))).toEqual([0n, 100n, 30n, 0n, 0n, 70n]);
+    expect(sums(await readMonth(bench, DECEMBER))).toEqual([70n, 0n, 20n, 10n, 0n, 60n]);
+    expect(sums(await readMonth(bench, JANUARY))).toEqual([60n, 0n, 0n, 0n, 0n, 60n]);
+    const { totals } = await readMonth(bench, NOVEMBER);
+    expect(totals.day.rows).toMatchObject([{ dayMs: DECEMBER - 86_400_000, cost: 20n, outputTokens: 3, model: null }]);
+    expect((await readMonth(bench, DECEMBER)).totals.model.rows).toMatchObject([{ model: 'big', cost: 20n }]);
+    expect((await readMonth(bench, DECEMBER)).totals.key.rows).toMatchObject([{ key: bench.key, cost: 20n }]);
+  });
+
+  test('months in which nothing moved have what the account had, also before it had anything', async () => {
+    await using bench = await openWorkbench(open, 100);
+    bench.clock.advance(FEBRUARY - START_MS);
+    await bench.credit(50, { source: 'promotion' });
+    await bench.credit(-20, { source: 'adjustment' });
+    expect(sums(await readMonth(bench, Date.UTC(2026, 9)))).toEqual([0n, 0n, 0n, 0n, 0n, 0n]);
+    expect(sums(await readMonth(bench, JANUARY))).toEqual([100n, 0n, 0n, 0n, 0n, 100n]);
+    expect(sums(await readMonth(bench, FEBRUARY))).toEqual([100n, 30n, 0n, 0n, 0n, 130n]);
+  });
+
+  test('entries beside usage, the newest first, as many as were asked for', async () => {
+    await using bench = await openWorkbench(open, 100);
+    for (let at = 0; at < 3; at++) {
+      bench.clock.advance(1000);
+      const requestId = await bench.begin(5);
+      await bench.settle(requestId, 5);
+      await bench.credit(1, { source: at % 2 === 0 ? 'promotion' : 'payment' });
+      await bench.ask({ kind: 'refund', requestId, amount: 2, note: 'kind' });
+    }
+    const month = await readMonth(bench, NOVEMBER);
+    expect(month.entries.map(({ kind }) => kind)).toEqual(['refund', 'promotion', 'refund', 'payment', 'refund']);
+    expect(month.hasMoreEntries).toBe(true);
+    expect(sums(month)).toEqual([0n, 103n, 15n, 6n, 0n, 94n]);
+  });
+
+  test('an account that there is not has none, and another’s is its own', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const other = await bench.addAccount(7);
+    expect(sums(await readMonth(bench, NOVEMBER, other))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
+    const question = { account: 4711, sinceMs: NOVEMBER, untilMs: DECEMBER, entriesMax: 5, groupsMax: 2 };
+    expect(await bench.stores.ledger.readMonth(question)).toBeNull();
+  });
+}
+
+/** Does one thing of those that move money, whatever comes of it. */
+async function act(bench: Workbench, draw: (n: number) => number, ended: string[]): Promise<void> {
+  const requestId = ended[draw(ended.length)] ?? 'req_none';
+  const choice = draw(8);
+  if (choice === 0) await bench.credit(draw(200), { source: draw(2) === 0 ? 'payment' : 'promotion' });
+  else if (choice === 1) await bench.credit(-draw(50), { source: 'adjustment' });
+  else if (choice === 2) await bench.ask({ kind: 'refund', requestId, amount: 1 + draw(20), note: null });
+  else if (choice === 3) await bench.credit(draw(30), { source: 'write_off' });
+  else if (choice === 4) {
+    // Its owner is away for so long that it expires, and comes back to correct it.
+    const late = await bench.ask(bench.admission(10, { requestId: `req_late${ended.length}_${draw(1e9)}` }));
+    const claim = { name: `claim ${draw(3)}`, requestHash: 'hash' };
+    const begun = bench.admission(draw(30), { claim });
+    const isAdmitted = late.ok && (await bench.ask(begun)).ok;
+    bench.clock.advance(20_000);
+    await bench.ask({ kind: 'expire' });
+    if (isAdmitted) await bench.settle(begun.requestId, draw(60), { outcome: 'upstream_cut' });
+    await bench.takeLease('node-1');
+    if (isAdmitted) ended.push(begun.requestId);
+  } else {
+    const claim = { name: `claim ${draw(3)}`, requestHash: 'hash' };
+    const admission = bench.admission(draw(30), draw(3) === 0 ? { claim } : {});
+    if (!(await bench.ask(admission)).ok) return;
+    bench.clock.advance(draw(3) === 0 ? draw(10_000) : 0);
+    await bench.settle(admission.requestId, draw(60), { model: `model ${draw(3)}`, outcome: 'upstream_cut' });
+    ended.push(admission.requestId);
+  }
+}
+
+function randomTests(open: OpenStores): void {
+  for (const seed of [1, 2, 3]) {
+    test(`opening, credits, usage, refunds and corrections make the closing balance, to the last digit (seed ${seed})`, async () => {
+      await using bench = await openWorkbench(open, 500);
+      await bench.setAccount({ creditLine: 40 });
+      const random = makeRandom(seed);
+      const draw = (n: number) => Math.floor(random() * n);
+      const ended: string[] = [];
+      for (let step = 0; step < 60; step++) {
+        // Days pass, and often the very end of a month is near.
+        const nowMs = bench.clock.nowMs();
+        const date = new Date(nowMs);
+        const nextMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+        if (draw(5) === 0) bench.clock.advance(nextMs - nowMs - draw(2));
+        else bench.clock.advance(draw(4 * 86_400_000));
+        if (draw(6) === 0) await bench.takeLease('node-1');
+        await act(bench, draw, ended);
+      }
+      await expectMonths(bench);
+    });
+  }
+}
+
+/** Every month against its entries, one by one. */
+async function expectMonths(bench: Workbench): Promise<void> {
+  const entries = await bench.stores.ledger.listEntries({
+    account: bench.account,
+    sinceMs: null,
+    untilMs: null,
+    before: null,
+    limit: 1000,
+  });
+  expect(new Set(entries.map(({ kind }) => kind)).size).toBeGreaterThan(4);
+  let balance = 0n;
+  const endMs = bench.clock.nowMs();
+  for (let date = new Date(NOVEMBER); date.getTime() <= endMs; date.setUTCMonth(date.getUTCMonth() + 1)) {
+    const sinceMs = date.getTime();
+    const untilMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+    const ofMonth = entries.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
+    const moved = (...kinds: string[]) =>
+      ofMonth
+        .filter(({ kind }) => kinds.includes(kind))
+        .reduce((sum, { debit, credit, amount }) => {
+          if (credit === bench.account) return sum + BigInt(amount);
+          return debit === bench.account ? sum - BigInt(amount) : sum;
+        }, 0n);
+    const month = await readMonth(bench, sinceMs);
+    const credited = moved('payment', 'promotion', 'adjustment', 'debt_write_off');
+    const [refunded, corrected, used] = [moved('refund'), moved('correction'), -moved('usage')];
+    const closing = balance + credited - used + refunded + corrected;
+    expect(sums(month)).toEqual([balance, credited, used, refunded, corrected, closing]);
+    const days = month.totals.day.rows.reduce((sum, { cost }) => sum + cost, 0n);
+    expect([month.totals.model.whole.cost, month.totals.key.whole.cost]).toEqual([days, days]);
+    balance = closing;
+  }
+  expect(balance).toBe(BigInt((await bench.wallet()).balance));
+}
