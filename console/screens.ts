@@ -22,6 +22,7 @@ export type NavSection = 'traffic' | 'build' | 'selling' | 'people' | 'installat
 const everyone: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 const holders: readonly Role[] = ['operator', 'viewer', 'owner'];
 const installation: readonly Role[] = ['operator', 'viewer'];
+const operators: readonly Role[] = ['operator'];
 const accountsOwn: readonly Role[] = ['owner'];
 
 const { nav } = words;
@@ -66,6 +67,13 @@ export const screens: readonly Screen[] = [
     roles: everyone,
     nav: { section: 'selling', label: nav.models, icon: 'cube' },
   },
+  { path: '/models/$modelName', load: async () => (await import('./pages/model-show.tsx')).ModelShow, roles: everyone },
+  {
+    path: '/models/$modelName/edit',
+    load: async () => (await import('./pages/model-edit.tsx')).ModelEdit,
+    roles: operators,
+  },
+  { path: '/new-model', load: async () => (await import('./pages/model-create.tsx')).ModelCreate, roles: operators },
   {
     path: '/groups',
     load: async () => (await import('./pages/group-list.tsx')).GroupList,
@@ -79,10 +87,25 @@ export const screens: readonly Screen[] = [
     nav: { section: 'selling', label: nav.providers, icon: 'plug' },
   },
   {
+    path: '/providers/$providerName',
+    load: async () => (await import('./pages/provider-show.tsx')).ProviderShow,
+    roles: installation,
+  },
+  {
+    path: '/new-provider',
+    load: async () => (await import('./pages/provider-create.tsx')).ProviderCreate,
+    roles: operators,
+  },
+  {
     path: '/accounts',
     load: async () => (await import('./pages/account-list.tsx')).AccountList,
     roles: installation,
     nav: { section: 'people', label: nav.accounts, icon: 'building' },
+  },
+  {
+    path: '/new-account',
+    load: async () => (await import('./pages/account-create.tsx')).AccountCreate,
+    roles: operators,
   },
   {
     path: '/accounts/$accountId',

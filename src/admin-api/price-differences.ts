@@ -23,7 +23,7 @@ export const differenceSchema = z
       .openapi({ description: 'The list that the configured price was taken from; null when it was stated.' }),
   })
   .openapi('PriceDifference');
-const answerSchema = z.object({
+export const comparisonSchema = z.object({
   price_lists: z.array(z.object({ family: z.string(), as_of: dayShown, source: z.string() })),
   differences: z.array(differenceSchema),
   unknown: z.array(z.string()).openapi({ description: 'Models that the list does not know.' }),
@@ -38,7 +38,7 @@ const listDifferences = defineRoute({
   roles: installation,
   method: 'get',
   path: '/api/v1/models/differences',
-  responses: { 200: jsonAnswer(answerSchema, 'Prices and costs that are not those of the price list') },
+  responses: { 200: jsonAnswer(comparisonSchema, 'Prices and costs that are not those of the price list') },
 });
 
 export function addPriceDifferences(app: AdminApp, dependencies: AdminDependencies): void {

@@ -1,0 +1,5 @@
+// To be.
+
+export function AccountCreate() {
+  return <p>AccountCreate</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function ModelCreate() {
+  return <p>ModelCreate</p>;
+}

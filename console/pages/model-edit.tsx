@@ -1,0 +1,5 @@
+// To be.
+
+export function ModelEdit() {
+  return <p>ModelEdit</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function ModelShow() {
+  return <p>ModelShow</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function ProviderCreate() {
+  return <p>ProviderCreate</p>;
+}

@@ -1,0 +1,5 @@
+// To be.
+
+export function ProviderShow() {
+  return <p>ProviderShow</p>;
+}
