@@ -224,6 +224,65 @@ describe.skipIf(cannotStartPostgres)('two nodes', () => {
     await late.close();
   });
 
+  test('invite one person under one e-mail, of whichever account', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const invite = (role: string, members: Json): Parameters<Node['ask']> => [
+        'POST',
+        '/api/v1/people',
+        { email: `ada-${round}@example.com`, role, ...members },
+      ];
+      const asked = await askBoth(round, invite('viewer', {}), invite('owner', { account: account['id'] }));
+      expect(asked.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    }
+  });
+
+  test('take one acceptance of a link, and let nobody in by it who is disabled at the other', async () => {
+    const invite = async (email: string) => (await first.ask('POST', '/api/v1/people', { email, role: 'viewer' })).body;
+    const accept = (person: Json): Parameters<Node['ask']> => [
+      'POST',
+      '/api/v1/invitations/accept',
+      { secret: person['link_secret'], name: 'Ada', password: 'long enough' },
+      { authorization: '' },
+    ];
+    for (let round = 0; round < ROUNDS / 5; round++) {
+      const person = await invite(`accept-${round}@example.com`);
+      const both = await askBoth(round, accept(person), accept(person));
+      expect(both.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+      const other = await invite(`disable-${round}@example.com`);
+      const path = `/api/v1/people/${other['id']}`;
+      const [accepted, disabled] = await askBoth(round, accept(other), ['PATCH', path, { status: 'disabled' }]);
+      expect([
+        [200, 200],
+        [404, 200],
+      ]).toContainEqual([accepted.status, disabled.status]);
+      expect((await second.ask('GET', path)).body).toMatchObject({ status: 'disabled', link_expires_at: null });
+    }
+  });
+
+  test('leave an operator of two who disable each other', async () => {
+    for (let round = 0; round < ROUNDS / 5; round++) {
+      const [one, other] = [await letIn(`one-${round}@example.com`), await letIn(`other-${round}@example.com`)];
+      const disable = (id: string, by: string): Parameters<Node['ask']> => [
+        'PATCH',
+        `/api/v1/people/${id}`,
+        { status: 'disabled' },
+        { authorization: `Bearer ${by}` },
+      ];
+      const asked = await askBoth(round, disable(other, one), disable(one, other));
+      // Who comes later was let in nowhere before, is refused in their turn, or finds that the other would be the last.
+      expect(asked.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect([401, 403, 409]).toContain(asked.find(({ status }) => status !== 200)?.status as number);
+      expect(await first.stores.people.countInRole('operator', 'enabled')).toBe(1);
+      for (const id of [one, other]) await second.ask('PATCH', `/api/v1/people/${id}`, { status: 'disabled' });
+    }
+  });
+
+  async function letIn(email: string): Promise<string> {
+    const { body } = await first.ask('POST', '/api/v1/people', { email, role: 'operator' });
+    await second.ask('PATCH', `/api/v1/people/${body['id']}`, { status: 'enabled' });
+    return String(body['id']);
+  }
+
   test('know a group that was made at the other', async () => {
     const group = { models: ['*'] };
     expect((await first.ask('POST', '/api/v1/apply', { document: { groups: { group } } })).status).toBe(200);

@@ -282,7 +282,8 @@ function missingMonth(failure: unknown): number | null {
 /** A row that was refused for what it is is its bundle's fault; all else that the server says is the store's. */
 function asOfBundleOrStore(failure: unknown): unknown {
   const { errno, constraint } = failure as ServerError;
-  // Made at another node, under the same idempotency key: whoever looks again finds it.
-  if (constraint === 'creations_pkey') return new Outpaced(String(failure), { cause: failure });
+  // Made at another node, under the same idempotency key or with the same e-mail: whoever looks again finds it.
+  if (constraint === 'creations_pkey' || constraint === 'people_email_key')
+    return new Outpaced(String(failure), { cause: failure });
   return /^2[23]/.test(String(errno)) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;
 }
