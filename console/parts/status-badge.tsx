@@ -19,7 +19,7 @@ const colors: Readonly<Record<string, string>> = {
 
 export function StatusBadge({ status, label }: { status: string; label: string }) {
   return (
-    <Badge variant="light" color={colors[status] ?? 'gray'} tt="none" fw={600}>
+    <Badge variant="light" color={colors[status] ?? 'gray'} tt="none" fw={600} miw="max-content">
       {label}
     </Badge>
   );

@@ -11,6 +11,13 @@ const short = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 });
 const precise = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const inRow = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const steps: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400_000],
@@ -25,9 +32,11 @@ interface WhenProps {
   isRelative?: boolean;
   /** With seconds. */
   isPrecise?: boolean;
+  /** With seconds, and the year only where it is another: for rows of which there are many. */
+  isInRow?: boolean;
 }
 
-export function When({ at, isRelative = false, isPrecise = false }: WhenProps) {
+export function When({ at, isRelative = false, isPrecise = false, isInRow = false }: WhenProps) {
   if (at === null || at === undefined)
     return (
       <Text component="span" inherit c="dimmed">
@@ -35,7 +44,8 @@ export function When({ at, isRelative = false, isPrecise = false }: WhenProps) {
       </Text>
     );
   const moment = new Date(at);
-  const shown = isPrecise ? precise.format(moment) : short.format(moment);
+  const isThisYear = moment.getFullYear() === new Date().getFullYear();
+  const shown = (isInRow && isThisYear ? inRow : isInRow || isPrecise ? precise : short).format(moment);
   return (
     <Text component="time" inherit dateTime={at} title={`${precise.format(moment)} · ${at}`} className="tabular">
       {isRelative ? (agoOf(moment) ?? shown) : shown}

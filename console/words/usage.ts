@@ -41,11 +41,8 @@ export const usageWords = {
   cacheParts: (read: string, written: string) => `${read} read, ${written} written`,
   output: 'Output',
   cost: 'Cost',
-  margin: 'Margin',
   firstToken: 'First token',
-  latency: 'Whole',
-  streamed: 'streamed',
-  searching: 'Looking further back …',
+  latency: 'Time',
   searchedFar: 'Few of the requests looked at so far match. “Show more” looks further back.',
   emptyTitle: 'No requests yet',
   emptyText: 'Each request that a key sends is listed here as soon as it has ended, with what it cost.',
@@ -53,7 +50,6 @@ export const usageWords = {
   noneTitle: 'No request matches',
   noneText:
     'Nothing was found with these filters. Requests that were refused before they were admitted have no record.',
-  unknownFilter: (id: string) => `${id}`,
 } as const;
 
 export const requestWords = {
