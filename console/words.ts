@@ -2,6 +2,7 @@
 // shape. Functions where a word depends on a figure. Names of products, code and addresses are no words.
 
 import { accountFormWords, accountWords } from './words/accounts.ts';
+import { auditWords } from './words/audit.ts';
 import { balanceWords, creditWords, entryKindWords, statementWords } from './words/balance.ts';
 import {
   applyWords,
@@ -109,6 +110,7 @@ export const words = {
   actors: actorWords,
   people: peopleWords,
   tokens: tokenWords,
+  audit: auditWords,
   credit: creditWords,
   balance: balanceWords,
   entryKinds: entryKindWords,

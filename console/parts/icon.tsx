@@ -7,6 +7,7 @@ const paths = {
   copy: 'M9 9h10v11H9zM5 15V4h10',
   cross: 'M6 6l12 12M18 6L6 18',
   cube: 'M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9',
+  down: 'M6 9l6 6 6-6',
   download: 'M12 4v11M7.5 11l4.5 4.5L16.5 11M5 20h14',
   gauge: 'M4 18a9 9 0 1 1 16 0M12 15l4-5M4 18h16',
   history: 'M4 12a8 8 0 1 0 2.5-5.8M4 4v4h4M12 8v4l3 2',
@@ -29,6 +30,7 @@ const paths = {
   stop: 'M6 6h12v12H6z',
   ticket: 'M4 8V6h16v4a2 2 0 0 0 0 4v4H4v-4a2 2 0 0 0 0-4zM14 6v12',
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v5M14 11v5',
+  up: 'M6 15l6-6 6 6',
   wallet: 'M4 7h14a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H4zM4 7l11-4v4M16 13.5v.01',
   warning: 'M12 4l9 16H3zM12 10v4M12 17v.01',
 } as const;
