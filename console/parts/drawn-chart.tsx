@@ -21,7 +21,7 @@ export function DrawnChart({
     withXAxis: !isBare,
     withYAxis: !isBare,
     withTooltip: !isBare,
-    gridAxis: isBare ? ('none' as const) : ('y' as const),
+    gridAxis: isBare ? ('none' as const) : ('x' as const),
     tickLine: 'none' as const,
     xAxisProps: { minTickGap: 40 },
     yAxisProps: { width: 64 },
