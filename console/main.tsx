@@ -22,6 +22,8 @@ const queries = new QueryClient({
   },
 });
 const router = makeConsoleRouter();
+// Dialogues keep the page behind them still by a style element of another library, which looks for the nonce here.
+Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 
 const place = document.getElementById('root');
 if (place !== null)
