@@ -42,6 +42,8 @@ export const policy: Record<string, RouteRule> = {
   'PATCH /api/v1/accounts/{id}': rule(operatorOnly, { object: 'account' }),
   'POST /api/v1/accounts/{id}/credits': rule(operatorOnly, { object: 'account', done: 201 }),
   'GET /api/v1/accounts/{id}/entries': rule(seenByHolders, { object: 'account' }),
+  'GET /api/v1/accounts/{id}/holds': rule(seenByHolders, { object: 'account' }),
+  'GET /api/v1/accounts/{id}/statement': rule(seenByHolders, { object: 'account' }),
   'POST /api/v1/keys': rule(madeByEveryone, { done: 201 }),
   'GET /api/v1/keys': rule(seenByMakers, { lists: 'key' }),
   'GET /api/v1/keys/{id}': rule(seenByMakers, { object: 'key' }),

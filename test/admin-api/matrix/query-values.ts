@@ -34,6 +34,14 @@ export const queryValues: Record<string, Values> = {
   ],
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
   outcome: () => [plain('failed', nothing), plain('completed'), wrong('all')],
+  kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
+  // Of entries of an account: a message of another account has none there, like one that there is not.
+  request: (world) => [
+    ...objectsOf(world, 'usage').map(({ id }) => plain(id)),
+    plain(`req_${'0'.repeat(25)}`),
+    wrong('req_'),
+  ],
+  month: () => [plain('2026-11'), plain('1999-12'), wrong('2026-13'), wrong('9999-01'), wrong('november')],
   step: () => [plain('hour'), plain('day'), wrong('week')],
   'GET /api/v1/usage/timeline?since': () => [
     plain('2026-11-20'),
