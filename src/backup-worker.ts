@@ -19,9 +19,10 @@ const NICENESS = 10;
 giveWay();
 
 self.onmessage = ({ data }: MessageEvent<string>) => {
-  const { path, target } = JSON.parse(data) as ToBackup;
+  const { path, target, signIn } = JSON.parse(data) as ToBackup;
   try {
-    post(copyChecked(path, target));
+    const copied = copyChecked(path, target);
+    post(signIn === null || 'failed' in copied ? copied : (copySignIn(signIn) ?? copied));
   } catch (failure) {
     post({ failed: failure instanceof Error ? failure.message : String(failure) });
   }
@@ -35,6 +36,13 @@ function copyChecked(path: string, target: string): FromBackup {
   if (stored > known)
     return { failed: `the database is of version ${stored}, this program knows versions up to ${known}` };
   return { copied: { check: stored < known ? null : checkLedger(sumLedger(target)) } };
+}
+
+/** What is wrong with the copy; null where nothing is. */
+function copySignIn({ path, target }: NonNullable<ToBackup['signIn']>): FromBackup | null {
+  copyDatabase(path, target);
+  const faults = findFileFaults(target);
+  return faults.length > 0 ? { failed: `the copy of who signs in is broken: ${faults.join('; ')}` } : null;
 }
 
 function post(message: FromBackup): void {

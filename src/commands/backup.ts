@@ -19,6 +19,7 @@ export const backup: Command = {
     const report = await stoppable((signal) => maintenance.backUp(config, positionals[0] ?? '', signal)).catch(inWords);
     await printObject(invocation, { ...report }, [
       ['FILE', 'file'],
+      ['SIGN-IN FILE', 'sign_in_file'],
       ['BYTES', 'bytes'],
       ['TAKEN AT', 'taken_at'],
       ['LEDGER OK', () => (report.check === null ? null : report.check.ok ? 'yes' : 'no')],
@@ -43,13 +44,13 @@ async function stoppable<Value>(run: (signal: AbortSignal) => Promise<Value>): P
 }
 
 async function sayWhatElse({ world }: Invocation, report: BackupReport): Promise<void> {
-  const { check, secret, previous_secret: previous } = report;
+  const { check, secret, previous_secret: previous, sign_in_file: signIn } = report;
   const lines = [
     secret === null
       ? 'It is of no use without the secret of the installation, which was not found here: keep it where the service gets it from (TURNPIKE_SECRET, or the file "secret" in its data directory).'
       : `It is of no use without the secret of the installation. Keep that too, in another place: ${placeInWords(secret)}.`,
     ...(previous === null ? [] : [`The secret before it is still needed as well: ${placeInWords(previous)}.`]),
-    'To restore: put the copy as turnpike.db and the secret as "secret" into an empty directory, then "turnpike check" and "turnpike serve" with --data.',
+    `To restore: put the copy as turnpike.db${signIn === null ? '' : ', the file of who signs in as sign-in.db'} and the secret as "secret" into an empty directory, then "turnpike check" and "turnpike serve" with --data.`,
     ...(check === null
       ? ['Its tables are of an earlier version: "turnpike check" can look at them once a start has brought them up.']
       : []),

@@ -7,6 +7,8 @@ import type { CheckReport } from '../ledger/ledger.ts';
 /** What came of a backup, as it is printed. */
 export interface BackupReport {
   file: string;
+  /** Of who signs in, which belongs to it; null where nobody ever has. */
+  sign_in_file: string | null;
   bytes: number;
   /** Whatever was answered before this is in it. */
   taken_at: string;

@@ -11,6 +11,7 @@ import {
   type FromBackup,
   readProof,
   readStoredVersion,
+  signInPath,
   surveyStore,
   type ToBackup,
 } from '../storage/sqlite/sqlite.ts';
@@ -23,18 +24,27 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
   const path = databasePath(config.dataDirectory);
   if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
   const target = resolve(file);
+  const signInTarget = `${target}-sign-in`;
+  const signIn = signInPath(config.dataDirectory);
+  const hasSignIn = existsSync(signIn);
   refuseTarget(target);
+  refuseTarget(signInTarget);
   // In a directory of its own, where what is unfinished is never taken for a backup, nor its journal left behind.
   const workplace = mkdtempSync(`${target}.partial-`);
   try {
     const takenAtMs = Date.now();
-    const { check } = await copyInThread({ path, target: join(workplace, 'turnpike.db') }, signal);
-    refuseTarget(target);
-    renameSync(join(workplace, 'turnpike.db'), target);
+    const copyOf = (name: string) => join(workplace, name);
+    const order = { path: signIn, target: copyOf('sign-in.db') };
+    const copying = { path, target: copyOf('turnpike.db'), signIn: hasSignIn ? order : null };
+    const { check } = await copyInThread(copying, signal);
+    for (const one of [target, signInTarget]) refuseTarget(one);
+    if (hasSignIn) renameSync(order.target, signInTarget); // first: who finds the other has both
+    renameSync(copying.target, target);
     syncDirectory(dirname(target));
     const { size } = statSync(target);
     return {
       file: target,
+      sign_in_file: hasSignIn ? signInTarget : null,
       bytes: size,
       taken_at: new Date(takenAtMs).toISOString(),
       check,

@@ -10,6 +10,8 @@ import { openForReading } from './open-database.ts';
 export interface ToBackup {
   path: string;
   target: string;
+  /** Of who signs in; null where nobody ever has. Copied after the other: it has everybody whom that lets in. */
+  signIn: { path: string; target: string } | null;
 }
 export type FromBackup = { copied: { check: CheckReport | null } } | { failed: string };
 
