@@ -3,7 +3,7 @@
 // With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, and no checks.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { filesOfBothStores, leftOut } from './both-stores.ts';
 import { rootDirectory, runChecks, staticChecks } from './check.ts';
@@ -18,6 +18,8 @@ interface Counts {
   skipped: string[];
 }
 
+/** Files run beside one another: most of their time is waiting. More would be in each other's way. */
+const WORKERS_MAX = 2;
 const TEST_MS_MAX = 30_000; // none takes nearly so long; a machine that is busy is no failure
 const selected = process.argv.slice(2);
 const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
@@ -51,6 +53,9 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
         process.execPath,
         'test',
         `--timeout=${TEST_MS_MAX}`,
+        `--parallel=${Math.min(WORKERS_MAX, availableParallelism())}`,
+        '--no-isolate',
+        '--no-orphans', // services of a test that was cut by its time limit end with the run
         '--reporter=junit',
         `--reporter-outfile=${reportFile}`,
         ...testArguments,
