@@ -24,7 +24,7 @@ import { memoryStores, trailRows } from '../../src/storage/memory/memory.ts';
 import type { Stores } from '../../src/storage/stores.ts';
 import { NO_LIMITS } from '../ledger/workbench.ts';
 import { noTrail } from '../support/no-trail.ts';
-import { faultsOfAnswer, readDocumentText } from './documented.ts';
+import { type Document, faultsOfAnswer, readDocumentText } from './documented.ts';
 
 export const TOKEN = 'operator-token';
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
@@ -83,19 +83,39 @@ export async function makeNode<Kept extends Stores>(
 ): Promise<Installation<Kept>> {
   const vault = openVault(Buffer.alloc(32, 7));
   const open = (sealed: string, context: string) => vault.open(sealed, context);
-  const catalogue = new CatalogueHolder(await stores.catalog.loadCatalog(), open);
   const told: string[] = [];
-  const addresses: Installation['addresses'] = new Map();
-  const health: Installation['health'] = new Map();
-  const routeStates: RouteState[] = [];
   const passwords: Installation['passwords'] = new Map();
-  const answers: AdminAnswered[] = [];
-  const signIn: SignIn = {
-    setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
-    endSessions: async (email) => void told.push(`end sessions of ${email}`),
-    oidcName: null,
+  const parts: Parts<Kept> = {
+    clock,
+    stores,
+    catalogue: new CatalogueHolder(await stores.catalog.loadCatalog(), open),
+    vault,
+    told,
+    answers: [],
+    addresses: new Map(),
+    health: new Map(),
+    routeStates: [],
+    passwords,
+    signIn: {
+      setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
+      endSessions: async (email) => void told.push(`end sessions of ${email}`),
+      oidcName: null,
+    },
+    failures: 0,
+    refusal: null,
   };
-  const api = makeAdminApi({
+  const api = makeAdminApi({ ...dependenciesOf(parts), readEpoch });
+  const written = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
+  const ask = askWith(api, readDocumentText(await written.text()));
+  parts.answers.length = 0;
+  return Object.assign(parts, { api, ask });
+}
+
+type Parts<Kept extends Stores> = Omit<Installation<Kept>, 'api' | 'ask'>;
+
+function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
+  const { clock, stores, catalogue, vault, told, answers, addresses, health, routeStates, signIn } = parts;
+  return {
     version: '0.0.0',
     async verifyToken(token) {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
@@ -104,8 +124,8 @@ export async function makeNode<Kept extends Stores>(
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure() {
-      node.failures++;
-      return node.refusal;
+      parts.failures++;
+      return parts.refusal;
     },
     moveAdmin: () => null,
     trailRows,
@@ -116,7 +136,6 @@ export async function makeNode<Kept extends Stores>(
     sessions: sessionsOf(stores),
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
-    readEpoch,
     usage: stores.usage,
     catalog: {
       current: () => catalogue.current,
@@ -138,11 +157,11 @@ export async function makeNode<Kept extends Stores>(
     lookup: async (hostname) => addresses.get(hostname) ?? ['203.0.113.9'],
     answered: (answered) => void answers.push(answered),
     report: (requestId, thrown) => void told.push(`${requestId} failed: ${thrown}`),
-  });
-  const written = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
-  const document = readDocumentText(await written.text());
-  answers.length = 0;
-  const ask: Installation['ask'] = async (method, path, body, more = {}) => {
+  };
+}
+
+function askWith(api: AdminApi, document: Document): Installation['ask'] {
+  return async (method, path, body, more = {}) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
     const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
@@ -152,24 +171,6 @@ export async function makeNode<Kept extends Stores>(
     if (faults.length > 0) throw new Error(`${method} ${path} answers what is not documented: ${faults.join('; ')}`);
     return answer;
   };
-  const node: Installation<Kept> = {
-    api,
-    clock,
-    stores,
-    catalogue,
-    vault,
-    told,
-    addresses,
-    health,
-    routeStates,
-    passwords,
-    signIn,
-    failures: 0,
-    refusal: null,
-    answers,
-    ask,
-  };
-  return node;
 }
 
 /** In place of real ones: the cookie is the id of a person. */
