@@ -12,8 +12,10 @@ import {
   modelWords,
   providerFormWords,
   providerWords,
+  useOverTimeWords,
 } from './words/catalogue.ts';
 import { keyWords } from './words/keys.ts';
+import { overviewWords } from './words/overview.ts';
 import { actorWords, peopleWords, tokenWords } from './words/people.ts';
 import { playgroundWords } from './words/playground.ts';
 import { profileWords } from './words/profile.ts';
@@ -115,6 +117,7 @@ export const words = {
   balance: balanceWords,
   entryKinds: entryKindWords,
   statement: statementWords,
+  overview: overviewWords,
   outcomes: outcomeWords,
   usage: usageWords,
   request: requestWords,
@@ -124,6 +127,7 @@ export const words = {
   models: modelWords,
   modelForm: modelFormWords,
   comparison: comparisonWords,
+  useOverTime: useOverTimeWords,
   groups: groupWords,
   providers: providerWords,
   providerForm: providerFormWords,

@@ -100,16 +100,18 @@ export const modelWords = {
     health: 'Health',
   },
   costUnknown: 'not known',
-  sold: 'Sold over time',
-  soldText: (days: number) => `The last ${days} days, by day (UTC).`,
-  soldSummary: (name: string, messages: string, cost: string) =>
-    `${name}: ${messages} messages for ${cost} in this time.`,
-  soldNone: 'Nobody has used it in this time.',
-  series: { input: 'Input', output: 'Output', cache: 'Cache', cost: 'Cost' },
-  days: (days: number) => `${days} days`,
+} as const;
+
+export const useOverTimeWords = {
+  title: 'Use over time',
+  text: (days: number) => `The last ${days} days, by day (UTC).`,
+  summary: (name: string, messages: string, cost: string) => `${name}: ${messages} messages for ${cost}.`,
+  none: 'No message in this time.',
   period: 'Period',
-  messages: 'Messages',
-  cost: 'Cost',
+  days: (days: number) => `${days} days`,
+  tokens: 'Tokens',
+  cost: 'Cost in USD',
+  series: { input: 'Input', output: 'Output', cache: 'Cache', cost: 'Cost' },
   toUsage: 'Its requests',
 } as const;
 
