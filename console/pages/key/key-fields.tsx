@@ -111,12 +111,12 @@ function ModelsField({ form, accountGroups }: { form: KeyForm; accountGroups: re
   );
 }
 
-/** Names of the models that these groups sell. */
-export function useModelNames(groupNames: readonly string[]): string[] {
+/** Names of the models that these groups sell; null: of all that can be seen. */
+export function useModelNames(groupNames: readonly string[] | null): string[] {
   const models = useAsk<PageShape<ModelShape>>('/models', { limit: LISTED_MAX });
   const groups = useAsk<PageShape<GroupShape>>('/groups', { limit: LISTED_MAX });
   const patterns = (groups.data?.data ?? [])
-    .filter(({ name }) => groupNames.includes(name))
+    .filter(({ name }) => groupNames === null || groupNames.includes(name))
     .flatMap((group) => group.models);
   return (models.data?.data ?? [])
     .map(({ name }) => name)

@@ -1,0 +1,126 @@
+// The blocks of an answer, whole or as they come: text, thoughts, calls of tools; what the console does not know is
+// shown as it is. All of it is text from others, and shown as text.
+
+import { Badge, Box, Code, Group, Image, Stack, Text } from '@mantine/core';
+import type { Answer, Block } from '../../message-blocks.ts';
+import { words } from '../../words.ts';
+
+const its = words.playground;
+
+export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
+  const last = answer.blocks.length - 1;
+  return (
+    <Stack gap="sm">
+      {answer.blocks.map((block, place) => (
+        <BlockView
+          // biome-ignore lint/suspicious/noArrayIndexKey: a block keeps its place
+          key={place}
+          block={block}
+          inputText={answer.inputTexts[place] ?? null}
+          isLast={isRunning && place === last}
+        />
+      ))}
+    </Stack>
+  );
+}
+
+interface BlockViewProps {
+  block: Block;
+  /** Of a call whose input is not whole. */
+  inputText: string | null;
+  /** More of it may come. */
+  isLast: boolean;
+}
+
+export function BlockView({ block, inputText, isLast }: BlockViewProps) {
+  switch (block.type) {
+    case 'text':
+      return <WrittenText text={String(block['text'] ?? '')} />;
+    case 'thinking':
+      return (
+        <Fold label={isLast ? its.thinkingNow : its.thought} isOpen={isLast}>
+          <WrittenText text={String(block['thinking'] ?? '')} isDimmed />
+        </Fold>
+      );
+    case 'redacted_thinking':
+      return (
+        <Text size="sm" c="dimmed">
+          {its.redacted}
+        </Text>
+      );
+    case 'tool_use':
+    case 'server_tool_use':
+      return <CallView name={String(block['name'] ?? '')} text={inputText ?? jsonOf(block['input'])} />;
+    case 'tool_result':
+      return (
+        <Fold label={its.resultSent} isOpen>
+          <WrittenText text={textOfResult(block['content'])} />
+        </Fold>
+      );
+    case 'image':
+      return <Picture block={block} />;
+    default:
+      return (
+        <Fold label={block.type} isOpen={false}>
+          <Code block>{jsonOf(block)}</Code>
+        </Fold>
+      );
+  }
+}
+
+function WrittenText({ text, isDimmed = false }: { text: string; isDimmed?: boolean }) {
+  return (
+    <Text
+      size="sm"
+      component="div"
+      style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+      {...(isDimmed && { c: 'dimmed' })}
+    >
+      {text}
+    </Text>
+  );
+}
+
+function Fold({ label, isOpen, children }: { label: string; isOpen: boolean; children: React.ReactNode }) {
+  return (
+    <Box component="details" open={isOpen}>
+      <Text component="summary" size="sm" fw={600} style={{ cursor: 'pointer' }}>
+        {label}
+      </Text>
+      <Box mt={4} pl="sm" style={{ borderLeft: '2px solid var(--mantine-color-default-border)' }}>
+        {children}
+      </Box>
+    </Box>
+  );
+}
+
+function CallView({ name, text }: { name: string; text: string }) {
+  return (
+    <Stack gap={4}>
+      <Group gap="xs">
+        <Badge variant="light" tt="none">
+          {its.call(name)}
+        </Badge>
+      </Group>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {text}
+      </Code>
+    </Stack>
+  );
+}
+
+/** Only pictures of one's own, as data within the page. */
+function Picture({ block }: { block: Block }) {
+  const { media_type: type, data } = (block['source'] ?? {}) as { media_type?: string; data?: string };
+  return (
+    <Image src={`data:${type};base64,${data}`} alt={its.imageOf(1)} mah={160} w="auto" fit="contain" radius="sm" />
+  );
+}
+
+function textOfResult(content: unknown): string {
+  return typeof content === 'string' ? content : jsonOf(content);
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? '';
+}
