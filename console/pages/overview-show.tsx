@@ -1,8 +1,102 @@
-// The first page: how the traffic goes, and what needs somebody.
+// The first page: how the traffic goes, and what needs somebody. Before the first request, how to send it.
 
+import { Alert, Grid, SegmentedControl, Skeleton, Stack } from '@mantine/core';
+import type { PageShape, UsageShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
+import { useFilters } from '../filters.ts';
+import { isOfInstallation, useMe } from '../me.tsx';
+import { FailureNotice } from '../parts/failure-notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { useAsk } from '../queries.ts';
 import { words } from '../words.ts';
+import { AttentionList } from './overview/attention-list.tsx';
+import {
+  courseOf,
+  firstDayOf,
+  type OverviewPeriod,
+  overviewPeriodOf,
+  periods,
+  timelineQuery,
+} from './overview/course.ts';
+import { CourseCharts } from './overview/course-charts.tsx';
+import { CourseTiles } from './overview/course-tiles.tsx';
+import { FirstSteps } from './overview/first-steps.tsx';
+import { formatAt } from './overview/format-at.ts';
+import { LiveRequests } from './overview/live-requests.tsx';
+import { ProviderList } from './overview/provider-list.tsx';
+import { TopLists } from './overview/top-lists.tsx';
+import { usePresent } from './overview/use-present.ts';
+
+const { overview: its } = words;
+const FIRST_ASKED_EVERY_MS = 2_500;
 
 export function OverviewShow() {
-  return <PageHead title={words.nav.overview} />;
+  const { values, set } = useFilters();
+  const period = overviewPeriodOf(values['period']);
+  const hasUsage = useHasUsage();
+  return (
+    <>
+      <PageHead
+        title={words.nav.overview}
+        {...(hasUsage && { text: its.inPeriod[period] })}
+        actions={hasUsage && <PeriodChooser period={period} onChoose={(chosen) => set({ period: chosen })} />}
+      />
+      {hasUsage === false && <FirstSteps />}
+      {hasUsage !== false && <Traffic period={period} />}
+    </>
+  );
+}
+
+/** Undefined until it is known. Asked until there is some, and then no more. */
+function useHasUsage(): boolean | undefined {
+  const { data } = useAsk<PageShape<UsageShape>>('/usage', { limit: 1 }, { everyMs: FIRST_ASKED_EVERY_MS });
+  return data === undefined ? undefined : data.data.length > 0;
+}
+
+function PeriodChooser({ period, onChoose }: { period: OverviewPeriod; onChoose: (period: string) => void }) {
+  const data = Object.keys(periods).map((value) => ({ value, label: its.periods[value as OverviewPeriod] }));
+  return <SegmentedControl aria-label={its.period} size="xs" value={period} onChange={onChoose} data={data} />;
+}
+
+function Traffic({ period }: { period: OverviewPeriod }) {
+  const isInstallation = isOfInstallation(useMe());
+  const nowMs = usePresent(periods[period].stepMs);
+  return (
+    <Stack gap="md">
+      <AttentionList />
+      <Figures period={period} nowMs={nowMs} />
+      <TopLists sinceDay={firstDayOf(period, nowMs)} period={period} />
+      <Grid gap="md">
+        <Grid.Col span={{ base: 12, lg: isInstallation ? 8 : 12 }}>
+          <LiveRequests />
+        </Grid.Col>
+        {isInstallation && (
+          <Grid.Col span={{ base: 12, lg: 4 }}>
+            <ProviderList />
+          </Grid.Col>
+        )}
+      </Grid>
+    </Stack>
+  );
+}
+
+function Figures({ period, nowMs }: { period: OverviewPeriod; nowMs: number }) {
+  const { everyMs } = periods[period];
+  const answer = useAsk<UsageTimelineShape>('/usage/timeline', timelineQuery(period, nowMs), { everyMs });
+  const { data, error, refetch } = answer;
+  // While another period is fetched the one before stays, and is not taken for it.
+  if (data === undefined || data.step !== periods[period].step)
+    return error === null ? <Skeleton h={640} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  const course = courseOf(data, period);
+  return (
+    <>
+      {error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
+      {!course.isWhole && (
+        <Alert color="yellow" variant="light" p="sm">
+          {its.countedSince(formatAt(course.countedSince, data.step, true))}
+        </Alert>
+      )}
+      <CourseTiles course={course} />
+      <CourseCharts course={course} step={data.step} />
+    </>
+  );
 }

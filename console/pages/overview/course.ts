@@ -1,0 +1,158 @@
+// What a timeline says of a period and of the one before it: sums, comparisons, points of pictures. Pure: the
+// present time is a parameter.
+
+import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
+import type { Query } from '../../api.ts';
+import { printDecimal, readDecimal } from '../../decimals.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const NANO_DIGITS = 9;
+
+/** How a period is cut up. Days are those of UTC, and the last bucket is the present one. */
+export const periods = {
+  hour: { step: 'minute', stepMs: MINUTE_MS, bucketCount: 60, everyMs: 15_000 },
+  day: { step: 'hour', stepMs: HOUR_MS, bucketCount: 24, everyMs: 30_000 },
+  week: { step: 'day', stepMs: DAY_MS, bucketCount: 7, everyMs: MINUTE_MS },
+  month: { step: 'day', stepMs: DAY_MS, bucketCount: 30, everyMs: MINUTE_MS },
+  quarter: { step: 'day', stepMs: DAY_MS, bucketCount: 90, everyMs: MINUTE_MS },
+} as const;
+
+export type OverviewPeriod = keyof typeof periods;
+
+export function overviewPeriodOf(text: string | undefined): OverviewPeriod {
+  return text !== undefined && Object.hasOwn(periods, text) ? (text as OverviewPeriod) : 'day';
+}
+
+/** Asks for the period and the one before it together. The same within a bucket, so that it is one question. */
+export function timelineQuery(period: OverviewPeriod, nowMs: number): Query {
+  const { step, stepMs, bucketCount } = periods[period];
+  const presentMs = Math.floor(nowMs / stepMs) * stepMs;
+  return { step, since: new Date(presentMs - (2 * bucketCount - 1) * stepMs).toISOString() };
+}
+
+/** The day, UTC, on which the period began: what is added up by the day counts from it on. */
+export function firstDayOf(period: OverviewPeriod, nowMs: number): string {
+  const { stepMs, bucketCount } = periods[period];
+  const presentMs = Math.floor(nowMs / stepMs) * stepMs;
+  return new Date(presentMs - (bucketCount - 1) * stepMs).toISOString().slice(0, 10);
+}
+
+export interface Course {
+  /** Of the period, the earliest first. */
+  buckets: UsageBucketShape[];
+  /** The earliest that is counted. */
+  countedSince: string;
+  /** False: there are earlier ones that are not counted. */
+  isWhole: boolean;
+  sums: Sums;
+  /** By how much they are more than a period before, in the buckets that are over; null where that is not known. */
+  changes: Changes;
+}
+
+export interface Sums {
+  messages: number;
+  input: number;
+  output: number;
+  cached: number;
+  /** Of the messages of which it is counted. */
+  failedShare: number | null;
+  cost: string;
+  /** Null: nothing is known of what providers charged. */
+  margin: string | null;
+  /** cost of what the margin leaves out. */
+  withoutMargin: string;
+  firstTokenMsP50: number | null;
+  firstTokenMsP95: number | null;
+}
+
+export interface Changes {
+  messages: number | null;
+  tokens: number | null;
+  cost: number | null;
+}
+
+export function courseOf({ data, counted_since }: UsageTimelineShape, period: OverviewPeriod): Course {
+  const { bucketCount } = periods[period];
+  const buckets = data.slice(-bucketCount);
+  const isCounted = (bucket: UsageBucketShape) => Date.parse(bucket.at) >= Date.parse(counted_since);
+  // The present bucket is not over: it is compared with nothing.
+  const over = buckets.slice(0, -1);
+  const before = data.slice(-2 * bucketCount, -bucketCount).slice(0, over.length);
+  const isComparable = before.length === over.length && before.every(isCounted);
+  return {
+    buckets,
+    countedSince: counted_since,
+    isWhole: buckets.every(isCounted),
+    sums: sumsOf(buckets.filter(isCounted)),
+    changes: isComparable ? changesOf(sumsOf(over), sumsOf(before)) : { messages: null, tokens: null, cost: null },
+  };
+}
+
+function sumsOf(buckets: readonly UsageBucketShape[]): Sums {
+  const sum = (figure: (bucket: UsageBucketShape) => number) => buckets.reduce((all, one) => all + figure(one), 0);
+  const money = (figure: (bucket: UsageBucketShape) => string | null) =>
+    buckets.reduce((all, one) => all + (readDecimal(figure(one) ?? '0', NANO_DIGITS) ?? 0n), 0n);
+  const judged = buckets.filter(({ failed }) => failed !== null);
+  const judgedMessages = judged.reduce((all, { messages }) => all + messages, 0);
+  const failed = judged.reduce((all, one) => all + (one.failed ?? 0), 0);
+  const isMarginKnown = buckets.some(({ margin }) => margin !== null);
+  return {
+    messages: sum(({ messages }) => messages),
+    input: sum(({ input_tokens }) => input_tokens),
+    output: sum(({ output_tokens }) => output_tokens),
+    cached: sum((bucket) => bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens),
+    failedShare: judgedMessages === 0 ? null : failed / judgedMessages,
+    cost: printDecimal(
+      money(({ cost }) => cost),
+      NANO_DIGITS,
+    ),
+    margin: isMarginKnown
+      ? printDecimal(
+          money(({ margin }) => margin),
+          NANO_DIGITS,
+        )
+      : null,
+    withoutMargin: printDecimal(
+      money(({ revenue_without_margin }) => revenue_without_margin),
+      NANO_DIGITS,
+    ),
+    firstTokenMsP50: middleOf(buckets, ({ first_token_ms_p50 }) => first_token_ms_p50),
+    firstTokenMsP95: middleOf(buckets, ({ first_token_ms_p95 }) => first_token_ms_p95),
+  };
+}
+
+/** Of the buckets' times the middle one, each as often as it has messages: of percentiles there is no exact sum. */
+function middleOf(
+  buckets: readonly UsageBucketShape[],
+  figure: (bucket: UsageBucketShape) => number | null,
+): number | null {
+  const known = buckets
+    .flatMap((bucket) => {
+      const ms = figure(bucket);
+      return ms === null ? [] : [{ ms, weight: bucket.messages }];
+    })
+    .sort((one, other) => one.ms - other.ms);
+  const half = known.reduce((all, { weight }) => all + weight, 0) / 2;
+  let passed = 0;
+  for (const { ms, weight } of known) {
+    passed += weight;
+    if (passed >= half) return ms;
+  }
+  return null;
+}
+
+function changesOf(now: Sums, before: Sums): Changes {
+  const tokens = ({ input, output, cached }: Sums) => input + output + cached;
+  return {
+    messages: changeOf(now.messages, before.messages),
+    tokens: changeOf(tokens(now), tokens(before)),
+    cost: changeOf(Number(now.cost), Number(before.cost)),
+  };
+}
+
+/** Null where there was nothing before: of that nothing is a share. */
+function changeOf(now: number, before: number): number | null {
+  return before === 0 ? null : (now - before) / before;
+}

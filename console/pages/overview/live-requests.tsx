@@ -1,0 +1,65 @@
+// The last requests as they end, asked for again every few seconds while somebody looks.
+
+import { Group, Switch, Text } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { PageShape, UsageShape } from '../../../src/admin-api/shapes.ts';
+import { isOfInstallation, useMe } from '../../me.tsx';
+import { useNames } from '../../names.ts';
+import { DataTable } from '../../parts/data-table.tsx';
+import { Section } from '../../parts/section.tsx';
+import { TextLink } from '../../parts/text-link.tsx';
+import { useAsk } from '../../queries.ts';
+import { words } from '../../words.ts';
+import { usageColumns } from '../usage/usage-columns.tsx';
+
+const { live: its } = words.overview;
+const SHOWN_MAX = 8;
+const LIVE_MS = 2_500;
+/** What there is room for beside the providers. */
+const LEFT_OUT = ['input', 'cache', 'output'];
+
+export function LiveRequests() {
+  const [isLive, setLive] = useState(true);
+  const isInstallation = isOfInstallation(useMe());
+  const answer = useAsk<PageShape<UsageShape>>('/usage', { limit: SHOWN_MAX }, isLive ? { everyMs: LIVE_MS } : {});
+  const rows = answer.data?.data ?? [];
+  const names = useNames(rows);
+  const navigate = useNavigate();
+  return (
+    <Section
+      title={its.title}
+      text={its.text}
+      isPadded={false}
+      aside={
+        <Group gap="md">
+          <Switch
+            size="xs"
+            label={its.pause}
+            checked={isLive}
+            onChange={(event) => setLive(event.currentTarget.checked)}
+          />
+          <Text size="sm">
+            <TextLink to="/usage">{its.all}</TextLink>
+          </Text>
+        </Group>
+      }
+    >
+      <DataTable<UsageShape>
+        label={its.title}
+        columns={usageColumns(names, isInstallation).filter(({ name }) => !LEFT_OUT.includes(name))}
+        rows={{
+          rows,
+          isLoading: answer.isLoading,
+          failure: answer.error,
+          showMore: null,
+          isLoadingMore: false,
+          reload: () => void answer.refetch(),
+        }}
+        keyOf={({ request_id }) => request_id}
+        empty={null}
+        onOpen={({ request_id }) => void navigate({ to: `/usage/${request_id}` })}
+      />
+    </Section>
+  );
+}
