@@ -20,6 +20,9 @@ export const meSchema = z
     role: roleField,
     account: z.object({ id: idField('acct'), name: z.string(), groups: z.array(z.string()) }).nullable(),
     expires_at: timeShown.nullable(),
+    base_url: z.string().nullable().openapi({
+      description: 'Where people reach this service, for clients of models; null where nobody said so.',
+    }),
   })
   .openapi('Me');
 
@@ -37,8 +40,9 @@ export function addMe(app: AdminApp, dependencies: AdminDependencies): void {
     const { id, role, accountId, expiresAtMs } = context.get('principal');
     const found = accountId === null ? null : await dependencies.accounts.getAccount(accountId);
     const account = found && { id: formatId('acct', found.id), name: found.name, groups: [...found.groups] };
+    const base_url = dependencies.sessions?.publicOrigin ?? null;
     const who = await describeWho(dependencies, id);
-    return context.json({ id, ...who, role, account, expires_at: isoTime(expiresAtMs) }, 200);
+    return context.json({ id, ...who, role, account, expires_at: isoTime(expiresAtMs), base_url }, 200);
   });
 }
 

@@ -8,7 +8,7 @@ import { answerRequest } from './answer-request.ts';
 import { boundFetching } from './fetch-issuer.ts';
 import { PasswordHashing } from './hash-password.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
-import { endSessions, rename, setPassword } from './set-password.ts';
+import { endSessions, setPassword } from './set-password.ts';
 
 export interface AuthParts {
   settings: SignInSettings;
@@ -49,8 +49,6 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return findSession(auth, question.cookie);
         case 'set-password':
           return setPassword(auth, hashing, question.person);
-        case 'rename':
-          return rename(auth, question.email, question.name);
         case 'end-sessions':
           return endSessions(auth, question.email);
       }

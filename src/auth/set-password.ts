@@ -46,10 +46,3 @@ export async function endSessions(auth: BetterAuth, email: string): Promise<null
   await internalAdapter.deleteUserSessions(found.user.id);
   return null;
 }
-
-export async function rename(auth: BetterAuth, email: string, name: string): Promise<null> {
-  const { internalAdapter } = await auth.$context;
-  const found = await internalAdapter.findUserByEmail(email.toLowerCase());
-  if (found !== null) await internalAdapter.updateUser(found.user.id, { name });
-  return null;
-}

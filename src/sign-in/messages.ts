@@ -47,7 +47,6 @@ export type SignInQuestion =
   | { kind: 'handle'; request: AskedRequest }
   | { kind: 'find-session'; cookie: string }
   | { kind: 'set-password'; person: NewPassword }
-  | { kind: 'rename'; email: string; name: string }
   | { kind: 'end-sessions'; email: string };
 
 /** How somebody proved who they are. */

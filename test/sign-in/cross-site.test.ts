@@ -49,6 +49,10 @@ describe.each(Object.keys(changes))('a change of %s by a cookie', (name) => {
   });
 });
 
+test('whoever is signed in is told where people reach the service', async () => {
+  expect(await browser.me()).toMatchObject({ base_url: PUBLIC });
+});
+
 describe('a look by a cookie', () => {
   test.each(['cross-site', 'same-site'])('is refused to a page that is %s', async (site) => {
     expect(await browser.get('/api/v1/accounts', { 'sec-fetch-site': site })).toMatchObject({

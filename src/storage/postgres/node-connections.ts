@@ -8,4 +8,10 @@ const UPKEEP = 1; // at the start, while old rows are dropped, and months are ma
 
 /** Of each node. Commands that look at the database have a few more, for as long as they look. */
 export const connectionsPerNode =
-  bounds.ledgerLanes + LEASES + bounds.readConnections + bounds.reportConnections + CHANGES + UPKEEP;
+  bounds.signInConnections +
+  bounds.ledgerLanes +
+  LEASES +
+  bounds.readConnections +
+  bounds.reportConnections +
+  CHANGES +
+  UPKEEP;
