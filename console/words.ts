@@ -19,6 +19,7 @@ import { overviewWords } from './words/overview.ts';
 import { actorWords, peopleWords, tokenWords } from './words/people.ts';
 import { playgroundWords } from './words/playground.ts';
 import { profileWords } from './words/profile.ts';
+import { referenceWords } from './words/reference.ts';
 import { settingWords } from './words/settings.ts';
 import { invitationWords, signInWords } from './words/sign-in.ts';
 import { outcomeWords, requestWords, usageWords } from './words/usage.ts';
@@ -113,6 +114,7 @@ export const words = {
   people: peopleWords,
   tokens: tokenWords,
   audit: auditWords,
+  reference: referenceWords,
   credit: creditWords,
   balance: balanceWords,
   entryKinds: entryKindWords,

@@ -1,0 +1,116 @@
+// What a key can ask, in short: routes, requests to paste, headers, and errors with what to do.
+
+import { Code, Group, Table, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useBaseUrl } from '../base-url.ts';
+import { CodeBlock } from '../parts/code-block.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { RequestPath } from '../parts/request-path.tsx';
+import { SectionCard } from '../parts/section-card.tsx';
+import { publicErrors } from '../public-errors.ts';
+import { curlOf, firstBody, KEY_VARIABLE, shellQuoted } from '../snippets.ts';
+import { words } from '../words.ts';
+
+const { reference } = words;
+const MODEL = 'sandbox-echo';
+
+export function PublicReference() {
+  const baseUrl = useBaseUrl();
+  const body = firstBody(MODEL, reference.firstMessage);
+  const withKey = `  -H "x-api-key: $${KEY_VARIABLE}"`;
+  const counted = [
+    `curl ${shellQuoted(`${baseUrl}/v1/messages/count_tokens`)}`,
+    withKey,
+    "  -H 'content-type: application/json'",
+    `  -d ${shellQuoted(JSON.stringify({ model: MODEL, messages: body['messages'] }))}`,
+  ].join(' \\\n');
+  return (
+    <>
+      <SectionCard title={reference.publicTitle} text={reference.publicText}>
+        <Group gap="xs">
+          <Text size="sm">{reference.baseUrl}</Text>
+          <Code fz="sm" style={{ overflowWrap: 'anywhere' }}>
+            {baseUrl}
+          </Code>
+          <CopyButton text={baseUrl} />
+        </Group>
+        <Rows label={reference.publicTitle} head={[reference.route, reference.what]}>
+          {reference.routes.map(([method, path, what]) => (
+            <Row key={path} first={<RequestPath method={method} path={path} />}>
+              {what}
+            </Row>
+          ))}
+        </Rows>
+      </SectionCard>
+      <SectionCard title={reference.first}>
+        <CodeBlock code={curlOf({ baseUrl, key: null, body })} />
+      </SectionCard>
+      <SectionCard title={reference.count}>
+        <CodeBlock code={counted} />
+      </SectionCard>
+      <SectionCard title={reference.models}>
+        <CodeBlock code={`curl ${shellQuoted(`${baseUrl}/v1/models`)} \\\n${withKey}`} />
+      </SectionCard>
+      <SectionCard title={reference.headersTitle}>
+        <Rows label={reference.headersTitle} head={[reference.header, reference.meaning]}>
+          {reference.headers.map(([name, meaning]) => (
+            <Row key={name} first={<Code>{name}</Code>}>
+              {meaning}
+            </Row>
+          ))}
+        </Rows>
+      </SectionCard>
+      <ErrorTable />
+    </>
+  );
+}
+
+function Rows({ label, head, children }: { label: string; head: readonly string[]; children: ReactNode }) {
+  return (
+    <Table.ScrollContainer minWidth={0}>
+      <Table aria-label={label} verticalSpacing={6}>
+        <Table.Thead>
+          <Table.Tr>
+            {head.map((name) => (
+              <Table.Th key={name}>{name}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function Row({ first, children }: { first: ReactNode; children: ReactNode }) {
+  return (
+    <Table.Tr>
+      <Table.Td style={{ verticalAlign: 'top' }}>{first}</Table.Td>
+      <Table.Td>
+        <Text size="sm">{children}</Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function ErrorTable() {
+  const head = [reference.errorCode, reference.errorStatus, reference.errorAgain, reference.errorDo];
+  return (
+    <SectionCard title={reference.errorsTitle} text={reference.errorsText}>
+      <Rows label={reference.errorsTitle} head={head}>
+        {publicErrors.map(([code, status, mayRetry]) => (
+          <Table.Tr key={code}>
+            <Table.Td>
+              <Code style={{ overflowWrap: 'anywhere' }}>{code}</Code>
+            </Table.Td>
+            <Table.Td className="tabular">{status}</Table.Td>
+            <Table.Td>{mayRetry ? reference.again : reference.notAgain}</Table.Td>
+            <Table.Td miw={200}>
+              <Text size="sm">{reference.errorActions[code]}</Text>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+    </SectionCard>
+  );
+}
