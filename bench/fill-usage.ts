@@ -3,9 +3,21 @@
 
 import { Database } from 'bun:sqlite';
 
-const DAY_MS = 86_400_000;
-const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars: what the busiest account may use
+export const DAY_MS = 86_400_000;
+export const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars: what the busiest account may use
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
+
+/** Of every record; its first token, after 1000 ms, is drawn. */
+export const usageDetails = JSON.stringify({
+  provider: 'sandbox',
+  upstreamModel: 'sandbox-echo',
+  stream: true,
+  usageSource: 'reported',
+  rates: { tier: 'standard', multiplier: '1', input: '1', output: '5' },
+  attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 812 }],
+  latencyMs: 2310,
+  firstTokenMs: 1000,
+});
 
 /**
  * Adds `records` usage records to a database that has none and that no server has open, spread over the
@@ -45,16 +57,6 @@ function insertRecords(database: Database, records: number, nowMs: number, days:
   database.run('CREATE UNIQUE INDEX temp.keys_by_number ON numbered_keys (number)');
   const { keys } = database.query('SELECT COUNT(*) AS keys FROM numbered_keys').get() as { keys: number };
   const firstMs = nowMs - days * DAY_MS;
-  const details = JSON.stringify({
-    provider: 'sandbox',
-    upstreamModel: 'sandbox-echo',
-    stream: true,
-    usageSource: 'reported',
-    rates: { tier: 'standard', multiplier: '1', input: '1', output: '5' },
-    attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 812 }],
-    latencyMs: 2310,
-    firstTokenMs: 1000,
-  });
   // `chance` is the same in every run; its square makes the first keys the busiest.
   database.run(
     `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${records - 1}),
@@ -72,7 +74,7 @@ function insertRecords(database: Database, records: number, nowMs: number, days:
       200, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
       CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, replace(?1, ':1000', ':' || (200 + chance % 2000))
     FROM shaped JOIN numbered_keys k ON k.number = shaped.number`,
-    [details],
+    [usageDetails],
   );
 }
 

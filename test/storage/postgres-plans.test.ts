@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
+import { DAY_MS } from '../../src/base/clock.ts';
 import {
   openClient,
   READ_SETTINGS,
@@ -13,9 +14,11 @@ import {
 import { readStore } from '../../src/storage/postgres/read-store.ts';
 import { reportReads } from '../../src/storage/postgres/report-reads.ts';
 import { retentionReads } from '../../src/storage/postgres/retention-reads.ts';
+import { timelineReads } from '../../src/storage/postgres/timeline-reads.ts';
 import { monthOf } from '../../src/storage/postgres/usage-months.ts';
 import { makeMonthText, nextMonth } from '../../src/storage/postgres/usage-partitions.ts';
-import { allChanges, allTotals, allUsage } from '../support/everything.ts';
+import { usageSearches } from '../../src/storage/postgres/usage-search.ts';
+import { allChanges, allTimeline, allTotals, allUsage } from '../support/everything.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 
 const ROWS = 100_000;
@@ -48,6 +51,9 @@ const FILLED = [
   `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference)
    SELECT account_id, at_ms, account_id, 3, 1, 'usage', 'req_' || n
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
+  `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference)
+   SELECT account_id, at_ms + 1, 3, account_id, 1, 'refund', 'req_' || n
+   FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}, 100) n) r`,
   `INSERT INTO audit_records (at_ms, actor, role, address, action, object, account_id)
    SELECT at_ms, 'tok_' || key_id, 'operator', '::1', 'key.update', 'key_' || n % 5000, account_id
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
@@ -69,9 +75,28 @@ async function askAll(reader: Reader): Promise<void> {
     for (const time of [{}, middle, { before: 50_000 }, { before: 3 }, { ...middle, sinceMs: middle.untilMs - 1000 }])
       for (const outcome of [null, 'failed', 'quota_cut'] as const)
         await reports.listUsage({ ...allUsage, ...scope, ...time, outcome, limit: LIMIT });
+  const searches = usageSearches(reader, { recordsMax: 2 * LIMIT, recordsAtOnce: LIMIT });
+  for (const scope of scopes)
+    for (const time of [{}, middle, { before: 50_000 }])
+      for (const outcome of [null, 'failed'] as const)
+        for (const model of ['m', 'none'])
+          await searches.searchUsage({
+            ...allUsage,
+            ...scope,
+            ...time,
+            outcome,
+            model,
+            isCompleted: false,
+            limit: LIMIT,
+          });
   for (const account of [101, RARE])
     for (const time of [{}, middle, { before: 50_000 }])
       await reports.listEntries({ ...allUsage, ...time, account, limit: LIMIT });
+  for (const time of [{}, middle, { before: 50_000 }])
+    await reports.listEntries({ ...allUsage, ...time, account: 101, kinds: ['refund', 'payment'], limit: LIMIT });
+  const message = { requestId: 'req_1001', endedAtMs: FIRST_MS + 1001 * STEP_MS };
+  await reports.listEntries({ ...allUsage, account: 101, message, limit: LIMIT });
+  for (const after of [null, 'req_hold7']) await reports.listHolds({ account: 100, after, limit: LIMIT });
   for (const object of [null, 'key_7'])
     for (const account of [null, 101, RARE])
       for (const actor of [null, 'tok_1001'])
@@ -121,6 +146,27 @@ async function askTotals(reader: Reader): Promise<void> {
   for (const groupBy of ['day', 'model', 'key', 'account'] as const)
     for (const scope of [{}, { account: 101 }, { account: RARE }, { key: 1001 }])
       await reportReads(reader).totalUsage({ ...allTotals, ...scope, groupBy });
+}
+
+const TIMELINE = {
+  runRows: 50,
+  recordsMax: 200,
+  cutRecordsMax: 100,
+  cutRecordsOfModelMax: 50,
+  sampledMax: 60,
+  slicesMax: 30,
+};
+
+/** Those of usage over time, in steps of a run each. */
+async function askTimelines(reader: Reader): Promise<void> {
+  const { readTimeline } = timelineReads(reader, reportReads(reader), TIMELINE);
+  const untilMs = FIRST_MS + 200 * DAY_MS;
+  for (const scope of [{}, { account: 101 }, { key: 1001 }, { madeBy: 'tok_7' }, { account: 101, model: 'm' }])
+    for (const [step, sinceMs] of [
+      ['hour', untilMs - 2 * DAY_MS],
+      ['day', untilMs - 40 * DAY_MS],
+    ] as const)
+      await readTimeline({ ...allTimeline, ...scope, step, sinceMs, untilMs });
 }
 
 async function record(reader: Reader, askSome: (reader: Reader) => Promise<void>): Promise<Asked[]> {
@@ -248,6 +294,25 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
     await session.close();
   });
 
+  test('of usage over time reads one run, or a few of each slice, by an index', async () => {
+    const asked = (await record(pool, askTimelines)).filter(({ text }) => text.includes('usage_records'));
+    expect(asked.length).toBeGreaterThan(50);
+    const session = await openSession(filled.url, asked);
+    for (const one of asked) {
+      const nodes = nodesOf(await explain(session, one));
+      const scans = nodes.filter((node) => /Scan$/.test(node['Node Type']) && node.Plans === undefined);
+      const ofRecords = scans.filter((node) => !/^(?:CTE|Function)/.test(node['Node Type']));
+      expect(ofRecords.filter((node) => !node['Node Type'].startsWith('Index'))).toEqual([]);
+      const read = ofRecords.reduce(
+        (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+        0,
+      );
+      const months = ofRecords.reduce((sum, node) => sum + node['Actual Loops'], 0);
+      expect(read).toBeLessThanOrEqual(TIMELINE.recordsMax + months);
+    }
+    await session.close();
+  });
+
   test('of totals reads one run of them by an index', async () => {
     const asked = await record(pool, askTotals);
     const session = await openSession(filled.url, asked);
@@ -258,6 +323,33 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
       expect(scans[0]?.['Actual Rows']).toBeLessThanOrEqual(5_000);
       expect(scans[0]?.['Rows Removed by Filter'] ?? 0).toBe(0);
     }
+    await session.close();
+  });
+
+  test('of an account’s month goes by an index into each table, and reads nothing of its other months', async () => {
+    const month = { sinceMs: Date.UTC(2026, 2), untilMs: Date.UTC(2026, 3), entriesMax: LIMIT, groupsMax: LIMIT };
+    const asked = await record(pool, async (reader) => {
+      await reportReads(reader).readMonth({ ...month, account: 101 });
+    });
+    const session = await openSession(filled.url, asked);
+    const nodes = nodesOf(await explain(session, asked[0] as Asked));
+    const scans = nodes.filter((node) => /Scan$/.test(node['Node Type']) && /Index/.test(node['Node Type']));
+    expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
+      new Set([
+        'account_meters_pkey',
+        'entries_of_kind',
+        'installation_pkey',
+        'month_changes_pkey',
+        'totals_of_account',
+      ]),
+    );
+    const names = nodes.map((node) => node['Node Type']);
+    expect(
+      names.filter((name) => /^(?:Seq Scan|Bitmap|Sort|Incremental Sort|Hash Join|Merge Join)/.test(name)),
+    ).toEqual([]);
+    const totals = scans.find((node) => node['Index Name'] === 'totals_of_account');
+    expect(totals?.['Actual Rows']).toBeGreaterThan(300);
+    expect(totals?.['Rows Removed by Filter'] ?? 0).toBe(0);
     await session.close();
   });
 });

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Key, KeyPage } from '../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../src/base/clock.ts';
-import { checkLedger, type Outcome, totalsGroupings } from '../../src/ledger/ledger.ts';
+import { checkLedger, type Outcome, stepMs, totalsGroupings, type UsageBucket } from '../../src/ledger/ledger.ts';
 import {
   listDependents,
   postgresStores,
@@ -12,11 +12,16 @@ import {
   surveyStore,
 } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
+import { timelineReads } from '../../src/storage/postgres/timeline-reads.ts';
 import { totalsReads } from '../../src/storage/postgres/totals-reads.ts';
+import { usageSearches } from '../../src/storage/postgres/usage-search.ts';
 import * as sqlite from '../../src/storage/sqlite/sqlite.ts';
+import { timelineReads as sqliteTimelines } from '../../src/storage/sqlite/timeline-reads.ts';
+import { totalsReads as sqliteTotals } from '../../src/storage/sqlite/totals-reads.ts';
+import { usageSearches as sqliteSearches } from '../../src/storage/sqlite/usage-search.ts';
 import type { Stores } from '../../src/storage/stores.ts';
 import { failureOf, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../ledger/workbench.ts';
-import { allChanges, allTotals, allUsage } from '../support/everything.ts';
+import { allChanges, allTimeline, allTotals, allUsage } from '../support/everything.ts';
 import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 import { copyToPostgres } from './copy-to-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
@@ -182,6 +187,88 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
         }
     const tooFew = totalsReads(pool, { rowsMax: 9, runRows: 7 });
     expect(await failureOf(tooFew.totalUsage(allTotals))).toMatchObject({ code: 'invalid_request' });
+    await pool.close();
+  });
+
+  test('add up usage over time of everybody and whomever, in every step, whole or as much as may be read', async () => {
+    const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
+    const untilMs = Math.ceil(bench.clock.nowMs() / DAY_MS) * DAY_MS;
+    const records = await bench.stores.usage.listUsage({ ...allUsage, limit: 1_000 });
+    for (const scope of scopes())
+      for (const model of [null, 'big'])
+        for (const [step, days] of [
+          ['day', 70],
+          ['hour', 16],
+          ['five_minutes', 1],
+        ] as const) {
+          const sinceMs = untilMs - days * DAY_MS;
+          const question = { ...allTimeline, ...scope, model, step, sinceMs, untilMs };
+          const whole = await same(({ usage }) => usage.readTimeline(question));
+          expect(whole.countedSinceMs).toBe(sinceMs);
+          const few = { runRows: 3, recordsMax: 10, cutRecordsMax: 6, cutRecordsOfModelMax: 6 };
+          const there = await timelineReads(pool, totalsReads(pool), few).readTimeline(question);
+          const here = await sqliteTimelines(opened.database, sqliteTotals(opened.database), few).readTimeline(
+            question,
+          );
+          expect(there).toEqual(here);
+          for (const [at, bucket] of here.buckets.entries()) {
+            const right = whole.buckets[at] as UsageBucket;
+            const isCounted = bucket.atMs >= here.countedSinceMs;
+            expect(bucket.total).toEqual(isCounted ? right.total : (whole.buckets[0] as UsageBucket).total);
+            expect([right.failed, null]).toContain(isCounted ? bucket.failed : null);
+          }
+          if (step === 'day' || 'madeBy' in scope) continue;
+          // One bucket more, and there were too many records.
+          const of = records.filter(
+            (one) =>
+              (question.account === null || one.account === question.account) &&
+              (question.key === null || one.key === question.key),
+          );
+          const since = (atMs: number) => of.filter((one) => one.atMs >= atMs && one.atMs < untilMs).length;
+          expect(since(here.countedSinceMs)).toBeLessThanOrEqual(10);
+          if (here.countedSinceMs > sinceMs) expect(since(here.countedSinceMs - stepMs[step])).toBeGreaterThan(10);
+        }
+    await pool.close();
+  });
+
+  test('a timeline that took too long says that what was not read is not counted', async () => {
+    const untilMs = Math.ceil(bench.clock.nowMs() / DAY_MS) * DAY_MS;
+    const late = sqliteTimelines(opened.database, sqliteTotals(opened.database), { runRows: 3, readMsMax: -1 });
+    const hours = { ...allTimeline, sinceMs: untilMs - DAY_MS, untilMs };
+    expect((await late.readTimeline(hours)).countedSinceMs).toBe(untilMs);
+    const days = await late.readTimeline({ ...hours, step: 'day' });
+    expect(days.countedSinceMs).toBe(hours.sinceMs);
+    expect(days.buckets.map(({ failed, firstTokens }) => [failed, firstTokens])).toEqual([[null, null]]);
+  });
+
+  test('search usage, however little is looked through for one page', async () => {
+    const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
+    const limits = { recordsMax: 40, recordsAtOnce: 20 };
+    const [here, there] = [sqliteSearches(opened.database, limits), usageSearches(pool, limits)];
+    const never = usageSearches(pool, { ...limits, recordsMax: 1_000, readMsMax: -1 });
+    for (const scope of scopes())
+      for (const [model, isCompleted, outcome] of [
+        ['big', false, null],
+        ['big', true, null],
+        [null, true, null],
+        ['big', false, 'failed'],
+      ] as const) {
+        const asked = { ...allUsage, ...scope, model, isCompleted, outcome, limit: 15 };
+        const listed = await bench.stores.usage.listUsage({ ...allUsage, ...scope, outcome, limit: 1_000 });
+        const right = listed
+          .filter((one) => model === null || one.model === model)
+          .filter((one) => !isCompleted || one.outcome === 'completed');
+        for (const searches of [here, there, never]) {
+          const seen: number[] = [];
+          for (let before: number | null = null, turn = 0; turn < 400; turn++) {
+            const { rows, next } = await searches.searchUsage({ ...asked, before });
+            seen.push(...rows.map(({ seq }) => seq));
+            before = next;
+            if (before === null) break;
+          }
+          expect(seen).toEqual(right.map(({ seq }) => seq));
+        }
+      }
     await pool.close();
   });
 
