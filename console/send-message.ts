@@ -51,7 +51,10 @@ export async function sendMessage({ baseUrl, key, body, signal, onAnswer }: Send
   if (!response.ok || response.body === null) throw await refusalOf(response);
   let answer = noAnswer;
   let firstContentMs: number | null = null;
-  const show = onceAPicture(() => onAnswer(answer));
+  let isOver = false;
+  const show = onceAPicture(() => {
+    if (!isOver) onAnswer(answer); // a picture that was due comes after the end
+  });
   try {
     for await (const { text } of readEvents(response.body)) {
       const event = parsedObject(text);
@@ -63,7 +66,7 @@ export async function sendMessage({ baseUrl, key, body, signal, onAnswer }: Send
   } catch (cause) {
     if (!signal.aborted) answer = { ...answer, failure: { code: 'connection_broken', message: String(cause) } };
   }
-  onAnswer(answer);
+  isOver = true;
   const requestId = response.headers.get('request-id');
   return { answer, requestId, firstContentMs, wholeMs: performance.now() - sentAtMs };
 }
