@@ -23,9 +23,8 @@ const OF_MESSAGE = `${SELECT} ${OF_MESSAGE_LATER} AND ${inPage([
 ])}`;
 // Few entries of one account are of one millisecond, and fewer of one message.
 const AT_END = `
-  ${SELECT} ROW(r.account_id, r.at_ms) >= ROW($1, $2) AND ROW(r.account_id, r.at_ms) <= ROW($1, $2) AND r.reference = $3
-    AND (r.kind = 'usage' OR r.kind = 'write_off')
-  ORDER BY r.account_id, r.at_ms, r.seq LIMIT 2`;
+  ${SELECT} r.account_id = $1 AND r.at_ms = $2 AND r.reference = $3 AND (r.kind = 'usage' OR r.kind = 'write_off')
+  LIMIT 2`;
 
 export function entryReads(reader: Reader): Pick<LedgerReader, 'listEntries'> {
   const boundsOf = pageBounds(reader, 'entries');
