@@ -9,7 +9,7 @@ import { type Column, printRows } from './output.ts';
 
 export const LIST_LIMIT_DEFAULT = 100;
 
-const cutOutcomes = ['client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
+const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 
 export const usage: Command = {
   name: 'usage',
@@ -18,7 +18,8 @@ export const usage: Command = {
   flags: {
     account: { value: 'ID', help: 'only those of this account' },
     key: { value: 'ID', help: 'only those of this key' },
-    outcome: { value: 'OUTCOME', help: `only those that ended so: ${cutOutcomes.join(', ')}` },
+    model: { value: 'MODEL', help: 'only those of this model' },
+    outcome: { value: 'OUTCOME', help: `only those that ended so: ${outcomes.join(', ')}` },
     since: { value: 'TIME', help: 'only those from this time on, such as 2026-12-01T00:00:00Z' },
     until: { value: 'TIME', help: 'only those up to this time' },
     totals: { value: 'GROUP', help: `adds up whole days (UTC) by ${totalsGroupings.join(', ')}` },
@@ -30,10 +31,11 @@ export const usage: Command = {
     const query = {
       account: textFlag(flags, 'account'),
       key: textFlag(flags, 'key'),
+      model: textFlag(flags, 'model'),
       since: timeFlag(flags, 'since'),
       until: timeFlag(flags, 'until'),
     };
-    const outcome = choiceFlag(flags, 'outcome', cutOutcomes);
+    const outcome = choiceFlag(flags, 'outcome', outcomes);
     const grouping = choiceFlag(flags, 'totals', totalsGroupings);
     const limit = countFlag(flags, 'limit') ?? LIST_LIMIT_DEFAULT;
     if (grouping === undefined) {

@@ -24,7 +24,9 @@ test('shows the margin of each message, and none where the provider cost is not 
 
 test('lists those that ended in one way', async () => {
   expect(await world.runJson('usage', '--outcome', 'failed')).toMatchObject([{ model: 'big' }]);
-  expect((await world.run('usage', '--outcome', 'completed')).exitCode).toBe(2);
+  expect(await world.runJson('usage', '--outcome', 'completed')).toHaveLength(2);
+  expect(await world.runJson('usage', '--model', 'big')).toMatchObject([{ outcome: 'failed' }]);
+  expect((await world.run('usage', '--outcome', 'cut')).exitCode).toBe(2);
 });
 
 test('adds up by a group, with the total as the last row', async () => {
