@@ -137,6 +137,7 @@ export const bounds = {
   timelineSlicesMax: 1_200, // from as many places of the list
   timelineReadMsMax: 1_500, // after which what was not read is not counted
   accountsSearchedMax: 20_000, // that one page of a search by name or group looks through
+  recordsOfKeyLeast: 10, // where they are of many keys together
   usageSearchedMax: 20_000, // records that one page of a search looks through
   usageSearchedAtOnce: 2_000,
   usageSearchMsMax: 700, // after which it looks no further

@@ -69,8 +69,8 @@ async function searchPart(
 }
 
 /**
- * Up to where the ways have no more records than that together; null: they have fewer in all. It is found before any is looked
- * at: what comes meanwhile is looked at too, and nothing twice.
+ * Up to where the ways have no more records than that together, or none has more than a few; null: they have fewer in all. It is
+ * found before any is looked at: what comes meanwhile is looked at too, and nothing twice.
  */
 export async function latestEnd<Asked>(
   { findEnd }: { findEnd(way: UsageWay, asked: Asked, start: Place, records: number): Promise<Place | null> },
@@ -80,7 +80,8 @@ export async function latestEnd<Asked>(
 ): Promise<Place | null> {
   let latest: Place | null = null;
   for (const way of ways) {
-    const end = await findEnd(way, asked, start, Math.ceil(records / ways.length));
+    const share = Math.max(bounds.recordsOfKeyLeast, Math.ceil(records / ways.length));
+    const end = await findEnd(way, asked, start, share);
     if (end !== null && (latest === null || placesOrder(end, latest) < 0)) latest = end;
   }
   return latest;
