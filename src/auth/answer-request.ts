@@ -2,13 +2,16 @@
 // guesses from many addresses is slowed down, and nobody is ever locked out of a browser that they signed in with before.
 
 import { createHash } from 'node:crypto';
+import { subscriberNetwork } from '../base/address-range.ts';
 import { bounds } from '../config.ts';
 import type { AskedRequest, GivenAnswer, SignInSettings } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../storage/storage.ts';
 import { knownDeviceCookie, readKnownDevice } from './known-device.ts';
 import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, originOf } from './make-auth.ts';
+import { endSessions, findPasswordHash } from './set-password.ts';
 
 const SIGN_IN = '/sign-in/email';
+const CHANGE_PASSWORD = '/change-password';
 
 export async function answerRequest(
   auth: BetterAuth,
@@ -16,18 +19,47 @@ export async function answerRequest(
   settings: SignInSettings,
   asked: AskedRequest,
 ): Promise<GivenAnswer> {
-  const email = asked.path === SIGN_IN ? (asked.body?.['email'] ?? '').toLowerCase() : null;
-  if (email === null) return await toText(await auth.handler(toRequest(asked, settings)));
-  const device = readKnownDevice(asked.cookie, email, settings.secret);
-  const key = device === null ? `email:${digest(email)}` : `device:${device}`;
-  const max = bounds.passwordGuessesMax;
-  const taken = await throttle.take(key, max, bounds.passwordGuessesWindowMs, Date.now());
-  if (!taken.isAllowed) return tooMany(taken.retryAfterMs);
+  if (asked.path === SIGN_IN) return signIn(auth, throttle, settings, asked);
   const answer = await auth.handler(toRequest(asked, settings));
-  if (!answer.ok) return await toText(answer);
-  await throttle.forget(key);
+  if (asked.path === CHANGE_PASSWORD && answer.ok) await endOthers(auth, answer);
+  return toText(answer);
+}
+
+/** The address is counted first: whoever may not ask takes nothing from an e-mail. */
+async function signIn(
+  auth: BetterAuth,
+  throttle: Throttle,
+  settings: SignInSettings,
+  asked: AskedRequest,
+): Promise<GivenAnswer> {
+  const email = (asked.body?.['email'] ?? '').toLowerCase();
+  const network = `address:${subscriberNetwork(asked.address)}`;
+  const device = readKnownDevice(asked.cookie, email, settings.secret);
+  const person = device === null ? `email:${digest(email)}` : `device:${device}`;
+  const { signInsPerAddressMax, signInWindowMs, passwordGuessesMax, passwordGuessesWindowMs } = bounds;
+  const byAddress = await throttle.take(network, signInsPerAddressMax, signInWindowMs, Date.now());
+  if (!byAddress.isAllowed) return tooMany(byAddress.retryAfterMs);
+  const byPerson = await throttle.take(person, passwordGuessesMax, passwordGuessesWindowMs, Date.now());
+  if (!byPerson.isAllowed) return tooMany(byPerson.retryAfterMs);
+  const before = await findPasswordHash(auth, email);
+  const answer = await auth.handler(toRequest(asked, settings));
+  if (!answer.ok) return toText(answer);
+  // Replaced while it was looked at: whoever replaced it wanted nobody in who has the former one.
+  if ((await findPasswordHash(auth, email)) !== before) {
+    await endSessions(auth, email);
+    return { status: 401, headers: [], body: JSON.stringify({ code: 'INVALID_EMAIL_OR_PASSWORD' }) };
+  }
+  await throttle.forget(person);
   answer.headers.append('set-cookie', knownDeviceCookie(email, settings.secret));
-  return await toText(answer);
+  return toText(answer);
+}
+
+/** Also those that were begun with the former password while it was replaced. */
+async function endOthers(auth: BetterAuth, answer: Response): Promise<void> {
+  const { token, user } = (await answer.clone().json()) as { token: string | null; user: { id: string } };
+  const { internalAdapter } = await auth.$context;
+  for (const session of await internalAdapter.listSessions(user.id))
+    if (session.token !== token) await internalAdapter.deleteSession(session.token);
 }
 
 /** As if it came from the console's own page: that it did is asked by the main thread, which knows the connection. */

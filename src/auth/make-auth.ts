@@ -125,6 +125,7 @@ function rateLimitOver(database: SignInDatabase): NonNullable<BetterAuthOptions[
     window,
     max: bounds.signInRequestsPerAddressMax,
     customRules: {
+      '/sign-in/email': false, // counted before anything else, see answer-request.ts
       '/sign-in/*': guessing,
       '/two-factor/*': guessing,
       '/change-password': guessing,

@@ -38,6 +38,13 @@ export async function setPassword(auth: BetterAuth, hashing: PasswordHashing, pe
   return null;
 }
 
+/** Null where there is no such user, or none with a password. */
+export async function findPasswordHash(auth: BetterAuth, email: string): Promise<string | null> {
+  const { internalAdapter } = await auth.$context;
+  const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });
+  return found?.accounts.find(({ providerId }) => providerId === PASSWORD)?.password ?? null;
+}
+
 export async function endSessions(auth: BetterAuth, email: string): Promise<null> {
   const { internalAdapter, adapter } = await auth.$context;
   const found = await internalAdapter.findUserByEmail(email.toLowerCase());

@@ -9,14 +9,15 @@ const BOUND = '__Host-';
 
 /** Those of the header that are ours, by the names that the thread knows; empty where there are none. */
 export function readCookies(header: string | null, isOverTls: boolean): string {
-  if (header === null || header.length > bounds.signInCookieCharactersMax) return '';
+  if (header === null) return '';
   const prefix = isOverTls ? BOUND + OURS : OURS;
-  return header
+  const cookies = header
     .split(';')
     .map((part) => part.trim())
     .filter((part) => part.startsWith(prefix))
     .map((part) => part.slice(prefix.length - OURS.length))
     .join('; ');
+  return cookies.length > bounds.signInCookieCharactersMax ? '' : cookies;
 }
 
 /** Whether the request may be of somebody who is signed in. No look-up. */

@@ -77,6 +77,18 @@ describe('somebody who is let in', () => {
     expect((await newBrowser().signIn(email, 'another password 42')).status).toBe(200);
   });
 
+  test('who has the former password comes in with it at no moment of the change', async () => {
+    const { id, email } = await letIn(turnpike, 'raced@example.com');
+    for (let round = 0; round < 8; round++) {
+      const former = round === 0 ? PASSWORD : `password number ${round - 1}`;
+      const { link_secret: secret } = await turnpike.admin('POST', `/people/${id}/link`, {});
+      const browsers = Array.from({ length: 4 }, () => newBrowser());
+      const accepting = acceptLink(turnpike, secret as string, `password number ${round}`);
+      await Promise.all([accepting, ...browsers.map((browser) => browser.signIn(email, former))]);
+      for (const browser of browsers) expect(await browser.me()).toBeNull();
+    }
+  }, 60_000);
+
   test('changes the password by showing it, which ends every other session and makes this one another', async () => {
     const { email } = await letIn(turnpike, 'changing@example.com');
     const [browser, other] = [newBrowser(), newBrowser()];
