@@ -37,7 +37,7 @@ export const statementSchema = z
     }),
     usage: z.object(used).openapi({
       description:
-        'Of the messages that ended in this month, as they cost now: cost − written_off is `used` less what was given back of them since.',
+        'Of the messages that ended in this month, as they cost now: cost − written_off is `used` with what was refunded or corrected of them since.',
     }),
     by_day: z.array(z.object({ day: dayShown, ...used })).openapi({ description: 'The first day first.' }),
     by_model: z.array(z.object({ model: z.string(), ...used })).openapi({ description: 'Those that cost most.' }),

@@ -33,7 +33,7 @@ export interface AttemptRecord {
   status: number | null;
   /** Why it failed, in words for the operator; null where it was answered. Absent in records of before 0.2. */
   reason?: string | null;
-  /** When it began, since the message was received. Absent in records of before 0.9. */
+  /** When it began, since the message was received. Absent in older records. */
   startedMs?: number | null;
   /** How long it lasted until its first content or its whole answer had come, or until it failed. */
   ms: number;

@@ -34,6 +34,7 @@ test('every command of the page does what stands above it', () => {
     { name: 'acme', balance: '10.00', allowance_period: 'month' },
     { amount: '25.00', balance: '35.00', reference: 'invoice 4711', repeated: false },
     { role: 'owner', token: expect.stringMatching(/^tk-tp-/) },
+    { is_over: false, opening_balance: '0', credited: '35.00', used: '0', closing_balance: '35.00' },
     { data: [{ action: 'credit.create' }, { action: 'account.create' }] },
   ]);
   expect(printed.length).toBe(blocks.length);

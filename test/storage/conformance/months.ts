@@ -2,8 +2,9 @@
 // that at its beginning with all of it, and what messages took is what their entries say.
 
 import { expect, test } from 'bun:test';
-import type { AccountMonth } from '../../../src/ledger/ledger.ts';
+import type { AccountMonth, Entry } from '../../../src/ledger/ledger.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { allUsage } from '../../support/everything.ts';
 import { makeRandom } from '../../support/random.ts';
 
 const NOVEMBER = Date.UTC(2026, 10);
@@ -138,6 +139,21 @@ function randomTests(open: OpenStores): void {
   }
 }
 
+async function endedIn(bench: Workbench, sinceMs: number, untilMs: number): Promise<Set<string | null>> {
+  const page = { ...allUsage, account: bench.account, sinceMs, untilMs: untilMs - 1, limit: 1000 };
+  return new Set((await bench.stores.usage.listUsage(page)).map(({ requestId }) => requestId));
+}
+
+/** What refunds and corrections gave back of these messages, whenever it was. */
+function givenBackOf(messages: ReadonlySet<string | null>, entries: readonly Entry[]): bigint {
+  return entries
+    .filter(({ kind, reference }) => ['refund', 'correction'].includes(kind) && messages.has(reference))
+    .reduce(
+      (sum, { credit, debit, amount }) => sum + (credit > 6 ? BigInt(amount) : debit > 6 ? -BigInt(amount) : 0n),
+      0n,
+    );
+}
+
 /** Every month against its entries, one by one. */
 async function expectMonths(bench: Workbench): Promise<void> {
   const entries = await bench.stores.ledger.listEntries({
@@ -166,6 +182,8 @@ async function expectMonths(bench: Workbench): Promise<void> {
     const [refunded, corrected, used] = [moved('refund'), moved('correction'), -moved('usage')];
     const closing = balance + credited - used + refunded + corrected;
     expect(sums(month)).toEqual([balance, credited, used, refunded, corrected, closing]);
+    const { whole } = month.totals.day;
+    expect(whole.cost - whole.writtenOff).toBe(used - givenBackOf(await endedIn(bench, sinceMs, untilMs), entries));
     const days = month.totals.day.rows.reduce((sum, { cost }) => sum + cost, 0n);
     expect([month.totals.model.whole.cost, month.totals.key.whole.cost]).toEqual([days, days]);
     balance = closing;
