@@ -1,7 +1,7 @@
 // One-time links: what is told to who shows one, what their acceptance changes, and that what opens nothing tells nothing.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { hasLinkShape, makeLinkSecret } from '../../src/accounts/accounts.ts';
+import { hasLinkShape, makeLinkSecret, type Person } from '../../src/accounts/accounts.ts';
 import { makeFirstOperator } from '../../src/admin-api/admin-api.ts';
 import { bounds } from '../../src/config.ts';
 import { TurnpikeError } from '../../src/errors.ts';
@@ -59,6 +59,7 @@ describe('an invitation', () => {
     expect(installation.answers.find(({ path }) => path === ACCEPT)?.actor).toBe(id);
     expect((await ask('POST', ACCEPT, { secret, ...own, password: 'another, as long' })).status).toBe(404);
     expect(installation.passwords.get('ada@example.com')).toEqual(own);
+    expect([...installation.stores.tables.people.values()].map(({ linkHash }) => linkHash)).toEqual([null]);
     const kept = Bun.inspect([installation.stores.tables, installation.answers], { depth: 9 });
     for (const word of [secret.slice(7), own.password]) expect(kept).not.toContain(word);
   });
@@ -155,6 +156,14 @@ describe('a link that is unknown, misspelt, used, over, or of who was disabled',
     expect((await ask('POST', ACCEPT, { secret, ...own })).status).toBe(200);
   });
 
+  test('lets nobody in who is disabled, though it were still kept', async () => {
+    const { secret } = await invite();
+    const { people } = installation.stores;
+    const person = (await people.findPersonByEmail('ada@example.com')) as Person;
+    await people.updatePerson({ ...person, status: 'disabled' }, 'as it is', noTrail);
+    expect((await ask('POST', ACCEPT, { secret, ...own })).status).toBe(404);
+  });
+
   test('does not keep others from their turn', async () => {
     const { findPersonByLinkHash } = installation.stores.people;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -177,6 +186,12 @@ test('anyone is told how one signs in, and whether somebody is still to be the f
   expect(await shown()).toEqual({ password: true, oidc: null, first_operator: false });
   installation.signIn.oidcName = 'Example';
   expect((await shown())['oidc']).toEqual({ name: 'Example' });
+});
+
+test('what anyone may ask takes no other method, from anyone', async () => {
+  for (const path of [SHOW, ACCEPT, '/api/v1/sign-in', '/api/v1/openapi.json'])
+    for (const method of ['DELETE', 'QUERY', 'PATCH'])
+      expect([path, method, (await ask(method, path, {})).status]).toEqual([path, method, 405]);
 });
 
 test('what anyone may ask takes small bodies alone', async () => {

@@ -1,8 +1,10 @@
 // People of the admin API: who is invited by whom, what of them is changed, and who stays whatever is asked.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { makeFirstOperator } from '../../src/admin-api/admin-api.ts';
 import { bounds } from '../../src/config.ts';
 import { TurnpikeError } from '../../src/errors.ts';
+import { noTrail } from '../support/no-trail.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, NOW_MS } from './installation.ts';
 
 let installation: Installation;
@@ -184,6 +186,15 @@ describe('nobody', () => {
     ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403]);
     expect([await statusOf(one), await statusOf(two)].toSorted()).toEqual(['disabled', 'enabled']);
+  });
+
+  test('is let in who has no e-mail yet', async () => {
+    const { person, linkHash } = makeFirstOperator(installation.vault, NOW_MS);
+    await installation.stores.people.createPerson(person, linkHash, noTrail);
+    const [{ id }] = (await ask('GET', PATH)).body['data'] as [Json];
+    const { status, body } = await change(id, { status: 'enabled' });
+    expect([status, errorOf(body).message]).toEqual([409, expect.stringContaining('no e-mail yet')]);
+    expect((await change(id, { status: 'disabled' })).status).toBe(200);
   });
 
   test('comes from an account into the installation, or the other way', async () => {

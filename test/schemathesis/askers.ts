@@ -82,6 +82,8 @@ async function makeAccount(
     spareKeys.push((await makeKey(turnpike, token))['id']);
     spareTokens.push((await turnpike.admin('POST', '/tokens', { role: 'member', account }))['id']);
   }
+  const email = `${account.toLowerCase().replace('_', '-')}@example.com`;
+  const person = await turnpike.admin('POST', '/people', { role: 'member', account, email });
   const spareAccount = await turnpike.admin('POST', '/accounts', { name: 'spare' });
   const files = {
     'account-ids.txt': quoted([account]),
@@ -90,6 +92,7 @@ async function makeAccount(
     'spare-key-ids.txt': quoted(spareKeys),
     'token-ids.txt': quoted([spareTokens[0]]),
     'spare-token-ids.txt': quoted(spareTokens.slice(1)),
+    'person-ids.txt': quoted([person['id']]),
     'request-ids.txt': quoted([answer.headers.get('request-id')]),
   };
   return { account, token, files };

@@ -21,7 +21,7 @@ def map_case(context, case):
         for name, value in REAL.items():
             if case.body.get(name) is not None:
                 case.body[name] = value
-        if ACCOUNT and case.operation.path in ("/api/v1/keys", "/api/v1/tokens"):
+        if ACCOUNT and case.operation.path in ("/api/v1/keys", "/api/v1/tokens", "/api/v1/people"):
             case.body["account"] = ACCOUNT
         else:
             case.body.pop("account", None)
