@@ -1,11 +1,11 @@
 // The first page: how the traffic goes, and what needs somebody. Before the first request, how to send it.
 
-import { Alert, Grid, SegmentedControl, Skeleton, Stack } from '@mantine/core';
-import type { PageShape, UsageShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
+import { Alert, SegmentedControl, Skeleton, Stack } from '@mantine/core';
+import type { UsageTimelineShape } from '../../src/admin-api/shapes.ts';
 import { useFilters } from '../filters.ts';
-import { isOfInstallation, useMe } from '../me.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { Waiting } from '../parts/waiting.tsx';
 import { useAsk } from '../queries.ts';
 import { words } from '../words.ts';
 import { AttentionList } from './overview/attention-list.tsx';
@@ -19,20 +19,19 @@ import {
 } from './overview/course.ts';
 import { CourseCharts } from './overview/course-charts.tsx';
 import { CourseTiles } from './overview/course-tiles.tsx';
-import { FirstSteps } from './overview/first-steps.tsx';
+import { FirstSteps, useFirstRequest } from './overview/first-steps.tsx';
 import { formatAt } from './overview/format-at.ts';
 import { LiveRequests } from './overview/live-requests.tsx';
-import { ProviderList } from './overview/provider-list.tsx';
 import { TopLists } from './overview/top-lists.tsx';
 import { usePresent } from './overview/use-present.ts';
 
 const { overview: its } = words;
-const FIRST_ASKED_EVERY_MS = 2_500;
 
 export function OverviewShow() {
   const { values, set } = useFilters();
   const period = overviewPeriodOf(values['period']);
-  const hasUsage = useHasUsage();
+  const { data, error, refetch } = useFirstRequest();
+  const hasUsage = data !== undefined && data.data.length > 0;
   return (
     <>
       <PageHead
@@ -40,16 +39,11 @@ export function OverviewShow() {
         {...(hasUsage && { text: its.inPeriod[period] })}
         actions={hasUsage && <PeriodChooser period={period} onChoose={(chosen) => set({ period: chosen })} />}
       />
-      {hasUsage === false && <FirstSteps />}
-      {hasUsage !== false && <Traffic period={period} />}
+      {data === undefined && error === null && <Waiting />}
+      {data === undefined && error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
+      {data !== undefined && (hasUsage ? <Traffic period={period} /> : <FirstSteps />)}
     </>
   );
-}
-
-/** Undefined until it is known. Asked until there is some, and then no more. */
-function useHasUsage(): boolean | undefined {
-  const { data } = useAsk<PageShape<UsageShape>>('/usage', { limit: 1 }, { everyMs: FIRST_ASKED_EVERY_MS });
-  return data === undefined ? undefined : data.data.length > 0;
 }
 
 function PeriodChooser({ period, onChoose }: { period: OverviewPeriod; onChoose: (period: string) => void }) {
@@ -58,23 +52,13 @@ function PeriodChooser({ period, onChoose }: { period: OverviewPeriod; onChoose:
 }
 
 function Traffic({ period }: { period: OverviewPeriod }) {
-  const isInstallation = isOfInstallation(useMe());
   const nowMs = usePresent(periods[period].stepMs);
   return (
     <Stack gap="md">
       <AttentionList />
       <Figures period={period} nowMs={nowMs} />
       <TopLists sinceDay={firstDayOf(period, nowMs)} period={period} />
-      <Grid gap="md">
-        <Grid.Col span={{ base: 12, lg: isInstallation ? 8 : 12 }}>
-          <LiveRequests />
-        </Grid.Col>
-        {isInstallation && (
-          <Grid.Col span={{ base: 12, lg: 4 }}>
-            <ProviderList />
-          </Grid.Col>
-        )}
-      </Grid>
+      <LiveRequests />
     </Stack>
   );
 }

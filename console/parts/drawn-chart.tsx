@@ -30,7 +30,8 @@ export function DrawnChart({
     tooltipAnimationDuration: 0,
   };
   if (kind === 'bar') return <BarChart {...shared} {...(isStacked === true && { type: 'stacked' as const })} />;
-  if (kind === 'line') return <LineChart {...shared} withDots={false} curveType="linear" connectNulls={false} />;
+  if (kind === 'line')
+    return <LineChart {...shared} withDots={hasLonePoint(points, series)} curveType="linear" connectNulls={false} />;
   return (
     <AreaChart
       {...shared}
@@ -39,5 +40,13 @@ export function DrawnChart({
       fillOpacity={0.25}
       {...(isStacked === true && { type: 'stacked' as const })}
     />
+  );
+}
+
+/** Whether some figure has none beside it: no line goes there, and only a dot shows it. */
+function hasLonePoint(points: TimeChartProps['points'], series: TimeChartProps['series']): boolean {
+  const isThere = (at: number, name: string) => typeof points[at]?.[name] === 'number';
+  return points.some((_, at) =>
+    series.some(({ name }) => isThere(at, name) && !isThere(at - 1, name) && !isThere(at + 1, name)),
   );
 }

@@ -47,8 +47,8 @@ function Row({ one }: { one: AttentionShape }) {
   const { title, text, mend } = attentionWords(one, role);
   const isCritical = one.severity === 'critical';
   return (
-    <Group gap="sm" wrap="nowrap" align="flex-start" justify="space-between">
-      <Group gap="sm" wrap="nowrap" align="flex-start" miw={0}>
+    <Group gap="xs" align="flex-start" justify="space-between">
+      <Group gap="sm" wrap="nowrap" align="flex-start" miw={0} style={{ flex: '1 1 260px' }}>
         <Badge color={isCritical ? 'red' : 'yellow'} variant="light" tt="none" miw="max-content" mt={1}>
           {isCritical ? its.critical : its.warning}
         </Badge>
@@ -61,7 +61,7 @@ function Row({ one }: { one: AttentionShape }) {
           </Text>
         </Text>
       </Group>
-      <Text size="sm" style={{ flexShrink: 0 }}>
+      <Text size="sm">
         <TextLink to={mend.to} {...(mend.search !== undefined && { search: mend.search })}>
           {mend.label}
         </TextLink>

@@ -55,7 +55,8 @@ export interface Sums {
   messages: number;
   input: number;
   output: number;
-  cached: number;
+  cacheRead: number;
+  cacheWritten: number;
   /** Of the messages of which it is counted. */
   failedShare: number | null;
   cost: string;
@@ -102,7 +103,8 @@ function sumsOf(buckets: readonly UsageBucketShape[]): Sums {
     messages: sum(({ messages }) => messages),
     input: sum(({ input_tokens }) => input_tokens),
     output: sum(({ output_tokens }) => output_tokens),
-    cached: sum((bucket) => bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens),
+    cacheRead: sum(({ cache_read_input_tokens }) => cache_read_input_tokens),
+    cacheWritten: sum(({ cache_creation_input_tokens }) => cache_creation_input_tokens),
     failedShare: judgedMessages === 0 ? null : failed / judgedMessages,
     cost: printDecimal(
       money(({ cost }) => cost),
@@ -143,11 +145,14 @@ function middleOf(
   return null;
 }
 
+export function tokensOf({ input, output, cacheRead, cacheWritten }: Sums): number {
+  return input + output + cacheRead + cacheWritten;
+}
+
 function changesOf(now: Sums, before: Sums): Changes {
-  const tokens = ({ input, output, cached }: Sums) => input + output + cached;
   return {
     messages: changeOf(now.messages, before.messages),
-    tokens: changeOf(tokens(now), tokens(before)),
+    tokens: changeOf(tokensOf(now), tokensOf(before)),
     cost: changeOf(Number(now.cost), Number(before.cost)),
   };
 }

@@ -1,9 +1,10 @@
 // Before the first request: how to send one, step by step, and what comes after.
 
 import { Button, Card, Group, Loader, SimpleGrid, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { KeyShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
+import type { KeyShape, ModelShape, PageShape, UsageShape } from '../../../src/admin-api/shapes.ts';
 import { useBaseUrl } from '../../base-url.ts';
 import { useMe } from '../../me.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
@@ -15,8 +16,17 @@ import { words } from '../../words.ts';
 
 const { first: its } = words.overview;
 
+const ASKED_EVERY_MS = 2_500;
+const MODELS_MAX = 1_000;
+
+/** Whether there is any request. Asked again only while this page waits for it. */
+export function useFirstRequest(everyMs?: number): UseQueryResult<PageShape<UsageShape>> {
+  return useAsk<PageShape<UsageShape>>('/usage', { limit: 1 }, everyMs === undefined ? {} : { everyMs });
+}
+
 export function FirstSteps() {
   const { role } = useMe();
+  useFirstRequest(ASKED_EVERY_MS);
   return (
     <Stack gap="md">
       <Title order={2} size="h4">
@@ -58,8 +68,8 @@ function TakeKey() {
 
 function SendMessage() {
   const baseUrl = useBaseUrl();
-  const { data } = useAsk<PageShape<ModelShape>>('/models', { limit: 1 });
-  const model = data?.data[0];
+  const { data } = useAsk<PageShape<ModelShape>>('/models', { limit: MODELS_MAX });
+  const model = data === undefined ? undefined : modelToTry(data.data);
   return (
     <Step number={2} title={its.sendTitle}>
       {data !== undefined && model === undefined && <Text size="sm">{its.sendNoModel}</Text>}
@@ -74,6 +84,12 @@ function SendMessage() {
       )}
     </Step>
   );
+}
+
+/** One of a real provider; else the one of the sandbox that answers well: others misbehave on purpose. */
+function modelToTry(models: readonly ModelShape[]): ModelShape | undefined {
+  const real = models.find(({ name }) => !name.startsWith('sandbox-'));
+  return real ?? models.find(({ name }) => name === 'sandbox-echo') ?? models[0];
 }
 
 function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {

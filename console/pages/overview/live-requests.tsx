@@ -1,13 +1,12 @@
 // The last requests as they end, asked for again every few seconds while somebody looks.
 
-import { Group, Switch, Text } from '@mantine/core';
+import { Group, Stack, Switch, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { PageShape, UsageShape } from '../../../src/admin-api/shapes.ts';
 import { isOfInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { DataTable } from '../../parts/data-table.tsx';
-import { Section } from '../../parts/section.tsx';
 import { TextLink } from '../../parts/text-link.tsx';
 import { useAsk } from '../../queries.ts';
 import { words } from '../../words.ts';
@@ -16,8 +15,7 @@ import { usageColumns } from '../usage/usage-columns.tsx';
 const { live: its } = words.overview;
 const SHOWN_MAX = 8;
 const LIVE_MS = 2_500;
-/** What there is room for beside the providers. */
-const LEFT_OUT = ['input', 'cache', 'output'];
+const HEADING_ID = 'last-requests';
 
 export function LiveRequests() {
   const [isLive, setLive] = useState(true);
@@ -27,11 +25,16 @@ export function LiveRequests() {
   const names = useNames(rows);
   const navigate = useNavigate();
   return (
-    <Section
-      title={its.title}
-      text={its.text}
-      isPadded={false}
-      aside={
+    <Stack component="section" gap="xs" aria-labelledby={HEADING_ID}>
+      <Group justify="space-between" align="flex-end" gap="xs">
+        <Stack gap={2}>
+          <Title order={2} size="h5" id={HEADING_ID}>
+            {its.title}
+          </Title>
+          <Text size="xs" c="dimmed">
+            {its.text}
+          </Text>
+        </Stack>
         <Group gap="md">
           <Switch
             size="xs"
@@ -43,11 +46,10 @@ export function LiveRequests() {
             <TextLink to="/usage">{its.all}</TextLink>
           </Text>
         </Group>
-      }
-    >
+      </Group>
       <DataTable<UsageShape>
         label={its.title}
-        columns={usageColumns(names, isInstallation).filter(({ name }) => !LEFT_OUT.includes(name))}
+        columns={usageColumns(names, isInstallation)}
         rows={{
           rows,
           isLoading: answer.isLoading,
@@ -60,6 +62,6 @@ export function LiveRequests() {
         empty={null}
         onOpen={({ request_id }) => void navigate({ to: `/usage/${request_id}` })}
       />
-    </Section>
+    </Stack>
   );
 }

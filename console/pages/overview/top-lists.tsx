@@ -1,4 +1,4 @@
-// What costs most of the period: models, keys and accounts, each a link to its requests.
+// What costs most of the period: models, keys and accounts, each a link to its requests; and how the providers do.
 
 import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageTotalShape } from '../../../src/admin-api/shapes.ts';
@@ -13,6 +13,7 @@ import { Waiting } from '../../parts/waiting.tsx';
 import { useAsk } from '../../queries.ts';
 import { words } from '../../words.ts';
 import { type OverviewPeriod, periods } from './course.ts';
+import { ProviderList } from './provider-list.tsx';
 
 const { top: its } = words.overview;
 const SHOWN_MAX = 5;
@@ -28,10 +29,11 @@ export function TopLists({ sinceDay, period }: { sinceDay: string; period: Overv
   const isInstallation = isOfInstallation(useMe());
   const shared = { sinceDay, period };
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2, lg: isInstallation ? 3 : 2 }} spacing="md">
+    <SimpleGrid cols={{ base: 1, sm: 2, xl: isInstallation ? 4 : 2 }} spacing="md">
       <TopList groupBy="model" title={its.models} {...shared} />
       <TopList groupBy="key" title={its.keys} {...shared} />
       {isInstallation && <TopList groupBy="account" title={its.accounts} {...shared} />}
+      {isInstallation && <ProviderList />}
     </SimpleGrid>
   );
 }

@@ -28,8 +28,7 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
         }
       : null,
     { name: 'key', label: its.key, show: ({ key }) => <OneLine text={names.key(key)} />, from: 'md' },
-    { name: 'input', label: its.input, show: (row) => <Count count={row.input_tokens} />, align: 'right', from: 'lg' },
-    { name: 'cache', label: its.cache, show: (row) => <Cached row={row} />, align: 'right', from: 'lg' },
+    { name: 'input', label: its.input, show: (row) => <Input row={row} />, align: 'right', from: 'lg' },
     {
       name: 'output',
       label: its.output,
@@ -64,7 +63,7 @@ function Moment({ row: { request_id, at, model } }: { row: UsageShape }) {
 
 function OneLine({ text }: { text: string }) {
   return (
-    <Text inherit truncate maw={170} title={text}>
+    <Text inherit truncate maw={150} title={text}>
       {text}
     </Text>
   );
@@ -74,18 +73,24 @@ function Count({ count }: { count: number }) {
   return <span className="tabular">{formatCount(count)}</span>;
 }
 
-function Cached({ row }: { row: UsageShape }) {
+/** What was read from the cache or written to it stands apart: it has prices of its own. */
+function Input({ row }: { row: UsageShape }) {
   const [read, written] = [row.cache_read_input_tokens, row.cache_creation_input_tokens];
-  if (read + written === 0)
-    return (
-      <Text component="span" inherit c="dimmed">
-        –
-      </Text>
-    );
   return (
-    <span className="tabular" title={its.cacheParts(formatCount(read), formatCount(written))}>
-      {formatShort(read + written)}
-    </span>
+    <Group gap={6} justify="flex-end" wrap="nowrap">
+      {read + written > 0 && (
+        <Text
+          component="span"
+          size="xs"
+          c="dimmed"
+          className="tabular"
+          title={its.cacheParts(formatCount(read), formatCount(written))}
+        >
+          {its.cache(formatShort(read + written))}
+        </Text>
+      )}
+      <Count count={row.input_tokens} />
+    </Group>
   );
 }
 
