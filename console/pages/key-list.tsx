@@ -11,7 +11,7 @@ import { AccountSelect } from '../parts/account-select.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { formatMoney } from '../parts/money.tsx';
+import { formatMoney, nanoOf } from '../parts/money.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { percentOf, UsedBar } from '../parts/used-bar.tsx';
@@ -234,7 +234,7 @@ function QuotaCell({ shown }: { shown: KeyShape }) {
 
 function CostCell({ shown, costs }: { shown: KeyShape; costs: Costs }) {
   const cost = costs.of(shown.id);
-  const percent = cost === '0' ? 0 : percentOf(cost, costs.most);
+  const percent = nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
   return (
     <Stack gap={4} align="flex-end" miw={70}>
       <Text size="sm" className="tabular" title={`${cost} USD`}>

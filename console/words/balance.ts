@@ -60,12 +60,14 @@ export const balanceWords = {
   courseText: (month: string) => `At the end of each day (UTC), in ${month}.`,
   courseSummary: (first: string, last: string, days: number) =>
     `The balance at the end of each of ${days} days: first ${first}, last ${last}.`,
-  courseNone: 'The course of the month cannot be shown: more entries than a statement lists stand beside its messages.',
-  course_balance: 'Balance',
-  course_used: 'Used',
+  courseBalance: 'Balance',
+  courseUsed: 'Used',
+  usedByDay: 'Used, day by day',
+  usedByDayText:
+    'By the day (UTC) on which messages ended. The balance of each day cannot be told from the statement of this month.',
+  usedSummary: (used: string, days: number) => `What was used on each of ${days} days: ${used} in all.`,
   holds: 'Held for running messages',
   holdsNone: 'No message is running.',
-  holdsMore: (count: number) => `The ${count} oldest are shown.`,
   hold: {
     request: 'Request',
     model: 'Model',

@@ -1,0 +1,62 @@
+// The balance day by day, as the console works it out from a statement.
+
+import { expect, test } from 'bun:test';
+import { dayBalances, monthsSince } from '../../console/balance-course.ts';
+
+const NOON_MS = Date.UTC(2026, 10, 3, 12);
+const figures = {
+  messages: 1,
+  input_tokens: 1,
+  output_tokens: 1,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
+};
+const entry = (day: string, change: string) => ({
+  seq: 1,
+  at: `${day}T10:00:00.000Z`,
+  kind: 'payment' as const,
+  debit: 'payments',
+  credit: 'acct_000000001',
+  amount: change,
+  change,
+  reference: null,
+  note: null,
+});
+const statement = {
+  since: '2026-11-01T00:00:00.000Z',
+  until: '2026-12-01T00:00:00.000Z',
+  is_over: false,
+  opening_balance: '10',
+  closing_balance: '14.999999999',
+  by_day: [
+    { day: '2026-11-01', ...figures, cost: '0.000000001', written_off: '0' },
+    { day: '2026-11-03', ...figures, cost: '3.00', written_off: '1.00' },
+  ],
+  entries: [entry('2026-11-02', '7.00')],
+  has_more_entries: false,
+};
+
+test('each day ends with what came in and without what was paid for, to the last digit', () => {
+  expect(dayBalances(statement, NOON_MS)).toEqual([
+    { day: '2026-11-01', balance: '9.999999999' },
+    { day: '2026-11-02', balance: '16.999999999' },
+    { day: '2026-11-03', balance: '14.999999999' },
+  ]);
+});
+
+test('of a month that is over there are all days', () => {
+  const days = dayBalances({ ...statement, is_over: true }, NOON_MS);
+  expect(days).toHaveLength(30);
+  expect(days?.at(-1)).toEqual({ day: '2026-11-30', balance: '14.999999999' });
+});
+
+test('nothing is said where it would not be exact', () => {
+  expect(dayBalances({ ...statement, has_more_entries: true }, NOON_MS)).toBeNull();
+  expect(dayBalances({ ...statement, closing_balance: '15' }, NOON_MS)).toBeNull();
+});
+
+test('the months of an account begin with the one in which it was made', () => {
+  expect(monthsSince('2026-09-30T23:59:59.000Z', NOON_MS, 36)).toEqual(['2026-11', '2026-10', '2026-09']);
+  expect(monthsSince('2020-01-01T00:00:00.000Z', NOON_MS, 3)).toEqual(['2026-11', '2026-10', '2026-09']);
+  expect(monthsSince('2027-01-01T00:00:00.000Z', NOON_MS, 3)).toEqual(['2026-11']); // clocks differ
+});
