@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Browser, letIn } from '../sign-in/browser.ts';
 import { readText } from '../sources.ts';
 import { holdRequests } from '../support/held-requests.ts';
 import { cannotStartPostgres, sharedPostgres } from '../support/start-postgres.ts';
@@ -57,6 +58,10 @@ test('from its first start to its end everything works as it does in a checkout'
   expect((await machine.run('group', 'list')).out).toContain('team');
   expect((await machine.run('usage')).out).toContain('sandbox-echo'); // by the thread of the reports
   expect(await (await service.scrape()).text()).toContain('turnpike_messages_total{');
+  await letIn(service, 'ann@example.com');
+  const browser = new Browser(service.url);
+  expect((await browser.signIn('ann@example.com')).status).toBe(200); // by the thread of sign-in
+  expect(await browser.me()).toMatchObject({ email: 'ann@example.com' });
 
   expect((await machine.run('backup', 'copy.db', '--json')).exitCode).toBe(0); // by a thread of its own
   const check = await machine.run('check', '--json');

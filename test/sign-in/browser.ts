@@ -129,7 +129,7 @@ export function timeCode(uri: string, atMs: number): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-function decodeBase32(text: string): Buffer {
+export function decodeBase32(text: string): Buffer {
   const bits = [...text.replace(/=+$/, '')]
     .map((character) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(character).toString(2).padStart(5, '0'))
     .join('');
