@@ -95,13 +95,11 @@ export const balanceWords = {
   besideUsage: 'All but messages',
   since: 'From',
   until: 'To, with this day',
-  statement: 'Monthly statement',
   statementMonth: 'Month',
   openStatement: 'Open the statement',
 } as const;
 
 export const statementWords = {
-  title: 'Statement',
   titleOf: (month: string) => `Statement for ${month}`,
   account: 'Account',
   month: 'Month',
@@ -127,7 +125,6 @@ export const statementWords = {
   byDay: 'Usage by day',
   usageText:
     'What the messages that ended in this month cost now: with what was refunded or corrected of them, also later, taken off.',
-  none: 'No messages in this month.',
   day: 'Day',
   model: 'Model',
   key: 'Key',
@@ -137,9 +134,7 @@ export const statementWords = {
   cached: 'Cached input',
   output: 'Output',
   cost: 'Cost',
-  writtenOff: 'Given up',
   total: 'Total',
   tokensNote: 'Tokens; cached input is what was written to and read from caches.',
   summary: 'Summary',
-  badMonth: 'Choose a month, such as 2026-11.',
 } as const;
