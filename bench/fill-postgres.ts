@@ -4,7 +4,7 @@
 import { SQL } from 'bun';
 import { monthOf } from '../src/storage/postgres/usage-months.ts';
 import { makeMonthText, nextMonth } from '../src/storage/postgres/usage-partitions.ts';
-import { BALANCE_LEAST, DAY_MS, usageDetails } from './fill-usage.ts';
+import { BALANCE_LEAST, DAY_MS, monthTexts, usageDetails } from './fill-usage.ts';
 
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
 
@@ -75,4 +75,7 @@ const PAYMENTS = [
   `UPDATE account_meters m SET balance = balance
     - (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.account_id = m.id)`,
   `UPDATE key_meters m SET quota_used = (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.key_id = m.id)`,
+  ...monthTexts(
+    "extract(epoch FROM date_trunc('month', to_timestamp(day_ms / 1000) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
+  ),
 ];

@@ -34,6 +34,10 @@ export function fillUsage(path: string, records: number, nowMs: number, days = 9
     insertEntries(database);
     insertTotals(database);
     payForThem(database);
+    for (const text of monthTexts(
+      "CAST(strftime('%s', day_ms / 1000, 'unixepoch', 'start of month') AS INTEGER) * 1000",
+    ))
+      database.run(text);
   })();
   for (const index of indexes) database.run(index);
   database.run('PRAGMA journal_mode = WAL');
@@ -90,6 +94,17 @@ function insertTotals(database: Database): void {
       SUM(cost), 0, SUM(COALESCE(provider_cost, 0)), COUNT(provider_cost),
       SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost END)
     FROM usage_records GROUP BY 1, 2, 3, 4`);
+}
+
+/** What writes down the months before that in which the accounts were paid in. `monthOfDay`: how the database writes that of `day_ms`. */
+export function monthTexts(monthOfDay: string): string[] {
+  return [
+    `INSERT INTO month_changes (account_id, month_ms, change)
+     SELECT t.account_id, t.month_ms, -SUM(t.cost) FROM (SELECT account_id, ${monthOfDay} AS month_ms, cost FROM daily_totals) t
+     JOIN account_meters m ON m.id = t.account_id WHERE t.month_ms < m.month_start_ms GROUP BY t.account_id, t.month_ms`,
+    `UPDATE account_meters SET month_opening =
+     (SELECT COALESCE(SUM(change), 0) FROM month_changes c WHERE c.account_id = account_meters.id)`,
+  ];
 }
 
 function payForThem(database: Database): void {

@@ -11,6 +11,7 @@ import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { claimAgeConformance, claimConformance } from './conformance/claims.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
+import { journalConformance } from './conformance/journal.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
 import { meterConformance } from './conformance/meters.ts';
 import { monthConformance } from './conformance/months.ts';
@@ -46,6 +47,7 @@ export function describeStore(
     describe('keeps', () => peopleConformance(open));
     describe('keeps', () => answerConformance(open));
     describe('charges under a claim', () => claimConformance(open));
+    describe('lists', () => journalConformance(open));
     describe('gives back', () => refundConformance(open));
     describe('keeps', () => secretChangeConformance(open));
     if (!options.followsClock) return;
