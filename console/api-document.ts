@@ -71,6 +71,9 @@ export interface Operation {
   errors: { status: string; description: string }[];
 }
 
+/** Deeper than this no description of ours goes; one that leads to itself ends here. */
+const DEPTH_MAX = 6;
+
 /** In the order of the document. */
 export function operationsOf(document: ApiDocument): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -121,13 +124,14 @@ export function byTag(operations: readonly Operation[]): [string, Operation[]][]
 }
 
 /** What a reference leads to, and several that all hold as one. */
-export function resolve(schema: Schema, document: ApiDocument): Schema {
+export function resolve(schema: Schema, document: ApiDocument, depth = 0): Schema {
+  if (depth > DEPTH_MAX) return {};
   if (schema.$ref !== undefined) {
     const found = document.components?.schemas?.[nameOfReference(schema.$ref)];
-    return found === undefined ? {} : resolve(found, document);
+    return found === undefined ? {} : resolve(found, document, depth + 1);
   }
   if (schema.allOf === undefined) return schema;
-  const parts = schema.allOf.map((part) => resolve(part, document));
+  const parts = schema.allOf.map((part) => resolve(part, document, depth + 1));
   return {
     ...schema,
     type: 'object',
@@ -137,25 +141,31 @@ export function resolve(schema: Schema, document: ApiDocument): Schema {
 }
 
 /** In a few words: "text or null", "list of Key". */
-export function typeOf(schema: Schema, document: ApiDocument): string {
+export function typeOf(schema: Schema, document: ApiDocument, depth = 0): string {
+  if (depth > DEPTH_MAX) return '…';
   if (schema.$ref !== undefined) return nameOfReference(schema.$ref);
   const resolved = resolve(schema, document);
   const choices = resolved.type === undefined ? (resolved.anyOf ?? resolved.oneOf) : undefined;
-  if (choices !== undefined) return [...new Set(choices.map((choice) => typeOf(choice, document)))].join(' or ');
+  if (choices !== undefined)
+    return [...new Set(choices.map((choice) => typeOf(choice, document, depth + 1)))].join(' or ');
   const types = [resolved.type ?? 'any'].flat();
   return types
-    .map((type) => (type === 'array' && resolved.items ? `list of ${typeOf(resolved.items, document)}` : type))
+    .map((type) =>
+      type === 'array' && resolved.items ? `list of ${typeOf(resolved.items, document, depth + 1)}` : type,
+    )
     .join(' or ');
 }
 
 /** What has members of its own within a schema: the schema itself, or what it is a list or a map of. Null: nothing. */
-export function innerOf(schema: Schema, document: ApiDocument): Schema | null {
+export function innerOf(schema: Schema, document: ApiDocument, depth = 0): Schema | null {
+  if (depth > DEPTH_MAX) return null;
   const resolved = resolve(schema, document);
   if (Object.keys(resolved.properties ?? {}).length > 0) return resolved;
-  if (resolved.items !== undefined) return innerOf(resolved.items, document);
-  if (typeof resolved.additionalProperties === 'object') return innerOf(resolved.additionalProperties, document);
+  if (resolved.items !== undefined) return innerOf(resolved.items, document, depth + 1);
+  if (typeof resolved.additionalProperties === 'object')
+    return innerOf(resolved.additionalProperties, document, depth + 1);
   for (const choice of resolved.anyOf ?? resolved.oneOf ?? []) {
-    const inner = innerOf(choice, document);
+    const inner = innerOf(choice, document, depth + 1);
     if (inner !== null) return inner;
   }
   return null;
@@ -176,25 +186,22 @@ export function boundsOf(schema: Schema): string[] {
 }
 
 function rangeOf(least: number | undefined, most: number | undefined, unit: string): string[] {
-  if (least !== undefined && most !== undefined) return [`${least} to ${most}${unit}`];
-  if (most !== undefined) return [`at most ${most}${unit}`];
+  if (least !== undefined && most !== undefined)
+    return [`${least.toLocaleString('en-US')} to ${most.toLocaleString('en-US')}${unit}`];
+  if (most !== undefined) return [`at most ${most.toLocaleString('en-US')}${unit}`];
   return least !== undefined && least > 0 ? [`at least ${least}${unit}`] : [];
 }
 
-const EXAMPLE_DEPTH_MAX = 4;
-
 /** A value that fits: with the members that are needed, or the first one where none is. */
 export function exampleOf(schema: Schema, document: ApiDocument, depth = 0): unknown {
+  if (depth > DEPTH_MAX) return null;
   const resolved = resolve(schema, document);
   if (resolved.examples?.[0] !== undefined) return resolved.examples[0];
   if (resolved.enum?.[0] !== undefined) return resolved.enum[0];
   const choice = resolved.anyOf?.[0] ?? resolved.oneOf?.[0];
   const [type] = [resolved.type ?? (choice === undefined ? 'string' : [])].flat();
-  if (type === undefined && choice !== undefined) return exampleOf(choice, document, depth);
-  if (type === 'array')
-    return resolved.items === undefined || depth > EXAMPLE_DEPTH_MAX
-      ? []
-      : [exampleOf(resolved.items, document, depth + 1)];
+  if (type === undefined && choice !== undefined) return exampleOf(choice, document, depth + 1);
+  if (type === 'array') return resolved.items === undefined ? [] : [exampleOf(resolved.items, document, depth + 1)];
   if (type === 'object') return exampleMembers(resolved, document, depth);
   if (type === 'integer' || type === 'number') return resolved.minimum ?? 1;
   return type === 'boolean' ? true : textExample(resolved.pattern);

@@ -43,6 +43,14 @@ function textOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** What the object is called, where the record says it. */
+export function nameIn({ before, after }: Pick<AuditShape, 'before' | 'after'>): string | null {
+  for (const members of [after, before])
+    for (const name of ['name', 'email'])
+      if (typeof members?.[name] === 'string' && members[name] !== '') return members[name];
+  return null;
+}
+
 /** Where the console shows the object of a record; null where it has no page. */
 export function pageOf(object: string): { to: string; search?: Record<string, string> } | null {
   if (/^key_[0-9A-Za-z]+$/.test(object)) return { to: `/keys/${object}` };

@@ -5,7 +5,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import type { AuditShape } from '../../src/admin-api/shapes.ts';
 import { useActors } from '../actors.ts';
-import { momentOfDay } from '../audit-differences.ts';
+import { differencesOf, momentOfDay, nameIn } from '../audit-differences.ts';
 import { type Filters, useFilters } from '../filters.ts';
 import { isOfInstallation, useMe } from '../me.tsx';
 import { type Names, useNames } from '../names.ts';
@@ -23,6 +23,8 @@ import { words } from '../words.ts';
 import { AuditDetails } from './audit-details.tsx';
 
 const { audit } = words;
+
+const CHANGED_SHOWN_MAX = 4;
 
 const csvColumns: readonly CsvColumn<AuditShape>[] = [
   { name: 'seq', value: (row) => row.seq },
@@ -136,6 +138,12 @@ interface RecordRowProps {
 function RecordRow({ row, who, names }: RecordRowProps) {
   const [isOpen, details] = useDisclosure(false);
   const [wasOpened, setOpened] = useState(false);
+  const name = nameIn(row);
+  const isUpdate = row.before !== null && row.after !== null;
+  const changed = differencesOf(row)
+    .slice(0, CHANGED_SHOWN_MAX)
+    .map((difference) => difference.name)
+    .join(', ');
   const toggle = () => {
     setOpened(true);
     details.toggle();
@@ -150,6 +158,8 @@ function RecordRow({ row, who, names }: RecordRowProps) {
             </Text>
             <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
               {row.object}
+              {name !== null && !row.object.includes(name) && ` · ${name}`}
+              {isUpdate && changed !== '' && ` · ${changed}`}
               {row.account !== null && row.account !== row.object && ` · ${names.account(row.account)}`}
             </Text>
           </Box>

@@ -61,7 +61,7 @@ function useColumns(rows: readonly PersonShape[], open: (person: PersonShape) =>
   };
   return [
     { name: 'name', label: people.name, show: (row) => <NameCell row={row} isSelf={row.id === me.id} open={open} /> },
-    { name: 'role', label: people.role, show: ({ role }) => words.roles[role] },
+    { name: 'role', label: people.role, from: 'sm', show: ({ role }) => words.roles[role] },
     ...(isOfInstallation(me) ? [account] : []),
     { name: 'status', label: people.status, show: (row) => <StatusCell row={row} /> },
     { name: 'since', label: people.since, from: 'lg', show: (row) => <When at={row.created_at} /> },
@@ -78,7 +78,15 @@ function NameCell({ row, isSelf, open }: NameCellProps) {
   return (
     <Stack gap={0}>
       <Group gap="xs">
-        <Anchor component="button" type="button" size="sm" fw={600} ta="left" onClick={() => open(row)}>
+        <Anchor
+          component="button"
+          type="button"
+          size="sm"
+          fw={600}
+          ta="left"
+          onClick={() => open(row)}
+          style={{ overflowWrap: 'anywhere' }}
+        >
           {nameOfPerson(row)}
         </Anchor>
         {isSelf && (
@@ -92,6 +100,9 @@ function NameCell({ row, isSelf, open }: NameCellProps) {
           {row.email}
         </Text>
       )}
+      <Text size="xs" c="dimmed" hiddenFrom="sm">
+        {words.roles[row.role]}
+      </Text>
     </Stack>
   );
 }

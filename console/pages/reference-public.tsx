@@ -1,6 +1,6 @@
 // What a key can ask, in short: routes, requests to paste, headers, and errors with what to do.
 
-import { Code, Group, Table, Text } from '@mantine/core';
+import { Code, Group, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useBaseUrl } from '../base-url.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
@@ -34,13 +34,14 @@ export function PublicReference() {
           </Code>
           <CopyButton text={baseUrl} />
         </Group>
-        <Rows label={reference.publicTitle} head={[reference.route, reference.what]}>
+        <Stack component="ul" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
           {reference.routes.map(([method, path, what]) => (
-            <Row key={path} first={<RequestPath method={method} path={path} />}>
-              {what}
-            </Row>
+            <SimpleGrid key={path} component="li" cols={{ base: 1, sm: 2 }} spacing={4}>
+              <RequestPath method={method} path={path} />
+              <Text size="sm">{what}</Text>
+            </SimpleGrid>
           ))}
-        </Rows>
+        </Stack>
       </SectionCard>
       <SectionCard title={reference.first}>
         <CodeBlock code={curlOf({ baseUrl, key: null, body })} />
@@ -65,7 +66,15 @@ export function PublicReference() {
   );
 }
 
-function Rows({ label, head, children }: { label: string; head: readonly string[]; children: ReactNode }) {
+interface RowsProps {
+  label: string;
+  head: readonly string[];
+  /** Of a last column that phones leave out. */
+  headOfWide?: string;
+  children: ReactNode;
+}
+
+function Rows({ label, head, headOfWide, children }: RowsProps) {
   return (
     <Table.ScrollContainer minWidth={0}>
       <Table aria-label={label} verticalSpacing={6}>
@@ -74,6 +83,7 @@ function Rows({ label, head, children }: { label: string; head: readonly string[
             {head.map((name) => (
               <Table.Th key={name}>{name}</Table.Th>
             ))}
+            {headOfWide !== undefined && <Table.Th visibleFrom="sm">{headOfWide}</Table.Th>}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>{children}</Table.Tbody>
@@ -94,18 +104,24 @@ function Row({ first, children }: { first: ReactNode; children: ReactNode }) {
 }
 
 function ErrorTable() {
-  const head = [reference.errorCode, reference.errorStatus, reference.errorAgain, reference.errorDo];
   return (
     <SectionCard title={reference.errorsTitle} text={reference.errorsText}>
-      <Rows label={reference.errorsTitle} head={head}>
+      <Rows
+        label={reference.errorsTitle}
+        head={[reference.errorCode, reference.errorStatus, reference.errorAgain]}
+        headOfWide={reference.errorDo}
+      >
         {publicErrors.map(([code, status, mayRetry]) => (
           <Table.Tr key={code}>
             <Table.Td>
               <Code style={{ overflowWrap: 'anywhere' }}>{code}</Code>
+              <Text size="sm" hiddenFrom="sm" mt={4}>
+                {reference.errorActions[code]}
+              </Text>
             </Table.Td>
             <Table.Td className="tabular">{status}</Table.Td>
             <Table.Td>{mayRetry ? reference.again : reference.notAgain}</Table.Td>
-            <Table.Td miw={200}>
+            <Table.Td visibleFrom="sm">
               <Text size="sm">{reference.errorActions[code]}</Text>
             </Table.Td>
           </Table.Tr>

@@ -13,7 +13,7 @@ export function BackupCodes({ codes, onKept }: { codes: readonly string[]; onKep
   return (
     <Stack gap="sm">
       <Text size="sm">{profile.codesText}</Text>
-      <SimpleGrid cols={2} spacing="xs" role="list" aria-label={profile.codesTitle} data-testid="backup-codes">
+      <SimpleGrid cols={2} spacing="xs" role="list" aria-label={profile.codesTitle}>
         {codes.map((code) => (
           <Code key={code} role="listitem" ta="center" fz="sm">
             {code}

@@ -2,6 +2,7 @@
 
 import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { InvitedPersonShape } from '../../src/admin-api/shapes.ts';
+import { useBaseUrl } from '../base-url.ts';
 import { words } from '../words.ts';
 import { CopyButton } from './copy-button.tsx';
 import { Icon } from './icon.tsx';
@@ -9,7 +10,7 @@ import { Icon } from './icon.tsx';
 const { people } = words;
 
 export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onDone: () => void }) {
-  const link = `${window.location.origin}/console/invitation#${person.link_secret}`;
+  const link = `${useBaseUrl()}/console/invitation#${person.link_secret}`;
   const until = person.link_expires_at === null ? '' : new Date(person.link_expires_at).toLocaleString();
   const mail = people.mail(person.name, link, until);
   return (
