@@ -226,7 +226,12 @@ function routesColumn(providers: ReadonlyMap<string, ProviderShape>): Column<Mod
         {[...new Set(routes.map(({ provider }) => provider))].map((name) => (
           <Group key={name} gap={6}>
             <Text size="sm">{name}</Text>
-            {providers.has(name) && <ProviderHealth provider={providers.get(name) as ProviderShape} />}
+            {providers.has(name) && (
+              <ProviderHealth
+                provider={providers.get(name) as ProviderShape}
+                models={routes.filter(({ provider }) => provider === name).map(({ model }) => model)}
+              />
+            )}
           </Group>
         ))}
       </Stack>

@@ -41,7 +41,11 @@ export function ModelShow() {
   const sellers = groups.rows.filter((group) => model.groups.includes(group.name));
   return (
     <>
-      <PageHead title={model.name} text={model.display_name} actions={<Actions model={model} />} />
+      <PageHead
+        title={model.name}
+        {...(model.display_name !== model.name && { text: model.display_name })}
+        actions={<Actions model={model} />}
+      />
       <Stack>
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <ModelPrices model={model} groups={isOfInstallation(me) ? sellers : ownFirst(sellers, me.account?.groups)} />

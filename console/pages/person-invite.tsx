@@ -18,7 +18,14 @@ import { words } from '../words.ts';
 const { people } = words;
 const FIELDS = ['email', 'name', 'role', 'account'];
 
-export function PersonInvite({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+interface PersonInviteProps {
+  isOpen: boolean;
+  onClose: () => void;
+  /** The account that is meant at first; absent: to be chosen. */
+  account?: string;
+}
+
+export function PersonInvite({ isOpen, onClose, account = '' }: PersonInviteProps) {
   return (
     <Modal
       opened={isOpen}
@@ -28,12 +35,12 @@ export function PersonInvite({ isOpen, onClose }: { isOpen: boolean; onClose: ()
       closeOnClickOutside={false}
       closeButtonProps={{ 'aria-label': words.parts.close }}
     >
-      <Steps onClose={onClose} />
+      <Steps onClose={onClose} account={account} />
     </Modal>
   );
 }
 
-function Steps({ onClose }: { onClose: () => void }) {
+function Steps({ onClose, account }: { onClose: () => void; account: string }) {
   const requestOf = useOnce();
   const inviting = useChange(
     (body: object) =>
@@ -44,19 +51,23 @@ function Steps({ onClose }: { onClose: () => void }) {
     { done: people.invited },
   );
   if (inviting.data !== undefined) return <PersonLink person={inviting.data} onDone={onClose} />;
-  return <InviteForm onSubmit={inviting.mutate} isPending={inviting.isPending} failure={inviting.error} />;
+  return (
+    <InviteForm account={account} onSubmit={inviting.mutate} isPending={inviting.isPending} failure={inviting.error} />
+  );
 }
 
 interface InviteFormProps {
+  account: string;
   onSubmit: (body: object) => void;
   isPending: boolean;
   failure: unknown;
 }
 
-function InviteForm({ onSubmit, isPending, failure }: InviteFormProps) {
+function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteFormProps) {
   const me = useMe();
   const roles = rolesToGive(me.role);
-  const form = useForm({ initialValues: { email: '', name: '', role: roles.at(-1) ?? 'member', account: '' } });
+  const firstRole: Role = meant === '' ? (roles.at(-1) ?? 'member') : 'owner';
+  const form = useForm({ initialValues: { email: '', name: '', role: firstRole, account: meant } });
   const { role } = form.values;
   const needsAccount = isOfInstallation(me) && !isOfInstallation({ role });
   const faults = fieldFaults(failure, FIELDS);

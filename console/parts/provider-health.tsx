@@ -7,8 +7,16 @@ import { StatusBadge } from './status-badge.tsx';
 
 type Health = Pick<ProviderShape, 'health' | 'routes'>;
 
-export function ProviderHealth({ provider }: { provider: Health }) {
-  const restingCount = provider.routes.filter(({ state }) => state !== 'ready').length;
+interface ProviderHealthProps {
+  provider: Health;
+  /** The names there of the models that are meant; absent: all. */
+  models?: readonly string[];
+}
+
+export function ProviderHealth({ provider, models }: ProviderHealthProps) {
+  const restingCount = provider.routes.filter(
+    ({ state, model }) => state !== 'ready' && (models === undefined || models.includes(model)),
+  ).length;
   return (
     <Group gap={6} wrap="wrap">
       {provider.health === null || isUntried(provider) ? (

@@ -70,9 +70,11 @@ function Pictures({ name, of, timeline }: UseOverTimeProps & { timeline: UsageTi
     <Stack>
       <Group justify="space-between">
         <Text size="sm">{summary}</Text>
-        <TextLink to="/usage" search={of} size="sm">
-          {words.useOverTime.toUsage}
-        </TextLink>
+        <Text size="sm">
+          <TextLink to="/usage" search={of}>
+            {words.useOverTime.toUsage}
+          </TextLink>
+        </Text>
       </Group>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Stack gap={4}>

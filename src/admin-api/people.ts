@@ -8,6 +8,7 @@ import { formatId, newNumber } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Secret } from '../secrets/secrets.ts';
+import { accountNumber } from './account-json.ts';
 import { accountOfRole } from './account-of-role.ts';
 import type { AdminApp, AdminEnvironment } from './admin-app.ts';
 import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
@@ -66,7 +67,7 @@ const listPeople = defineRoute({
   roles: holders,
   method: 'get',
   path: PATH,
-  request: { query: z.strictObject(pageQuery) },
+  request: { query: z.strictObject({ ...pageQuery, account: accountField.optional() }) },
   responses: { 200: pageAnswer(personSchema, 'People, oldest first') },
 });
 const showPerson = defineRoute({
@@ -111,8 +112,10 @@ export function addPeople(app: AdminApp, dependencies: AdminDependencies, takeTu
     return context.json({ ...personJson(person), link_secret: shownSecret(created) }, 201);
   });
   app.openapi(listPeople, async (context) => {
-    const { limit, cursor } = context.req.valid('query');
-    const accountId = accountOf(context.get('principal'), null);
+    const { limit, cursor, account } = context.req.valid('query');
+    const principal = context.get('principal');
+    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+    const accountId = accountOf(principal, asked);
     const pages = pagesOf(dependencies, context);
     const rows = await people.listPeople({ accountId, after: pages.after(cursor), limit });
     const next_cursor = pages.next(rows.length, limit, rows.at(-1)?.id);

@@ -228,3 +228,15 @@ test('a member sees nobody, and a viewer sees everybody and changes nobody', asy
   expect((await change(member, { name: 'x' }, viewer)).status).toBe(403);
   expect((await ask('POST', PATH, { role: 'viewer', email: 'x@example.com' }, viewer)).status).toBe(403);
 });
+
+test('people are listed of one account alone where that is asked for', async () => {
+  const { id: other } = await makeAccount(installation, { name: 'other' });
+  await invite('operator', 'root@example.com');
+  await invite('owner', 'ada@example.com');
+  await invite('member', 'bob@example.com', { account: other });
+  const emails = async (query: string) =>
+    ((await ask('GET', `${PATH}?${query}`)).body['data'] as Json[]).map(({ email }) => email);
+  expect(await emails(`account=${account['id']}`)).toEqual(['ada@example.com']);
+  expect(await emails(`account=${other}`)).toEqual(['bob@example.com']);
+  expect((await ask('GET', `${PATH}?account=acct_000000000`)).status).toBe(404);
+});

@@ -68,7 +68,7 @@ function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {
   return (
     <Card withBorder>
       <Stack gap="sm">
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
           <TextInput
             label={words.modelForm.name}
             description={isNew ? words.modelForm.nameHint : words.modelForm.nameFixed}
@@ -79,7 +79,6 @@ function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {
           />
           <TextInput
             label={words.modelForm.displayName}
-            description={' '}
             placeholder={form.values.name}
             {...form.getInputProps('display_name')}
           />
@@ -131,7 +130,7 @@ function LimitsCard({ form }: { form: Form }) {
       <Title order={2} size="h4" mb="sm">
         {words.modelForm.limitsTitle}
       </Title>
-      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
+      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
         <TextInput
           label={words.modelForm.maxInput}
           inputMode="numeric"

@@ -78,7 +78,9 @@ function RouteRow({ route, provider }: { route: RouteShape; provider: ProviderSh
       <Table.Td ta="right" className="tabular" {...(route.margin === null && { c: 'dimmed' })}>
         {route.margin === null ? words.models.costUnknown : pairOf(route.margin)}
       </Table.Td>
-      <Table.Td visibleFrom="sm">{provider !== undefined && <ProviderHealth provider={provider} />}</Table.Td>
+      <Table.Td visibleFrom="sm">
+        {provider !== undefined && <ProviderHealth provider={provider} models={[route.model]} />}
+      </Table.Td>
     </Table.Tr>
   );
 }

@@ -52,7 +52,7 @@ export function PriceFieldset({ form, path, hasExtras }: { form: Form; path: str
 
 function RateFieldset({ form, path }: { form: Form; path: string }) {
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" w="100%">
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" w="100%" style={{ alignItems: 'end' }}>
       {RATES.map((name) => (
         <TextInput
           key={name}

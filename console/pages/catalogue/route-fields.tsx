@@ -71,7 +71,7 @@ function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
             </Button>
           )}
         </Group>
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
           <NativeSelect
             label={words.modelForm.provider}
             data={[{ value: '', label: words.modelForm.chooseProvider }, ...providers]}
