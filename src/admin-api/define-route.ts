@@ -7,12 +7,12 @@ import type { Role } from '../accounts/accounts.ts';
 import { bounds } from '../config.ts';
 import type { AdminEnvironment } from './admin-app.ts';
 import { requestIdField } from './answers.ts';
-import { everyone, roleRefusal } from './principal.ts';
+import { roleRefusal } from './principal.ts';
 
 const ERRORS = {
   400: 'The request is wrong; `error.faults` has every fault',
   401: 'The token is missing, unknown, expired or revoked',
-  403: 'The role of the token may not do this, or its account is disabled',
+  403: 'The role of the token may not do this, its account is disabled, or a page of another site asks by a cookie',
   404: 'There is no such object, or it is not yours',
   413: 'Body too large',
   415: 'Not JSON, or compressed',
@@ -104,8 +104,7 @@ function errorAnswers(definition: Definition): RouteConfig['responses'] {
   const isOpen = roles === 'anyone';
   const statuses = [
     ...(isChange || request?.query !== undefined ? ([400] as const) : []),
-    ...(isOpen ? [] : ([401] as const)),
-    ...(!isOpen && (isChange || roles.length < everyone.length) ? ([403] as const) : []),
+    ...(isOpen ? [] : ([401, 403] as const)),
     ...(namesObject(path, request) ? ([404] as const) : []),
     ...(isChange ? ([413, 415] as const) : []),
     ...(isCreation ? ([422] as const) : []),

@@ -103,17 +103,13 @@ describe('every answer that is documented is given:', () => {
     );
   });
 
-  /** Those that document the status, each asked by the operator, or by `name`, with what `change` makes of the request. */
-  async function expectOfEach(
-    status: number,
-    change: (request: Asked) => Partial<Asked>,
-    name = 'operator',
-  ): Promise<void> {
+  /** Those that document the status, each asked by the operator, with what `change` makes of the request. */
+  async function expectOfEach(status: number, change: (request: Asked) => Partial<Asked>): Promise<void> {
     const documented = asked.filter(({ statuses }) => statuses.includes(status));
     expect(documented.length).toBeGreaterThan(0);
     const given: unknown[] = [];
     for (const operation of documented) {
-      const principal = principalNamed(world, name);
+      const principal = principalNamed(world, 'operator');
       const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
       const plain: Asked = {
         ...cell,
@@ -137,7 +133,10 @@ describe('every answer that is documented is given:', () => {
   }
 
   test('401 without a token', () => expectOfEach(401, () => ({ headers: { authorization: '' } })));
-  test('403 to a member of a disabled account', () => expectOfEach(403, () => ({}), 'member of delta, disabled'));
+  test('403 to a page of another site that asks by a cookie', () =>
+    expectOfEach(403, () => ({
+      headers: { authorization: '', cookie: 'session=person_000000000', 'sec-fetch-site': 'cross-site' },
+    })));
   test('400 for a member that nobody knows', () =>
     expectOfEach(400, ({ path, body }) =>
       body === undefined ? { path: `${path}?x=1` } : { body: { ...body, x: 1 } },
