@@ -2,17 +2,15 @@
 // the entries beside usage by their kinds, and the daily totals. Never the entries or the records of messages.
 
 import type { Database, Statement } from 'bun:sqlite';
+import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import {
   besideUsageKinds,
   keptSinceNames,
   type LedgerReader,
-  type MonthGrouping,
   type MonthParts,
   type MonthQuestion,
   makeAccountMonth,
-  monthGroupings,
-  type UsageTotal,
 } from '../../ledger/ledger.ts';
 import { CHANGE } from '../entry-rows.ts';
 import { columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
@@ -57,11 +55,11 @@ type Statements = ReturnType<typeof prepareMonth>;
 function prepareMonth(database: Database) {
   const seldom = `FROM entries INDEXED BY entries_of_kind
     WHERE account_id = $1 AND kind = $2 AND kind <> 'usage' AND at_ms >= $3 AND at_ms < $4`;
-  const totals = `SELECT * FROM daily_totals INDEXED BY totals_of_account
-    WHERE account_id = $1 AND day_ms >= $2 AND day_ms < $3 LIMIT $4`;
-  const sums = (groupBy: MonthGrouping) => {
+  // In the order of the table itself, where the totals of one account and day stand side by side.
+  const ofDay = 'SELECT * FROM daily_totals NOT INDEXED WHERE day_ms = $1 AND account_id = $2 LIMIT $3';
+  const sums = (groupBy: 'model' | 'key') => {
     const columns = columnsOf({ groupBy, model: null }).join(', ');
-    return prepareText(database, `SELECT ${columns}, ${SUMS} FROM (${totals}) GROUP BY ${columns}`);
+    return prepareText(database, `SELECT ${columns}, ${SUMS} FROM (${ofDay}) GROUP BY ${columns}`);
   };
   return {
     meters: prepareText(database, 'SELECT balance, month_start_ms, month_opening FROM account_meters WHERE id = $1'),
@@ -77,7 +75,7 @@ function prepareMonth(database: Database) {
        FROM (SELECT ${CHANGE} AS change ${seldom} LIMIT $5)`,
     ),
     newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY at_ms DESC, seq DESC LIMIT $5`),
-    totals: { day: sums('day'), model: sums('model'), key: sums('key') },
+    totals: { model: sums('model'), key: sums('key') },
   };
 }
 
@@ -109,10 +107,18 @@ function readGroups(
   { account, sinceMs, untilMs }: MonthQuestion,
   rowsMax: number,
 ): MonthParts['totals'] {
-  const read = (groupBy: MonthGrouping): UsageTotal[] => {
-    const rows = statements[groupBy].all(account, sinceMs, untilMs, rowsMax + 1) as TotalsRow[];
-    if (rows.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooMuchToAddUp();
-    return readTotals(rows, { groupBy, model: null });
-  };
-  return Object.fromEntries(monthGroupings.map((groupBy) => [groupBy, read(groupBy)])) as MonthParts['totals'];
+  let rowsLeft = rowsMax;
+  const totals: MonthParts['totals'] = { day: [], model: [], key: [] };
+  for (let dayMs = sinceMs; dayMs < untilMs; dayMs += DAY_MS) {
+    const read = (groupBy: 'model' | 'key') => statements[groupBy].all(dayMs, account, rowsLeft + 1) as TotalsRow[];
+    const models = read('model');
+    const keys = read('key');
+    rowsLeft -= models.reduce((sum, { count }) => sum + count, 0);
+    if (rowsLeft < 0) throw tooMuchToAddUp();
+    const ofModels = readTotals(models, { groupBy: 'model', model: null });
+    totals.model.push(...ofModels);
+    totals.day.push(...ofModels.map((total) => ({ ...total, dayMs, model: null })));
+    totals.key.push(...readTotals(keys, { groupBy: 'key', model: null }));
+  }
+  return totals;
 }

@@ -6,7 +6,7 @@ import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/wor
 
 const everything = { sinceMs: null, untilMs: null, before: null, limit: 100 };
 
-const list = async (bench: Workbench, facts: Partial<EntryPage>) =>
+const list = async (bench: Workbench, facts: Partial<EntryPage>): Promise<unknown[]> =>
   (await bench.stores.ledger.listEntries({ ...everything, account: bench.account, ...facts })).map(
     ({ kind, amount }) => [kind, amount],
   );
