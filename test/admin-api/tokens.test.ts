@@ -42,6 +42,7 @@ describe('a new token', () => {
       kind: 'token',
       name: 'grafana',
       email: null,
+      base_url: null,
       role: 'viewer',
       account: null,
       expires_at: null,
