@@ -1,6 +1,6 @@
 // A place to try a model in: what an application would send with a key, what it would get, and what that costs.
 
-import { Box, Button, Group, Stack, Text } from '@mantine/core';
+import { Box, Button, Flex, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
@@ -38,15 +38,15 @@ export function Playground() {
   return (
     <>
       <PageHead title={its.title} text={its.text} />
-      <Group align="flex-start" gap="lg" wrap="wrap-reverse">
-        <Box style={{ flex: '1 1 420px', minWidth: 0 }}>
+      <Flex direction={{ base: 'column-reverse', lg: 'row' }} gap="lg">
+        <Box flex={1} miw={0}>
           <Talk settings={settings} />
         </Box>
-        <Stack style={{ flex: '1 1 300px' }} maw={{ base: '100%', md: 380 }} miw={0}>
+        <Stack w={{ base: '100%', lg: 360 }} miw={0}>
           <KeyPanel />
           <SettingsPanel settings={settings} models={models} onChange={change} />
         </Stack>
-      </Group>
+      </Flex>
     </>
   );
 }

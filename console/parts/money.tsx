@@ -16,6 +16,18 @@ export function formatMoney(usd: string): string {
   return `${isNegative ? '−' : ''}$${shown}`;
 }
 
+/** "$1,234.567", to the last digit, and at least so many of them: what is on paper adds up. */
+export function formatExactMoney(usd: string, digitsLeast = 2): string {
+  const [whole = '0', fraction = ''] = usdOf(nanoOf(usd.replace('-', ''))).split('.');
+  const sign = nanoOf(usd) < 0n ? '−' : '';
+  return `${sign}$${BigInt(whole).toLocaleString('en-US')}.${fraction.padEnd(Math.max(2, digitsLeast), '0')}`;
+}
+
+/** How many digits after the point the longest of these amounts has. */
+export function digitsOf(amounts: readonly string[]): number {
+  return Math.max(0, ...amounts.map((usd) => usdOf(nanoOf(usd)).split('.')[1]?.length ?? 0));
+}
+
 /** "1.5" as whole nanodollars. */
 export function nanoOf(usd: string): bigint {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(usd) ?? [];

@@ -26,7 +26,7 @@ afterAll(async () => {
 async function ownerAtPlayground(model: string): Promise<Visitor> {
   const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
   await visitor.goTo(`/playground?model=${model}`);
-  await visitor.page.getByRole('button', { name: 'Make one for this' }).click();
+  await visitor.page.getByRole('button', { name: 'Make the key' }).click();
   await visitor.page.getByText('In use:').waitFor();
   return visitor;
 }
@@ -64,7 +64,7 @@ test.skipIf(chromium === null)('a tool is called, is given its result, and the m
 test.skipIf(chromium === null)('a stream is stopped midway, is billed, and what had come stays', async () => {
   await using visitor = await ownerAtPlayground('sandbox-lorem');
   const { page } = visitor;
-  await page.getByLabel('Most output tokens').fill('4000');
+  await page.getByLabel('Tokens at most').fill('4000');
   await page.getByLabel('Your message').fill('Go on');
   await page.getByRole('button', { name: 'Send' }).click();
   const answer = page.getByRole('article', { name: 'Answer' });

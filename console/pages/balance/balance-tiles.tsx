@@ -18,7 +18,7 @@ export function BalanceTiles({ account, holds }: { account: AccountShape; holds:
     <Stack>
       {account.status === 'disabled' && <Notice text={its.disabled} />}
       {isEmpty && <Notice text={its.empty} />}
-      <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+      <SimpleGrid cols={{ base: 2, lg: 4 }}>
         <StatTile
           label={its.available}
           value={<Money usd={account.available} />}

@@ -105,7 +105,7 @@ function JournalFilters() {
 
 const { entry } = its;
 const columns: readonly Column<EntryShape>[] = [
-  { name: 'at', label: entry.at, show: ({ at }) => <When at={at} /> },
+  { name: 'at', label: entry.at, from: 'sm', show: ({ at }) => <When at={at} /> },
   { name: 'kind', label: entry.kind, show: (row) => <KindCell row={row} /> },
   { name: 'reference', label: entry.reference, from: 'md', show: (row) => <Reference row={row} /> },
   { name: 'note', label: entry.note, from: 'lg', show: ({ note }) => <Long text={note} /> },
@@ -122,13 +122,16 @@ const csvColumns: readonly CsvColumn<EntryShape>[] = [
   { name: 'note', value: ({ note }) => note },
 ];
 
-/** On a phone the reference has no column of its own. */
+/** On a phone the reference and the time have no columns of their own. */
 function KindCell({ row }: { row: EntryShape }) {
   return (
     <Stack gap={0}>
       <span>{words.entryKinds[row.kind]}</span>
       <Text size="xs" c="dimmed" hiddenFrom="md" component="div">
         <Reference row={row} />
+      </Text>
+      <Text size="xs" c="dimmed" hiddenFrom="sm" component="div">
+        <When at={row.at} />
       </Text>
     </Stack>
   );

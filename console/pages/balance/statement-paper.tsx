@@ -4,7 +4,7 @@ import { Box, Divider, Group, SimpleGrid, Stack, Table, Text, Title } from '@man
 import type { ReactNode } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
-import { formatMoney, Money, nanoOf, usdOf } from '../../parts/money.tsx';
+import { digitsOf, formatExactMoney, nanoOf, usdOf } from '../../parts/money.tsx';
 import { When } from '../../parts/when.tsx';
 import { words } from '../../words.ts';
 
@@ -92,16 +92,17 @@ function Sums({ statement }: { statement: StatementShape }) {
     [its.refunded, refunded],
     [its.corrected, corrected],
   ];
+  const digits = digitsOf([opening, closing, ...moves.map(([, usd]) => usd)]);
   return (
     <section aria-labelledby="statement-summary">
       <PartTitle id="statement-summary">{its.summary}</PartTitle>
       <Stack gap={6} maw={460}>
-        <Sum label={its.opening} usd={opening} isStrong />
+        <Sum label={its.opening} usd={opening} digits={digits} isStrong />
         {moves.map(([label, usd], place) =>
-          place > 1 && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} isSigned />,
+          place > 1 && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} digits={digits} isSigned />,
         )}
         <Divider />
-        <Sum label={statement.is_over ? its.closing : its.closingNow} usd={closing} isStrong />
+        <Sum label={statement.is_over ? its.closing : its.closingNow} usd={closing} digits={digits} isStrong />
       </Stack>
     </section>
   );
@@ -110,24 +111,26 @@ function Sums({ statement }: { statement: StatementShape }) {
 interface SumProps {
   label: string;
   usd: string;
+  digits: number;
   isStrong?: boolean;
   isSigned?: boolean;
 }
 
-function Sum({ label, usd, isStrong = false, isSigned = false }: SumProps) {
+function Sum({ label, usd, digits, isStrong = false, isSigned = false }: SumProps) {
   const weight = isStrong ? 650 : 400;
   return (
     <Group justify="space-between" wrap="nowrap">
       <Text fw={weight}>{label}</Text>
-      <Text fw={weight} className="tabular" title={`${usd} USD`}>
+      <Text fw={weight} className="tabular">
         {isSigned && nanoOf(usd) > 0n ? '+' : ''}
-        {formatMoney(usd)}
+        {formatExactMoney(usd, digits)}
       </Text>
     </Group>
   );
 }
 
 function Entries({ statement: { entries, has_more_entries: hasMore } }: { statement: StatementShape }) {
+  const digits = digitsOf(entries.map(({ change }) => change));
   return (
     <section aria-labelledby="statement-entries">
       <PartTitle id="statement-entries">{its.credits}</PartTitle>
@@ -147,8 +150,8 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
                     {[reference, note].filter((text) => text !== null).join(' · ')}
                   </Text>
                 </Table.Td>
-                <Table.Td ta="right">
-                  <Money usd={change} />
+                <Table.Td ta="right" className="tabular">
+                  {formatExactMoney(change, digits)}
                 </Table.Td>
               </Table.Tr>
             ))}
@@ -175,6 +178,7 @@ interface UsedTableProps {
 
 function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
   if (rows.length === 0) return null;
+  const digits = digitsOf([total, ...rows.map(({ used }) => used)].map(paidOf));
   return (
     <section>
       <PartTitle>{title}</PartTitle>
@@ -193,7 +197,7 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
         </Table.Thead>
         <Table.Tbody>
           {rows.map(({ name, id = name, used }) => (
-            <UsedRow key={id} name={name} used={used} />
+            <UsedRow key={id} name={name} used={used} digits={digits} />
           ))}
           {moreCount > 0 && (
             <Table.Tr>
@@ -204,17 +208,27 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
           )}
         </Table.Tbody>
         <Table.Tfoot>
-          <UsedRow name={its.total} used={total} isStrong />
+          <UsedRow name={its.total} used={total} digits={digits} isStrong />
         </Table.Tfoot>
       </Table>
     </section>
   );
 }
 
-/** The cost is what was paid: what was given up is taken off. */
-function UsedRow({ name, used, isStrong = false }: { name: string; used: Used; isStrong?: boolean }) {
+/** What was given up is taken off. */
+function paidOf({ cost, written_off: writtenOff }: Used): string {
+  return usdOf(nanoOf(cost) - nanoOf(writtenOff));
+}
+
+interface UsedRowProps {
+  name: string;
+  used: Used;
+  digits: number;
+  isStrong?: boolean;
+}
+
+function UsedRow({ name, used, digits, isStrong = false }: UsedRowProps) {
   const cached = used.cache_read_input_tokens + used.cache_creation_input_tokens;
-  const paid = usdOf(nanoOf(used.cost) - nanoOf(used.written_off));
   return (
     <Table.Tr {...(isStrong && { fw: 650 })}>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
@@ -227,8 +241,8 @@ function UsedRow({ name, used, isStrong = false }: { name: string; used: Used; i
           {formatCount(count)}
         </Table.Td>
       ))}
-      <Table.Td ta="right">
-        <Money usd={paid} />
+      <Table.Td ta="right" className="tabular">
+        {formatExactMoney(paidOf(used), digits)}
       </Table.Td>
     </Table.Tr>
   );

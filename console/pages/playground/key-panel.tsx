@@ -101,7 +101,7 @@ function MakeKey() {
         loading={make.isPending}
         disabled={me.account === null && account === ''}
       >
-        {its.make}
+        {its.makeNow}
       </Button>
     </Stack>
   );

@@ -12,6 +12,8 @@ import {
   Textarea,
   Title,
 } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { Icon } from '../../parts/icon.tsx';
 import { exampleTools, type PlaygroundSettings, readTools } from '../../playground-request.ts';
 import { words } from '../../words.ts';
 
@@ -24,6 +26,8 @@ interface SettingsPanelProps {
 }
 
 export function SettingsPanel({ settings, models, onChange }: SettingsPanelProps) {
+  // Where the conversation stands below, it is not to begin a page further down.
+  const [isOpen, more] = useDisclosure(false);
   return (
     <Card withBorder p="md">
       <Title order={2} size="h5" mb="xs">
@@ -39,37 +43,49 @@ export function SettingsPanel({ settings, models, onChange }: SettingsPanelProps
           onChange={(model) => onChange({ model: model ?? '' })}
           nothingFoundMessage={its.noModels}
         />
-        <Textarea
-          label={its.system}
-          autosize
-          minRows={2}
-          maxRows={8}
-          value={settings.system}
-          onChange={({ currentTarget }) => onChange({ system: currentTarget.value })}
-        />
-        <Group grow align="flex-start">
-          <NumberInput
-            label={its.maxTokens}
-            min={1}
-            allowDecimal={false}
-            hideControls
-            thousandSeparator=","
-            value={settings.maxTokens}
-            onChange={(maxTokens) => onChange({ maxTokens })}
+        <Button
+          hiddenFrom="lg"
+          variant="subtle"
+          size="compact-sm"
+          onClick={more.toggle}
+          aria-expanded={isOpen}
+          leftSection={<Icon name="sliders" sizePx={16} />}
+        >
+          {isOpen ? its.fewerSettings : its.moreSettings}
+        </Button>
+        <Stack gap="sm" {...(!isOpen && { visibleFrom: 'lg' })}>
+          <Textarea
+            label={its.system}
+            autosize
+            minRows={2}
+            maxRows={8}
+            value={settings.system}
+            onChange={({ currentTarget }) => onChange({ system: currentTarget.value })}
           />
-          <NumberInput
-            label={its.temperature}
-            placeholder={its.temperatureHint}
-            min={0}
-            max={2}
-            step={0.1}
-            hideControls
-            value={settings.temperature}
-            onChange={(temperature) => onChange({ temperature })}
-          />
-        </Group>
-        <Thinking settings={settings} onChange={onChange} />
-        <Tools text={settings.tools} onChange={(tools) => onChange({ tools })} />
+          <Group grow align="flex-start">
+            <NumberInput
+              label={its.maxTokens}
+              min={1}
+              allowDecimal={false}
+              hideControls
+              thousandSeparator=","
+              value={settings.maxTokens}
+              onChange={(maxTokens) => onChange({ maxTokens })}
+            />
+            <NumberInput
+              label={its.temperature}
+              placeholder={its.temperatureHint}
+              min={0}
+              max={2}
+              step={0.1}
+              hideControls
+              value={settings.temperature}
+              onChange={(temperature) => onChange({ temperature })}
+            />
+          </Group>
+          <Thinking settings={settings} onChange={onChange} />
+          <Tools text={settings.tools} onChange={(tools) => onChange({ tools })} />
+        </Stack>
       </Stack>
     </Card>
   );
