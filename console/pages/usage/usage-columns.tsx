@@ -38,7 +38,13 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
     },
     { name: 'cost', label: its.cost, show: ({ cost }) => <Money usd={cost} />, align: 'right' },
     { name: 'outcome', label: its.outcome, show: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
-    { name: 'time', label: its.latency, show: (row) => <Times row={row} />, align: 'right', from: 'lg' },
+    {
+      name: 'time',
+      label: <span title={its.timesText}>{its.times}</span>,
+      show: (row) => <Times row={row} />,
+      align: 'right',
+      from: 'lg',
+    },
   ];
   return columns.filter((column) => column !== null);
 }
