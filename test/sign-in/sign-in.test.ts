@@ -1,8 +1,10 @@
 // Signing in with a password: whom it lets in, what is set in the browser, and what ends it.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS } from '../../src/base/clock.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { isOverPostgres } from '../support/test-store.ts';
 import { acceptLink, Browser, letIn, PASSWORD } from './browser.ts';
@@ -176,6 +178,31 @@ describe('a session', () => {
     expect(await browser.me()).toBeNull();
   });
 });
+
+test.skipIf(isOverPostgres)(
+  'a session in use is made longer once a day, in the browser as well, and one that has ended opens nothing',
+  async () => {
+    const { email } = await letIn(turnpike, 'lasting@example.com');
+    const browser = newBrowser({ 'x-forwarded-proto': 'https' });
+    await browser.signIn(email);
+    const endIn = (days: number) => {
+      using database = new Database(join(turnpike.dataDirectory, 'sign-in.db'));
+      database.run('PRAGMA busy_timeout = 5000');
+      const token = decodeURIComponent(browser.session ?? '').split('.')[0] as string;
+      const at = new Date(Date.now() + days * DAY_MS).toISOString();
+      expect(database.run('UPDATE session SET expiresAt = ? WHERE token = ?', [at, token]).changes).toBe(1);
+    };
+    expect((await browser.get('/api/v1/me')).headers.getSetCookie()).toEqual([]);
+    for (const path of ['/api/v1/me', '/console/auth/list-sessions']) {
+      endIn(5);
+      const [cookie = '', ...others] = (await browser.get(path)).headers.getSetCookie();
+      expect(cookie).toMatch(/^__Host-turnpike\.session_token=.*Max-Age=604800;.*; Secure$/);
+      expect(others).toEqual([]);
+    }
+    endIn(-1);
+    expect(await browser.me()).toBeNull();
+  },
+);
 
 describe('the cookies', () => {
   const of = (browser: Browser, end: string) => [...browser.setCookies].find(([name]) => name.endsWith(end));
