@@ -106,6 +106,7 @@ export const words = {
       `${used} of ${limit}${period === undefined ? '' : ` ${period}`}`,
     usedWithoutLimit: (used: string) => `${used} used, no limit`,
     usedPercent: (percent: number) => `${percent} %`,
+    usedLittle: '< 1 %',
   },
   signIn: signInWords,
   invitation: invitationWords,

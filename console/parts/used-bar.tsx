@@ -29,7 +29,7 @@ export function UsedBar({ used, limit, label, period, widthPx }: UsedBarProps) {
         <Progress.Section
           value={Math.min(100, percent)}
           color={percent >= 100 ? 'red' : percent >= 90 ? 'orange' : 'road'}
-          aria-label={`${label}: ${words.parts.usedPercent(Math.floor(percent))}`}
+          aria-label={`${label}: ${shownPercent(percent)}`}
         />
       </Progress.Root>
       <Group gap="xs" justify="space-between" wrap="nowrap">
@@ -37,11 +37,16 @@ export function UsedBar({ used, limit, label, period, widthPx }: UsedBarProps) {
           {words.parts.usedOf(formatMoney(used), formatMoney(limit), period)}
         </Text>
         <Text size="xs" c="dimmed" className="tabular">
-          {words.parts.usedPercent(Math.floor(percent))}
+          {shownPercent(percent)}
         </Text>
       </Group>
     </Stack>
   );
+}
+
+/** What is above nothing is not shown as nothing, nor what is not all as all. */
+function shownPercent(percent: number): string {
+  return percent > 0 && percent < 1 ? words.parts.usedLittle : words.parts.usedPercent(Math.floor(percent));
 }
 
 /** Of 0 all is used. Two digits after the point are enough for a bar. */
