@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Fault } from '../catalog/catalog.ts';
-import { bounds, type ConfigFlags } from '../config.ts';
+import { bounds } from '../config.ts';
 import { CommandFailed, type Invocation, WrongUsage } from './command.ts';
 
 export type Row = Record<string, unknown>;
@@ -20,8 +20,8 @@ export class Refused extends CommandFailed {
 }
 
 export interface AdminClient {
-  /** Where people reach the console, as far as this machine knows. */
-  consoleUrl: string;
+  /** Where this machine reaches the service. */
+  url: string;
   /** Paths are below /api/v1. All throw CommandFailed; Refused when the service answered with an error. */
   get(path: string, query?: Record<string, string | undefined>): Promise<Row>;
   post(path: string, body: Row): Promise<Row>;
@@ -40,10 +40,9 @@ interface Place {
 /** A client for the service that the invocation names. Nothing is sent yet. */
 export async function openClient(invocation: Invocation): Promise<AdminClient> {
   const place = await findService(invocation);
-  const { publicUrl } = invocation.world.readConfig(dataOf(invocation));
   const get: AdminClient['get'] = (path, query = {}) => ask(place, 'GET', withQuery(path, query));
   return {
-    consoleUrl: `${publicUrl ?? place.url}/console`,
+    url: place.url,
     get,
     post: (path, body) => ask(place, 'POST', path, body),
     patch: (path, body) => ask(place, 'PATCH', path, body),
@@ -61,13 +60,8 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
   };
 }
 
-function dataOf({ flags }: Invocation): ConfigFlags {
-  return typeof flags['data'] === 'string' ? { data: flags['data'] } : {};
-}
-
-async function findService(invocation: Invocation): Promise<Place> {
-  const { flags, world } = invocation;
-  const config = world.readConfig(dataOf(invocation));
+async function findService({ flags, world }: Invocation): Promise<Place> {
+  const config = world.readConfig(typeof flags['data'] === 'string' ? { data: flags['data'] } : {});
   const url = (flags['url'] as string | undefined) ?? config.adminUrl;
   const token = (flags['token'] as string | undefined) ?? config.adminToken;
   if (url !== null && token !== null) return { url: checkUrl(url), token, isLocal: false };

@@ -17,6 +17,8 @@ const COLUMNS: readonly Column[] = [
   ['CREATED', 'created_at'],
 ];
 
+const KEEP_IT = 'Give them the link, and nobody else: it is good for one time, and not shown again.\n';
+
 export const personCommands: readonly Command[] = [
   {
     name: 'person invite',
@@ -61,8 +63,7 @@ export const personCommands: readonly Command[] = [
     positionals: ['ID'],
     flags: clientFlags,
     async run(invocation) {
-      const client = await openClient(invocation);
-      return printLink(invocation, client, await client.post(`${pathOf(invocation)}/link`, {}));
+      return makeLink(invocation, await openClient(invocation), `${pathOf(invocation)}/link`, {});
     },
   },
 ];
@@ -77,8 +78,7 @@ async function invitePerson(invocation: Invocation): Promise<number> {
     account: textFlag(flags, 'account'),
     name: textFlag(flags, 'name'),
   };
-  const client = await openClient(invocation);
-  return printLink(invocation, client, await client.post('/people', body));
+  return makeLink(invocation, await openClient(invocation), '/people', body);
 }
 
 async function setStatus(invocation: Invocation, status: 'enabled' | 'disabled'): Promise<number> {
@@ -87,14 +87,13 @@ async function setStatus(invocation: Invocation, status: 'enabled' | 'disabled')
   return 0;
 }
 
-/** The secret stands behind the #, so that no server is told it by who opens the link. */
-async function printLink(invocation: Invocation, { consoleUrl }: AdminClient, person: Row): Promise<number> {
-  const link = `${consoleUrl}/invitation#${person['link_secret']}`;
+/** The link leads to where people reach the service. Its secret stands behind the #, so that no server is told it by who opens it. */
+async function makeLink(invocation: Invocation, client: AdminClient, path: string, body: Row): Promise<number> {
+  const { base_url: baseUrl } = await client.get('/me'); // before: a link that was made is to be seen
+  const person = await client.post(path, body);
+  const link = `${baseUrl ?? client.url}/console/invitation#${person['link_secret']}`;
   await printObject(invocation, { ...person, link }, [['LINK', 'link'], ...COLUMNS]);
-  if (!invocation.json)
-    await invocation.world.writeError(
-      'Give them the link, and nobody else: it is good for one time, and not shown again.\n',
-    );
+  if (!invocation.json) await invocation.world.writeError(KEEP_IT);
   return 0;
 }
 

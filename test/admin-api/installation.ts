@@ -53,6 +53,8 @@ export interface Installation<Kept extends Stores = ReturnType<typeof memoryStor
   passwords: Map<string, { name: string; password: string }>;
   /** In place of the real one: it keeps passwords, and tells of sessions that it ended. */
   signIn: SignIn;
+  /** Where people reach the service, where that is said. */
+  publicOrigin: string | null;
   /** How many wrong secrets were counted, and what is answered to the next one. */
   failures: number;
   refusal: TurnpikeError | null;
@@ -101,6 +103,7 @@ export async function makeNode<Kept extends Stores>(
       endSessions: async (email) => void told.push(`end sessions of ${email}`),
       oidcName: null,
     },
+    publicOrigin: null,
     failures: 0,
     refusal: null,
   };
@@ -133,7 +136,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     tokens: stores.tokens,
     people: stores.people,
     signIn,
-    sessions: sessionsOf(stores),
+    sessions: sessionsOf(parts),
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
@@ -174,9 +177,12 @@ function askWith(api: AdminApi, document: Document): Installation['ask'] {
 }
 
 /** In place of real ones: the cookie is the id of a person. */
-function sessionsOf({ people }: Stores): SessionFinder {
+function sessionsOf(parts: Parts<Stores>): SessionFinder {
+  const { people } = parts.stores;
   return {
-    publicOrigin: null,
+    get publicOrigin() {
+      return parts.publicOrigin;
+    },
     hasCookie: (header) => header?.startsWith('session=') ?? false,
     async find(header) {
       const person = await people.getPerson(parseId('person', header?.slice('session='.length) ?? '') ?? 0);

@@ -40,7 +40,7 @@ test('somebody who lost their password gets another link, which is printed for p
 });
 
 test('links lead to where people reach the console, where that is said', async () => {
-  world.environment['TURNPIKE_PUBLIC_URL'] = 'https://turnpike.example.com';
+  world.installation.publicOrigin = 'https://turnpike.example.com';
   const { link } = await world.runJson('person', 'invite', '--role', 'operator', 'ada@example.com');
   expect(String(link)).toStartWith('https://turnpike.example.com/console/invitation#tk-inv-');
 });
