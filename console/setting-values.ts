@@ -38,6 +38,12 @@ export function settingSection({ name }: Pick<SettingShape, 'name'>): SettingSec
   return sectionOf[name] ?? 'other';
 }
 
+/** Its description as a sentence begins, without the marks of code. */
+export function settingText({ description }: Pick<SettingShape, 'description'>): string {
+  const text = description.replaceAll('`', '');
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 /** "33,554,432 bytes (32 MiB)". */
 export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value): string {
   if (value === null) return words.settings.none;

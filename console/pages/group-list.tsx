@@ -106,7 +106,7 @@ const nameColumn: Column<GroupShape> = {
   name: 'name',
   label: words.groups.columns.name,
   show: ({ name }) => (
-    <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+    <Text size="sm" fw={600} style={{ overflowWrap: 'break-word' }}>
       {name}
     </Text>
   ),
@@ -133,6 +133,7 @@ const multiplierColumn: Column<GroupShape> = {
   name: 'multiplier',
   label: words.groups.columns.multiplier,
   align: 'right',
+  from: 'sm',
   show: ({ multiplier }) => <span className="tabular">{`× ${multiplier}`}</span>,
 };
 
@@ -180,7 +181,7 @@ function actionsColumn(onEdit: (group: GroupShape) => void, onRemove: (group: Gr
     label: '',
     align: 'right',
     show: (group) => (
-      <Group gap="xs" justify="flex-end" wrap="nowrap">
+      <Group gap={6} justify="flex-end" wrap="nowrap">
         <Button
           size="xs"
           variant="default"

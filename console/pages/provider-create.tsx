@@ -92,6 +92,7 @@ function Kinds({ kinds, onChoose }: KindsProps) {
             </div>
             <Button
               variant="default"
+              style={{ flex: 'none' }}
               onClick={() => onChoose(kind, address)}
               aria-label={`${words.providerForm.next}: ${kindName(kind)}`}
             >

@@ -12,7 +12,7 @@ import { PageHead } from '../parts/page-head.tsx';
 import { Section } from '../parts/section.tsx';
 import { Waiting } from '../parts/waiting.tsx';
 import { useAsk } from '../queries.ts';
-import { type SettingSection, settingSection, shownSetting } from '../setting-values.ts';
+import { type SettingSection, settingSection, settingText, shownSetting } from '../setting-values.ts';
 import { words } from '../words.ts';
 import { SettingEditor } from './catalogue/setting-editor.tsx';
 
@@ -89,10 +89,10 @@ function SettingSectionCard({ section, settings }: { section: SettingSection; se
               )}
             </Group>
             <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-              {setting.description.replaceAll('`', '')}
+              {settingText(setting)}
             </Text>
           </Stack>
-          <Stack gap={2} align="flex-end" style={{ flex: '1 1 220px' }}>
+          <Stack gap={2} align="flex-end" style={{ flex: '0 1 260px' }}>
             <Text size="sm" fw={600} ta="right" style={{ overflowWrap: 'anywhere' }}>
               {shownSetting(setting, setting.value)}
             </Text>

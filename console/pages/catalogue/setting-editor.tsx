@@ -8,7 +8,7 @@ import { ApiFailure } from '../../api.ts';
 import type { Standing, Wanted } from '../../catalogue-changes.ts';
 import { ApplyDialogue, type Applying, useApply } from '../../parts/apply-dialogue.tsx';
 import { FailureNotice } from '../../parts/failure-notice.tsx';
-import { readSetting, shownSetting, textOfSetting, unitOf } from '../../setting-values.ts';
+import { readSetting, settingText, shownSetting, textOfSetting, unitOf } from '../../setting-values.ts';
 import { words } from '../../words.ts';
 
 export function SettingEditor({ setting }: { setting: SettingShape }) {
@@ -77,7 +77,7 @@ function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
     >
       <Stack>
         <Text size="sm" c="dimmed">
-          {setting.description.replaceAll('`', '')}
+          {settingText(setting)}
         </Text>
         {setting.kind === 'boolean' ? (
           <NativeSelect
