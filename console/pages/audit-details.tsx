@@ -72,7 +72,7 @@ function Differences({ row }: { row: AuditShape }) {
   return (
     <Stack gap={4}>
       {(isMade || isGone) && <Text size="sm">{isMade ? audit.created : audit.deleted}</Text>}
-      <Table.ScrollContainer minWidth={0}>
+      <Table.ScrollContainer minWidth={0} type="native">
         <Table withTableBorder verticalSpacing={6} aria-label={audit.details}>
           <Table.Thead>
             <Table.Tr>
@@ -103,12 +103,12 @@ function DifferenceRow({ difference: { name, before, after }, isMade, isGone }: 
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
       {!isMade && (
-        <Table.Td>
+        <Table.Td miw={100}>
           <Value text={before} />
         </Table.Td>
       )}
       {!isGone && (
-        <Table.Td>
+        <Table.Td miw={100}>
           <Value text={after} />
         </Table.Td>
       )}
@@ -123,10 +123,10 @@ function Value({ text }: { text: string | null }) {
         {text === SECRET ? audit.secret : audit.otherSecret}
       </Badge>
     );
-  if (text === null || text === 'null')
+  if (text === null || text === 'null' || text === '')
     return (
       <Text size="sm" c="dimmed">
-        {audit.noValue}
+        {text === '' ? audit.empty : audit.noValue}
       </Text>
     );
   return (

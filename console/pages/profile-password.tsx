@@ -6,7 +6,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { ApiFailure, askSignIn } from '../api.ts';
 import { useMe } from '../me.tsx';
 import { PasswordField } from '../parts/password-field.tsx';
-import { SectionCard } from '../parts/section-card.tsx';
+import { Section } from '../parts/section.tsx';
 import { SignInFailure } from '../parts/sign-in-failure.tsx';
 import { faultOfPassword } from '../password-rules.ts';
 import { useChange } from '../queries.ts';
@@ -17,10 +17,10 @@ const { profile } = words;
 export function ProfilePassword() {
   const [isOpen, form] = useDisclosure(false);
   return (
-    <SectionCard
+    <Section
       title={profile.password}
       text={profile.passwordText}
-      actions={
+      aside={
         !isOpen && (
           <Button variant="default" onClick={form.open}>
             {profile.passwordChange}
@@ -29,7 +29,7 @@ export function ProfilePassword() {
       }
     >
       {isOpen && <PasswordForm onClose={form.close} />}
-    </SectionCard>
+    </Section>
   );
 }
 

@@ -1,12 +1,12 @@
 // The second factor of one's own sign-in: set up, turned off, and its backup codes made anew.
 
-import { Badge, Button, Modal } from '@mantine/core';
+import { Badge, Button, Group, Modal } from '@mantine/core';
 import { useState } from 'react';
 import { askSignIn } from '../api.ts';
 import { BackupCodes } from '../parts/backup-codes.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { PasswordPrompt } from '../parts/password-prompt.tsx';
-import { SectionCard } from '../parts/section-card.tsx';
+import { Section } from '../parts/section.tsx';
 import { useChange } from '../queries.ts';
 import { useSession } from '../session.ts';
 import { words } from '../words.ts';
@@ -22,10 +22,10 @@ export function ProfileSecondFactor() {
   const isOn = session.data?.user.twoFactorEnabled === true;
   const close = () => setDialogue(null);
   return (
-    <SectionCard
+    <Section
       title={profile.second}
       text={profile.secondText}
-      actions={session.data && <Actions isOn={isOn} open={setDialogue} />}
+      aside={session.data && <Actions isOn={isOn} open={setDialogue} />}
     >
       <FailureNotice failure={session.error} onRetry={() => void session.refetch()} />
       <Dialogued title={profile.secondSetUpTitle} isOpen={dialogue === 'set-up'} onClose={close}>
@@ -37,13 +37,13 @@ export function ProfileSecondFactor() {
       <Dialogued title={profile.secondNewCodes} isOpen={dialogue === 'new-codes'} onClose={close}>
         <NewCodes onDone={close} />
       </Dialogued>
-    </SectionCard>
+    </Section>
   );
 }
 
 function Actions({ isOn, open }: { isOn: boolean; open: (dialogue: Dialogue) => void }) {
   return (
-    <>
+    <Group gap="xs">
       <Badge variant="light" color={isOn ? 'teal' : 'gray'} tt="none" size="lg">
         {isOn ? profile.secondOn : profile.secondOff}
       </Badge>
@@ -58,7 +58,7 @@ function Actions({ isOn, open }: { isOn: boolean; open: (dialogue: Dialogue) => 
           </Button>
         </>
       )}
-    </>
+    </Group>
   );
 }
 

@@ -5,7 +5,7 @@ import { askSignIn } from '../api.ts';
 import { nameDevice } from '../name-device.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
-import { SectionCard } from '../parts/section-card.tsx';
+import { Section } from '../parts/section.tsx';
 import { Waiting } from '../parts/waiting.tsx';
 import { When } from '../parts/when.tsx';
 import { useChange } from '../queries.ts';
@@ -22,17 +22,17 @@ export function ProfileSessions() {
       Number(other.token === own) - Number(one.token === own) || other.updatedAt.localeCompare(one.updatedAt),
   );
   return (
-    <SectionCard title={profile.sessions} text={profile.sessionsText} actions={rows.length > 1 && <EndOthers />}>
+    <Section title={profile.sessions} text={profile.sessionsText} actions={rows.length > 1 && <EndOthers />}>
       {sessions.isPending && <Waiting rowCount={2} />}
       <FailureNotice failure={sessions.error} onRetry={() => void sessions.refetch()} />
       {rows.length > 0 && <SessionTable rows={rows} own={own} />}
-    </SectionCard>
+    </Section>
   );
 }
 
 function SessionTable({ rows, own }: { rows: SessionShape[]; own: string | undefined }) {
   return (
-    <Table.ScrollContainer minWidth={0}>
+    <Table.ScrollContainer minWidth={0} type="native">
       <Table aria-label={profile.sessions} verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>

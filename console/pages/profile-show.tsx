@@ -6,11 +6,12 @@ import { useState } from 'react';
 import type { PersonShape } from '../../src/admin-api/shapes.ts';
 import { ask } from '../api.ts';
 import { fieldFaults } from '../form-faults.ts';
-import { isOfInstallation, useMe } from '../me.tsx';
+import { useMe } from '../me.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { SectionCard } from '../parts/section-card.tsx';
+import { Section } from '../parts/section.tsx';
 import { useChange } from '../queries.ts';
 import { words } from '../words.ts';
 import { ProfilePassword } from './profile-password.tsx';
@@ -39,11 +40,11 @@ export function ProfileShow() {
           </>
         )}
         {role !== 'member' && (
-          <SectionCard title={profile.tokens} text={profile.tokensText}>
+          <Section title={profile.tokens} text={profile.tokensText}>
             <Anchor component={Link} to="/tokens" size="sm">
               {profile.tokensLink}
             </Anchor>
-          </SectionCard>
+          </Section>
         )}
       </Stack>
     </>
@@ -54,36 +55,22 @@ function Who() {
   const me = useMe();
   const mayRename = me.kind === 'person' && (me.role === 'operator' || me.role === 'owner');
   return (
-    <SectionCard title={profile.you}>
-      <Group gap="xl" align="flex-start">
-        {me.email !== null && <Fact label={profile.email} value={me.email} />}
-        <Fact label={profile.role} value={`${words.roles[me.role]} – ${words.roleTexts[me.role]}`} />
-        <Fact
-          label={profile.account}
-          value={me.account?.name ?? (isOfInstallation(me) ? profile.installation : words.parts.none)}
-        />
-        {!mayRename && me.name !== null && me.name !== '' && <Fact label={profile.name} value={me.name} />}
-      </Group>
+    <Section title={profile.you}>
+      <Facts
+        facts={[
+          me.email === null ? null : { name: profile.email, value: me.email },
+          mayRename || !me.name ? null : { name: profile.name, value: me.name },
+          { name: profile.role, value: `${words.roles[me.role]} – ${words.roleTexts[me.role]}` },
+          { name: profile.account, value: me.account?.name ?? profile.installation },
+        ]}
+      />
       {mayRename && <NameForm id={me.id} name={me.name ?? ''} />}
       {me.kind === 'person' && !mayRename && (
         <Text size="xs" c="dimmed">
           {profile.nameByOthers}
         </Text>
       )}
-    </SectionCard>
-  );
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <Stack gap={0} miw={0}>
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {value}
-      </Text>
-    </Stack>
+    </Section>
   );
 }
 

@@ -6,7 +6,7 @@ import { useBaseUrl } from '../base-url.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { RequestPath } from '../parts/request-path.tsx';
-import { SectionCard } from '../parts/section-card.tsx';
+import { Section } from '../parts/section.tsx';
 import { publicErrors } from '../public-errors.ts';
 import { curlOf, firstBody, KEY_VARIABLE, shellQuoted } from '../snippets.ts';
 import { words } from '../words.ts';
@@ -26,7 +26,7 @@ export function PublicReference() {
   ].join(' \\\n');
   return (
     <>
-      <SectionCard title={reference.publicTitle} text={reference.publicText}>
+      <Section title={reference.publicTitle} text={reference.publicText}>
         <Group gap="xs">
           <Text size="sm">{reference.baseUrl}</Text>
           <Code fz="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -42,17 +42,17 @@ export function PublicReference() {
             </SimpleGrid>
           ))}
         </Stack>
-      </SectionCard>
-      <SectionCard title={reference.first}>
+      </Section>
+      <Section title={reference.first}>
         <CodeBlock code={curlOf({ baseUrl, key: null, body })} />
-      </SectionCard>
-      <SectionCard title={reference.count}>
+      </Section>
+      <Section title={reference.count}>
         <CodeBlock code={counted} />
-      </SectionCard>
-      <SectionCard title={reference.models}>
+      </Section>
+      <Section title={reference.models}>
         <CodeBlock code={`curl ${shellQuoted(`${baseUrl}/v1/models`)} \\\n${withKey}`} />
-      </SectionCard>
-      <SectionCard title={reference.headersTitle}>
+      </Section>
+      <Section title={reference.headersTitle}>
         <Rows label={reference.headersTitle} head={[reference.header, reference.meaning]}>
           {reference.headers.map(([name, meaning]) => (
             <Row key={name} first={<Code>{name}</Code>}>
@@ -60,7 +60,7 @@ export function PublicReference() {
             </Row>
           ))}
         </Rows>
-      </SectionCard>
+      </Section>
       <ErrorTable />
     </>
   );
@@ -76,7 +76,7 @@ interface RowsProps {
 
 function Rows({ label, head, headOfWide, children }: RowsProps) {
   return (
-    <Table.ScrollContainer minWidth={0}>
+    <Table.ScrollContainer minWidth={0} type="native">
       <Table aria-label={label} verticalSpacing={6}>
         <Table.Thead>
           <Table.Tr>
@@ -105,7 +105,7 @@ function Row({ first, children }: { first: ReactNode; children: ReactNode }) {
 
 function ErrorTable() {
   return (
-    <SectionCard title={reference.errorsTitle} text={reference.errorsText}>
+    <Section title={reference.errorsTitle} text={reference.errorsText}>
       <Rows
         label={reference.errorsTitle}
         head={[reference.errorCode, reference.errorStatus, reference.errorAgain]}
@@ -127,6 +127,6 @@ function ErrorTable() {
           </Table.Tr>
         ))}
       </Rows>
-    </SectionCard>
+    </Section>
   );
 }

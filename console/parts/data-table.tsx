@@ -37,7 +37,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, empty, onOpen }: D
   if (rows.rows.length === 0 && rows.showMore === null) return <Box>{empty}</Box>;
   return (
     <Card withBorder p={0}>
-      <Table.ScrollContainer minWidth={0}>
+      <Table.ScrollContainer minWidth={0} type="native">
         <Table highlightOnHover={onOpen !== undefined} verticalSpacing="xs" horizontalSpacing="md" aria-label={label}>
           <Table.Thead>
             <Table.Tr>

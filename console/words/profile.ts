@@ -21,7 +21,7 @@ export const profileWords = {
   passwordNow: 'Present password',
   passwordNew: 'New password',
   passwordChanged: 'Your password was changed, and your other sessions have ended.',
-  passwordWrong: 'is wrong',
+  passwordWrong: 'This password is wrong.',
   passwordNone:
     'You have no password here: you sign in by single sign-on. Ask an operator for a one-time link to set one.',
   second: 'Second factor',
