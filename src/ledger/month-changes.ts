@@ -12,8 +12,9 @@ export function countMonth(
   balance: Nano,
   atMs: number,
 ): { month: AccountRow['month']; changes: MonthChange[] } {
+  if (balance === before) return { month, changes: [] };
   const startMs = periodStartMs('month', atMs);
-  if (balance === before || startMs === month.startMs) return { month, changes: [] };
+  if (startMs === month.startMs) return { month, changes: [] };
   if (startMs > month.startMs)
     return { month: { startMs, opening: before }, changes: changesOf(account, month.startMs, month.opening, before) };
   // A clock was set back: the entry is of a month that was over.
