@@ -4,10 +4,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SQL } from 'bun';
 import { startPostgres } from '../test/support/start-postgres.ts';
 import { fillPostgres } from './fill-postgres.ts';
 import { fillUsage } from './fill-usage.ts';
-import { startMeasured } from './measured-process.ts';
+import { readCpuMs, startMeasured } from './measured-process.ts';
 
 const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
 const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
@@ -47,6 +48,8 @@ async function measure(store: string, shape: string): Promise<void> {
 interface Api {
   url: string;
   token: string;
+  /** Processor time of service and database so far. */
+  cpuMs(): Promise<number>;
 }
 
 /** Asks a service that is started for it. */
@@ -54,12 +57,22 @@ async function asked<Value>(data: string, url: string | null, ask: (api: Api) =>
   const command = [process.execPath, join(import.meta.dir, '../src/main.ts'), 'serve', '--listen', '127.0.0.1:0'];
   const settings = url === null ? {} : { TURNPIKE_DATABASE_URL: url, TURNPIKE_SECRET: secret };
   const service = await startMeasured([...command, '--data', data], { TURNPIKE_LOG: 'off', ...settings });
+  const client = url === null ? null : new SQL({ url, max: 1 });
+  const cpuMs = async () => service.cpuMs() + (client === null ? 0 : await databaseCpuMs(client));
   try {
     const { token } = JSON.parse(readFileSync(join(data, 'operator.json'), 'utf8')) as { token: string };
-    return await ask({ url: service.url, token });
+    return await ask({ url: service.url, token, cpuMs });
   } finally {
+    await client?.close();
     await service.stop();
   }
+}
+
+async function databaseCpuMs(client: SQL): Promise<number> {
+  const rows = (await client.unsafe("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'")) as {
+    pid: number;
+  }[];
+  return rows.reduce((sum, { pid }) => sum + readCpuMs(pid), 0);
 }
 
 interface Ids {
@@ -135,6 +148,7 @@ async function askAll(api: Api, { account, key, member }: Ids): Promise<void> {
 async function askSome(api: Api, token: string, name: string, path: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   const tookMs: number[] = [];
+  const cpuBeforeMs = await api.cpuMs();
   let text = '';
   for (let at = 0; at < times; at++) {
     const startedMs = performance.now();
@@ -146,11 +160,15 @@ async function askSome(api: Api, token: string, name: string, path: string): Pro
   }
   const [first = Number.NaN, ...others] = tookMs;
   const median = others.toSorted((one, other) => one - other)[Math.floor(others.length / 2)] ?? first;
+  const cpuMs = (await api.cpuMs()) - cpuBeforeMs;
   const { since, counted_since: counted } = JSON.parse(text) as { since?: string; counted_since?: string };
   const isCut = counted !== undefined && counted !== since;
-  console.log(
-    `${name.padEnd(52)} first ${first.toFixed(0).padStart(5)} ms, then ${median.toFixed(0).padStart(5)} ms${isCut ? `, counted since ${counted}` : ''}`,
-  );
+  const figures = [`first ${words(first)}`, `then ${words(median)}`, `${words(cpuMs / times)} of the processor`];
+  console.log(`${name.padEnd(52)} ${figures.join(', ')}${isCut ? `, counted since ${counted}` : ''}`);
+}
+
+function words(ms: number): string {
+  return `${ms.toFixed(0).padStart(5)} ms`;
 }
 
 function daysAgo(days: number): string {

@@ -3,32 +3,18 @@
 
 import { DAY_MS } from '../base/clock.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TotalsGrouping, TotalsQuestion, UsageTotal } from '../ledger/ledger.ts';
+import type { TotalsGrouping, UsageTotal } from '../ledger/ledger.ts';
 
 /** A row's place in the order of the table. */
 export type TotalsPlace = readonly [dayMs: number, account: number, key: number, model: string];
 
 /** By what sums are grouped, as columns. */
-const groupColumns: Readonly<Record<TotalsGrouping, readonly string[]>> = {
+export const groupColumns: Readonly<Record<TotalsGrouping, readonly string[]>> = {
   day: ['day_ms'],
   model: ['model'],
   key: ['account_id', 'key_id'],
   account: ['account_id'],
 };
-
-type Grouped = Pick<TotalsQuestion, 'groupBy' | 'model'>;
-
-/** The columns by which a run is grouped for a question: those of one model are taken out of the groups, not of the run. */
-export function columnsOf({ groupBy, model }: Grouped): readonly string[] {
-  const columns = groupColumns[groupBy];
-  return model === null || groupBy === 'model' ? columns : [...columns, 'model'];
-}
-
-/** The groups of a run that a question is about. */
-export function readTotals(rows: readonly TotalsRow[], { groupBy, model }: Grouped): UsageTotal[] {
-  const totals = rows.filter((row) => model === null || row.model === model).map(readTotal);
-  return groupBy === 'model' ? totals : totals.map((total) => ({ ...total, model: null }));
-}
 
 // Counts stay below 2^53, up to which floating numbers are exact; sums of amounts need not, and come as texts.
 const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
@@ -59,6 +45,11 @@ export interface TotalsRow {
   written_off: string;
   provider_cost: string;
   costed_revenue: string;
+}
+
+/** Of a run in which nothing was asked for there is one row without sums. */
+export function readTotals(rows: readonly TotalsRow[]): UsageTotal[] {
+  return rows.filter(({ messages }) => messages !== null).map(readTotal);
 }
 
 function readTotal(row: TotalsRow): UsageTotal {

@@ -12,7 +12,7 @@ import {
   type UsageTotal,
 } from '../../ledger/ledger.ts';
 import { CHANGE } from '../entry-rows.ts';
-import { columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { groupColumns, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
 import { ENTRY_COLUMNS, type EntryTable, readEntry } from './entry-reads.ts';
 import type { Reader } from './read-pool.ts';
 import { asNumbers } from './row-columns.ts';
@@ -25,7 +25,7 @@ const OF_KIND = `FROM entries r WHERE r.kind <> 'usage'
   AND ROW(r.account_id, r.kind, r.at_ms) >= ROW($1, k.kind, $2) AND ROW(r.account_id, r.kind, r.at_ms) < ROW($1, k.kind, $3)`;
 const IN_ORDER = ['r.account_id', 'r.kind', 'r.at_ms', 'r.seq'];
 const sumsBy = (groupBy: MonthGrouping) => {
-  const columns = columnsOf({ groupBy, model: null });
+  const columns = groupColumns[groupBy];
   const shown = groupBy === 'model' ? 't.model' : asNumbers('t', ...columns);
   return `(SELECT json_agg(s) FROM (SELECT ${shown}, ${SUMS} FROM totals t GROUP BY ${columns.map((column) => `t.${column}`).join(', ')}) s)`;
 };
@@ -77,9 +77,9 @@ export function monthReads(
         kinds: month.kinds.map(({ kind, count, change }) => ({ kind, count, change: BigInt(change) })),
         entries: month.entries.map(readEntry),
         totals: {
-          day: totalsOf('day', month.day, rowsMax),
-          model: totalsOf('model', month.model, rowsMax),
-          key: totalsOf('key', month.key, rowsMax),
+          day: totalsOf(month.day, rowsMax),
+          model: totalsOf(month.model, rowsMax),
+          key: totalsOf(month.key, rowsMax),
         },
       };
       if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooMuchToAddUp();
@@ -88,8 +88,8 @@ export function monthReads(
   };
 }
 
-function totalsOf(groupBy: MonthGrouping, rows: TotalsRow[] | null, rowsMax: number): UsageTotal[] {
+function totalsOf(rows: TotalsRow[] | null, rowsMax: number): UsageTotal[] {
   const all = rows ?? [];
   if (all.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooMuchToAddUp();
-  return readTotals(all, { groupBy, model: null });
+  return readTotals(all);
 }

@@ -2,7 +2,7 @@
 
 import { bounds } from '../../config.ts';
 import { gatherTotals, type TotalsQuestion, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
-import { beforeDay, columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { beforeDay, groupColumns, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
 import type { UsageScope } from '../usage-scope.ts';
 import type { Reader } from './read-pool.ts';
 import { asNumbers } from './row-columns.ts';
@@ -24,8 +24,8 @@ const WAYS = {
   key: ['key_id', 'day_ms', 'model'],
 } as const satisfies Record<string, readonly Column[]>;
 
-/** A group of a run, and the place of the last total of the whole run. */
-type RunRow = TotalsRow & { [Name in Column as `last_${Name}`]: Place[Name] };
+/** A group of a run, how many totals the whole run has, and the place of the last of them. */
+type RunRow = TotalsRow & { run_rows: number } & { [Name in Column as `last_${Name}`]: Place[Name] };
 
 /** `rowsMax` bounds what one report adds up, `runRows` what one statement of it does. */
 export function totalsReads(
@@ -55,7 +55,7 @@ interface Reading {
 
 async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<Place>): AsyncGenerator<UsageTotal[]> {
   const { question, runRows } = reading;
-  const text = runText(way, columnsOf(question));
+  const text = runText(way, question);
   const [day, account, key, model] = beforeDay(question.sinceMs ?? 0);
   let place: Place | null = { day_ms: day, account_id: account, key_id: key, model, ...of };
   while (place !== null) {
@@ -66,17 +66,19 @@ async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<P
       ...values,
       question.untilMs ?? Number.MAX_SAFE_INTEGER,
       runRows,
+      ...(question.model === null ? [] : [question.model]),
     );
-    const count = rows.reduce((sum, row) => sum + row.count, 0);
+    const count = rows[0]?.run_rows ?? 0;
     reading.rowsLeft -= count;
     if (reading.rowsLeft < 0) throw tooMuchToAddUp();
-    yield readTotals(rows, question);
+    yield readTotals(rows);
     place = count < runRows ? null : lastOf(rows[0]);
   }
 }
 
-/** The values are those of the place, in the way's order, the last day and the most rows. */
-function runText(way: readonly Column[], grouped: readonly string[]): string {
+/** The values are those of the place, in the way's order, the last day, the most rows, and the model where it is of one. */
+function runText(way: readonly Column[], { groupBy, model }: TotalsQuestion): string {
+  const grouped = groupColumns[groupBy];
   const columns = way.map((column) => `r.${column}`);
   const values = way.map((_, at) => `$${at + 1}`);
   const upToDay = way.indexOf('day_ms');
@@ -91,11 +93,13 @@ function runText(way: readonly Column[], grouped: readonly string[]): string {
       ORDER BY ${columns.join(', ')} LIMIT $${way.length + 2}),
     last AS (
       SELECT r.day_ms, r.account_id, r.key_id, r.model FROM run r
-      ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT 1)
+      ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT 1),
+    size AS (SELECT COUNT(*)::float8 AS rows FROM run r)
     SELECT ${given}, ${SUMS},
       l.day_ms::float8 AS last_day_ms, l.account_id::float8 AS last_account_id, l.key_id::float8 AS last_key_id,
-      l.model AS last_model
-    FROM run t CROSS JOIN last l GROUP BY ${groups}, l.day_ms, l.account_id, l.key_id, l.model`;
+      l.model AS last_model, s.rows AS run_rows
+    FROM last l CROSS JOIN size s LEFT JOIN run t ON ${model === null ? 'true' : `t.model = $${way.length + 3}`}
+    GROUP BY ${groups}, l.day_ms, l.account_id, l.key_id, l.model, s.rows`;
 }
 
 function lastOf(row: RunRow | undefined): Place | null {

@@ -13,7 +13,7 @@ import {
   makeAccountMonth,
 } from '../../ledger/ledger.ts';
 import { CHANGE } from '../entry-rows.ts';
-import { columnsOf, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { groupColumns, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
 import { ENTRY_COLUMNS, type EntryTable, readEntry } from './entry-reads.ts';
 import { prepareText } from './statements.ts';
 
@@ -58,7 +58,7 @@ function prepareMonth(database: Database) {
   // In the order of the table itself, where the totals of one account and day stand side by side.
   const ofDay = 'SELECT * FROM daily_totals NOT INDEXED WHERE day_ms = $1 AND account_id = $2 LIMIT $3';
   const sums = (groupBy: 'model' | 'key') => {
-    const columns = columnsOf({ groupBy, model: null }).join(', ');
+    const columns = groupColumns[groupBy].join(', ');
     return prepareText(database, `SELECT ${columns}, ${SUMS} FROM (${ofDay}) GROUP BY ${columns}`);
   };
   return {
@@ -115,10 +115,10 @@ function readGroups(
     const keys = read('key');
     rowsLeft -= models.reduce((sum, { count }) => sum + count, 0);
     if (rowsLeft < 0) throw tooMuchToAddUp();
-    const ofModels = readTotals(models, { groupBy: 'model', model: null });
+    const ofModels = readTotals(models);
     totals.model.push(...ofModels);
     totals.day.push(...ofModels.map((total) => ({ ...total, dayMs, model: null })));
-    totals.key.push(...readTotals(keys, { groupBy: 'key', model: null }));
+    totals.key.push(...readTotals(keys));
   }
   return totals;
 }

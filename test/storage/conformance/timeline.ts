@@ -21,6 +21,7 @@ const FIRST_DAY_MS = Math.floor(START_MS / DAY_MS) * DAY_MS;
 
 export function timelineConformance(open: OpenStores): void {
   timelineTests(open);
+  totalsTests(open);
   searchTests(open);
 }
 
@@ -168,6 +169,9 @@ function timelineTests(open: OpenStores): void {
     );
   });
 
+}
+
+function totalsTests(open: OpenStores): void {
   test('totals of one model, by whatever they are grouped', async () => {
     await using bench = await openWorkbench(open, 1_000_000);
     const { accounts, records } = await useAll(bench, 7);
