@@ -22,7 +22,7 @@ export function ProfileSessions() {
       Number(other.token === own) - Number(one.token === own) || other.updatedAt.localeCompare(one.updatedAt),
   );
   return (
-    <Section title={profile.sessions} text={profile.sessionsText} actions={rows.length > 1 && <EndOthers />}>
+    <Section title={profile.sessions} text={profile.sessionsText} aside={rows.length > 1 && <EndOthers />}>
       {sessions.isPending && <Waiting rowCount={2} />}
       <FailureNotice failure={sessions.error} onRetry={() => void sessions.refetch()} />
       {rows.length > 0 && <SessionTable rows={rows} own={own} />}
