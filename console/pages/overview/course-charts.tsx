@@ -120,8 +120,8 @@ function moneyChart({ cost, margin }: Sums, isInstallation: boolean): Chart {
     ],
     figures: (bucket) => ({
       cost: forPicture(bucket.cost),
-      providerCost: forPicture(bucket.provider_cost),
-      margin: forPicture(bucket.margin),
+      providerCost: ofSome(bucket, bucket.provider_cost),
+      margin: ofSome(bucket, bucket.margin),
     }),
   };
 }
@@ -138,6 +138,11 @@ function firstTokenChart({ firstTokenMsP50: half, firstTokenMsP95: most }: Sums)
     ],
     figures: ({ first_token_ms_p50, first_token_ms_p95 }) => ({ half: first_token_ms_p50, most: first_token_ms_p95 }),
   };
+}
+
+/** Where nothing was sent, nothing was charged; where something was, it may not be known. */
+function ofSome({ messages }: UsageBucketShape, usd: string | null): number | null {
+  return messages === 0 ? 0 : forPicture(usd);
 }
 
 /** What an axis says need not be exact. */

@@ -45,7 +45,8 @@ function Entries({ page, receipt }: { page: PageShape<EntryShape>; receipt: Rece
               <EntryRow key={entry.seq} entry={entry} />
             ))}
             <Table.Tr fw={650}>
-              <Table.Td colSpan={2}>{its.entrySum}</Table.Td>
+              <Table.Td>{its.entrySum}</Table.Td>
+              <Table.Td visibleFrom="sm" />
               <Table.Td ta="right">
                 <Money usd={usdOf(sum)} />
               </Table.Td>
@@ -67,13 +68,16 @@ function EntryRow({ entry: { at, kind, change, amount, note } }: { entry: EntryS
     <Table.Tr>
       <Table.Td>
         {words.entryKinds[kind]}
+        <Text size="xs" c="dimmed" hiddenFrom="sm">
+          <When at={at} isInRow />
+        </Text>
         {note !== null && (
           <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
             {note}
           </Text>
         )}
       </Table.Td>
-      <Table.Td>
+      <Table.Td visibleFrom="sm">
         <When at={at} isPrecise />
       </Table.Td>
       <Table.Td ta="right">

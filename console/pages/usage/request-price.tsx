@@ -22,11 +22,13 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
         <Text size="sm" c="dimmed">
           {nanoOf(receipt.cost) === 0n ? its.notPriced : its.notWorkedOut}
         </Text>
-        <Table aria-label={its.price}>
-          <Table.Tbody>
-            <Ending receipt={receipt} />
-          </Table.Tbody>
-        </Table>
+        {nanoOf(receipt.cost) !== 0n && (
+          <Table aria-label={its.price}>
+            <Table.Tbody>
+              <Ending receipt={receipt} />
+            </Table.Tbody>
+          </Table>
+        )}
       </Section>
     );
   return (
@@ -36,8 +38,12 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{its.part}</Table.Th>
-              <Table.Th ta="right">{its.count}</Table.Th>
-              <Table.Th ta="right">{its.rate}</Table.Th>
+              <Table.Th ta="right" visibleFrom="sm">
+                {its.count}
+              </Table.Th>
+              <Table.Th ta="right" visibleFrom="sm">
+                {its.rate}
+              </Table.Th>
               <Table.Th ta="right">{its.amount}</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -58,11 +64,16 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
 function LineRow({ line: { part, count, rate, per, amount } }: { line: PriceLine }) {
   return (
     <Table.Tr>
-      <Table.Td>{its.parts[part]}</Table.Td>
-      <Table.Td ta="right" className="tabular">
+      <Table.Td>
+        {its.parts[part]}
+        <Text size="xs" c="dimmed" hiddenFrom="sm" className="tabular">
+          {formatCount(count)} × ${rate} {its.per[per]}
+        </Text>
+      </Table.Td>
+      <Table.Td ta="right" className="tabular" visibleFrom="sm">
         {formatCount(count)}
       </Table.Td>
-      <Table.Td ta="right" className="tabular">
+      <Table.Td ta="right" className="tabular" visibleFrom="sm">
         ${rate}{' '}
         <Text span size="xs" c="dimmed" title={its.perTitle[per]}>
           {its.per[per]}
@@ -80,7 +91,8 @@ function Rounding({ price, group }: { price: PriceCalculation; group: string }) 
       {price.multiplier !== '1' && (
         <>
           <Table.Tr>
-            <Table.Td colSpan={3}>{its.multiplier(group)}</Table.Td>
+            <Table.Td>{its.multiplier(group)}</Table.Td>
+            <NoCountAndRate />
             <Table.Td ta="right" className="tabular">
               × {price.multiplier}
             </Table.Td>
@@ -120,9 +132,20 @@ interface SumRowProps {
 function SumRow({ label, usd, isStrong = false, isTaken = false }: SumRowProps) {
   return (
     <Table.Tr {...(isStrong && { fw: 650 })}>
-      <Table.Td colSpan={3}>{label}</Table.Td>
+      <Table.Td>{label}</Table.Td>
+      <NoCountAndRate />
       <Exact usd={usd} sign={isTaken ? '−' : ''} />
     </Table.Tr>
+  );
+}
+
+/** Cells instead of a span: on a phone both columns are left out. */
+function NoCountAndRate() {
+  return (
+    <>
+      <Table.Td visibleFrom="sm" />
+      <Table.Td visibleFrom="sm" />
+    </>
   );
 }
 

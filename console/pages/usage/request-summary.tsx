@@ -1,6 +1,6 @@
 // A request in four figures: how it ended, what it cost, how much it was, how long it took.
 
-import { SimpleGrid } from '@mantine/core';
+import { SimpleGrid, Text } from '@mantine/core';
 import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatMs, formatShort } from '../../figures.ts';
 import { formatMoney, Money, nanoOf } from '../../parts/money.tsx';
@@ -16,7 +16,15 @@ export function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
   const firstToken = receipt.first_token_ms;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="md">
-      <StatTile label={words.usage.outcome} value={words.outcomes[receipt.outcome]} note={String(receipt.status)} />
+      <StatTile
+        label={words.usage.outcome}
+        value={
+          <Text span inherit fz="lg" style={{ whiteSpace: 'normal' }}>
+            {words.outcomes[receipt.outcome]}
+          </Text>
+        }
+        note={String(receipt.status)}
+      />
       <StatTile
         label={its.cost}
         value={<Money usd={cost} />}

@@ -69,7 +69,7 @@ function Moment({ row: { request_id, at, model } }: { row: UsageShape }) {
 
 function OneLine({ text }: { text: string }) {
   return (
-    <Text inherit truncate maw={150} title={text}>
+    <Text inherit truncate maw={120} title={text}>
       {text}
     </Text>
   );
