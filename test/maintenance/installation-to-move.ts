@@ -70,6 +70,7 @@ async function useFirst(directory: string): Promise<Pick<InstallationToMove, 'ke
   await using turnpike = await spawnTurnpike(directory);
   const { account, secret } = await turnpike.makeKey({ credit: '25.00' });
   const more = await turnpike.admin('POST', '/keys', { account });
+  await turnpike.admin('POST', '/people', { email: 'ada@example.com', role: 'operator' });
   const token = await turnpike.admin('POST', '/tokens', { name: 'reports', role: 'viewer' });
   for (let count = 0; count < 5; count++) await postMessage(turnpike, secret);
   await postMessage(turnpike, secret, { headers: { 'idempotency-key': 'order-1' } });
