@@ -132,6 +132,10 @@ describe('nobody is let in', () => {
     const said = { sub: `unverified-${people}`, email: `unverified-${people}@example.com` };
     issuer.person = verified === undefined ? said : { ...said, email_verified: verified };
     await refused('email_not_verified');
+    const invited = await invite(turnpike, `unverified-and-invited-${people}@example.com`);
+    issuer.person = { ...issuer.person, sub: invited.id, email: invited.email };
+    await refused('email_not_verified');
+    expect(await turnpike.admin('GET', `/people/${invited.id}`)).toMatchObject({ status: 'invited' });
   });
 
   test('who has no e-mail at the issuer', async () => {
