@@ -369,12 +369,7 @@ const corrections = mutate('src/ledger/end-hold.ts', [
     'amount > 0 ? { debit, credit, amount }',
     'amount < 0 ? { debit, credit, amount }',
   ],
-  [
-    'correction-day',
-    'a corrected record stays on its day',
-    '{ ...record, atMs: before.atMs,',
-    '{ ...record, atMs: rows.nowMs,',
-  ],
+  ['correction-day', 'a corrected record stays on its day', 'atMs: before.atMs,', 'atMs: rows.nowMs,'],
 ]);
 
 export const endingMutations = [...repeats, ...expiry, ...money, ...payable, ...rates, ...corrections];

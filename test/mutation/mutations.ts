@@ -10,6 +10,7 @@ import { creditMutations } from './credits.ts';
 import { endingMutations } from './endings.ts';
 import { gatewayMutations } from './gateway.ts';
 import { meterMutations } from './meters.ts';
+import { monthMutations } from './months.ts';
 import { moveMutations } from './moves.ts';
 import type { Mutation } from './mutation.ts';
 import { nodeMutations } from './nodes.ts';
@@ -19,6 +20,7 @@ export const mutations: readonly Mutation[] = [
   ...admissionMutations,
   ...endingMutations,
   ...meterMutations,
+  ...monthMutations,
   ...creditMutations,
   ...claimMutations,
   ...batchMutations,

@@ -53,6 +53,19 @@ function boundaryTests(open: OpenStores): void {
     expect((await readMonth(bench, DECEMBER)).totals.key.rows).toMatchObject([{ key: bench.key, cost: 20n }]);
   });
 
+  test('entries of a month that was over, as after a clock was set back, count in that month', async () => {
+    await using bench = await openWorkbench(open, 100);
+    bench.clock.advance(DECEMBER - START_MS);
+    await bench.credit(10);
+    bench.clock.advance(-1000);
+    await bench.credit(5);
+    await bench.credit(-2, { source: 'adjustment' });
+    bench.clock.advance(1000);
+    await bench.credit(1);
+    expect(sums(await readMonth(bench, NOVEMBER))).toEqual([0n, 103n, 0n, 0n, 0n, 103n]);
+    expect(sums(await readMonth(bench, DECEMBER))).toEqual([103n, 11n, 0n, 0n, 0n, 114n]);
+  });
+
   test('months in which nothing moved have what the account had, also before it had anything', async () => {
     await using bench = await openWorkbench(open, 100);
     bench.clock.advance(FEBRUARY - START_MS);
