@@ -30,7 +30,10 @@ test('every command of the page does what stands above it', () => {
   expect(printed).toMatchObject([
     { role: 'operator' },
     { data: [], next_cursor: null },
+    { data: [], next_cursor: null },
+    { step: 'day', data: expect.any(Array) },
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
+    { dry_run: true, changes: [{ kind: 'group', name: 'vip' }] },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },
     { amount: '25.00', balance: '35.00', reference: 'invoice 4711', repeated: false },
     { role: 'owner', token: expect.stringMatching(/^tk-tp-/) },

@@ -53,7 +53,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/usage': rule(seenByMakers, { lists: 'usage' }),
   'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),
-  'GET /api/v1/attention': rule(seenByEveryone),
+  'GET /api/v1/attention': rule(seenByMakers),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
   'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
   'POST /api/v1/tokens': rule(changedByHolders, { done: 201 }),
