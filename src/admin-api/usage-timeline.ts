@@ -24,6 +24,9 @@ const USUAL_MS: Readonly<Record<TimelineStep, number>> = {
   day: 30 * DAY_MS,
 };
 
+/** Of the last day that ends in a year of four digits; there is nothing after it, nor before 1970. */
+const LAST_MS = Date.UTC(9999, 11, 30);
+
 const showTimeline = defineRoute({
   operationId: 'usage-timeline',
   summary: 'Show usage over time',
@@ -74,9 +77,9 @@ export function addUsageTimeline(app: AdminApp, dependencies: AdminDependencies)
 
 /** Whole buckets, from that of one time to that of the other. Throws invalid_request where they are too many, or none. */
 function spanOf(step: TimelineStep, since: number | undefined, until: number): { sinceMs: number; untilMs: number } {
-  const startOf = (atMs: number) => Math.floor(atMs / stepMs[step]) * stepMs[step];
+  const startOf = (atMs: number) => Math.floor(Math.min(LAST_MS, Math.max(0, atMs)) / stepMs[step]) * stepMs[step];
   const untilMs = startOf(until) + stepMs[step];
-  const sinceMs = since === undefined ? untilMs - USUAL_MS[step] : startOf(since);
+  const sinceMs = startOf(since ?? untilMs - USUAL_MS[step]);
   if (sinceMs >= untilMs) throw invalidRequest([{ path: ['since'], message: 'must not be after until' }]);
   const buckets = (untilMs - sinceMs) / stepMs[step];
   if (buckets <= bounds.timelineBucketsMax) return { sinceMs, untilMs };

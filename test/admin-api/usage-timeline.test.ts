@@ -117,6 +117,23 @@ test('a timeline of more buckets than there may be is refused by its step, and o
   expect(await refused('?step=week')).toEqual([400, 'step: must be minute or five_minutes or hour or day']);
 });
 
+test('a timeline of times that are never shown is of the first or the last that are', async () => {
+  const spanOf = async (query: string) => {
+    const { since, until, data } = await timeline(query);
+    return [since, until, data.length];
+  };
+  expect(await spanOf('?step=day&until=0000-01-01')).toEqual([
+    '1970-01-01T00:00:00.000Z',
+    '1970-01-02T00:00:00.000Z',
+    1,
+  ]);
+  expect(await spanOf('?step=hour&since=9999-12-31&until=9999-12-31T23:59:59.999Z')).toEqual([
+    '9999-12-30T00:00:00.000Z',
+    '9999-12-30T01:00:00.000Z',
+    1,
+  ]);
+});
+
 test('an account’s own people see what it used over time, never what providers charge, and a member what its keys did', async () => {
   for (const role of ['owner', 'member']) {
     const { body } = await installation.ask('POST', '/api/v1/tokens', {
