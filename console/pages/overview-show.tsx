@@ -67,8 +67,9 @@ function Figures({ period, nowMs }: { period: OverviewPeriod; nowMs: number }) {
   const { everyMs } = periods[period];
   const answer = useAsk<UsageTimelineShape>('/usage/timeline', timelineQuery(period, nowMs), { everyMs });
   const { data, error, refetch } = answer;
-  // While another period is fetched the one before stays, and is not taken for it.
-  if (data === undefined || data.step !== periods[period].step)
+  // While another period is fetched the one before stays, and is not taken for a longer one.
+  const { step, bucketCount } = periods[period];
+  if (data === undefined || data.step !== step || data.data.length < 2 * bucketCount)
     return error === null ? <Skeleton h={640} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
   const course = courseOf(data, period);
   return (
