@@ -72,9 +72,10 @@ const TOTALS = `
   FROM usage_records GROUP BY 1, 2, 3, 4`;
 
 const PAYMENTS = [
-  `UPDATE account_meters m SET balance = balance
-    - (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.account_id = m.id)`,
-  `UPDATE key_meters m SET quota_used = (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.key_id = m.id)`,
+  `UPDATE account_meters m SET balance = balance - used.cost
+   FROM (SELECT account_id, SUM(cost) AS cost FROM daily_totals GROUP BY 1) used WHERE used.account_id = m.id`,
+  `UPDATE key_meters m SET quota_used = used.cost
+   FROM (SELECT key_id, SUM(cost) AS cost FROM daily_totals GROUP BY 1) used WHERE used.key_id = m.id`,
   ...monthTexts(
     "extract(epoch FROM date_trunc('month', to_timestamp(day_ms / 1000) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
   ),

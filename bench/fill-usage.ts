@@ -108,8 +108,8 @@ export function monthTexts(monthOfDay: string): string[] {
 }
 
 function payForThem(database: Database): void {
-  database.run(`UPDATE account_meters SET balance = balance
-    - (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.account_id = account_meters.id)`);
-  database.run(`UPDATE key_meters SET quota_used =
-    (SELECT COALESCE(SUM(cost), 0) FROM daily_totals t WHERE t.key_id = key_meters.id)`);
+  database.run(`UPDATE account_meters SET balance = balance - used.cost
+    FROM (SELECT account_id, SUM(cost) AS cost FROM daily_totals GROUP BY 1) used WHERE used.account_id = account_meters.id`);
+  database.run(`UPDATE key_meters SET quota_used = used.cost
+    FROM (SELECT key_id, SUM(cost) AS cost FROM daily_totals GROUP BY 1) used WHERE used.key_id = key_meters.id`);
 }
