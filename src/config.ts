@@ -209,6 +209,7 @@ export const bounds = {
   knownDeviceKeptMs: 180 * 24 * 60 * 60 * 1000,
   secondFactorGuessesMax: 10, // with the right password, one after the other
   secondFactorRestMs: 15 * 60 * 1000,
+  secondFactorCodeMs: 2 * 60 * 1000, // longer than a code is taken by any clock
   signInQuestionsMax: 256, // that the thread of sign-in was asked and has not answered
   signInWaitMsMax: 15_000,
   signInRestartMs: 1_000, // after a thread that could not begin

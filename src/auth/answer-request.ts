@@ -12,6 +12,9 @@ import { endSessions, findPasswordHash } from './set-password.ts';
 
 const SIGN_IN = '/sign-in/email';
 const CHANGE_PASSWORD = '/change-password';
+const VERIFY_CODE = '/two-factor/verify-totp';
+/** How the cookie of a sign-in that waited for its second factor is taken back. */
+const CHALLENGE_ENDED = 'turnpike.two_factor=;';
 
 export async function answerRequest(
   auth: BetterAuth,
@@ -22,7 +25,25 @@ export async function answerRequest(
   if (asked.path === SIGN_IN) return signIn(auth, throttle, settings, asked);
   const answer = await auth.handler(toRequest(asked, settings));
   if (asked.path === CHANGE_PASSWORD && answer.ok) await endOthers(auth, answer);
+  if (asked.path === VERIFY_CODE && answer.ok && (await isReplayed(auth, throttle, asked, answer)))
+    return { status: 401, headers: [], body: JSON.stringify({ code: 'INVALID_CODE' }) };
   return toText(answer);
+}
+
+/** Each code opens one session: whoever saw it typed has nothing of it. The session of a second one is ended again. */
+async function isReplayed(
+  auth: BetterAuth,
+  throttle: Throttle,
+  asked: AskedRequest,
+  answer: Response,
+): Promise<boolean> {
+  const isSignIn = answer.headers.getSetCookie().some((cookie) => cookie.startsWith(CHALLENGE_ENDED));
+  if (!isSignIn) return false; // it was set up just now
+  const { token, user } = (await answer.clone().json()) as { token: string; user: { id: string } };
+  const name = `code:${user.id}:${digest(asked.body?.['code'] ?? '')}`;
+  const { isAllowed } = await throttle.take(name, 1, bounds.secondFactorCodeMs, Date.now());
+  if (!isAllowed) await (await auth.$context).internalAdapter.deleteSession(token);
+  return !isAllowed;
 }
 
 /** The address is counted first: whoever may not ask takes nothing from an e-mail. */
@@ -86,6 +107,6 @@ function tooMany(retryAfterMs: number): GivenAnswer {
   return { status: 429, headers, body: '{}' };
 }
 
-function digest(email: string): string {
-  return createHash('sha256').update(email).digest('base64url');
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }

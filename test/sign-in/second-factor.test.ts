@@ -65,6 +65,21 @@ test('a code opens nothing without the password before it', async () => {
   expect(answer).toMatchObject({ status: 401, code: 'second_factor_failed' });
 });
 
+test('a code of the app opens one session, and none a second time', async () => {
+  const { email, uri } = await guard('replayed@example.com');
+  const [browser, thief] = [newBrowser(), newBrowser()];
+  await browser.signIn(email);
+  await thief.signIn(email);
+  const code = timeCode(uri, Date.now());
+  expect((await browser.auth('/two-factor/verify-totp', { code })).status).toBe(200);
+  expect(await thief.auth('/two-factor/verify-totp', { code })).toMatchObject({
+    status: 401,
+    code: 'second_factor_failed',
+  });
+  expect(await thief.me()).toBeNull();
+  expect(await browser.me()).not.toBeNull();
+});
+
 test('each code for when the app is lost opens one session, once', async () => {
   const { email, backupCodes } = await guard('backup@example.com');
   const [code = ''] = backupCodes;
