@@ -16,24 +16,42 @@ type Course = Pick<
   'since' | 'until' | 'is_over' | 'opening_balance' | 'closing_balance' | 'by_day' | 'entries' | 'has_more_entries'
 >;
 
-/**
- * Every day up to now. Null where the days cannot be told: entries are left out, or something was given back of the
- * month's messages, whose days cost less now than they took then.
- */
-export function dayBalances(statement: Course, nowMs: number): DayBalance[] | null {
+export interface BalanceCourse {
+  days: DayBalance[];
+  /** What was given back counts from the day of its message on, since that day's cost is what it is now. */
+  isRefundEarly: boolean;
+}
+
+/** Every day up to now. Null where the days cannot be told: then they would not end at the closing balance. */
+export function balanceCourse(statement: Course, nowMs: number): BalanceCourse | null {
   if (statement.has_more_entries) return null;
+  const { entries } = statement;
+  const all = dayBalances(statement, entries, nowMs);
+  if (all !== null) return { days: all, isRefundEarly: false };
+  const others = entries.filter(({ kind }) => kind !== 'refund' && kind !== 'correction');
+  const early = dayBalances(statement, others, nowMs);
+  return early === null ? null : { days: early, isRefundEarly: true };
+}
+
+/** The days of a statement up to now, "2026-11-18". */
+export function daysOf({ since, until, is_over: isOver }: Pick<Course, 'since' | 'until' | 'is_over'>, nowMs: number) {
+  const untilMs = isOver ? Date.parse(until) : nowMs + 1;
+  const days: string[] = [];
+  for (let atMs = Date.parse(since); atMs < untilMs; atMs += DAY_MS)
+    days.push(new Date(atMs).toISOString().slice(0, 10));
+  return days;
+}
+
+function dayBalances(statement: Course, entries: Course['entries'], nowMs: number): DayBalance[] | null {
   const changes = new Map<string, bigint>();
   const change = (day: string, nano: bigint) => changes.set(day, (changes.get(day) ?? 0n) + nano);
-  for (const { at, change: usd } of statement.entries) change(at.slice(0, 10), nanoOf(usd));
+  for (const { at, change: usd } of entries) change(at.slice(0, 10), nanoOf(usd));
   for (const { day, cost, written_off } of statement.by_day) change(day, nanoOf(written_off) - nanoOf(cost));
-  const untilMs = statement.is_over ? Date.parse(statement.until) : nowMs + 1;
-  const days: DayBalance[] = [];
   let balance = nanoOf(statement.opening_balance);
-  for (let atMs = Date.parse(statement.since); atMs < untilMs; atMs += DAY_MS) {
-    const day = new Date(atMs).toISOString().slice(0, 10);
+  const days = daysOf(statement, nowMs).map((day) => {
     balance += changes.get(day) ?? 0n;
-    days.push({ day, balance: usdOf(balance) });
-  }
+    return { day, balance: usdOf(balance) };
+  });
   return balance === nanoOf(statement.closing_balance) ? days : null;
 }
 

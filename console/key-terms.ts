@@ -133,6 +133,12 @@ export function localText(at: Date): string {
   return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
+/** What to try first: of the sandbox, whose models mostly misbehave, the one that answers. */
+export function firstToTry(names: readonly string[]): string {
+  const [first = ''] = names;
+  return first.startsWith('sandbox-') && names.includes('sandbox-echo') ? 'sandbox-echo' : first;
+}
+
 /** Whether a model's name is one that a pattern stands for: `*` is any run of characters, nothing else is special. */
 export function fitsPattern(name: string, pattern: string): boolean {
   const parts = pattern.split('*');

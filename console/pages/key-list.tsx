@@ -121,7 +121,8 @@ function useKeyRows(values: Record<string, string>): { found: Rows<KeyShape>; co
   );
   const { showMore, isLoadingMore } = rows;
   const count = rows.rows.length;
-  const looksOn = isSearch && found.length < FOUND_AT_ONCE && count < LOOKED_THROUGH_MAX;
+  // After a failure only whoever looks goes on.
+  const looksOn = isSearch && rows.failure === null && found.length < FOUND_AT_ONCE && count < LOOKED_THROUGH_MAX;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once after every page; the function is another each time
   useEffect(() => {
     if (looksOn && !isLoadingMore) showMore?.();

@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { useBaseUrl } from '../base-url.ts';
 import { useFilters } from '../filters.ts';
+import { firstToTry } from '../key-terms.ts';
 import { useMe } from '../me.tsx';
 import { callsOf } from '../message-blocks.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
@@ -29,7 +30,7 @@ export function Playground() {
   const [changed, setChanged] = useState(usualSettings);
   const models = usePlayableModels();
   // The model stands in the address, so that other pages can lead here with one.
-  const model = values['model'] ?? models[0] ?? '';
+  const model = values['model'] ?? firstToTry(models);
   const settings = { ...changed, model };
   const change = ({ model: chosen, ...others }: Partial<PlaygroundSettings>) => {
     if (chosen !== undefined) set({ model: chosen });

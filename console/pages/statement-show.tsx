@@ -1,7 +1,7 @@
 // An account's month on paper: what it had, what came in, what its messages used, what is left. Prints on A4, black on
 // white, without what stands around it.
 
-import { Alert, Button, Group, NativeSelect, Stack } from '@mantine/core';
+import { Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import type { AccountShape, StatementShape } from '../../src/admin-api/shapes.ts';
 import { monthsSince } from '../balance-course.ts';
@@ -97,13 +97,11 @@ function Shown({ account, statement }: { account: AccountShape; statement: State
   return (
     <Stack gap="lg">
       {!statement.is_over && (
-        <Alert color="gray" variant="light" p="sm">
+        <Text size="sm" c="dimmed">
           {its.running}
-        </Alert>
+        </Text>
       )}
-      <Group>
-        <StatementPaper account={account} statement={statement} nameOfKey={names.key} />
-      </Group>
+      <StatementPaper account={account} statement={statement} nameOfKey={names.key} />
     </Stack>
   );
 }

@@ -66,6 +66,12 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
     );
     give.mutate(body, { onError: (failure) => form.setErrors(fieldFaults(failure, fields) ?? {}) });
   });
+  // What is taken away is no payment, unless somebody says so.
+  const setAmount = (text: string) => {
+    const isUsual = ['payment', 'adjustment'].includes(form.values.kind) && !form.isTouched('kind');
+    form.setValues({ amount: text, ...(isUsual && { kind: text.trim().startsWith('-') ? 'adjustment' : 'payment' }) });
+    form.clearFieldError('amount');
+  };
   const amount = AMOUNT.test(form.values.amount.trim()) ? form.values.amount.trim() : null;
   return (
     <form onSubmit={submit} noValidate>
@@ -78,6 +84,7 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
           required
           data-autofocus
           {...form.getInputProps('amount')}
+          onChange={({ currentTarget }) => setAmount(currentTarget.value)}
         />
         <NativeSelect
           label={words.credit.kind}

@@ -7,7 +7,14 @@ import { Icon } from './icon.tsx';
 
 export function SecretOnce({ secret, label }: { secret: string; label: string }) {
   return (
-    <Alert color="yellow" variant="light" title={label} icon={<Icon name="warning" />}>
+    <Alert
+      color="yellow"
+      variant="light"
+      title={label}
+      icon={<Icon name="warning" />}
+      // The colour of the frame is too pale for words on it.
+      styles={{ title: { color: 'var(--mantine-color-text)' }, icon: { color: 'var(--mantine-color-text)' } }}
+    >
       <Stack gap="xs">
         <Text size="sm">{words.parts.secretOnce}</Text>
         <Group gap="xs" align="center">

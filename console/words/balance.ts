@@ -57,7 +57,8 @@ export const balanceWords = {
   disabled: 'The account is disabled: its keys open nothing.',
   empty: 'There is nothing left to spend: messages are refused until credit is added.',
   course: 'Balance, day by day',
-  courseText: (month: string) => `At the end of each day (UTC), in ${month}.`,
+  courseText: (month: string, isRefundEarly: boolean) =>
+    `At the end of each day (UTC), in ${month}.${isRefundEarly ? ' What was given back counts from the day of its message.' : ''}`,
   courseSummary: (first: string, last: string, days: number) =>
     `The balance at the end of each of ${days} days: first ${first}, last ${last}.`,
   courseBalance: 'Balance',

@@ -23,9 +23,9 @@ export const keyWords = {
   emptyText:
     'A key lets an application send messages. It is made in a moment, and can be bounded, changed and ended at any time.',
   noneTitle: 'No key fits the filters',
-  noneText: (count: number) => `${count.toLocaleString()} keys were looked through.`,
+  noneText: (count: number) =>
+    count === 1 ? 'One key was looked through.' : `${count.toLocaleString()} keys were looked through.`,
   noneYetText: (count: number) => `${count.toLocaleString()} keys were looked through so far; there are more.`,
-  lookOn: 'Look on',
 
   createTitle: 'Make a key',
   createText: 'Only a name is needed. Everything else can be changed later.',
@@ -116,19 +116,18 @@ export const keyWords = {
   disabledNotice: 'This key is disabled. It opens nothing until it is enabled.',
   expiredNotice: 'This key’s time is over. Give it another end, or make a new key.',
   running: (count: number, hasMore: boolean) =>
-    `${count}${hasMore ? ' or more' : ''} of its messages ${count === 1 ? 'is' : 'are'} running now`,
+    count === 0 && !hasMore
+      ? 'No message of it is running'
+      : `${count}${hasMore ? ' or more' : ''} of its messages ${count === 1 ? 'is' : 'are'} running now`,
 
   tiles: {
     quota: 'Quota',
-    cost: 'Cost',
-    messages: 'Messages',
     lastUsed: 'Last used',
     expires: 'Ends',
     noQuota: 'no quota',
     left: (amount: string) => `${amount} left`,
     resets: 'starts anew',
     resetsNever: 'never starts anew',
-    inPeriod: (period: string) => `in ${period}`,
   },
   limitsTitle: 'Limits',
   groups: 'Groups',

@@ -48,7 +48,7 @@ export const playgroundWords = {
   you: 'You',
   assistant: 'Answer',
   write: 'Your message',
-  results: 'Answer the call below to go on.',
+  results: 'Words of your own beside the result, if you like …',
   placeholder: 'Ask something …',
   send: 'Send',
   sendHint: 'Ctrl or ⌘ + Enter sends',
@@ -94,7 +94,6 @@ export const playgroundWords = {
   refused: 'The message was refused',
   retryAfter: (seconds: number) => `It may be sent again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
   toBalance: 'To the balance',
-  toKeys: 'To the keys',
   todo: {
     unreachable: 'Check that the service runs, that you are connected, and that this page may reach its address.',
     insufficient_user_quota: 'Add credit, raise the quota, or ask for fewer output tokens.',

@@ -1,7 +1,7 @@
 // The balance day by day, as the console works it out from a statement.
 
 import { expect, test } from 'bun:test';
-import { dayBalances, monthsSince } from '../../console/balance-course.ts';
+import { balanceCourse, monthsSince } from '../../console/balance-course.ts';
 
 const NOON_MS = Date.UTC(2026, 10, 3, 12);
 const figures = {
@@ -37,7 +37,7 @@ const statement = {
 };
 
 test('each day ends with what came in and without what was paid for, to the last digit', () => {
-  expect(dayBalances(statement, NOON_MS)).toEqual([
+  expect(balanceCourse(statement, NOON_MS)?.days).toEqual([
     { day: '2026-11-01', balance: '9.999999999' },
     { day: '2026-11-02', balance: '16.999999999' },
     { day: '2026-11-03', balance: '14.999999999' },
@@ -45,14 +45,27 @@ test('each day ends with what came in and without what was paid for, to the last
 });
 
 test('of a month that is over there are all days', () => {
-  const days = dayBalances({ ...statement, is_over: true }, NOON_MS);
+  const days = balanceCourse({ ...statement, is_over: true }, NOON_MS)?.days;
   expect(days).toHaveLength(30);
   expect(days?.at(-1)).toEqual({ day: '2026-11-30', balance: '14.999999999' });
 });
 
+test('a refund of a message of the month counts from the day of the message, and that is said', () => {
+  const refund = { ...entry('2026-11-02', '0.50'), kind: 'refund' as const };
+  const refunded = { ...statement, entries: [...statement.entries, refund] };
+  expect(balanceCourse(refunded, NOON_MS)).toEqual({
+    days: balanceCourse(statement, NOON_MS)?.days ?? [],
+    isRefundEarly: true,
+  });
+  // Of a message of a month before, whose days are not these, it counts on its own day.
+  const before = balanceCourse({ ...refunded, closing_balance: '15.499999999' }, NOON_MS);
+  expect(before?.isRefundEarly).toBe(false);
+  expect(before?.days[1]?.balance).toBe('17.499999999');
+});
+
 test('nothing is said where it would not be exact', () => {
-  expect(dayBalances({ ...statement, has_more_entries: true }, NOON_MS)).toBeNull();
-  expect(dayBalances({ ...statement, closing_balance: '15' }, NOON_MS)).toBeNull();
+  expect(balanceCourse({ ...statement, has_more_entries: true }, NOON_MS)).toBeNull();
+  expect(balanceCourse({ ...statement, closing_balance: '15' }, NOON_MS)).toBeNull();
 });
 
 test('the months of an account begin with the one in which it was made', () => {

@@ -2,7 +2,7 @@
 
 import { Card, Group, Skeleton, Text, Title } from '@mantine/core';
 import type { StatementShape } from '../../../src/admin-api/shapes.ts';
-import { dayBalances } from '../../balance-course.ts';
+import { balanceCourse, type DayBalance, daysOf } from '../../balance-course.ts';
 import { FailureNotice } from '../../parts/failure-notice.tsx';
 import { formatMoney, nanoOf, usdOf } from '../../parts/money.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
@@ -17,23 +17,23 @@ export function BalanceChart({ accountId }: { accountId: string }) {
   const { data, error, refetch } = useAsk<StatementShape>(`/accounts/${accountId}/statement`, {}, { everyMs: LOOK_MS });
   if (data === undefined)
     return error === null ? <Skeleton h={260} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
-  const days = dayBalances(data, Date.now());
+  const course = balanceCourse(data, Date.now());
   return (
     <Card withBorder>
       <Group justify="space-between" mb="sm">
         <Title order={2} size="h4">
-          {days === null ? its.usedByDay : its.course}
+          {course === null ? its.usedByDay : its.course}
         </Title>
         <Text size="xs" c="dimmed">
-          {days === null ? its.usedByDayText : its.courseText(data.month)}
+          {course === null ? its.usedByDayText : its.courseText(data.month, course.isRefundEarly)}
         </Text>
       </Group>
-      {days === null ? <UsedByDay statement={data} /> : <Course days={days} />}
+      {course === null ? <UsedByDay statement={data} /> : <Course days={course.days} />}
     </Card>
   );
 }
 
-function Course({ days }: { days: NonNullable<ReturnType<typeof dayBalances>> }) {
+function Course({ days }: { days: readonly DayBalance[] }) {
   const [first, last] = [days[0]?.balance ?? '0', days.at(-1)?.balance ?? '0'];
   return (
     <TimeChart
@@ -47,9 +47,10 @@ function Course({ days }: { days: NonNullable<ReturnType<typeof dayBalances>> })
 }
 
 function UsedByDay({ statement }: { statement: StatementShape }) {
-  const points = statement.by_day.map(({ day, cost, written_off: writtenOff }) => ({
+  const used = new Map(statement.by_day.map((row) => [row.day, nanoOf(row.cost) - nanoOf(row.written_off)]));
+  const points = daysOf(statement, Date.now()).map((day) => ({
     at: labelOf(day),
-    used: Number(usdOf(nanoOf(cost) - nanoOf(writtenOff))),
+    used: Number(usdOf(used.get(day) ?? 0n)),
   }));
   return (
     <TimeChart

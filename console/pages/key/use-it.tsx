@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { KeyShape, PageShape, UsageShape } from '../../../src/admin-api/shapes.ts';
 import { useBaseUrl } from '../../base-url.ts';
 import { formatMs } from '../../figures.ts';
-import { fitsPattern } from '../../key-terms.ts';
+import { firstToTry, fitsPattern } from '../../key-terms.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { formatMoney } from '../../parts/money.tsx';
@@ -23,7 +23,7 @@ export function UseIt({ made, secret }: { made: KeyShape; secret: string }) {
     (name) => made.models === null || made.models.some((pattern) => fitsPattern(name, pattern)),
   );
   const [chosen, setChosen] = useState<string | null>(null);
-  const model = chosen ?? names[0] ?? '';
+  const model = chosen ?? firstToTry(names);
   const [, setKey] = usePlaygroundKey();
   const navigate = useNavigate();
   const tryIt = () => {

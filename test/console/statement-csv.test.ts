@@ -1,0 +1,35 @@
+// A statement as CSV, of a real one.
+
+import { expect, test } from 'bun:test';
+import { nanoOf } from '../../console/parts/money.tsx';
+import { statementCsv } from '../../console/statement-csv.ts';
+import type { StatementShape } from '../../src/admin-api/shapes.ts';
+import { startTurnpike } from '../support/start-turnpike.ts';
+
+test('a statement as CSV has its sums, its entries and its usage, adds up, and runs nothing in a spreadsheet', async () => {
+  await using turnpike = await startTurnpike();
+  const { account, secret } = await turnpike.makeKey({ name: '=HYPERLINK("x")', credit: '2.00' });
+  const message = { model: 'sandbox-echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] };
+  await (await turnpike.post(secret, message)).text();
+  const statement = (await turnpike.admin('GET', `/accounts/${account}/statement`)) as unknown as StatementShape;
+  const lines = statementCsv(statement, '=HYPERLINK("x")').trimEnd().split('\r\n');
+  expect(lines[1]).toStartWith(`account,"'=HYPERLINK(""x"")",${statement.month}`);
+  const summary = new Map(
+    lines.filter((line) => line.startsWith('summary,')).map((line) => [line.split(',')[1], line.split(',')[10] ?? '']),
+  );
+  const sum = (name: string) => nanoOf(summary.get(name) ?? 'none');
+  expect(sum('closing_balance')).toBe(
+    sum('opening_balance') + sum('credited') - sum('used') + sum('refunded') + sum('corrected'),
+  );
+  expect(sum('used')).toBeGreaterThan(0n);
+  expect(lines.map((line) => line.split(',')[0])).toEqual([
+    'part',
+    'account',
+    ...Array(6).fill('summary'),
+    'entry',
+    'model',
+    'key',
+    'day',
+    'total',
+  ]);
+});
