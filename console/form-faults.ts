@@ -11,7 +11,8 @@ export function fieldFaults(
   fields: readonly string[],
   names: Readonly<Record<string, string>> = {},
 ): Record<string, string> | null {
-  if (!(failure instanceof ApiFailure) || failure.faults.length === 0) return null;
+  if (!(failure instanceof ApiFailure)) return null;
+  if (failure.faults.length === 0) return faultInWords(failure.message, fields);
   const found: Record<string, string> = {};
   for (const { path, message } of failure.faults) {
     const whole = path.join('.');
@@ -20,4 +21,10 @@ export function fieldFaults(
     found[field] ??= message;
   }
   return found;
+}
+
+/** Of what is not wrong by itself, but with what there is, the words begin with the field: "email: there is …". */
+function faultInWords(message: string, fields: readonly string[]): Record<string, string> | null {
+  const [, field = '', fault = ''] = /^(\w+): (.+)$/s.exec(message) ?? [];
+  return fields.includes(field) ? { [field]: fault } : null;
 }

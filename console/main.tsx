@@ -2,7 +2,7 @@
 
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -12,7 +12,9 @@ import { theme } from './theme.ts';
 
 const TRIES_MAX = 2;
 
-const queries = new QueryClient({
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (failure, { queryKey }) => queryKey[0] !== 'me' && lookWhoAsks(failure) }),
+  mutationCache: new MutationCache({ onError: lookWhoAsks }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,
@@ -37,6 +39,12 @@ if (place !== null)
       </MantineProvider>
     </StrictMode>,
   );
+
+/** A session that has ended elsewhere: whoever looks is asked to sign in, not told so by each part of a page. */
+function lookWhoAsks(failure: unknown): void {
+  if (failure instanceof ApiFailure && ['token_missing', 'token_invalid'].includes(failure.code))
+    void queries.invalidateQueries({ queryKey: ['me'] });
+}
 
 /** Style elements without it are refused by the page's Content-Security-Policy. */
 function styleNonce(): string {

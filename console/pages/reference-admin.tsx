@@ -111,7 +111,7 @@ function OperationItem({ operation, document }: { operation: Operation; document
   return (
     <Accordion.Item value={operation.id} id={operation.id} style={{ scrollMarginTop: 72 }}>
       <Accordion.Control>
-        <Group justify="space-between" gap="xs">
+        <Group justify="space-between" gap="xs" pr="sm">
           <RequestPath method={operation.method} path={operation.path} />
           <Text size="sm" c="dimmed">
             {operation.summary}

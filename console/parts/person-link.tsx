@@ -15,7 +15,13 @@ export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onD
   const mail = people.mail(person.name, link, until);
   return (
     <Stack gap="md">
-      <Alert color="yellow" variant="light" title={people.linkTitle} icon={<Icon name="warning" />}>
+      <Alert
+        color="yellow"
+        variant="light"
+        title={people.linkTitle}
+        icon={<Icon name="warning" />}
+        styles={{ title: { color: 'var(--mantine-color-text)' } }}
+      >
         <Stack gap="xs" align="flex-start">
           <Text size="sm">
             {people.linkFor(person.email ?? words.roles[person.role])} {words.parts.secretOnce}

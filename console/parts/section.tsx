@@ -18,7 +18,7 @@ export function Section({ title, text, aside, isPadded = true, children }: Secti
   return (
     <Card withBorder p={0} component="section" aria-labelledby={headingId}>
       <Group justify="space-between" align="flex-start" px="md" pt="md" pb="xs" gap="xs">
-        <Stack gap={2} miw={0}>
+        <Stack gap={2} miw={0} flex="1 1 240px">
           <Title order={2} size="h5" id={headingId}>
             {title}
           </Title>

@@ -10,7 +10,7 @@ export const profileWords = {
   name: 'Name',
   nameHint: 'As others see it here.',
   nameSaved: 'Your name was saved.',
-  nameByOthers: 'An operator can change your name.',
+  nameByOthers: 'Whoever invited you can change your name.',
   email: 'E-mail',
   role: 'Role',
   account: 'Account',

@@ -118,8 +118,10 @@ test.skipIf(chromium === null)(
     expect(await sessions.nth(1).textContent()).toContain('this one');
     await sessions.nth(2).getByRole('button', { name: 'End' }).click();
     await page.getByText('The session has ended.').waitFor();
-    await second.goTo('/profile');
+    // Whoever is out is asked to sign in by the next thing that they do, and comes back to it.
+    await second.page.getByRole('link', { name: 'Tokens', exact: true }).click();
     await heading(second.page, 'Sign in');
+    expect(second.page.url()).toEndWith('/console/tokens');
     expect([...first.problems, ...second.problems]).toEqual([]);
   },
 );
