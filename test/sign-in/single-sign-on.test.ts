@@ -237,11 +237,22 @@ test('an issuer that is silent keeps nobody from a password, and is given up', a
   await letIn(own, 'password@example.com');
   const browser = newBrowser(own);
   expect((await browser.signIn('password@example.com')).status).toBe(200);
+  expect(silent.asked).toEqual([]);
   const begun = newBrowser(own).auth('/sign-in/social', { callbackURL: '/console/' });
   expect((await newBrowser(own).signIn('password@example.com')).status).toBe(200);
   expect(await begun).toMatchObject({ status: 502, code: 'upstream_failed' });
   silent.delayMs = 0; // as soon as it answers, it is asked again
   expect((await newBrowser(own).auth('/sign-in/social', { callbackURL: '/console/' })).status).toBe(200);
+}, 60_000);
+
+test('an issuer that falls silent midway leads back to the sign-in', async () => {
+  const { email } = await letIn(turnpike, 'midway@example.com');
+  issuer.person = { sub: email, email, email_verified: true };
+  const browser = newBrowser();
+  const from = await askIssuer(browser);
+  issuer.delayMs = 60_000;
+  const { status, headers } = await comeBack(browser, from);
+  expect([status, headers.get('location')]).toEqual([302, '/console/sign-in?error=invalid_code']);
 }, 60_000);
 
 test('nothing that the issuer hands out is kept', async () => {
