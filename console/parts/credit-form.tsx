@@ -1,7 +1,7 @@
 // A credit by hand: the button and its dialogue, which says what the balance will be. For operators.
 
 import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import type { AccountShape, CreditShape } from '../../src/admin-api/shapes.ts';
@@ -86,17 +86,7 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
           {...form.getInputProps('amount')}
           onChange={({ currentTarget }) => setAmount(currentTarget.value)}
         />
-        <NativeSelect
-          label={words.credit.kind}
-          data={Object.entries(words.credit.kinds).map(([value, label]) => ({ value, label }))}
-          {...form.getInputProps('kind')}
-        />
-        <TextInput
-          label={words.credit.reference}
-          description={words.credit.referenceHint}
-          {...form.getInputProps('reference')}
-        />
-        <TextInput label={words.credit.note} description={words.credit.noteHint} {...form.getInputProps('note')} />
+        <FurtherFields form={form} />
         <Afterwards balance={account.balance} amount={amount} />
         {give.error !== null && fieldFaults(give.error, fields) === null && <FailureNotice failure={give.error} />}
         <Group justify="flex-end">
@@ -109,6 +99,24 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
         </Group>
       </Stack>
     </form>
+  );
+}
+
+function FurtherFields({ form }: { form: UseFormReturnType<typeof blank> }) {
+  return (
+    <>
+      <NativeSelect
+        label={words.credit.kind}
+        data={Object.entries(words.credit.kinds).map(([value, label]) => ({ value, label }))}
+        {...form.getInputProps('kind')}
+      />
+      <TextInput
+        label={words.credit.reference}
+        description={words.credit.referenceHint}
+        {...form.getInputProps('reference')}
+      />
+      <TextInput label={words.credit.note} description={words.credit.noteHint} {...form.getInputProps('note')} />
+    </>
   );
 }
 
