@@ -135,7 +135,7 @@ function OwnMenu() {
     await forgetEverything();
     await navigate({ to: '/' });
   };
-  const name = me.name ?? me.email ?? me.id;
+  const name = me.name || me.email || me.id;
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>

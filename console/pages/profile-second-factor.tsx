@@ -1,13 +1,14 @@
 // The second factor of one's own sign-in: set up, turned off, and its backup codes made anew.
 
-import { Badge, Button, Group, Modal } from '@mantine/core';
+import { Badge, Button, Group, Modal, Text } from '@mantine/core';
 import { useState } from 'react';
+import type { SignInShape } from '../../src/admin-api/shapes.ts';
 import { askSignIn } from '../api.ts';
 import { BackupCodes } from '../parts/backup-codes.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { PasswordPrompt } from '../parts/password-prompt.tsx';
 import { Section } from '../parts/section.tsx';
-import { useChange } from '../queries.ts';
+import { useAsk, useChange } from '../queries.ts';
 import { useSession } from '../session.ts';
 import { words } from '../words.ts';
 import { SecondFactorSetUp } from './profile-second-set-up.tsx';
@@ -18,6 +19,7 @@ type Dialogue = 'set-up' | 'turn-off' | 'new-codes' | null;
 
 export function ProfileSecondFactor() {
   const session = useSession();
+  const ways = useAsk<SignInShape>('/sign-in');
   const [dialogue, setDialogue] = useState<Dialogue>(null);
   const isOn = session.data?.user.twoFactorEnabled === true;
   const close = () => setDialogue(null);
@@ -27,6 +29,11 @@ export function ProfileSecondFactor() {
       text={profile.secondText}
       aside={session.data && <Actions isOn={isOn} open={setDialogue} />}
     >
+      {ways.data?.oidc && !isOn && (
+        <Text size="xs" c="dimmed">
+          {profile.secondSingle}
+        </Text>
+      )}
       <FailureNotice failure={session.error} onRetry={() => void session.refetch()} />
       <Dialogued title={profile.secondSetUpTitle} isOpen={dialogue === 'set-up'} onClose={close}>
         <SecondFactorSetUp onDone={close} />

@@ -116,10 +116,16 @@ function PasswordForm({ onSecond }: { onSecond: () => void }) {
           autoCapitalize="none"
           spellCheck={false}
           required
+          withAsterisk={false}
           autoFocus
           {...form.getInputProps('email')}
         />
-        <PasswordField label={signIn.password} autoComplete="current-password" {...form.getInputProps('password')} />
+        <PasswordField
+          label={signIn.password}
+          autoComplete="current-password"
+          withAsterisk={false}
+          {...form.getInputProps('password')}
+        />
         <SignInFailure failure={entering.error} />
         <Button type="submit" fullWidth loading={entering.isPending}>
           {signIn.submit}

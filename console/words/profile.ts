@@ -29,6 +29,7 @@ export const profileWords = {
   secondOff: 'Off',
   secondText:
     'A code of an authenticator app besides your password: whoever learns the password alone does not get in.',
+  secondSingle: 'Whoever signs in by single sign-on alone has no password here; a second factor is set up there.',
   secondSetUp: 'Set up',
   secondSetUpTitle: 'Set up the second factor',
   secondTurnOff: 'Turn off',
