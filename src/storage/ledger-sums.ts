@@ -90,10 +90,12 @@ export function describeSums(rows: SumRows, kept: KeptTimes): LedgerSums {
       (row) =>
         `${formatId(row.kind, Number(row.id))} running messages: ${row.running} are stored, ${row.open} have open holds`,
     ),
-    wrongMonths: rows.wrongMonths.map(
-      (row) =>
-        `${formatId('acct', Number(row.id))}: the change of its balance in ${formatDay(row.month_ms).slice(0, 7)} is not the sum of its entries`,
-    ),
+    wrongMonths: rows.wrongMonths.map((row) => {
+      const account = formatId('acct', Number(row.id));
+      if (Number(row.month_ms) === 0)
+        return `${account}: what its months changed is not what it began the last one with`;
+      return `${account}: the change of its balance in ${formatDay(row.month_ms).slice(0, 7)} is not the sum of its entries`;
+    }),
     withoutMeters: rows.withoutMeters.map(
       (row) => `${formatId(row.kind, Number(row.id))}: it has no meters, or they have no account`,
     ),

@@ -106,6 +106,11 @@ const CORRUPTIONS: [what: string, statement: string, fault: string][] = [
     'balance against its entries',
   ],
   [
+    'what a month changed whose entries are dropped',
+    'UPDATE month_changes SET change = change + 1 WHERE month_ms = (SELECT MIN(month_ms) FROM month_changes)',
+    'what its months changed is not what it began the last one with',
+  ],
+  [
     'a record that is gone though records of its day are kept',
     'DELETE FROM usage_records',
     'its entries do not add up to its cost',

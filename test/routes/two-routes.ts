@@ -314,4 +314,17 @@ export async function expectRefusal(
 export function expectRecord({ title, records }: Seen, members: Json): void {
   expect({ title, records }).toMatchObject({ records: [members] });
   expect({ title, count: records.length }).toEqual({ title, count: 1 });
+  expectTimes(title, records[0] as Json);
+}
+
+/** It was received, admitted, and tried at one provider after the other. */
+function expectTimes(title: string, record: Json): void {
+  const tried = (record['attempts'] as Json[]).map((attempt) => attempt['started_ms']);
+  const times = [0, record['admitted_ms'], ...tried];
+  const inOrder = times.toSorted((one, other) => Number(one) - Number(other));
+  expect({ title, times, isKnown: times.every((time) => typeof time === 'number') }).toEqual({
+    title,
+    times: inOrder,
+    isKnown: true,
+  });
 }

@@ -4,6 +4,7 @@
 import type { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
+import type { EntryPage } from '../../src/ledger/ledger.ts';
 import { accessReads } from '../../src/storage/sqlite/access-reads.ts';
 import {
   databasePath,
@@ -61,7 +62,7 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     before: 3,
     untilMs: 4,
   }),
-  listEntries: combinations(
+  listEntries: combinations<EntryPage>(
     { ...allUsage, account: 1 },
     { before: 3, sinceMs: 4, kinds: ['refund'], message: { requestId: 'req_1', endedAtMs: 5 } },
   ),

@@ -139,6 +139,24 @@ function recordTests(open: OpenStores): void {
 }
 
 function journalTests(open: OpenStores): void {
+  test('what an account had at the beginning of each month that is kept, and what messages took in it', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const requestId = await message(bench, 100);
+    await bench.ask({ kind: 'refund', requestId, amount: 30, note: null });
+    bench.clock.advance(DECEMBER_MS - bench.clock.nowMs());
+    await message(bench, 7);
+    await bench.credit(2);
+    bench.clock.advance(HUNDRED_DAYS_MS);
+    await message(bench, 1);
+    const untilMs = Date.UTC(2027, 0);
+    const question = { account: bench.account, sinceMs: DECEMBER_MS, untilMs, entriesMax: 9, groupsMax: 9 };
+    const before = await bench.stores.ledger.readMonth(question);
+    expect(before).toMatchObject({ journalSinceMs: null, opening: 930n, credited: 2n, used: 7n, closing: 925n });
+    await forgetUsage(bench, DECEMBER_MS);
+    await carryAll(bench, DECEMBER_MS);
+    expect(await bench.stores.ledger.readMonth(question)).toEqual({ ...before, journalSinceMs: DECEMBER_MS } as never);
+  });
+
   test('the sums of what is dropped of the journal, in one entry for each account', async () => {
     await using bench = await openWorkbench(open, 1000);
     const other = await bench.addAccount(50);
