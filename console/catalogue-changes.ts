@@ -1,7 +1,7 @@
 // What would change of the catalogue, member by member, as a person reads it: the names that the API says differ, and
 // what stood and would stand there. Pure; no credential is ever repeated.
 
-import type { CatalogChangeShape, CatalogueShape } from '../src/admin-api/shapes.ts';
+import type { CatalogChangeShape, CatalogueShape, ListedModelShape } from '../src/admin-api/shapes.ts';
 
 export type Standing = CatalogueShape['document'];
 /** What apply takes, and what it is told to remove. */
@@ -28,11 +28,22 @@ export interface ChangeLine {
 
 const sections = { provider: 'providers', model: 'models', group: 'groups' } as const;
 const SECRETS = ['api_key'];
+const FROM_LIST = 'catalogue';
 
-/** The lines of one change; none for what is removed. */
-export function linesOfChange(change: CatalogChangeShape, standing: Standing, { document }: Wanted): ChangeLine[] {
+/**
+ * The lines of one change; none for what is removed. `prices` is the price list, by which is said what a price is that is
+ * taken from it.
+ */
+export function linesOfChange(
+  change: CatalogChangeShape,
+  standing: Standing,
+  { document }: Wanted,
+  prices: readonly ListedModelShape[] = [],
+): ChangeLine[] {
   if (change.action === 'delete') return [];
-  const [before, after] = sidesOf(change, standing, document);
+  const sides = sidesOf(change, standing, document);
+  const [before, after] = change.kind === 'model' ? sides.map((side) => priced(change.name, side, prices)) : sides;
+  if (before === undefined || after === undefined) return [];
   const names = change.fields ?? [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name) => linesOfMember(name, before, after));
 }
@@ -54,18 +65,33 @@ function sidesOf(
   ];
 }
 
+/** A model with what it takes from the list put in its place. */
+function priced(
+  name: string,
+  model: Record<string, unknown>,
+  prices: readonly ListedModelShape[],
+): Record<string, unknown> {
+  const listed = (names: readonly unknown[]) =>
+    prices.find((one) => [one.name, ...one.aliases].some((known) => names.includes(known)))?.price ?? FROM_LIST;
+  const { catalogue, routes, ...members } = model as {
+    catalogue?: true;
+    routes?: { model?: string; cost?: unknown }[];
+  };
+  const aliases = (members as { aliases?: string[] }).aliases ?? [];
+  return {
+    ...members,
+    ...(catalogue === true && { price: listed([name, ...aliases, routes?.[0]?.model]) }),
+    ...(routes !== undefined && {
+      routes: routes.map((route) =>
+        route.cost === FROM_LIST ? { ...route, cost: listed([route.model ?? name]) } : route,
+      ),
+    }),
+  };
+}
+
 function linesOfMember(name: string, before: Record<string, unknown>, after: Record<string, unknown>): ChangeLine[] {
   if (SECRETS.includes(name) || name.startsWith('credentials'))
     return [{ member: name, before: null, after: null, isSecret: true }];
-  if (name === 'price' && after['catalogue'] === true)
-    return [
-      {
-        member: 'price',
-        before: before['price'] === undefined ? null : shown(before['price']),
-        after: 'catalogue',
-        isSecret: false,
-      },
-    ];
   const [was, is] = [leaves(name, before[name]), leaves(name, after[name])];
   return [...new Set([...was.keys(), ...is.keys()])]
     .map((member) => ({ member, before: was.get(member) ?? null, after: is.get(member) ?? null, isSecret: false }))
@@ -86,8 +112,5 @@ function isPlainList(value: unknown): boolean {
 }
 
 function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.join(', ');
-  if (typeof value === 'object' && value !== null)
-    return [...leaves('', value)].map(([path, text]) => `${path.slice(1)} ${text}`).join(', ');
-  return String(value);
+  return Array.isArray(value) ? value.join(', ') : String(value);
 }

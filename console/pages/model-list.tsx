@@ -257,7 +257,9 @@ const limitsColumn: Column<ModelShape> = {
   align: 'right',
   show: ({ max_input_tokens: input, max_output_tokens: output }) => (
     <Text size="sm" className="tabular">
-      {[input, output].map((count) => count?.toLocaleString('en-US') ?? words.parts.unlimited).join(' / ')}
+      {input === null && output === null
+        ? words.parts.unlimited
+        : [input, output].map((count) => count?.toLocaleString('en-US') ?? words.parts.unlimited).join(' / ')}
     </Text>
   ),
 };

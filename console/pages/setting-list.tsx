@@ -92,7 +92,7 @@ function SettingSectionCard({ section, settings }: { section: SettingSection; se
               {settingText(setting)}
             </Text>
           </Stack>
-          <Stack gap={2} align="flex-end" style={{ flex: '0 1 260px' }}>
+          <Stack gap={2} align="flex-end" ml="auto" style={{ flex: '0 1 260px' }}>
             <Text size="sm" fw={600} ta="right" style={{ overflowWrap: 'anywhere' }}>
               {shownSetting(setting, setting.value)}
             </Text>

@@ -5,10 +5,10 @@ import { Alert, Badge, Button, Card, Code, Group, Modal, Stack, Table, Text } fr
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { CatalogChangeShape, CatalogueShape } from '../../src/admin-api/shapes.ts';
+import type { CatalogChangeShape, CatalogueShape, ListedModelShape } from '../../src/admin-api/shapes.ts';
 import { ask } from '../api.ts';
 import { type ChangeLine, linesOfChange, type Standing, type Wanted } from '../catalogue-changes.ts';
-import { useChange } from '../queries.ts';
+import { useAsk, useChange } from '../queries.ts';
 import { words } from '../words.ts';
 import { FailureNotice } from './failure-notice.tsx';
 
@@ -126,7 +126,8 @@ export function ApplyDialogue({ apply }: { apply: Applying }) {
 const colors = { create: 'teal', update: 'blue', delete: 'red' } as const;
 
 function ChangeCard({ change, planned }: { change: CatalogChangeShape; planned: Planned }) {
-  const lines = linesOfChange(change, planned.standing, planned.wanted);
+  const prices = useAsk<{ data: ListedModelShape[] }>('/prices', {}, { isWanted: change.kind === 'model' });
+  const lines = linesOfChange(change, planned.standing, planned.wanted, prices.data?.data);
   return (
     <Card withBorder padding="sm">
       <Group gap="xs" wrap="nowrap" align="flex-start">

@@ -112,6 +112,21 @@ describe('what would change is said', () => {
     ]);
   });
 
+  test('with the figures of the price list, where a price or a cost is taken from it', () => {
+    const listed = { name: 'plain', family: 'f', as_of: '2026-07-24', aliases: [], display_name: 'P' };
+    const prices = [
+      { ...listed, ...{ max_input_tokens: 1, max_output_tokens: 1, retires_on: null }, price: pricedAsListed() },
+    ];
+    const routes = [{ provider: 'main', cost: 'catalogue' }];
+    const change = { action: 'update' as const, kind: 'model' as const, name: 'plain', fields: ['price', 'routes'] };
+    const document = { models: { plain: { catalogue: true, routes } } };
+    const lines = linesOfChange(change, standing, { document }, prices);
+    const told = lines.map(({ member, before, after }) => `${member}: ${before} → ${after}`);
+    expect(told).toContain('price.input: 1 → 3');
+    expect(told).toContain('price.cache_read: null → 0.3');
+    expect(told).toContain('routes.1.cost.output: null → 15');
+  });
+
   test('without a credential', () => {
     const main = { ...standing.providers['main'], api_key: 'sk-new', credentials: { second: { api_key: 'sk-newer' } } };
     expect(linesOf({ providers: { main } })).toEqual(['api_key: secret', 'credentials.second: secret']);

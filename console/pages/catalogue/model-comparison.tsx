@@ -11,6 +11,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FailureNotice } from '../../parts/failure-notice.tsx';
 import { formatRate } from '../../parts/rate.tsx';
+import { TextLink } from '../../parts/text-link.tsx';
 import { useAsk } from '../../queries.ts';
 import { words } from '../../words.ts';
 
@@ -47,7 +48,7 @@ export function ModelComparison() {
       <DataTable
         label={words.comparison.text}
         rows={rows}
-        columns={role === 'operator' ? [...columns, takeColumn(apply)] : columns}
+        columns={[whatColumn(role === 'operator' ? apply : null), ...columns]}
         keyOf={({ model, route }) => `${model} ${route}`}
         empty={<EmptyState icon="check" title={words.comparison.none} text={words.comparison.noneText} />}
       />
@@ -69,21 +70,40 @@ function comparedOf(differences: readonly PriceDifferenceShape[]): Compared[] {
   return [...found.values()];
 }
 
-const columns: Column<Compared>[] = [
-  {
+/** With the way to take it over below its name: a phone has no room for a column of buttons. */
+function whatColumn(apply: Applying | null): Column<Compared> {
+  return {
     name: 'what',
     label: words.comparison.what,
-    show: ({ model, route }) => (
-      <Stack gap={0}>
-        <Text component={Link} to="/models/$modelName" params={{ modelName: model } as never} size="sm" fw={600}>
-          {model}
-        </Text>
+    show: (row) => (
+      <Stack gap={4} align="flex-start">
+        <TextLink to={`/models/${encodeURIComponent(row.model)}`} fw={600}>
+          {row.model}
+        </TextLink>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {route === null ? words.comparison.price : words.comparison.cost(route)}
+          {row.route === null ? words.comparison.price : words.comparison.cost(row.route)}
         </Text>
+        {apply !== null && <TakeButton row={row} apply={apply} />}
       </Stack>
     ),
-  },
+  };
+}
+
+function TakeButton({ row, apply }: { row: Compared; apply: Applying }) {
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      disabled={apply.isAsking}
+      onClick={() => apply.preview((standing) => takeOver(standing, row))}
+      aria-label={`${words.comparison.take}: ${row.model} ${row.route ?? ''}`}
+    >
+      {words.comparison.take}
+    </Button>
+  );
+}
+
+const columns: Column<Compared>[] = [
   {
     name: 'parts',
     label: words.comparison.parts,
@@ -113,25 +133,6 @@ const columns: Column<Compared>[] = [
 function shownPart(part: string, value: string | null): string {
   if (value === null) return words.comparison.nothing;
   return part === 'long_context.above' ? words.models.tokens(Number(value).toLocaleString('en-US')) : formatRate(value);
-}
-
-function takeColumn(apply: Applying): Column<Compared> {
-  return {
-    name: 'take',
-    label: '',
-    align: 'right',
-    show: (row) => (
-      <Button
-        size="xs"
-        variant="default"
-        loading={apply.isAsking}
-        onClick={() => apply.preview((standing) => takeOver(standing, row))}
-        aria-label={`${words.comparison.take}: ${row.model} ${row.route ?? ''}`}
-      >
-        {words.comparison.take}
-      </Button>
-    ),
-  };
 }
 
 /** The whole price, or the whole cost of the route, as the list has it. */
