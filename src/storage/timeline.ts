@@ -42,6 +42,8 @@ export interface Slice {
   bucketMs: number;
   sinceMs: number;
   untilMs: number;
+  /** How many of them. */
+  records: number;
 }
 
 export interface TimelineReads extends Pick<UsageStore, 'totalUsage'> {
@@ -51,8 +53,8 @@ export interface TimelineReads extends Pick<UsageStore, 'totalUsage'> {
   /** The record that is so many after the start, on its way; null: there are fewer. */
   findEnd(way: UsageWay, asked: { sinceMs: number }, start: Place, records: number): Promise<Place | null>;
   readRun(way: UsageWay, question: RunQuestion): Promise<TimelineRun>;
-  /** The first tokens of `rows` records of each slice. */
-  readSlices(way: UsageWay, slices: readonly Slice[], rows: number, model: string | null): Promise<TimelinePart[]>;
+  /** The first tokens of the records of each slice. */
+  readSlices(way: UsageWay, slices: readonly Slice[], model: string | null): Promise<TimelinePart[]>;
 }
 
 /** What one timeline reads at most. */
@@ -183,27 +185,31 @@ async function addSample(reading: Reading, keptSinceMs: number): Promise<void> {
   const recordsOfSlice = Math.ceil((recordsOfBucket * slicesMs) / lengthMs / (ways.length || 1));
   // Of a model's days it is not known how many records of others there are.
   const isCountKnown = question.model === null || question.step !== 'day';
+  const slices: Slice[] = [];
   for (let bucketMs = question.untilMs - lengthMs; bucketMs >= firstMs; bucketMs -= lengthMs) {
     const records = sum.recordsOf(bucketMs);
     if (records === 0) continue;
     const isWhole = isCountKnown && records <= recordsOfBucket;
-    const slices = slicesOf(bucketMs, lengthMs, isWhole ? lengthMs : slicesMs);
+    slices.push(...slicesOf(bucketMs, lengthMs, isWhole ? [lengthMs, records] : [slicesMs, recordsOfSlice]));
+  }
+  for (let at = 0; at < slices.length; at += SLICES_AT_ONCE)
     for (const way of ways) {
       if (isLate()) return;
-      const rows = isWhole ? records : recordsOfSlice;
-      for (const part of await reads.readSlices(way, slices, rows, question.model)) sum.add(part);
+      const some = slices.slice(at, at + SLICES_AT_ONCE);
+      for (const part of await reads.readSlices(way, some, question.model)) sum.add(part);
     }
-  }
 }
 
+const SLICES_AT_ONCE = 100; // in one statement, where that is possible
 const SLICES_OF_BUCKET_MAX = 24; // of a day the hours
 
-function slicesOf(bucketMs: number, lengthMs: number, slicesMs: number): Slice[] {
+function slicesOf(bucketMs: number, lengthMs: number, [slicesMs, records]: [number, number]): Slice[] {
   const count = Math.ceil(lengthMs / slicesMs);
   return Array.from({ length: count }, (_, at) => ({
     bucketMs,
     sinceMs: bucketMs + at * slicesMs,
     untilMs: bucketMs + Math.min(lengthMs, (at + 1) * slicesMs),
+    records,
   }));
 }
 

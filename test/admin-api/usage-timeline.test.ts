@@ -91,7 +91,7 @@ test('a timeline is of an account, a key and a model, in steps of any length', a
   expect(used(await timeline('?step=day'))).toEqual(days);
   expect((await timeline('?step=day')).data).toHaveLength(30);
   expect(used(await timeline(`?step=day&account=${keys[0]['account']}`))).toEqual([
-    days[0],
+    ['2026-11-20T00:00:00.000Z', 3],
     ['2026-11-21T00:00:00.000Z', 2],
   ]);
   expect(used(await timeline(`?step=day&key=${keys[1]['id']}`))).toEqual([['2026-11-21T00:00:00.000Z', 1]]);

@@ -45,7 +45,7 @@ export function timelineReads(
       return last === undefined ? null : [last.at_ms, last.seq];
     },
     readRun: (way, question) => readRun(reader, way, question, runRows),
-    readSlices: (way, slices, rows, model) => readSlices(reader, way, { slices, rows, model }),
+    readSlices: (way, slices, model) => readSlices(reader, way, slices, model),
   };
   return timelineStore(reads, limits);
 }
@@ -94,31 +94,28 @@ function runText(way: UsageWay, { outcome, model }: RunQuestion): string {
     GROUP BY t.at_ms - t.at_ms % $7${byModel}, l.at_ms, l.seq, s.rows`;
 }
 
-async function readSlices(
-  reader: Reader,
-  way: UsageWay,
-  { slices, rows, model }: { slices: readonly Slice[]; rows: number; model: string | null },
-) {
+async function readSlices(reader: Reader, way: UsageWay, slices: readonly Slice[], model: string | null) {
   const columns = [
     slices.map(({ bucketMs }) => bucketMs),
     slices.map(({ sinceMs }) => sinceMs),
     slices.map(({ untilMs }) => untilMs - 1),
     slices.map(({ sinceMs }) => monthOf(sinceMs)),
+    slices.map(({ records }) => records),
   ].map((values) => `{${values.join(',')}}`);
   const owner = ownerOf(way);
-  const values = [rows, LAST, ...columns, model, ...(owner === null ? [] : [owner])];
+  const values = [LAST, ...columns, model, ...(owner === null ? [] : [owner])];
   const found = await reader.read<{ bucket: number; list: string }>(sliceText(way), ...values);
   return found.map(({ bucket, list }) => timelinePart(bucket, { firstTokensMs: readFirstTokens(list) }));
 }
 
-// A slice lies in one month. $1 how many records of each, $2 above every number, $3 to $6 the slices, $7 the model; then whose.
+// A slice lies in one month. $1 is above every number, $2 to $6 are the slices, $7 the model; then whose.
 function sliceText(way: UsageWay): string {
   const narrowed = narrowedTo(way, null).map((column) => [column, '$8'] as const);
-  const within = inPage(narrowed, { since: 'k.since_ms', at: 'k.at_ms', seq: '$2', limit: '$1' });
+  const within = inPage(narrowed, { since: 'k.since_ms', at: 'k.at_ms', seq: '$1', limit: 'k.records' });
   return `
     SELECT k.bucket::float8 AS bucket, json_agg((p.details::json ->> 'firstTokenMs')::float8)::text AS list
-    FROM unnest($3::text::bigint[], $4::text::bigint[], $5::text::bigint[], $6::text::int[])
-      k (bucket, since_ms, at_ms, month)
+    FROM unnest($2::text::bigint[], $3::text::bigint[], $4::text::bigint[], $5::text::int[], $6::text::bigint[])
+      k (bucket, since_ms, at_ms, month, records)
     CROSS JOIN LATERAL (
       SELECT r.details, r.model FROM usage_records r WHERE r.month = k.month AND ${within}) p
     WHERE $7::text IS NULL OR p.model = $7 GROUP BY k.bucket`;

@@ -50,11 +50,11 @@ export function timelineReads(
       await rest();
       return readRun(database, ways[way.of], way, question, runRows);
     },
-    async readSlices(way, slices, rows, model) {
+    async readSlices(way, slices, model) {
       const parts = [];
-      for (const { bucketMs, sinceMs, untilMs } of slices) {
+      for (const { bucketMs, sinceMs, untilMs, records } of slices) {
         await rest();
-        const values = [sinceMs, untilMs - 1, LAST, rows, ownerOf(way), model];
+        const values = [sinceMs, untilMs - 1, LAST, records, ownerOf(way), model];
         const { list } = ways[way.of].sample.get(...values) as { list: string };
         parts.push(timelinePart(bucketMs, { firstTokensMs: readFirstTokens(list) }));
       }
