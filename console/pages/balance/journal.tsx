@@ -176,14 +176,7 @@ function Change({ row: { change, amount } }: { row: EntryShape }) {
     );
   const isUp = !change.startsWith('-');
   return (
-    <Text
-      component="span"
-      inherit
-      className="tabular"
-      fw={isUp ? 600 : 400}
-      title={`${change} USD`}
-      {...(isUp && { c: 'teal' })}
-    >
+    <Text component="span" inherit className="tabular" fw={isUp ? 600 : 400} title={`${change} USD`}>
       {isUp ? '+' : ''}
       {formatMoney(change)}
     </Text>
