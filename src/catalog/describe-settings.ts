@@ -71,8 +71,8 @@ export function describeSettings(documents: readonly CatalogDocument[]): Setting
     const { [name]: given, ...others } = stored;
     return {
       name,
-      value: valueOf(inForce, name),
-      default: valueOf(settingsFrom(others), name),
+      value: valueIn(inForce, name),
+      default: valueIn(settingsFrom(others), name),
       origin: given === undefined ? null : (entry?.origin ?? null),
       description: settingDescriptions[name],
       ...kindOf(name),
@@ -81,7 +81,7 @@ export function describeSettings(documents: readonly CatalogDocument[]): Setting
 }
 
 /** "drain_seconds" is drainSeconds there. */
-function valueOf(settings: Settings, name: SettingName): JsonValue {
+function valueIn(settings: Settings, name: SettingName): JsonValue {
   const member = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) as keyof Settings;
   const value = settings[member];
   return typeof value === 'object' && value !== null ? [...value] : value;
