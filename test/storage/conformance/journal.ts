@@ -12,6 +12,11 @@ const list = async (bench: Workbench, facts: Partial<EntryPage>): Promise<unknow
   );
 
 export function journalConformance(open: OpenStores): void {
+  entryTests(open);
+  holdTests(open);
+}
+
+function entryTests(open: OpenStores): void {
   test('entries of kinds that are seldom, together newest first, in pages', async () => {
     await using bench = await openWorkbench(open, 100);
     for (let at = 1; at <= 3; at++) {
@@ -63,7 +68,9 @@ export function journalConformance(open: OpenStores): void {
     expect(await list(bench, { message, limit: 1 })).toEqual([['refund', 4]]);
     expect(await list(bench, { message: { ...message, requestId: 'req_none' } })).toEqual([]);
   });
+}
 
+function holdTests(open: OpenStores): void {
   test('open holds of one account, in the order of their ids, without those that ended', async () => {
     await using bench = await openWorkbench(open, 100);
     const account = await bench.addAccount(50);
