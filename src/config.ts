@@ -212,6 +212,7 @@ export const bounds = {
   secondFactorCodeMs: 2 * 60 * 1000, // longer than a code is taken by any clock
   signInQuestionsMax: 256, // that the thread of sign-in was asked and has not answered
   signInWaitMsMax: 15_000,
+  consoleBundleMsMax: 120_000, // a second, on a machine that has one to spare
   signInRestartMs: 1_000, // after a thread that could not begin
   signInBodyBytesMax: 16 * 1024,
   signInQueryCharactersMax: 8 * 1024,

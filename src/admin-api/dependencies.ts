@@ -100,6 +100,8 @@ export interface AdminDependencies {
   signIn: SignIn;
   /** Left out: only tokens open anything. */
   sessions?: SessionFinder;
+  /** The origin that messages are sent to, where it is not that of the admin API; null: where that is. */
+  messagesAt(): string | null;
   audit: AuditStore;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
   /** A trail as rows that go alongside a bundle of the ledger. */

@@ -40,7 +40,7 @@ export function addMe(app: AdminApp, dependencies: AdminDependencies): void {
     const { id, role, accountId, expiresAtMs } = context.get('principal');
     const found = accountId === null ? null : await dependencies.accounts.getAccount(accountId);
     const account = found && { id: formatId('acct', found.id), name: found.name, groups: [...found.groups] };
-    const base_url = dependencies.sessions?.publicOrigin ?? null;
+    const base_url = dependencies.messagesAt();
     const who = await describeWho(dependencies, id);
     return context.json({ id, ...who, role, account, expires_at: isoTime(expiresAtMs), base_url }, 200);
   });

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { bounds } from '../config.ts';
 import { embeddedFiles } from './embedded-files.ts';
 
 export interface BuiltFile {
@@ -27,12 +28,14 @@ const root = resolve(import.meta.dir, '../..');
 /** Makes the files first where they are not yet made of what console/ is now. Rejects with what the bundler said. */
 export async function openBuiltFiles(): Promise<BuiltFiles> {
   if (embeddedFiles !== null) return filesOf(embeddedFiles);
-  const child = Bun.spawn(
-    [process.execPath, '--no-env-file', '--config=/dev/null', join(root, 'bin/bundle-console.ts')],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  // Nothing of the service's environment is for it, its secret least of all.
+  const limits = {
+    env: {},
+    timeout: bounds.consoleBundleMsMax,
+    stdio: ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'],
+  };
+  const command = [process.execPath, '--no-env-file', '--config=/dev/null', join(root, 'bin/bundle-console.ts')];
+  const child = Bun.spawn(command, limits);
   const [said, complaint, exitCode] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

@@ -30,6 +30,7 @@ export interface AdminParts {
   version: string;
   moveAdmin: AdminDependencies['moveAdmin'];
   people: MadeSignIn;
+  messagesAt: AdminDependencies['messagesAt'];
 }
 
 export function makeAdmin(parts: AdminParts): AdminApi {
@@ -54,6 +55,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     people: stores.people,
     signIn,
     sessions,
+    messagesAt: parts.messagesAt,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,

@@ -108,7 +108,8 @@ async function startOn(
   const acceptVouched: AdminApi['acceptVouched'] = (email, address) => admin.acceptVouched(email, address);
   const people = makeSignIn({ config, store, secret, observers, acceptVouched }, closing);
   const known = { gateway, store, holder, catalogueReader, token, observers, version: options.version };
-  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people });
+  const messagesAt = () => messageOrigin(config, ports.open);
+  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state: StopState = { isLeaving: false, isDraining: false };
@@ -123,7 +124,7 @@ async function startOn(
     publicApi,
     admin,
     auth: people.auth,
-    console: makeConsole(() => messagesAt(config, http)),
+    console: makeConsole(messagesAt),
     observers,
     adminListen,
     onMoved: tellCommands,
@@ -146,9 +147,10 @@ async function startOn(
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
 
-/** Where the console finds the messages' port; null: where it is itself. */
-function messagesAt({ publicUrl }: Config, http: Listening): string | null {
-  return publicUrl ?? (http.adminUrl() === http.url ? null : localUrl(http.url));
+/** As people reach it, else where it listens where the admin API has another address; null: at the admin API's own. */
+function messageOrigin({ publicUrl }: Config, http: Listening | null): string | null {
+  if (publicUrl !== null || http === null) return publicUrl;
+  return http.adminUrl() === http.url ? null : localUrl(http.url);
 }
 
 /** What stops it, whoever asks for it and however often. `drainAll` resolves to how many messages the store did not take the bill of. */

@@ -137,6 +137,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     people: stores.people,
     signIn,
     sessions: sessionsOf(parts),
+    messagesAt: () => parts.publicOrigin,
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,

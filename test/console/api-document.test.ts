@@ -14,7 +14,7 @@ import {
   typeOf,
 } from '../../console/api-document.ts';
 import { publicErrors } from '../../console/public-errors.ts';
-import { referenceWords } from '../../console/words/reference.ts';
+import { words } from '../../console/words.ts';
 import { errorTable } from '../../src/errors.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
@@ -103,5 +103,5 @@ test('the errors of the reference are those of the service, each with what to do
     .filter(([code]) => !NOT_PUBLIC.some((start) => code.startsWith(start)))
     .map(([code, { status, retry }]) => [code, status, retry]);
   expect(publicErrors.map((row) => [...row])).toEqual(wanted);
-  expect(Object.keys(referenceWords.errorActions)).toEqual(wanted.map(([code]) => String(code)));
+  expect(Object.keys(words.reference.errorActions)).toEqual(wanted.map(([code]) => String(code)));
 });
