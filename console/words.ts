@@ -1414,6 +1414,8 @@ const settingWords = {
     ['TURNPIKE_DATABASE_URL', '--database', 'PostgreSQL, instead of SQLite in the data directory'],
     ['TURNPIKE_SECRET', '', 'what seals keys of providers and hashes keys of accounts'],
     ['TURNPIKE_TRUSTED_PROXIES', '', 'whose word about the caller’s address is believed'],
+    ['TURNPIKE_PUBLIC_URL', '', 'where people reach this service'],
+    ['TURNPIKE_OIDC_…', '', 'the issuer by which people may sign in'],
     ['TURNPIKE_LOG', '', 'how the log is written'],
   ],
 } as const;

@@ -22,7 +22,7 @@ test.each([
   }
 });
 
-test.each(['/api/nothing', '/console/nothing'])('%s is for no page of another origin', async (path) => {
+test.each(['/api/nothing', '/console/nothing.js', '/console/auth/nothing'])('%s is for no page of another origin', async (path) => {
   const response = await fetch(`${world.url}${path}`, { headers: { origin: 'https://a.example' } });
   expect(response.status).toBe(404);
   expect(response.headers.get('access-control-allow-origin')).toBeNull();
