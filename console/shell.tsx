@@ -14,6 +14,7 @@ import {
   Text,
   Title,
   useMantineColorScheme,
+  VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router';
@@ -139,7 +140,8 @@ function OwnMenu() {
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <Button variant="subtle" color="gray" c="inherit" px="xs" aria-label={words.shell.menu}>
+        <Button variant="subtle" color="gray" c="inherit" px="xs">
+          <VisuallyHidden>{words.shell.menu}</VisuallyHidden>
           <Stack gap={0} align="flex-end" visibleFrom="sm" mr="xs">
             <Text size="sm" fw={600} maw={240} truncate>
               {name}

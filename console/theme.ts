@@ -1,8 +1,8 @@
 // How the console looks: one accent, the system's own fonts, a little more contrast than the library's.
 
-import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import { createTheme, DEFAULT_THEME, type MantineColorsTuple } from '@mantine/core';
 
-const teal: MantineColorsTuple = [
+const road: MantineColorsTuple = [
   '#e6fbf9',
   '#d3f2ef',
   '#a8e4de',
@@ -15,10 +15,14 @@ const teal: MantineColorsTuple = [
   '#03514e',
 ];
 
+/** The library's own, but for words on the palest: too faint to be read as small text. */
+const { teal } = DEFAULT_THEME.colors;
+const readableTeal = [...teal.slice(0, 9), '#066649'] as unknown as MantineColorsTuple;
+
 export const theme = createTheme({
   primaryColor: 'road',
-  primaryShade: { light: 7, dark: 6 },
-  colors: { road: teal },
+  primaryShade: 7, // white words on anything brighter are too faint, in the dark, too
+  colors: { road, teal: readableTeal },
   autoContrast: true,
   respectReducedMotion: true,
   defaultRadius: 'md',

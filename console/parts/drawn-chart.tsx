@@ -29,12 +29,24 @@ export function DrawnChart({
     // Nobody is kept waiting for a picture that grows.
     tooltipAnimationDuration: 0,
   };
-  if (kind === 'bar') return <BarChart {...shared} {...(isStacked === true && { type: 'stacked' as const })} />;
+  // What has nothing to point at is no stop for the keyboard.
+  const drawing = { accessibilityLayer: !isBare };
+  if (kind === 'bar')
+    return <BarChart {...shared} barChartProps={drawing} {...(isStacked === true && { type: 'stacked' as const })} />;
   if (kind === 'line')
-    return <LineChart {...shared} withDots={hasLonePoint(points, series)} curveType="linear" connectNulls={false} />;
+    return (
+      <LineChart
+        {...shared}
+        lineChartProps={drawing}
+        withDots={hasLonePoint(points, series)}
+        curveType="linear"
+        connectNulls={false}
+      />
+    );
   return (
     <AreaChart
       {...shared}
+      areaChartProps={drawing}
       withDots={false}
       curveType="linear"
       fillOpacity={0.25}
