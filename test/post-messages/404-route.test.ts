@@ -22,12 +22,15 @@ test.each([
   }
 });
 
-test.each(['/api/nothing', '/console/nothing.js', '/console/auth/nothing'])('%s is for no page of another origin', async (path) => {
-  const response = await fetch(`${world.url}${path}`, { headers: { origin: 'https://a.example' } });
-  expect(response.status).toBe(404);
-  expect(response.headers.get('access-control-allow-origin')).toBeNull();
-  expectErrorBody((await response.json()) as Json, response.headers.get('request-id') as string);
-});
+test.each(['/api/nothing', '/console/nothing.js', '/console/auth/nothing'])(
+  '%s is for no page of another origin',
+  async (path) => {
+    const response = await fetch(`${world.url}${path}`, { headers: { origin: 'https://a.example' } });
+    expect(response.status).toBe(404);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    expectErrorBody((await response.json()) as Json, response.headers.get('request-id') as string);
+  },
+);
 
 test.each(['/', '/api/hello'])('clients that try the connection at %s get an answer without a key', async (path) => {
   for (const method of ['HEAD', 'GET']) expect((await fetch(`${world.url}${path}`, { method })).status).toBe(200);
