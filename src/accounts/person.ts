@@ -38,7 +38,8 @@ export interface PersonStore {
   /** Of one account, of every status. */
   countPeople(accountId: number): Promise<number>;
   countInRole(role: Role, status: PersonStatus): Promise<number>;
-  createPerson(person: Person, linkHash: string | null, trail: Trail): Promise<void>;
+  /** `former` gives up its e-mail for this person, and its link: they are as they are from now on. */
+  createPerson(person: Person, linkHash: string | null, trail: Trail, former?: Person | null): Promise<void>;
   updatePerson(person: Person, link: KeptLink, trail: Trail): Promise<void>;
 }
 

@@ -25,6 +25,7 @@ export function makeAcceptVouched(dependencies: AdminDependencies, takeTurn: Tak
     await takeTurn(context, async () => {
       const before = await dependencies.people.findPersonByEmail(email);
       if (before?.status !== 'invited') return;
+      await dependencies.signIn.forgetPassword(email); // of somebody else who had this e-mail, or of a link that was not theirs
       const after = { ...before, status: 'enabled', linkExpiresAtMs: null } as const;
       const { id, role, accountId } = before;
       const object = formatId('person', id);

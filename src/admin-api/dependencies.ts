@@ -67,6 +67,8 @@ export interface SignIn {
   setPassword(person: { email: string; name: string; password: string }): Promise<void>;
   /** Rejects with store_unavailable. */
   endSessions(email: string): Promise<void>;
+  /** Whatever password this e-mail has opens nothing any more, nor its second factor and sessions. Rejects with store_unavailable. */
+  forgetPassword(email: string): Promise<void>;
   /** What people know the provider of OpenID Connect by; null where there is none. */
   oidcName: string | null;
 }

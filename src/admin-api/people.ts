@@ -16,6 +16,7 @@ import { createOnce, type Remember } from './create-once.ts';
 import { defineRoute } from './define-route.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { accountField, emailField, nameField } from './fields.ts';
+import { freeEmail } from './free-email.ts';
 import { pageQuery, pagesOf } from './pages.ts';
 import { changedPerson, type PersonChange, refuseFormer, refuseLastOperator } from './person-changes.ts';
 import { findPerson, personJson, personSchema } from './person-json.ts';
@@ -50,7 +51,8 @@ const createPerson = defineRoute({
   summary: 'Invite a person',
   roles: holdersWhoChange,
   isCreation: true,
-  conflict: 'Somebody has this e-mail, or the account has as many people as its own may invite',
+  conflict:
+    'Somebody who is let in has this e-mail (for an account’s own: anybody), or the account has as many people as its own may invite',
   method: 'post',
   path: PATH,
   request: { body: jsonBody(createBody) },
@@ -155,8 +157,7 @@ async function storePerson(
   const accountId = await accountOfRole(dependencies, principal, body);
   if (accountId !== null)
     refuseBeyond(principal, 'people', await people.countPeople(accountId), bounds.peoplePerAccountMax);
-  if ((await people.findPersonByEmail(body.email)) !== null)
-    throw new TurnpikeError('conflict', `email: there is a person with the e-mail "${body.email}" already.`);
+  const freed = await freeEmail(dependencies, principal, body.email);
   const nowMs = clock.nowMs();
   const person: Person = {
     id: newNumber(),
@@ -172,8 +173,9 @@ async function storePerson(
   const secret = makeLinkSecret();
   const object = formatId('person', person.id);
   const note = { action: 'person.create', object, account: accountId, before: null, after: personJson(person) };
-  const trail = leaveTrail(dependencies, context, [note], remember(object, secret));
-  await people.createPerson(person, vault.hash(secret.reveal()), trail);
+  const notes = freed === null ? [note] : [freed.note, note];
+  const trail = leaveTrail(dependencies, context, notes, remember(object, secret));
+  await people.createPerson(person, vault.hash(secret.reveal()), trail, freed?.former);
   return { object, secret };
 }
 
@@ -188,9 +190,7 @@ async function storeChange(
   const before = await findPerson(dependencies, principal, id);
   const after = changedPerson(principal, before, change);
   await refuseLastOperator(dependencies, principal, before, after);
-  // Before they are let in again: a session that could not be ended when they were disabled must not live on.
-  if (before.status === 'disabled' && after.status === 'enabled' && after.email !== null)
-    await dependencies.signIn.endSessions(after.email);
+  await shutOut(dependencies, before, after);
   const note = {
     action: 'person.update',
     object: id,
@@ -201,6 +201,13 @@ async function storeChange(
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
   await dependencies.people.updatePerson(after, link, leaveTrail(dependencies, context, [note]));
   return after;
+}
+
+/** Before somebody is let in: what opened nothing until then must not open anything after, but for a password of their own. */
+async function shutOut({ signIn }: AdminDependencies, before: Person, after: Person): Promise<void> {
+  if (after.email === null || after.status !== 'enabled') return;
+  if (before.status === 'disabled') await signIn.endSessions(after.email); // where that failed when they were disabled
+  if (before.status === 'invited') await signIn.forgetPassword(after.email); // of who had the e-mail before
 }
 
 /** Whoever is disabled is let in nowhere, with a session or without: what keeps it from being ended is for the log alone. */

@@ -8,7 +8,7 @@ import { answerRequest } from './answer-request.ts';
 import { boundFetching } from './fetch-issuer.ts';
 import { PasswordHashing } from './hash-password.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
-import { endSessions, setPassword } from './set-password.ts';
+import { endSessions, forgetPassword, setPassword } from './set-password.ts';
 
 export interface AuthParts {
   settings: SignInSettings;
@@ -51,6 +51,8 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return setPassword(auth, hashing, question.person);
         case 'end-sessions':
           return endSessions(auth, question.email);
+        case 'forget-password':
+          return forgetPassword(auth, question.email);
       }
     },
   };

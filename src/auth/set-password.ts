@@ -53,3 +53,15 @@ export async function endSessions(auth: BetterAuth, email: string): Promise<null
   await internalAdapter.deleteUserSessions(found.user.id);
   return null;
 }
+
+/** Who has this e-mail from now on is somebody who never set that password. */
+export async function forgetPassword(auth: BetterAuth, email: string): Promise<null> {
+  const { internalAdapter, adapter } = await auth.$context;
+  const found = await internalAdapter.findUserByEmail(email.toLowerCase(), { includeAccounts: true });
+  if (found === null) return null;
+  const { user, accounts } = found;
+  for (const { id, providerId } of accounts) if (providerId === PASSWORD) await internalAdapter.deleteAccount(id);
+  await internalAdapter.updateUser(user.id, { twoFactorEnabled: false });
+  await adapter.deleteMany({ model: 'twoFactor', where: [{ field: 'userId', value: user.id }] });
+  return endSessions(auth, email);
+}

@@ -62,6 +62,7 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
       oidcName: config.oidc?.name ?? null,
       setPassword: (person) => thread.ask({ kind: 'set-password', person }),
       endSessions: (email) => thread.ask({ kind: 'end-sessions', email }),
+      forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
     },
     sessions: {
       publicOrigin: config.publicUrl,

@@ -47,7 +47,8 @@ export type SignInQuestion =
   | { kind: 'handle'; request: AskedRequest }
   | { kind: 'find-session'; cookie: string }
   | { kind: 'set-password'; person: NewPassword }
-  | { kind: 'end-sessions'; email: string };
+  | { kind: 'end-sessions'; email: string }
+  | { kind: 'forget-password'; email: string };
 
 /** How somebody proved who they are. */
 export type Proof = 'password' | 'second-factor' | 'single-sign-on';

@@ -77,8 +77,10 @@ export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 
 /** The writing half of PersonStore. */
 export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson' | 'updatePerson'> {
   return {
-    async createPerson(person, linkHash, trail) {
-      await submit(gate, [], [{ table: 'people', person, link: { hash: linkHash } }, ...trailRows(trail)]);
+    async createPerson(person, linkHash, trail, former = null) {
+      const freed: AlongsideRow[] = former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
+      const made: AlongsideRow = { table: 'people', person, link: { hash: linkHash } };
+      await submit(gate, [], [...freed, made, ...trailRows(trail)]);
     },
     async updatePerson(person, link, trail) {
       await submit(gate, [], [{ table: 'people', person, link }, ...trailRows(trail)]);

@@ -101,6 +101,10 @@ export async function makeNode<Kept extends Stores>(
     signIn: {
       setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
       endSessions: async (email) => void told.push(`end sessions of ${email}`),
+      forgetPassword: async (email) => {
+        passwords.delete(email);
+        told.push(`forget the password of ${email}`);
+      },
       oidcName: null,
     },
     publicOrigin: null,

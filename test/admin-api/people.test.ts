@@ -67,7 +67,7 @@ describe('a person who is invited', () => {
   });
 
   test('is the only one with that e-mail in the whole installation, however it is written', async () => {
-    await invite('member', 'ada@example.com');
+    await letIn('member', 'ada@example.com');
     const { status, body } = await ask('POST', PATH, { role: 'viewer', email: 'ADA@example.com' });
     expect([status, errorOf(body).code]).toEqual([409, 'conflict']);
     expect(errorOf(body).message).toStartWith('email: ');
@@ -219,6 +219,51 @@ test('an owner invites and changes the people of the account, of no other, and i
   expect((await ask('POST', `${PATH}/${theirs['id']}/link`, {}, owner)).status).toBe(404);
   const listed = (await ask('GET', PATH, undefined, owner)).body['data'] as Json[];
   expect(listed.map(({ id }) => id).toSorted()).toEqual([owner, body['id']].toSorted());
+});
+
+describe('an e-mail of somebody who is not let in', () => {
+  const again = (email: string, as?: unknown) => ask('POST', PATH, { role: 'viewer', email }, as);
+
+  test.each(['invited', 'disabled'])('is had back by an invitation of the installation’s own: %s', async (status) => {
+    const { id, link_secret: secret } = await invite('owner', 'ada@example.com');
+    if (status === 'disabled') await change(id, { status });
+    const { status: answered, body } = await again('Ada@example.com');
+    expect([answered, body]).toMatchObject([201, { email: 'ada@example.com', role: 'viewer', status: 'invited' }]);
+    expect((await ask('GET', `${PATH}/${id}`)).body).toMatchObject({ email: null, status: 'disabled' });
+    expect((await ask('POST', '/api/v1/invitations/show', { secret })).status).toBe(404);
+    expect((await change(id, { status: 'enabled' })).status).toBe(409);
+    expect(installation.told).toContain('forget the password of ada@example.com');
+    expect((await auditOf(id))[0]).toMatchObject({
+      action: 'person.update',
+      account: account['id'],
+      before: { email: 'ada@example.com' },
+      after: { email: null },
+    });
+    expect(await auditOf(body['id'])).toMatchObject([{ action: 'person.create' }]);
+  });
+
+  test('stays theirs where it cannot be made sure that their password opens nothing', async () => {
+    const { id } = await invite('owner', 'ada@example.com');
+    installation.signIn.forgetPassword = async () => {
+      throw new TurnpikeError('store_unavailable', 'The store is gone.');
+    };
+    expect((await again('ada@example.com')).status).toBe(503);
+    expect(await statusOf(id)).toBe('invited');
+  });
+
+  test('is not to be had by an account’s own, nor that of who is let in by anybody', async () => {
+    const owner = await letIn('owner', 'owner@example.com');
+    await invite('viewer', 'ada@example.com');
+    expect((await ask('POST', PATH, { role: 'member', email: 'ada@example.com' }, owner)).status).toBe(409);
+    expect((await again('owner@example.com')).status).toBe(409);
+    expect(await statusOf(owner)).toBe('enabled');
+  });
+
+  test('has no password of somebody else when whoever is invited is let in without a link', async () => {
+    const { id } = await invite('viewer', 'ada@example.com');
+    await change(id, { status: 'enabled' });
+    expect(installation.told).toContain('forget the password of ada@example.com');
+  });
 });
 
 test('a member sees nobody, and a viewer sees everybody and changes nobody', async () => {

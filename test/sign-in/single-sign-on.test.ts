@@ -100,6 +100,21 @@ test('an invitation is accepted by it, without its link, which opens nothing any
   expect(data[0]).toMatchObject({ action: 'person.accept', actor: id, after: { accepted_by: 'single sign-on' } });
 });
 
+test('whoever is invited by the e-mail of somebody who was disabled shares neither password nor session with them', async () => {
+  const { id: account } = await turnpike.admin('POST', '/accounts', { name: 'first' });
+  const former = await letIn(turnpike, 'taken@example.com', 'owner', account as string);
+  const theirs = newBrowser();
+  expect((await theirs.signIn(former.email)).status).toBe(200);
+  await turnpike.admin('PATCH', `/people/${former.id}`, { status: 'disabled' });
+  const { id, email } = await invite(turnpike, former.email, 'operator');
+  issuer.person = { sub: 'taken', email, email_verified: true };
+  const browser = newBrowser();
+  expect(await signIn(browser)).toBe('/console/usage');
+  expect(await browser.me()).toMatchObject({ id, role: 'operator' });
+  expect(await theirs.me()).toBeNull();
+  expect((await newBrowser().signIn(email)).status).toBe(401);
+});
+
 describe('nobody is let in', () => {
   const refused = async (code: string) => {
     const browser = newBrowser();

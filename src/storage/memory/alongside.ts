@@ -10,8 +10,8 @@ type Rehash = Extract<AlongsideRow, { rehash: unknown }>;
 type Dropping = Extract<AlongsideRow, { forget: unknown } | { carry: unknown }>;
 type RowOf<Table extends AlongsideRow['table']> = Exclude<Extract<AlongsideRow, { table: Table }>, Rehash | Dropping>;
 
-/** Throws BrokenInvariant for a row that the tables cannot take, such as a secret that another key has. */
-export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow): void {
+/** Throws BrokenInvariant for a row that the tables cannot take after those `before` it, such as a secret that another key has. */
+export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow, before: readonly AlongsideRow[]): void {
   if ('rehash' in row) return;
   if ('forget' in row || 'carry' in row) {
     refuseWrongDrop(tables, row);
@@ -22,20 +22,29 @@ export function refuseWrongRow(tables: MemoryTables, row: AlongsideRow): void {
     (row.table === 'tokens' &&
       row.secretHash !== null &&
       [...tables.tokens.values()].some(({ secretHash }) => secretHash === row.secretHash)) ||
-    (row.table === 'people' && isTakenFrom(tables, row)) ||
+    (row.table === 'people' && isTakenFrom(tables, row, before)) ||
     (row.table === 'installation' && (tables.installation.get(row.name) ?? null) !== row.replaces);
   if (isTaken) throw new BrokenInvariant(`the table ${row.table} cannot take this row`);
 }
 
-/** Whether another person has its e-mail or its link. */
-function isTakenFrom({ people }: MemoryTables, { person, link }: RowOf<'people'>): boolean {
+/** Whether another person has its e-mail or its link, as people are after the rows before it. */
+function isTakenFrom({ people }: MemoryTables, row: RowOf<'people'>, before: readonly AlongsideRow[]): boolean {
+  const standing = new Map(people);
+  for (const earlier of before)
+    if ('table' in earlier && earlier.table === 'people' && 'person' in earlier) writePerson(standing, earlier);
+  const { person, link } = row;
   const linkHash = link === 'as it is' ? null : link.hash;
-  return [...people.values()].some(
+  return [...standing.values()].some(
     (other) =>
       other.person.id !== person.id &&
       ((person.email !== null && other.person.email === person.email) ||
         (linkHash !== null && other.linkHash === linkHash)),
   );
+}
+
+function writePerson(people: MemoryTables['people'], { person, link }: RowOf<'people'>): void {
+  const linkHash = link === 'as it is' ? (people.get(person.id)?.linkHash ?? null) : link.hash;
+  people.set(person.id, { person, linkHash });
 }
 
 /** Writes one row that the tables can take. */
@@ -67,11 +76,9 @@ export function writeAlongside(tables: MemoryTables, row: AlongsideRow): void {
       if (secretHash !== undefined) tables.tokens.set(row.token.id, { token: row.token, secretHash });
       break;
     }
-    case 'people': {
-      const linkHash = row.link === 'as it is' ? (tables.people.get(row.person.id)?.linkHash ?? null) : row.link.hash;
-      tables.people.set(row.person.id, { person: row.person, linkHash });
+    case 'people':
+      writePerson(tables.people, row);
       break;
-    }
     case 'installation':
       tables.installation.set(row.name, row.value);
       break;

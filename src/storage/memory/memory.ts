@@ -68,7 +68,7 @@ export class MemoryLedgerStore implements LedgerStore {
     const changes = decide(this.#rows());
     const { tables } = this;
     const alongside = changes.alongside as AlongsideRow[];
-    for (const row of alongside) refuseWrongRow(tables, row); // before anything is written: all of it is, or nothing
+    for (const [at, row] of alongside.entries()) refuseWrongRow(tables, row, alongside.slice(0, at)); // before anything is written: all of it is, or nothing
     copy(changes.accounts, tables.accountMeters);
     copy(changes.keys, tables.keyMeters);
     copy(changes.leases, tables.leases);

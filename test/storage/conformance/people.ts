@@ -62,6 +62,23 @@ export function peopleConformance(open: OpenStores): void {
     expect(await inRoles()).toEqual([1, 0]);
   });
 
+  test('one who gives up an e-mail for another, at once with them', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { people } = bench.stores;
+    await people.createPerson(person(1), 'first', noTrail);
+    const former = person(1, { email: null, status: 'disabled' });
+    const next = person(2, { email: '1@example.com' });
+    await failureOf(people.createPerson(next, 'second', noTrail, person(1, { status: 'disabled' })));
+    expect(await people.findPersonByEmail('1@example.com')).toEqual(person(1)); // all of it, or nothing
+    await people.createPerson(next, 'second', noTrail, former);
+    expect(await people.findPersonByEmail('1@example.com')).toEqual(next);
+    expect(await people.getPerson(1)).toEqual(former);
+    expect([await people.findPersonByLinkHash('first'), await people.findPersonByLinkHash('second')]).toEqual([
+      null,
+      next,
+    ]);
+  });
+
   test('that no two people have the same e-mail or link, and any number have none', async () => {
     await using bench = await openWorkbench(open, 0);
     const { people } = bench.stores;
