@@ -143,13 +143,21 @@ async function findRecord(
   secret: string,
   signal: AbortSignal,
 ): Promise<FoundRecord | null> {
+  const seen = await seenRecord(requestId, signal);
+  if (seen !== null) return seen;
+  const counted = await askWithKey<Counted>(baseUrl, `/v1/usage/${requestId}`, secret, signal);
+  if (counted === null) return null;
+  // It may have come to be between the two questions.
+  return (await seenRecord(requestId, signal)) ?? { counted, isSeen: false };
+}
+
+async function seenRecord(requestId: string, signal: AbortSignal): Promise<FoundRecord | null> {
   try {
     return { counted: await ask<UsageShape>(`/usage/${requestId}`, { signal }), isSeen: true };
   } catch (failure) {
-    if (!(failure instanceof ApiFailure) || failure.status !== 404) throw failure;
+    if (failure instanceof ApiFailure && failure.status === 404) return null;
+    throw failure;
   }
-  const counted = await askWithKey<Counted>(baseUrl, `/v1/usage/${requestId}`, secret, signal);
-  return counted === null ? null : { counted, isSeen: false };
 }
 
 interface RefusalProps {
