@@ -7,6 +7,9 @@ import { chromium as chromiumPath } from '../clients/open-browser.ts';
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
 const QUIET_FLAGS = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
+/** Nothing takes nearly so long; a machine that is busy is no failure. */
+const WAIT_MS_MAX = 50_000;
+
 /** One Chromium for a file of tests; each visitor is a profile of its own in it. */
 export async function startChromium(): Promise<Browser> {
   if (chromiumPath === null) throw new Error('there is no Chromium here');
@@ -40,6 +43,7 @@ export async function visit(browser: Browser, options: VisitorOptions): Promise<
     locale: 'en-US',
     timezoneId: 'UTC',
   });
+  context.setDefaultTimeout(WAIT_MS_MAX);
   if (token !== undefined)
     await context.route(`${url}/api/v1/**`, (route) =>
       route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${token}` } }),
