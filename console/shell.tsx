@@ -9,7 +9,6 @@ import {
   Menu,
   NavLink,
   ScrollArea,
-  SegmentedControl,
   Stack,
   Text,
   Title,
@@ -31,6 +30,8 @@ import { type NavSection, type Screen, screens } from './screens.ts';
 import { words } from './words.ts';
 
 const sections: readonly NavSection[] = ['traffic', 'build', 'selling', 'people', 'installation'];
+
+const looks = ['light', 'dark', 'auto'] as const;
 
 export function Shell() {
   return (
@@ -138,7 +139,7 @@ function OwnMenu() {
   };
   const name = me.name || me.email || me.id;
   return (
-    <Menu position="bottom-end" width={260}>
+    <Menu position="bottom-end" width={260} withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <Button variant="subtle" color="gray" c="inherit" px="xs">
           <VisuallyHidden>{words.shell.menu}</VisuallyHidden>
@@ -155,20 +156,18 @@ function OwnMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{words.shell.theme}</Menu.Label>
-        <Box px="xs" pb="xs">
-          <SegmentedControl
-            fullWidth
-            size="xs"
-            aria-label={words.shell.theme}
-            value={colorScheme}
-            onChange={(value) => setColorScheme(value as 'light' | 'dark' | 'auto')}
-            data={[
-              { value: 'light', label: words.shell.light },
-              { value: 'dark', label: words.shell.dark },
-              { value: 'auto', label: words.shell.system },
-            ]}
-          />
-        </Box>
+        {looks.map((look) => (
+          <Menu.Item
+            key={look}
+            role="menuitemradio"
+            aria-checked={colorScheme === look}
+            closeMenuOnClick={false}
+            onClick={() => setColorScheme(look)}
+            rightSection={colorScheme === look && <Icon name="check" sizePx={16} />}
+          >
+            {words.shell.looks[look]}
+          </Menu.Item>
+        ))}
         <Menu.Divider />
         <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
           {words.nav.profile}

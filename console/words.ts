@@ -1711,9 +1711,7 @@ export const words = {
     menu: 'Your menu',
     signOut: 'Sign out',
     theme: 'Light or dark',
-    light: 'Light',
-    dark: 'Dark',
-    system: 'As the system',
+    looks: { light: 'Light', dark: 'Dark', auto: 'As the system' },
   },
   roles: { operator: 'Operator', viewer: 'Viewer', owner: 'Owner', member: 'Member' },
   roleTexts: {
