@@ -6,6 +6,7 @@ import {
   Burger,
   Button,
   Group,
+  type MantineColorScheme,
   Menu,
   NavLink,
   ScrollArea,
@@ -74,7 +75,7 @@ function Frame() {
           <OwnMenu />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" className="no-print" aria-label={words.nav.label}>
+      <AppShell.Navbar p="xs" className="no-print" aria-label={words.nav.label} mod={{ open: isOpen }}>
         <ScrollArea type="scroll">
           {sections.map((section) => (
             <NavPart key={section} section={section} pathname={pathname} />
@@ -156,18 +157,13 @@ function OwnMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{words.shell.theme}</Menu.Label>
-        {looks.map((look) => (
-          <Menu.Item
-            key={look}
-            role="menuitemradio"
-            aria-checked={colorScheme === look}
-            closeMenuOnClick={false}
-            onClick={() => setColorScheme(look)}
-            rightSection={colorScheme === look && <Icon name="check" sizePx={16} />}
-          >
-            {words.shell.looks[look]}
-          </Menu.Item>
-        ))}
+        <Menu.RadioGroup value={colorScheme} onChange={(look) => setColorScheme(look as MantineColorScheme)}>
+          {looks.map((look) => (
+            <Menu.RadioItem key={look} value={look} closeMenuOnClick={false}>
+              {words.shell.looks[look]}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
           {words.nav.profile}
