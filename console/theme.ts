@@ -15,14 +15,18 @@ const road: MantineColorsTuple = [
   '#03514e',
 ];
 
-/** The library's own, but for words on the palest: too faint to be read as small text. */
-const { teal } = DEFAULT_THEME.colors;
-const readableTeal = [...teal.slice(0, 9), '#066649'] as unknown as MantineColorsTuple;
+const { teal, red } = DEFAULT_THEME.colors;
+
+/** The library's own, but darker where words of it, or white words on it, would be too faint to be read. */
+const readable = {
+  teal: [...teal.slice(0, 9), '#066649'] as unknown as MantineColorsTuple,
+  red: [...red.slice(0, 7), '#cf2d2d', '#bd2727', '#a92222'] as unknown as MantineColorsTuple,
+};
 
 export const theme = createTheme({
   primaryColor: 'road',
   primaryShade: 7, // white words on anything brighter are too faint, in the dark, too
-  colors: { road, teal: readableTeal },
+  colors: { road, ...readable },
   autoContrast: true,
   respectReducedMotion: true,
   defaultRadius: 'md',

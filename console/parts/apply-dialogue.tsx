@@ -4,7 +4,7 @@
 import { Alert, Badge, Button, Card, Code, Group, Modal, Stack, Table, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { CatalogChangeShape, CatalogueShape, ListedModelShape } from '../../src/admin-api/shapes.ts';
 import { ask } from '../api.ts';
 import { type ChangeLine, linesOfChange, type Standing, type Wanted } from '../catalogue-changes.ts';
@@ -31,6 +31,8 @@ export interface Applying {
   /** Why it cannot be: with the faults of the document. */
   failure: Error | null;
   forget: () => void;
+  /** To what was pressed: it was waiting, and without the focus, when the dialogue opened. */
+  returnFocus: () => void;
   /** For the dialogue. */
   planned: Planned | null;
   save: () => void;
@@ -40,6 +42,7 @@ export interface Applying {
 
 export function useApply({ done, onDone }: { done: string; onDone?: () => void | Promise<void> }): Applying {
   const [planned, setPlanned] = useState<Planned | null>(null);
+  const pressed = useRef<Element | null>(null);
   const trying = useMutation({ mutationFn: planChange });
   const saving = useChange(
     async (agreed: Planned) => {
@@ -60,6 +63,7 @@ export function useApply({ done, onDone }: { done: string; onDone?: () => void |
   return {
     preview(make) {
       saving.reset();
+      pressed.current = document.activeElement;
       trying.mutate(make, {
         onSuccess(found) {
           if (found.changes.length > 0) setPlanned(found);
@@ -70,6 +74,7 @@ export function useApply({ done, onDone }: { done: string; onDone?: () => void |
     isAsking: trying.isPending,
     failure: trying.error,
     forget: () => setPlanned(null),
+    returnFocus: () => pressed.current instanceof HTMLElement && pressed.current.focus(),
     planned,
     save: () => planned !== null && saving.mutate({ ...planned, isNew: false }),
     isSaving: saving.isPending,
@@ -85,12 +90,13 @@ async function planChange(make: Make): Promise<Planned> {
 }
 
 export function ApplyDialogue({ apply }: { apply: Applying }) {
-  const { planned, forget, save, isSaving, saveFailure } = apply;
+  const { planned, forget, returnFocus, save, isSaving, saveFailure } = apply;
   const removes = planned?.changes.some(({ action }) => action === 'delete') ?? false;
   return (
     <Modal
       opened={planned !== null}
       onClose={forget}
+      onExitTransitionEnd={returnFocus}
       title={words.apply.title}
       size="lg"
       closeButtonProps={{ 'aria-label': words.parts.close }}
