@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import { DAY_MS, manualClock } from '../../src/base/clock.ts';
 import { newRequestId } from '../../src/base/ids.ts';
-import { GroupCommit } from '../../src/ledger/ledger.ts';
+import { GroupCommit, journalKeptSinceMs } from '../../src/ledger/ledger.ts';
 import {
   databasePath,
   openForWriting,
@@ -135,7 +135,7 @@ async function useForMonths(path: string): Promise<void> {
 
 /** Some of the oldest entries go, behind one that carries them forward. */
 async function carrySome({ stores, account, clock }: Workbench): Promise<void> {
-  const beforeMs = Math.floor(clock.nowMs() / DAY_MS - 60) * DAY_MS;
+  const beforeMs = journalKeptSinceMs(2, clock.nowMs());
   await stores.retention.keepSince('usage', beforeMs);
   await stores.retention.forget('usage_records', beforeMs);
   await stores.retention.keepSince('journal', beforeMs);

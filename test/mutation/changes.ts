@@ -82,8 +82,14 @@ const creations = mutate('src/storage/postgres/ledger-store.ts', [
   [
     'creation-elsewhere',
     'an idempotency key that another node used first is read again',
-    "if (constraint === 'creations_pkey') return",
-    "if (constraint === 'none') return",
+    "if (constraint === 'creations_pkey' ||",
+    'if (',
+  ],
+  [
+    'email-elsewhere',
+    'an e-mail that another node gave to somebody first is read again',
+    "|| constraint === 'people_email_key')",
+    ')',
   ],
 ]);
 
