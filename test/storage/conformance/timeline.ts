@@ -168,7 +168,6 @@ function timelineTests(open: OpenStores): void {
       days.buckets.map(({ atMs }) => atMs < keptSinceMs),
     );
   });
-
 }
 
 function totalsTests(open: OpenStores): void {
