@@ -15,12 +15,14 @@ const road: MantineColorsTuple = [
   '#03514e',
 ];
 
-const { teal, red } = DEFAULT_THEME.colors;
+const { teal, red, yellow, orange } = DEFAULT_THEME.colors;
 
 /** The library's own, but darker where words of it, or white words on it, would be too faint to be read. */
 const readable = {
   teal: [...teal.slice(0, 9), '#066649'] as unknown as MantineColorsTuple,
   red: [...red.slice(0, 7), '#cf2d2d', '#bd2727', '#a92222'] as unknown as MantineColorsTuple,
+  yellow: [...yellow.slice(0, 9), '#8a4a00'] as unknown as MantineColorsTuple,
+  orange: [...orange.slice(0, 9), '#a03508'] as unknown as MantineColorsTuple,
 };
 
 export const theme = createTheme({

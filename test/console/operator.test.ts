@@ -70,7 +70,7 @@ test.skipIf(chromium === null)(
     await hands.press('link', 'Overview');
     const last = page.getByRole('table', { name: 'Last requests' });
     await last.getByText('for a colleague').waitFor();
-    expect(await last.getByRole('row').nth(1).innerText()).toMatch(/sandbox-echo[\s\S]*Acme[\s\S]*for a colleague/);
+    expect(await last.getByRole('row').nth(1).textContent()).toMatch(/sandbox-echo[\s\S]*Acme[\s\S]*for a colleague/);
     const tookSeconds = ((performance.now() - beganMs) / 1000).toFixed(1);
     console.log(`a new operator: ${hands.stepCount} steps, ${tookSeconds} s`);
     expect(visitor.problems).toEqual([]);
