@@ -19,18 +19,24 @@ export const usageDetails = JSON.stringify({
   firstTokenMs: 1000,
 });
 
+/** Which of the records are kept, as SQL of `at_ms` and of `lot`, 0 to 99: more on working days, and by day. */
+export const weeklyCourse = `lot < 65
+  * CASE WHEN (at_ms / ${DAY_MS} + 4) % 7 IN (0, 6) THEN 0.45 ELSE 1 END
+  * CASE WHEN at_ms % ${DAY_MS} / 3600000 BETWEEN 7 AND 17 THEN 1.4 WHEN at_ms % ${DAY_MS} / 3600000 > 20 THEN 0.4 ELSE 0.7 END`;
+
 /**
  * Adds `records` usage records to a database that has none and that no server has open, spread over the
- * keys of its rich accounts: a few of them have most. What they cost is taken from the balances.
+ * keys of its rich accounts: a few of them have most. What they cost is taken from the balances. Of a `course` some are
+ * left out.
  */
-export function fillUsage(path: string, records: number, nowMs: number, days = 90): void {
+export function fillUsage(path: string, records: number, nowMs: number, days = 90, course = 'TRUE'): void {
   const database = new Database(path, { readwrite: true });
   // Nothing here needs to outlive a crash: a database that was filled by half is made anew.
   for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -500000', 'temp_store = MEMORY'])
     database.run(`PRAGMA ${setting}`);
   const indexes = dropIndexes(database);
   database.transaction(() => {
-    insertRecords(database, records, nowMs, days);
+    insertRecords(database, records, nowMs, days, course);
     insertEntries(database);
     insertTotals(database);
     payForThem(database);
@@ -54,7 +60,7 @@ function dropIndexes(database: Database): string[] {
   return indexes.map(({ sql }) => sql);
 }
 
-function insertRecords(database: Database, records: number, nowMs: number, days: number): void {
+function insertRecords(database: Database, records: number, nowMs: number, days: number, course: string): void {
   database.run(`CREATE TEMP TABLE numbered_keys AS
     SELECT ROW_NUMBER() OVER (ORDER BY k.id) - 1 AS number, k.id, k.account_id
     FROM keys k JOIN account_meters m ON m.id = k.account_id WHERE m.balance >= ${BALANCE_LEAST}`);
@@ -64,10 +70,10 @@ function insertRecords(database: Database, records: number, nowMs: number, days:
   // `chance` is the same in every run; its square makes the first keys the busiest.
   database.run(
     `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${records - 1}),
-      drawn AS (SELECT n, (n * 2654435761) % 1000003 AS chance,
+      drawn AS (SELECT n, (n * 2654435761) % 1000003 AS chance, (n * 40503) % 9973 % 100 AS lot,
         ${firstMs} + n * ${days * DAY_MS} / ${records} AS at_ms FROM numbers),
       shaped AS (SELECT n, chance, at_ms, chance * chance / 1000003 * ${keys} / 1000003 AS number,
-        100 + chance % 4000 AS input, 20 + chance % 900 AS output FROM drawn)
+        100 + chance % 4000 AS input, 20 + chance % 900 AS output FROM drawn WHERE ${course})
     INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status,
       input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches,
       cost, written_off, provider_cost, details)
