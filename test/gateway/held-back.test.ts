@@ -208,7 +208,7 @@ test('one that thinks unseen while its beginning is held back gets its 200 and p
   expect(response.status).toBe(200);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const read = async () => new TextDecoder().decode((await reader.read()).value);
-  expect(await read()).toBe('event: ping\ndata: {"type":"ping"}\n\n');
+  expect((await read()).replaceAll('event: ping\ndata: {"type":"ping"}\n\n', 'ping ')).toMatch(/^(?:ping )+$/);
   speak();
   let text = '';
   for (let piece = await read(); piece !== ''; piece = await read()) text += piece;
