@@ -11,6 +11,7 @@ import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, originOf } from './make-aut
 import { endSessions, findPasswordHash } from './set-password.ts';
 
 const SIGN_IN = '/sign-in/email';
+const SIGN_OUT = '/sign-out';
 const CHANGE_PASSWORD = '/change-password';
 const VERIFY_CODE = '/two-factor/verify-totp';
 /** How the cookie of a sign-in that waited for its second factor is taken back. */
@@ -23,11 +24,18 @@ export async function answerRequest(
   asked: AskedRequest,
 ): Promise<GivenAnswer> {
   if (asked.path === SIGN_IN) return signIn(auth, throttle, settings, asked);
+  if (asked.path === SIGN_OUT) await endSession(auth, asked.cookie);
   const answer = await auth.handler(toRequest(asked, settings));
   if (asked.path === CHANGE_PASSWORD && answer.ok) await endOthers(auth, answer);
   if (asked.path === VERIFY_CODE && answer.ok && (await isReplayed(auth, throttle, asked, answer)))
     return { status: 401, headers: [], body: JSON.stringify({ code: 'INVALID_CODE' }) };
   return toText(answer);
+}
+
+/** By ourselves: better-auth says that all is well also where the session could not be ended. Rejects with what kept it from that. */
+async function endSession(auth: BetterAuth, cookie: string): Promise<void> {
+  const found = await auth.api.getSession({ headers: new Headers({ cookie }) });
+  if (found !== null) await (await auth.$context).internalAdapter.deleteSession(found.session.token);
 }
 
 /** Each code opens one session: whoever saw it typed has nothing of it. The session of a second one is ended again. */
