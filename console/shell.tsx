@@ -17,12 +17,13 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router';
 import { Suspense, useEffect } from 'react';
 import { askSignIn } from './api.ts';
 import { MeGate, useForgetEverything, useMe } from './me.tsx';
 import { SignIn } from './pages/sign-in.tsx';
-import { FailureNotice } from './parts/failure-notice.tsx';
+import { FailureNotice, wordsOfFailure } from './parts/failure-notice.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Mark } from './parts/mark.tsx';
 import { OpenFrame } from './parts/open-frame.tsx';
@@ -134,7 +135,12 @@ function OwnMenu() {
   const navigate = useNavigate();
   const forgetEverything = useForgetEverything();
   const signOut = async () => {
-    await askSignIn('/sign-out', { body: {} });
+    try {
+      await askSignIn('/sign-out', { body: {} });
+    } catch (failure) {
+      notifications.show({ message: wordsOfFailure(failure), color: 'red', role: 'alert' }); // they are still signed in
+      return;
+    }
     await forgetEverything();
     await navigate({ to: '/' });
   };
