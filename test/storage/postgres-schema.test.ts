@@ -4,7 +4,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { migrations } from '../../src/storage/migrations/migrations.ts';
-import { prepareDatabase } from '../../src/storage/postgres/postgres.ts';
+import { prepareDatabase, sumLedger } from '../../src/storage/postgres/postgres.ts';
 import { failureOf } from '../ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres } from '../support/start-postgres.ts';
 
@@ -83,6 +83,26 @@ describe.skipIf(cannotStartPostgres)('the tables of PostgreSQL', () => {
     expect(await runOn(database.url, 'SELECT max(version) AS version FROM schema_versions')).toEqual([
       { version: latest + 2 },
     ]);
+  });
+
+  test('count in their month what nodes of the version before go on to write', async () => {
+    await using database = await (await sharedPostgres()).newDatabase();
+    const run = (sql: string) => runOn(database.url, sql);
+    await run('DROP INDEX entries_of_kind, entries_of_message; DROP TABLE month_changes');
+    await run('ALTER TABLE account_meters DROP COLUMN month_start_ms, DROP COLUMN month_opening');
+    await run('DELETE FROM schema_versions WHERE version = 8');
+    await run(`INSERT INTO accounts VALUES (7, 1, '{}')`);
+    await run(`INSERT INTO account_meters VALUES (7, 1, 0, 90, 0, NULL, 'total', 0, 0, 0, '{}')`);
+    const entry = (sides: string, amount: number) =>
+      run(
+        `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind) VALUES (7, ${Date.now()}, ${sides}, ${amount}, 'usage')`,
+      );
+    await entry('1, 7', 100);
+    await entry('7, 3', 10);
+    await prepareDatabase(database.url);
+    await run('UPDATE account_meters SET balance = 80');
+    await entry('7, 3', 10);
+    expect((await sumLedger(database.url)).wrongMonths).toEqual([]);
   });
 
   test('have the months of usage that begin soon', async () => {

@@ -53,7 +53,9 @@ export const statements: Migration = {
           FROM entries GROUP BY account_id, at_ms / 86400000) days
       WHERE account_id IN (SELECT id FROM account_meters)
       GROUP BY 1, 2 HAVING SUM(change) <> 0;
-    UPDATE account_meters SET month_opening = balance;
+    -- Of the present month: nodes of the version before go on meanwhile, and change balances without a word of months.
+    UPDATE account_meters SET month_opening = balance, month_start_ms =
+      extract(epoch FROM date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000;
 
     CREATE INDEX entries_of_kind ON entries (account_id, kind, at_ms, seq) WHERE kind <> 'usage';
     CREATE INDEX entries_of_message ON entries (reference, kind, at_ms, seq)
