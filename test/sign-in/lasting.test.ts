@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runTurnpike } from '../support/run-turnpike.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
-import { isOverPostgres } from '../support/test-store.ts';
 import { Browser, letIn, PASSWORD, timeCode } from './browser.ts';
+import { testOnFile } from './test-on-file.ts';
 
 const SECRETS = ['one', 'other'].map((text) => Buffer.alloc(32, text).toString('base64')) as [string, string];
 
@@ -56,7 +56,7 @@ async function expectLasting(turnpike: TurnpikeProcess, browser: Browser, codes:
   expect(await fresh.me()).not.toBeNull();
 }
 
-test.skipIf(isOverPostgres)(
+testOnFile(
   'sessions and second factors outlive a change of the installation’s secret',
   async () => {
     const [one, other] = SECRETS;
@@ -77,7 +77,7 @@ test('a service that is killed comes back with who was signed in', async () => {
   await withService(environment, (next) => expectLasting(next, browser, codes));
 }, 60_000);
 
-test.skipIf(isOverPostgres)(
+testOnFile(
   'a backup has who signs in beside the ledger, and is restored with both',
   async () => {
     const file = join(data, 'backup.db');

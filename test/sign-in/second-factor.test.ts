@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
-import { isOverPostgres } from '../support/test-store.ts';
 import { acceptLink, Browser, decodeBase32, letIn, PASSWORD, timeCode } from './browser.ts';
+import { testOnFile } from './test-on-file.ts';
 
 let turnpike: Turnpike;
 let addresses = 0;
@@ -139,18 +139,15 @@ test('it is removed by showing the password, and by a one-time link', async () =
   expect(await again.me()).not.toBeNull();
 });
 
-test.skipIf(isOverPostgres)(
-  'neither its secret nor its codes nor a password lie in the file in the clear',
-  async () => {
-    const { uri, backupCodes } = await guard('sealed@example.com');
-    const shown = new URL(uri).searchParams.get('secret') ?? '';
-    const files = ['sign-in.db', 'sign-in.db-wal'].map((name) => join(turnpike.dataDirectory, name));
-    const text = Buffer.concat(files.filter(existsSync).map((file) => readFileSync(file))).toString('latin1');
-    expect(text).toContain('sealed@example.com');
-    for (const secret of [shown, decodeBase32(shown).toString('latin1'), PASSWORD, ...backupCodes])
-      expect(text).not.toContain(secret);
-  },
-);
+testOnFile('neither its secret nor its codes nor a password lie in the file in the clear', async () => {
+  const { uri, backupCodes } = await guard('sealed@example.com');
+  const shown = new URL(uri).searchParams.get('secret') ?? '';
+  const files = ['sign-in.db', 'sign-in.db-wal'].map((name) => join(turnpike.dataDirectory, name));
+  const text = Buffer.concat(files.filter(existsSync).map((file) => readFileSync(file))).toString('latin1');
+  expect(text).toContain('sealed@example.com');
+  for (const secret of [shown, decodeBase32(shown).toString('latin1'), PASSWORD, ...backupCodes])
+    expect(text).not.toContain(secret);
+});
 
 test('a browser is never spared the second factor, whatever it asks for', async () => {
   const { email, uri } = await guard('trusting@example.com');

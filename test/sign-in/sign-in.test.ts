@@ -6,8 +6,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
-import { isOverPostgres } from '../support/test-store.ts';
 import { acceptLink, Browser, letIn, PASSWORD } from './browser.ts';
+import { testOnFile } from './test-on-file.ts';
 
 let turnpike: Turnpike;
 let addresses = 0;
@@ -179,26 +179,23 @@ describe('a session', () => {
   });
 });
 
-test.skipIf(isOverPostgres)(
-  'whoever signs out while the session cannot be ended is told so, and can try again',
-  async () => {
-    const { email } = await letIn(turnpike, 'leaving@example.com');
-    const browser = newBrowser();
-    await browser.signIn(email);
-    {
-      using database = new Database(join(turnpike.dataDirectory, 'sign-in.db'));
-      database.run("CREATE TRIGGER kept BEFORE DELETE ON session BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
-      const refused = await browser.auth('/sign-out');
-      database.run('DROP TRIGGER kept');
-      expect([refused.status, refused.code]).toEqual([503, 'store_unavailable']);
-    }
-    expect(await browser.me()).not.toBeNull();
-    expect((await browser.auth('/sign-out')).status).toBe(200);
-    expect(await browser.me()).toBeNull();
-  },
-);
+testOnFile('whoever signs out while the session cannot be ended is told so, and can try again', async () => {
+  const { email } = await letIn(turnpike, 'leaving@example.com');
+  const browser = newBrowser();
+  await browser.signIn(email);
+  {
+    using database = new Database(join(turnpike.dataDirectory, 'sign-in.db'));
+    database.run("CREATE TRIGGER kept BEFORE DELETE ON session BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+    const refused = await browser.auth('/sign-out');
+    database.run('DROP TRIGGER kept');
+    expect([refused.status, refused.code]).toEqual([503, 'store_unavailable']);
+  }
+  expect(await browser.me()).not.toBeNull();
+  expect((await browser.auth('/sign-out')).status).toBe(200);
+  expect(await browser.me()).toBeNull();
+});
 
-test.skipIf(isOverPostgres)(
+testOnFile(
   'a session in use is made longer once a day, in the browser as well, and one that has ended opens nothing',
   async () => {
     const { email } = await letIn(turnpike, 'lasting@example.com');
@@ -254,14 +251,11 @@ describe('the cookies', () => {
   });
 });
 
-test.skipIf(isOverPostgres)(
-  'what people are known by is in a file of its own, which is the owner’s alone',
-  async () => {
-    await letIn(turnpike, 'filed@example.com');
-    const path = join(turnpike.dataDirectory, 'sign-in.db');
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-  },
-);
+testOnFile('what people are known by is in a file of its own, which is the owner’s alone', async () => {
+  await letIn(turnpike, 'filed@example.com');
+  const path = join(turnpike.dataDirectory, 'sign-in.db');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
 
 test('an installation in which nobody signs in has neither the thread nor its file', async () => {
   await using fresh = await startTurnpike();
