@@ -23,6 +23,7 @@ const everyone: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 const holders: readonly Role[] = ['operator', 'viewer', 'owner'];
 const installation: readonly Role[] = ['operator', 'viewer'];
 const operators: readonly Role[] = ['operator'];
+const keyMakers: readonly Role[] = ['operator', 'owner', 'member'];
 const accountsOwn: readonly Role[] = ['owner'];
 
 const { nav } = words;
@@ -53,7 +54,7 @@ export const screens: readonly Screen[] = [
     roles: everyone,
     nav: { section: 'build', label: nav.keys, icon: 'key' },
   },
-  { path: '/keys/new', load: async () => (await import('./pages/key-create.tsx')).KeyCreate, roles: everyone },
+  { path: '/keys/new', load: async () => (await import('./pages/key-create.tsx')).KeyCreate, roles: keyMakers },
   { path: '/keys/$keyId', load: async () => (await import('./pages/key-show.tsx')).KeyShow, roles: everyone },
   {
     path: '/playground',
