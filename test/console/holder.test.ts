@@ -52,6 +52,16 @@ async function readPrice(page: Page): Promise<string[][]> {
   );
 }
 
+async function revoke(page: Page, name: string): Promise<void> {
+  const hands = handsAt(page);
+  await hands.press('link', 'Keys');
+  await page.getByRole('main').getByRole('link', { name, exact: true }).click();
+  await hands.see(name);
+  await hands.press('button', 'Revoke');
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('This key was revoked.').waitFor();
+}
+
 test.skipIf(chromium === null)(
   'an account holder gets from their link to a key, answers in the playground, what they cost and why, and ends the key',
   async () => {
@@ -105,12 +115,7 @@ test.skipIf(chromium === null)(
     expect(amounts.reduce((sum, amount) => sum + amount, 0n)).toBe(units(cost));
     expect(units(cost)).toBeGreaterThan(0n);
 
-    await hands.press('link', 'Keys');
-    await page.getByRole('main').getByRole('link', { name: 'mine', exact: true }).click();
-    await hands.see('mine');
-    await hands.press('button', 'Revoke');
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('This key was revoked.').waitFor();
+    await revoke(page, 'mine');
 
     await hands.press('link', 'Playground');
     await page.getByText(`In use: ${secret.slice(0, 10)}…`).waitFor(); // as long as the tab is open
