@@ -15,13 +15,10 @@ export const personSchema = z
     id: idField('person'),
     role: roleField,
     account: idField('acct').nullable().openapi({ description: 'Null: of the installation.' }),
-    email: z
-      .string()
-      .nullable()
-      .openapi({
-        description:
-          'Null until the invitation of the first start is accepted, and of whom somebody else was invited in place of.',
-      }),
+    email: z.string().nullable().openapi({
+      description:
+        'Null until the invitation of the first start is accepted, and of whom somebody else was invited in place of.',
+    }),
     name: z.string(),
     status: z.enum(['invited', 'enabled', 'disabled']),
     link_expires_at: timeShown.nullable().openapi({ description: 'Of the one-time link, until it is accepted.' }),
