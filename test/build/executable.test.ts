@@ -58,6 +58,9 @@ test('from its first start to its end everything works as it does in a checkout'
   expect((await machine.run('group', 'list')).out).toContain('team');
   expect((await machine.run('usage')).out).toContain('sandbox-echo'); // by the thread of the reports
   expect(await (await service.scrape()).text()).toContain('turnpike_messages_total{');
+  const page = await (await fetch(`${service.url}/console/`)).text(); // out of the executable itself
+  const script = await fetch(`${service.url}${/\/console\/index-\w+\.js/.exec(page)?.[0]}`);
+  expect([script.status, (await script.text()).length > 100_000]).toEqual([200, true]);
   await letIn(service, 'ann@example.com');
   const browser = new Browser(service.url);
   expect((await browser.signIn('ann@example.com')).status).toBe(200); // by the thread of sign-in
