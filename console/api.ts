@@ -63,6 +63,15 @@ export function askSignIn<Shape>(path: string, asked: Asked = {}): Promise<Shape
   return send<Shape>(`/console/auth${path}${queryText(asked.query)}`, asked);
 }
 
+/** Whether the console could be loaded anew now. */
+export async function isServiceThere(): Promise<boolean> {
+  try {
+    return (await fetch('/console/', { cache: 'no-store' })).ok;
+  } catch {
+    return false;
+  }
+}
+
 /** Every row of a list, page by page, at most `rowsMax`. */
 export async function* askPages<Row>(
   path: string,

@@ -4,7 +4,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
 import type { MeShape } from '../src/admin-api/shapes.ts';
 import { ApiFailure, ask } from './api.ts';
-import { FailureNotice } from './parts/failure-notice.tsx';
+import { OpenFrame } from './parts/open-frame.tsx';
+import { PageFailure } from './parts/page-failure.tsx';
 import { Waiting } from './parts/waiting.tsx';
 
 export type Role = MeShape['role'];
@@ -44,6 +45,11 @@ export function MeGate({ signIn, children }: { signIn: ReactNode; children: Reac
   });
   if (error instanceof ApiFailure && error.status === 401) return signIn;
   if (data !== undefined) return <MeContext value={data}>{children}</MeContext>;
-  if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (error !== null)
+    return (
+      <OpenFrame>
+        <PageFailure failure={error} onRetry={() => void refetch()} />
+      </OpenFrame>
+    );
   return <Waiting />;
 }

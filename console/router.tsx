@@ -1,10 +1,11 @@
 // Makes the router of the table of pages.
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { loadPage } from './load-page.ts';
 import { openScreens, type Screen, screens } from './screens.ts';
-import { FailedPage, MissingPage, OpenShell, Shell } from './shell.tsx';
+import { FailedPage, LostPage, OpenShell, Shell } from './shell.tsx';
 
-const root = createRootRoute({ notFoundComponent: MissingPage, errorComponent: FailedPage });
+const root = createRootRoute({ notFoundComponent: LostPage, errorComponent: FailedPage });
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Shell, errorComponent: FailedPage });
 const outside = createRoute({ getParentRoute: () => root, id: 'outside', component: OpenShell });
 
@@ -30,7 +31,7 @@ function pageRoute(parent: typeof inside | typeof outside, { path, load }: Pick<
   return createRoute({
     getParentRoute: () => parent,
     path,
-    component: lazyRouteComponent(async () => ({ Page: await load() }), 'Page'),
+    component: lazyRouteComponent(async () => ({ Page: await loadPage(load) }), 'Page'),
     errorComponent: FailedPage,
   });
 }

@@ -12,7 +12,6 @@ import {
   ScrollArea,
   Stack,
   Text,
-  Title,
   useMantineColorScheme,
   VisuallyHidden,
 } from '@mantine/core';
@@ -20,13 +19,16 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router';
 import { Suspense, useEffect } from 'react';
-import { askSignIn } from './api.ts';
+import { ApiFailure, askSignIn } from './api.ts';
+import { reloadPage } from './load-page.ts';
 import { MeGate, useForgetEverything, useMe } from './me.tsx';
 import { SignIn } from './pages/sign-in.tsx';
-import { FailureNotice, wordsOfFailure } from './parts/failure-notice.tsx';
+import { AwayNotice } from './parts/away-notice.tsx';
+import { wordsOfFailure } from './parts/failure-notice.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Mark } from './parts/mark.tsx';
 import { OpenFrame } from './parts/open-frame.tsx';
+import { MissingPage, PageFailure } from './parts/page-failure.tsx';
 import { Waiting } from './parts/waiting.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
 import { words } from './words.ts';
@@ -85,6 +87,7 @@ function Frame() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Box maw={1320} mx="auto">
+          <AwayNotice />
           {screen !== undefined && !screen.roles.includes(role) ? (
             <Text c="dimmed">{words.failure.notAllowed}</Text>
           ) : (
@@ -193,24 +196,20 @@ export function OpenShell() {
   );
 }
 
-export function MissingPage() {
+export function LostPage() {
   return (
-    <Stack align="flex-start" p="lg">
-      <Title order={1} size="h2">
-        {words.failure.notFoundTitle}
-      </Title>
-      <Text>{words.failure.notFoundText}</Text>
-      <Button component={Link} to="/">
-        {words.failure.toOverview}
-      </Button>
-    </Stack>
+    <Box p="lg">
+      <MissingPage />
+    </Box>
   );
 }
 
 export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
+  // What its script was asked for is asked for anew with the whole page: not every browser asks for the same script again.
+  const onRetry = error instanceof ApiFailure ? () => void reloadPage() : reset;
   return (
     <Box p="lg">
-      <FailureNotice failure={error} title={words.failure.pageTitle} onRetry={reset} />
+      <PageFailure failure={error} onRetry={onRetry} />
     </Box>
   );
 }

@@ -1710,6 +1710,7 @@ export const words = {
   shell: {
     menu: 'Your menu',
     signOut: 'Sign out',
+    away: 'The service does not answer. What is shown here may be old. It is asked again every few seconds.',
     theme: 'Light or dark',
     looks: { light: 'Light', dark: 'Dark', auto: 'As the system' },
   },

@@ -10,9 +10,9 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { CreditButton } from '../parts/credit-form.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { FailureNotice } from '../parts/failure-notice.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { formatMoney, Money, nanoOf } from '../parts/money.tsx';
+import { PageFailure } from '../parts/page-failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Section } from '../parts/section.tsx';
 import { StatTile } from '../parts/stat-tile.tsx';
@@ -33,7 +33,7 @@ export function AccountShow() {
   const { accountId } = useParams({ strict: false }) as { accountId: string };
   const { role } = useMe();
   const { data, error, refetch } = useAsk<AccountShape>(`/accounts/${accountId}`, {}, { everyMs: MONEY_EVERY_MS });
-  if (error !== null && data === undefined) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (error !== null && data === undefined) return <PageFailure failure={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   return (
     <>

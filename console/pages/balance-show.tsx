@@ -7,7 +7,7 @@ import type { AccountShape, HoldShape } from '../../src/admin-api/shapes.ts';
 import { monthsSince } from '../balance-course.ts';
 import { useMe } from '../me.tsx';
 import { CreditButton } from '../parts/credit-form.tsx';
-import { FailureNotice } from '../parts/failure-notice.tsx';
+import { PageFailure } from '../parts/page-failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Waiting } from '../parts/waiting.tsx';
 import { useAsk, usePages } from '../queries.ts';
@@ -35,7 +35,7 @@ function Balance({ accountId }: { accountId: string }) {
   const { data: account, error, refetch } = useAsk<AccountShape>(`/accounts/${accountId}`, {}, { everyMs: LOOK_MS });
   const holds = usePages<HoldShape>(`/accounts/${accountId}/holds`, {}, { everyMs: LOOK_MS });
   if (account === undefined || account.id !== accountId)
-    return error === null ? <Waiting /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
+    return error === null ? <Waiting /> : <PageFailure failure={error} onRetry={() => void refetch()} />;
   const isOwn = me.account?.id === accountId;
   return (
     <Stack gap="lg">

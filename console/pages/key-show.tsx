@@ -6,9 +6,9 @@ import type { ReactNode } from 'react';
 import type { HoldShape, KeyShape, PageShape } from '../../src/admin-api/shapes.ts';
 import { isOfInstallation, useMe } from '../me.tsx';
 import { useNames } from '../names.ts';
-import { FailureNotice } from '../parts/failure-notice.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { formatMoney, nanoOf, usdOf } from '../parts/money.tsx';
+import { PageFailure } from '../parts/page-failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { StatTile } from '../parts/stat-tile.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
@@ -30,7 +30,7 @@ export function KeyShow() {
   const { keyId = '' } = useParams({ strict: false });
   const { data: shown, error, refetch } = useAsk<KeyShape>(`/keys/${keyId}`, {}, { everyMs: LOOK_MS });
   if (shown !== undefined && shown.id === keyId) return <ShownKey shown={shown} />;
-  if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <PageFailure failure={error} onRetry={() => void refetch()} />;
   return <Waiting />;
 }
 

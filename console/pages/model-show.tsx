@@ -10,8 +10,8 @@ import { ApplyDialogue, useApply } from '../parts/apply-dialogue.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { FailureNotice } from '../parts/failure-notice.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { PageFailure } from '../parts/page-failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Section } from '../parts/section.tsx';
 import { UseOverTime } from '../parts/use-over-time.tsx';
@@ -36,7 +36,7 @@ export function ModelShow() {
   });
   const model = models.rows.find((one) => one.name === name);
   if (models.isLoading) return <Waiting />;
-  if (models.failure !== null) return <FailureNotice failure={models.failure} onRetry={models.reload} />;
+  if (models.failure !== null) return <PageFailure failure={models.failure} onRetry={models.reload} />;
   if (model === undefined) return <Unknown name={name} />;
   const sellers = groups.rows.filter((group) => model.groups.includes(group.name));
   return (

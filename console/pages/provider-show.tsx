@@ -9,6 +9,7 @@ import { ApplyDialogue, useApply } from '../parts/apply-dialogue.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { FailureNotice } from '../parts/failure-notice.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { PageFailure } from '../parts/page-failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { ProviderHealth } from '../parts/provider-health.tsx';
 import { Section } from '../parts/section.tsx';
@@ -32,7 +33,7 @@ export function ProviderShow() {
     {},
     { everyMs: HEALTH_EVERY_MS },
   );
-  if (error !== null && data === undefined) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (error !== null && data === undefined) return <PageFailure failure={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   return (
     <>

@@ -69,7 +69,8 @@ export async function spawnTurnpike(
 ): Promise<TurnpikeProcess> {
   const directory = dataDirectory ?? mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const store = await storeOf(directory, environment);
-  const child = Bun.spawn([...serveCommand(store), '--listen', '127.0.0.1:0', '--data', directory, ...flags], {
+  const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0'];
+  const child = Bun.spawn([...serveCommand(store), ...listen, '--data', directory, ...flags], {
     env: { ...process.env, TURNPIKE_LOG: 'off', ...store, ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
