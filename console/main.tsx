@@ -21,6 +21,7 @@ const queries: QueryClient = new QueryClient({
       // What the service refuses it refuses again; what it cannot do right now may be asked once more.
       retry: (count, failure) => count < TRIES_MAX && (!(failure instanceof ApiFailure) || failure.mayPass),
     },
+    mutations: { gcTime: 0 }, // what was typed, passwords too, is not kept when its form is gone
   },
 });
 const router = makeConsoleRouter();

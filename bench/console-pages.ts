@@ -1,0 +1,82 @@
+// How long each page of the console takes over millions of usage records, in a real Chromium on loopback: from the address to the
+// last of what it shows. BENCH_STORES, BENCH_RECORDS and BENCH_TIMES change the run. Nothing is asserted.
+
+import { fillPath, type Places, pagesOf, type Walker, walkerOf } from '../test/console/every-page.ts';
+import { startChromium, type Visitor, visit } from '../test/console/open-console.ts';
+import { type Ids, post, type Service, shapes, withUsage } from './with-usage.ts';
+
+const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
+const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
+const times = Number(process.env['BENCH_TIMES'] ?? 3);
+
+/** As each role looks at it: pages of the table, and those whose filters ask for the most. */
+const filtered = [
+  '/?period=hour',
+  '/?period=week',
+  '/?period=month',
+  '/?period=quarter',
+  '/usage?outcome=failed',
+  '/usage?model=llama',
+  '/usage?model=nobody-used-it',
+];
+const ofTheAccount = ['/accounts/$accountId', '/accounts/$accountId/balance', '/accounts/$accountId/statement'];
+
+const chromium = await startChromium();
+try {
+  for (const store of stores) await withUsage(store, shapes['spread'] as (typeof shapes)[string], records, lookAtAll);
+} finally {
+  await chromium.close();
+}
+
+async function lookAtAll(service: Service, ids: Ids): Promise<void> {
+  const [requestId] = await newest(service, ids.key);
+  if (requestId === undefined) throw new Error('the busiest key has no request');
+  const names = { modelName: 'sandbox-echo', providerName: 'sandbox' };
+  const places: Places = { accountId: ids.account, keyId: ids.key, requestId, ...names };
+  const owner = await post(service, service.token, '/tokens', { role: 'owner', name: 'owner', account: ids.account });
+  const tokens = { operator: service.token, owner: owner.token, member: ids.member };
+  for (const [role, token] of Object.entries(tokens) as [keyof typeof tokens, string][]) {
+    await using visitor = await visit(chromium, { url: service.url });
+    await visitor.context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` });
+    const walker = walkerOf(visitor.page, service.url);
+    const all = [...pagesOf(role, places), ...filtered, ...(role === 'member' ? [] : ofTheAccount)];
+    for (const path of new Set(all.map((one) => fillPath(one, places)))) await look(walker, visitor.page, role, path);
+    if (visitor.problems.length > 0) console.log(visitor.problems.join('\n'));
+  }
+}
+
+async function newest({ url, token }: Service, key: string): Promise<string[]> {
+  const answer = await fetch(`${url}/api/v1/usage?key=${key}&limit=1`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const { data } = (await answer.json()) as { data: { request_id: string }[] };
+  return data.map(({ request_id }) => request_id);
+}
+
+async function look(walker: Walker, page: Visitor['page'], role: string, path: string): Promise<void> {
+  const tookMs: number[] = [];
+  let slowest = '';
+  for (let time = 0; time < times; time++) {
+    await walker.walkTo(path);
+    const seen = await page.evaluate(lastAnswer);
+    tookMs.push(seen.ms);
+    slowest = seen.slowest;
+  }
+  const [first = 0, ...others] = tookMs;
+  const figures = `first ${words(first)}, then ${words(Math.min(...others, first))}`;
+  console.log(`${role.padEnd(9)} ${path.padEnd(64)} ${figures}; slowest ${slowest}`);
+}
+
+/** In the page: when the last thing was fetched that it shows, from the beginning of its navigation. */
+function lastAnswer(): { ms: number; slowest: string } {
+  const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+  const [slowest] = entries
+    .filter(({ name }) => name.includes('/api/'))
+    .sort((one, other) => other.duration - one.duration);
+  const of = slowest === undefined ? '' : `${new URL(slowest.name).pathname} ${Math.round(slowest.duration)} ms`;
+  return { ms: Math.max(...entries.map(({ responseEnd }) => responseEnd)), slowest: of };
+}
+
+function words(ms: number): string {
+  return `${ms.toFixed(0).padStart(5)} ms`;
+}
