@@ -6,7 +6,8 @@ import { bounds } from '../config.ts';
 import type { Facts, FileFacts } from './facts.ts';
 
 const MIB = 1024 * 1024;
-const OWN_FILES = /^(?:turnpike\.db(?:-wal|-shm)?|secret(?:\..*)?|operator\.json|first-key\.txt|lock)$/;
+const OWN_FILES =
+  /^(?:(?:turnpike|sign-in)\.db(?:-wal|-shm)?|secret(?:\..*)?|operator\.json|first-(?:key|operator)\.txt|lock)$/;
 
 export function checkDirectory(facts: Facts): Finding[] {
   const { dataDirectory, directory, postgres, isStoreKnown } = facts;
@@ -114,7 +115,7 @@ function checkFirstKey(files: readonly FileFacts[]): Finding[] {
 }
 
 function isSecret(path: string): boolean {
-  return /^(?:secret|operator\.json|first-key)/.test(basename(path));
+  return /^(?:secret|operator\.json|first-)/.test(basename(path));
 }
 
 function octal(mode: number): string {

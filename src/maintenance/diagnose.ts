@@ -9,6 +9,7 @@ import { checkPostgres } from './check-postgres.ts';
 import { checkProcess } from './check-process.ts';
 import { checkSecret } from './check-secret.ts';
 import { checkService } from './check-service.ts';
+import { checkSignIn } from './check-sign-in.ts';
 import type { DatabaseFacts, Facts, PostgresFacts } from './facts.ts';
 
 const CHECKS: readonly ((facts: Facts) => Finding[])[] = [
@@ -16,6 +17,7 @@ const CHECKS: readonly ((facts: Facts) => Finding[])[] = [
   checkSecret,
   checkPostgres,
   checkDatabase,
+  checkSignIn,
   checkCatalogue,
   checkAccounts,
   checkProcess,

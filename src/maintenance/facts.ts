@@ -39,6 +39,8 @@ export interface Facts {
   /** Null where it is not there, or has no tables of ours. */
   database: DatabaseFacts | null;
   secret: Told<SecretState> | null;
+  /** Of the file of who signs in; empty where it is whole, is not there, or is not used. */
+  signInFaults: readonly string[];
   catalogue: CatalogueFacts | null;
   operatorFile: Told<OperatorFile> | null;
   /** Where a service would listen that is started with these settings. */

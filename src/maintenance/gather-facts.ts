@@ -1,14 +1,14 @@
 // Gathers what the doctor judges by. Whatever cannot be had is a fact too: a broken installation must
 // not keep it from looking at the rest.
 
-import { accessSync, constants, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildCatalogue, type Catalogue, sealedCredentials } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
 import { bounds, type Config } from '../config.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { findInstallationSecrets, openVault } from '../secrets/secrets.ts';
-import { databasePath, isDirectoryLocked } from '../storage/sqlite/sqlite.ts';
+import { databasePath, findFileFaults, isDirectoryLocked, signInPath } from '../storage/sqlite/sqlite.ts';
 import type { StoreSurvey } from '../storage/storage.ts';
 import type { CatalogueFacts, Facts, FileFacts, OperatorFile, Told } from './facts.ts';
 import { type GatheredStore, gatherFile, surveyOf } from './gather-file.ts';
@@ -41,6 +41,7 @@ export async function gatherFacts(
     postgres,
     database,
     secret: secretUse && tell(() => readSecretState({ ...config, dataDirectory }, secretUse)),
+    signInFaults: postgres === null ? signInFaultsIn(dataDirectory) : [],
     catalogue: survey && catalogueFacts({ ...config, dataDirectory }, survey),
     operatorFile,
     listen: config.listen,
@@ -74,6 +75,13 @@ function unopenedCredentials(config: Config, documents: StoreSurvey['documents']
       .filter(({ sealed, context }) => orNull(() => vault.open(sealed, context)) === null)
       .map(({ name }) => ({ provider: entry.name, credential: name })),
   );
+}
+
+function signInFaultsIn(dataDirectory: string): string[] {
+  const path = signInPath(dataDirectory);
+  if (!existsSync(path)) return [];
+  const faults = tell(() => findFileFaults(path));
+  return 'is' in faults ? faults.is : [faults.failure];
 }
 
 function filesOf(dataDirectory: string): FileFacts[] {

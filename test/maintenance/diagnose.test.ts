@@ -93,6 +93,7 @@ function factsOf(changes: Partial<Facts> = {}): Facts {
     directory: { path: DATA, mode: 0o700, owner: 1000, isWritable: true },
     files: ['turnpike.db', 'turnpike.db-wal', 'secret', 'lock', 'operator.json', 'notes.txt'].map((name) => file(name)),
     diskFreeBytes: 50_000 * MIB,
+    signInFaults: [],
     openFilesMax: 1_048_576,
     isLocked: true,
     database,
@@ -152,6 +153,16 @@ const faults: [string, Partial<Facts>, string[]][] = [
     'a database that others may read',
     { files: [file('turnpike.db', { mode: 0o644 })] },
     [`warning open_to_others file ${DATA}/turnpike.db`],
+  ],
+  [
+    'passwords that others may read, and the link of the first operator',
+    { files: [file('sign-in.db', { mode: 0o644 }), file('first-operator.txt', { mode: 0o644 })] },
+    [`error open_to_others file ${DATA}/first-operator.txt`, `warning open_to_others file ${DATA}/sign-in.db`],
+  ],
+  [
+    'a damaged file of who signs in',
+    { signInFaults: ['page 7 is missing'] },
+    [`error sign_in_broken file ${DATA}/sign-in.db`],
   ],
   ['a file that is none of ours', { files: [file('notes.txt', { mode: 0o644, owner: 1, isWritable: false })] }, []],
   [

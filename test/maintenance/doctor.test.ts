@@ -116,6 +116,14 @@ describe('a broken installation', () => {
     expect((await examine(hollow)).codes).toEqual(['database_of_earlier_version', 'service_not_running']);
   });
 
+  test('in which nobody can sign in', async () => {
+    const data = copyOf('signless');
+    writeFileSync(join(data, 'sign-in.db'), 'this is something else, and long enough to be looked at'.repeat(100), {
+      mode: 0o600,
+    });
+    expect(await examine(data)).toMatchObject({ exitCode: 1, codes: ['sign_in_broken', 'service_not_running'] });
+  });
+
   test('whose secret is gone, is another, or is no secret', async () => {
     const data = copyOf('secretless');
     rmSync(join(data, 'secret'));
