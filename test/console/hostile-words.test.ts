@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from '../clients/open-browser.ts';
 import { letIn } from '../sign-in/browser.ts';
+import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { type Inhabited, inhabit, pagesOf, visitAs, walkerOf } from './every-page.ts';
 import { startChromium, visit } from './open-console.ts';
@@ -12,6 +13,8 @@ import { startChromium, visit } from './open-console.ts';
 setDefaultTimeout(180_000);
 
 const HOSTILE = `"><img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>'`;
+/** Names of models have no spaces; script needs none. */
+const HOSTILE_MODEL = '"><svg/onload=window.ran=1>';
 const FORMULA = '=HYPERLINK("//evil.example")';
 
 let turnpike: Turnpike;
@@ -151,3 +154,105 @@ test.skipIf(chromium === null)(
     expect(visitor.problems).toEqual([]);
   },
 );
+
+/** A call of a tool, streamed, whose name and input are script. */
+const hostileCall = [
+  { type: 'message_start', message: { ...upstreamMessage(), content: [], stop_reason: null } },
+  {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'tool_use', id: 'toolu_1', name: HOSTILE_MODEL, input: {} },
+  },
+  {
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: JSON.stringify({ [HOSTILE]: HOSTILE }) },
+  },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { output_tokens: 12 } },
+  { type: 'message_stop' },
+];
+
+test.skipIf(chromium === null)(
+  'names of models, what a provider calls its tools and what it says went wrong are shown as words',
+  async () => {
+    await using upstream = await startScriptedUpstream(
+      scripts.rawStream(hostileCall.map((event) => eventText(event)).join('')),
+      (answer) =>
+        answer.send(
+          400,
+          { 'content-type': 'application/json' },
+          JSON.stringify({ error: { type: HOSTILE, message: HOSTILE } }),
+        ),
+    );
+    const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'sk-x', private_network: true };
+    const price = { input: '1', output: '5' };
+    const routes = [{ provider: 'evil', model: HOSTILE_MODEL }];
+    await turnpike.admin('POST', '/apply', {
+      document: {
+        providers: { evil: provider },
+        models: { [HOSTILE_MODEL]: { display_name: HOSTILE, price, routes } },
+        groups: { evil: { models: [HOSTILE_MODEL, '*'] } },
+      },
+    });
+    await using visitor = await visitAs(browser, turnpike, inhabited.people.operator);
+    const { page } = visitor;
+    const elsewhere = recordElsewhere(page);
+    const { walkTo } = walkerOf(page, turnpike.url);
+
+    await walkTo(`/playground?model=${encodeURIComponent(HOSTILE_MODEL)}`);
+    await page.getByRole('tab', { name: 'Paste one' }).click();
+    await page.getByRole('textbox', { name: 'A key' }).fill(keySecret);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    const message = page.getByRole('textbox', { name: 'Your message' });
+    await message.fill('Hello');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText(`Call of ${HOSTILE_MODEL}`).waitFor();
+    await page.getByLabel(`Result of ${HOSTILE_MODEL}`).fill(HOSTILE);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('400 ', { exact: false }).first().waitFor();
+    expect(await hasRun(page)).toBe(false);
+
+    const { data } = (await turnpike.admin('GET', '/usage?limit=2')) as {
+      data: { request_id: string; model: string }[];
+    };
+    expect(data.map(({ model }) => model)).toContain(HOSTILE_MODEL);
+    const places = { ...inhabited.places, modelName: HOSTILE_MODEL, providerName: 'evil' };
+    const isOfTheCatalogue = (path: string) =>
+      /^\/(?:$|usage|models|new-model|groups|providers|settings|audit)/.test(path);
+    const paths = data.map(({ request_id: requestId }) =>
+      pagesOf('operator', { ...places, requestId }).filter(isOfTheCatalogue),
+    );
+    for (const path of new Set(paths.flat())) {
+      await walkTo(path);
+      expect([path, await hasRun(page)]).toEqual([path, false]);
+    }
+    expect(elsewhere).toEqual([]);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)('a list is saved as CSV, whole, and no name in it is a formula', async () => {
+  await using visitor = await visitAs(browser, turnpike, inhabited.people.operator);
+  const { page } = visitor;
+  const { walkTo } = walkerOf(page, turnpike.url);
+  await turnpike.admin('POST', `/accounts/${accountId}/credits`, { amount: '0.01', note: FORMULA });
+  for (const [path, list, fileName] of [
+    ['/usage', '/usage', /^usage-.*\.csv$/],
+    [`/accounts/${accountId}/balance`, `/accounts/${accountId}/entries`, /^journal-.*\.csv$/],
+    ['/audit', '/audit', /\.csv$/],
+  ] as const) {
+    await walkTo(path);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(fileName);
+    const text = await Bun.file(await download.path()).text();
+    const { data } = (await turnpike.admin('GET', `${list}?limit=1000`)) as { data: object[] };
+    expect([path, text.trimEnd().split('\r\n').length]).toEqual([path, data.length + 1]);
+    expect([path, /(?:^|,)"?=/m.test(text)]).toEqual([path, false]);
+    if (list.endsWith('/entries')) expect(text).toContain(`"'${FORMULA.replaceAll('"', '""')}"`);
+  }
+  expect(visitor.problems).toEqual([]);
+});
