@@ -322,6 +322,7 @@ const KNOWN = [
   'OIDC_CLIENT_ID',
   'OIDC_CLIENT_SECRET',
   'OIDC_NAME',
+  'OIDC_EMAIL_VERIFIED',
 ].map((name) => `TURNPIKE_${name}`);
 
 /**

@@ -8,6 +8,8 @@ export interface OidcSettings {
   clientSecret: string;
   /** What the button says. */
   name: string;
+  /** An e-mail of which the issuer says neither that it verified it nor that it did not is taken for verified. */
+  isEmailAssumed: boolean;
 }
 
 type Read = (name: string) => string | null;
@@ -29,7 +31,8 @@ export function readPublicUrl(read: Read, faults: string[]): string | null {
 export function readOidc(read: Read, publicUrl: string | null, faults: string[]): OidcSettings | null {
   const names = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'].map((name) => `TURNPIKE_OIDC_${name}`);
   const [issuer = null, clientId = null, clientSecret = null] = names.map(read);
-  if (issuer === null && clientId === null && clientSecret === null && read('TURNPIKE_OIDC_NAME') === null) return null;
+  const others = ['NAME', 'EMAIL_VERIFIED'].map((name) => read(`TURNPIKE_OIDC_${name}`));
+  if ([issuer, clientId, clientSecret, ...others].every((text) => text === null)) return null;
   const missing = names.filter((name) => read(name) === null);
   if (missing.length > 0) faults.push(`${missing.join(', ')}: must be given with the other settings of TURNPIKE_OIDC`);
   const url = issuer === null ? null : URL.parse(issuer);
@@ -37,8 +40,11 @@ export function readOidc(read: Read, publicUrl: string | null, faults: string[])
     faults.push('TURNPIKE_OIDC_ISSUER: must be the https:// address of an issuer (http:// only for this machine)');
   if (publicUrl === null && read('TURNPIKE_PUBLIC_URL') === null)
     faults.push('TURNPIKE_PUBLIC_URL: must be given with TURNPIKE_OIDC_ISSUER, which leads people back there');
+  const [name, verified] = [others[0] ?? 'single sign-on', others[1] ?? 'said'];
+  if (verified !== 'said' && verified !== 'assumed')
+    faults.push('TURNPIKE_OIDC_EMAIL_VERIFIED: must be said or assumed');
   if (issuer === null || clientId === null || clientSecret === null) return null;
-  return Object.freeze({ issuer, clientId, clientSecret, name: read('TURNPIKE_OIDC_NAME') ?? 'single sign-on' });
+  return Object.freeze({ issuer, clientId, clientSecret, name, isEmailAssumed: verified === 'assumed' });
 }
 
 function isSafe({ protocol, hostname }: URL): boolean {

@@ -45,7 +45,7 @@ export function makePlugins({ publicUrl, oidc }: SignInSettings) {
     },
   });
   if (oidc === null) return [second];
-  const { issuer, clientId, clientSecret } = oidc;
+  const { issuer, clientId, clientSecret, isEmailAssumed } = oidc;
   const single = genericOAuth({
     config: [
       {
@@ -57,6 +57,8 @@ export function makePlugins({ publicUrl, oidc }: SignInSettings) {
         pkce: true,
         requireIdTokenVerification: true,
         disableProviderLogout: true,
+        mapProfileToUser: (said) =>
+          isEmailAssumed && said['email_verified'] === undefined ? { emailVerified: true } : {},
       },
     ],
   });

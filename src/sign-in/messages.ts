@@ -8,7 +8,7 @@ export interface SignInSettings {
   secret: string;
   /** Where people reach the console, such as https://turnpike.example.com; null where that is not said. */
   publicUrl: string | null;
-  oidc: { issuer: string; clientId: string; clientSecret: string } | null;
+  oidc: { issuer: string; clientId: string; clientSecret: string; isEmailAssumed: boolean } | null;
 }
 
 /** A request below /console/auth, as far as it may go: its path is one of those that are let through. */

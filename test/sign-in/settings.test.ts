@@ -25,8 +25,10 @@ test('all of them are read, with a name for the button', () => {
     clientId: 'turnpike',
     clientSecret: 'secret',
     name: 'single sign-on',
+    isEmailAssumed: false,
   });
   expect(read({ ...whole, TURNPIKE_OIDC_NAME: 'Example ID' }).config.oidc?.name).toBe('Example ID');
+  expect(read({ ...whole, TURNPIKE_OIDC_EMAIL_VERIFIED: 'assumed' }).config.oidc?.isEmailAssumed).toBe(true);
 });
 
 test('where people reach the service can be said without an issuer', () => {
@@ -50,12 +52,16 @@ describe('a fault is named', () => {
     ['TURNPIKE_OIDC_ISSUER', 'http://id.example.com'],
     ['TURNPIKE_OIDC_ISSUER', 'https://id.example.com/?realm=one'],
     ['TURNPIKE_OIDC_ISSUER', 'id.example.com'],
+    ['TURNPIKE_OIDC_EMAIL_VERIFIED', 'true'],
   ])('of %s=%s', (name, value) => {
     expect(read({ ...whole, [name]: value }).faults).toEqual([expect.stringContaining(`${name}: must be`)]);
   });
 
-  test('where there is a name alone', () => {
-    expect(read({ TURNPIKE_OIDC_NAME: 'x' }).faults.join()).toContain('TURNPIKE_OIDC_ISSUER');
+  test.each([
+    ['a name', { TURNPIKE_OIDC_NAME: 'x' }],
+    ['what is taken for verified', { TURNPIKE_OIDC_EMAIL_VERIFIED: 'assumed' }],
+  ])('where there is %s alone', (_, alone) => {
+    expect(read(alone).faults.join()).toContain('TURNPIKE_OIDC_ISSUER');
   });
 
   test('never with the secret', () => {

@@ -245,6 +245,28 @@ describe('an answer of the issuer', () => {
   });
 });
 
+test('an issuer that never says that it verified an e-mail can be believed all the same, but not one that says it did not', async () => {
+  await using own = await startTurnpike(undefined, {
+    ...variables(issuer.url),
+    TURNPIKE_OIDC_EMAIL_VERIFIED: 'assumed',
+  });
+  const { id, email } = await letIn(own, 'unsaid@example.com');
+  const comingBack = async () => {
+    const browser = newBrowser(own);
+    return { browser, ...(await comeBack(browser, await askIssuer(browser))) };
+  };
+  for (const verified of [false, 'no', 'false', '']) {
+    issuer.person = { sub: 'unsaid', email, email_verified: verified };
+    expect((await comingBack()).headers.get('location')).toBe('/console/sign-in?error=email_not_verified');
+  }
+  issuer.person = { sub: 'unsaid', email };
+  const { browser, headers } = await comingBack();
+  expect(headers.get('location')).toBe('/console/usage');
+  expect(await browser.me()).toMatchObject({ id });
+  issuer.person = { sub: 'stranger', email: 'nobody-invited@example.com' };
+  expect((await comingBack()).headers.get('location')).toBe('/console/sign-in?error=person_unknown');
+});
+
 test('an issuer that is silent keeps nobody from a password, and is given up', async () => {
   await using silent = await startIssuer(CALLBACK);
   silent.delayMs = 60_000;
