@@ -1,13 +1,22 @@
-// The conformance suite on PostgreSQL: behind one lane, and with the lanes of a node.
+// The conformance suite on PostgreSQL, with the lanes of a node; and behind one lane, in which what was asked first is done first,
+// what depends on that and on large batches.
 
 import { describe } from 'bun:test';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
+import { admissionConformance } from './conformance/admission.ts';
+import { bundleConformance } from './conformance/bundles.ts';
+import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
+import { reconciliationConformance } from './conformance/reconciliation.ts';
 import { openPostgres, openPostgresLanes } from './open-postgres.ts';
 import { describeStore } from './store-conformance.ts';
 
-describe.skipIf(cannotStartPostgres)('with one lane', () => {
-  describeStore('PostgreSQL', openPostgres, { followsClock: true });
-});
 describe.skipIf(cannotStartPostgres)('with lanes', () => {
   describeStore('PostgreSQL', openPostgresLanes, { followsClock: true, hasLanes: true });
+});
+describe.skipIf(cannotStartPostgres)('with one lane, the ledger in PostgreSQL', () => {
+  describe('admits', () => admissionConformance(openPostgres));
+  describe('takes bundles', () => bundleConformance(openPostgres));
+  describe('keeps leases', () => leaseConformance(openPostgres));
+  describe('keeps leases', () => leaseOrderConformance(openPostgres));
+  describe('reconciles', () => reconciliationConformance(openPostgres));
 });
