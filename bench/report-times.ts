@@ -36,6 +36,7 @@ async function askAll(service: Service, { account, key, member }: Ids): Promise<
     await ask('usage, failed of a model that nobody used', '/usage?model=none&outcome=failed');
     for (const groupBy of ['day', 'model', 'key', 'account'])
       await ask(`totals by ${groupBy}, 90 days`, `/usage/totals?group_by=${groupBy}&since=${daysAgo(90)}`);
+    await ask('what used most, 90 days', `/usage/top?limit=5&since=${daysAgo(90)}`);
     await ask('totals of a model by day, 90 days', `/usage/totals?model=llama&since=${daysAgo(90)}`);
     for (const step of ['minute', 'five_minutes', 'hour', 'day'])
       await ask(`timeline by ${step}`, `/usage/timeline?step=${step}`);

@@ -117,8 +117,8 @@ export const bounds = {
   endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // of a key: until then who shows it is told that it was replaced
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
-  totalsRunRows: 5_000, // daily totals that are added up by one statement
-  totalsStretchMs: 3, // without a rest
+  totalsRunRows: 10_000, // daily totals that are added up by one statement
+  totalsStretchMs: 8, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
   statementRowsMax: 500_000, // daily totals, and entries beside usage, that one statement of an account adds up
@@ -129,8 +129,8 @@ export const bounds = {
   attentionDaysLeft: 3, // of money, below which somebody is told
   attentionQuotaShare: 0.9, // used of a quota, from which on
   timelineBucketsMax: 400,
-  timelineRecordsMax: 100_000, // that one timeline sums up; what is before them is not counted
-  timelineRunRows: 2_000, // by one statement
+  timelineRecordsMax: 300_000, // that one timeline sums up; what is before them is not counted
+  timelineRunRows: 5_000, // by one statement
   timelineCutRecordsMax: 100_000, // of each way to end that is not completion, of each key where keys are asked for
   timelineCutRecordsOfModelMax: 5_000, // likewise, where the records themselves are looked at
   timelineSampledMax: 6_000, // records of which days show how soon they began

@@ -26,6 +26,7 @@ import { addTokens } from './tokens.ts';
 import { makeTurns } from './turns.ts';
 import { addUsage } from './usage.ts';
 import { addUsageTimeline } from './usage-timeline.ts';
+import { addUsageTop } from './usage-top.ts';
 import { addUsageTotals } from './usage-totals.ts';
 
 export type {
@@ -65,6 +66,7 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   addGroups(app, dependencies);
   addProviders(app, dependencies);
   addUsageTimeline(app, dependencies);
+  addUsageTop(app, dependencies);
   addUsageTotals(app, dependencies); // before the record of a message: its path could be one's id
   addUsage(app, dependencies);
   addRefunds(app, dependencies, takeTurn);

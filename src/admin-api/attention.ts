@@ -7,7 +7,7 @@ import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/next-turn.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TotalsQuestion, UsageTotal } from '../ledger/ledger.ts';
+import type { TopQuestion, TopUsage, UsageTotal } from '../ledger/ledger.ts';
 import { type AccountWithMeters, withMeters } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { jsonAnswer } from './answers.ts';
@@ -30,7 +30,7 @@ const showAttention = defineRoute({
 export function addAttention(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(showAttention, async (context) => {
     const principal = context.get('principal');
-    const ask = (question: TotalsQuestion) => dependencies.usage.totalUsage(question, askingOf(context));
+    const ask = (question: TopQuestion) => dependencies.usage.topUsage(question, askingOf(context));
     const used = await readUsed(ask, principal, dependencies.clock.nowMs());
     const found = [
       ...(seesBalance(principal) ? await listAccounts(dependencies, used) : []),
@@ -49,10 +49,10 @@ interface Used {
   writtenOff: UsageTotal[];
 }
 
-type AskTotals = (question: TotalsQuestion) => Promise<{ rows: UsageTotal[] }>;
+type AskTop = (question: TopQuestion) => Promise<TopUsage>;
 
 /** Of a week; where that is too much to add up, of the present day, and where that is too, of none. */
-async function readUsed(ask: AskTotals, principal: Principal, nowMs: number): Promise<Used> {
+async function readUsed(ask: AskTop, principal: Principal, nowMs: number): Promise<Used> {
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   for (const sinceMs of [todayMs - (bounds.attentionDays - 1) * DAY_MS, todayMs])
     try {
@@ -63,23 +63,18 @@ async function readUsed(ask: AskTotals, principal: Principal, nowMs: number): Pr
   return { sinceMs: nowMs, accounts: [], keys: [], writtenOff: [] };
 }
 
-async function readUsedSince(ask: AskTotals, principal: Principal, sinceMs: number): Promise<Used> {
-  const [account, madeBy] = [principal.accountId, makerOf(principal)];
-  const question = {
-    account,
+async function readUsedSince(ask: AskTop, principal: Principal, sinceMs: number): Promise<Used> {
+  const { accounts, keys, writtenOff } = await ask({
+    account: principal.accountId,
     key: null,
-    madeBy,
+    madeBy: makerOf(principal),
     model: null,
     sinceMs,
     untilMs: null,
     limit: bounds.attentionBusiestMax,
-  };
-  const none = { rows: [] };
-  const isHolder = seesBalance(principal);
-  const accounts = isHolder ? await ask({ ...question, groupBy: 'account' }) : none;
-  const writtenOff = isHolder ? await ask({ ...question, groupBy: 'account', most: 'writtenOff' }) : none;
-  const keys = await ask({ ...question, groupBy: 'key' });
-  return { sinceMs, accounts: accounts.rows, keys: keys.rows, writtenOff: writtenOff.rows };
+  });
+  const ofHolders = { accounts: accounts.rows, writtenOff };
+  return { sinceMs, keys: keys.rows, ...(seesBalance(principal) ? ofHolders : { accounts: [], writtenOff: [] }) };
 }
 
 async function listAccounts(dependencies: AdminDependencies, used: Used): Promise<AttentionJson[]> {

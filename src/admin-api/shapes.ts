@@ -28,6 +28,7 @@ import type { statementSchema } from './statement-json.ts';
 import type { bucketSchema, timelineSchema } from './timeline-json.ts';
 import type { tokenSchema } from './token-json.ts';
 import type { receiptSchema, usageSchema } from './usage.ts';
+import type { topSchema } from './usage-top.ts';
 import type { totalSchema } from './usage-totals.ts';
 
 export type AcceptedShape = z.infer<typeof acceptedSchema>;
@@ -66,6 +67,7 @@ export type TokenShape = z.infer<typeof tokenSchema>;
 export type UsageBucketShape = z.infer<typeof bucketSchema>;
 export type UsageShape = z.infer<typeof usageSchema>;
 export type UsageTimelineShape = z.infer<typeof timelineSchema>;
+export type UsageTopShape = z.infer<typeof topSchema>;
 export type UsageTotalShape = z.infer<typeof totalSchema>;
 
 /** A page of a list. */

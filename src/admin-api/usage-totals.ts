@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { marginOfTotal, totalsGroupings, type UsageTotal } from '../ledger/ledger.ts';
+import { marginOfTotal, type TopQuestion, totalsGroupings, type UsageTotal } from '../ledger/ledger.ts';
 import { accountNumber } from './account-json.ts';
 import type { AdminApp } from './admin-app.ts';
 import { amountShown, countShown, dayShown, idField, jsonAnswer } from './answers.ts';
@@ -41,6 +41,16 @@ export const totalSchema = z
   })
   .openapi('UsageTotal');
 
+/** What totals are asked of, whatever they are grouped by. */
+export const totalsNarrowing = {
+  limit: pageQuery.limit,
+  account: accountField.optional(),
+  key: idField('key').optional(),
+  model: modelFilter.optional(),
+  since: timeField.optional().openapi({ description: 'From this day on, UTC.' }),
+  until: timeField.optional().openapi({ description: 'Up to this day, with it.' }),
+};
+
 const showTotals = defineRoute({
   operationId: 'usage-total',
   summary: 'Add usage up',
@@ -49,13 +59,8 @@ const showTotals = defineRoute({
   path: '/api/v1/usage/totals',
   request: {
     query: z.strictObject({
-      limit: pageQuery.limit,
+      ...totalsNarrowing,
       group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
-      account: accountField.optional(),
-      key: idField('key').optional(),
-      model: modelFilter.optional(),
-      since: timeField.optional().openapi({ description: 'From this day on, UTC.' }),
-      until: timeField.optional().openapi({ description: 'Up to this day, with it.' }),
     }),
   },
   responses: {
@@ -73,25 +78,35 @@ const showTotals = defineRoute({
 export function addUsageTotals(app: AdminApp, dependencies: AdminDependencies): void {
   app.openapi(showTotals, async (context) => {
     const principal = context.get('principal');
-    const { limit, group_by: groupBy, account, key, model, since, until } = context.req.valid('query');
-    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
-    const question = {
-      groupBy,
-      account: accountOf(principal, asked),
-      key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
-      madeBy: makerOf(principal),
-      model: model ?? null,
-      sinceMs: since ?? null,
-      untilMs: until ?? null,
-      limit,
-    };
+    const { group_by: groupBy, ...narrowing } = context.req.valid('query');
+    const question = { ...(await narrowTotals(dependencies, principal, narrowing)), groupBy };
     const { rows, groups, whole } = await dependencies.usage.totalUsage(question, askingOf(context));
     const data = rows.map((row) => totalJson(row, principal));
     return context.json({ data, groups, total: totalJson(whole, principal) }, 200);
   });
 }
 
-function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
+/** The question of whoever asks: of what is another's there is nothing to ask. Throws object_not_found. */
+export async function narrowTotals(
+  dependencies: AdminDependencies,
+  principal: Principal,
+  { limit, account, key, model, since, until }: TotalsNarrowing,
+): Promise<TopQuestion> {
+  const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+  return {
+    account: accountOf(principal, asked),
+    key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
+    madeBy: makerOf(principal),
+    model: model ?? null,
+    sinceMs: since ?? null,
+    untilMs: until ?? null,
+    limit,
+  };
+}
+
+type TotalsNarrowing = z.output<z.ZodObject<typeof totalsNarrowing>>;
+
+export function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
   return {
     day: total.dayMs === null ? null : new Date(total.dayMs).toISOString().slice(0, 10),
     account: total.account === null ? null : formatId('acct', total.account),

@@ -111,10 +111,14 @@ export {
   type UsageTimeline,
 } from './usage-timeline.ts';
 export {
+  gatherTop,
   gatherTotals,
   marginOf,
   marginOfTotal,
   partOfTotals,
+  type TopGroups,
+  type TopQuestion,
+  type TopUsage,
   type TotalsGrouping,
   type TotalsQuestion,
   totalsGroupings,

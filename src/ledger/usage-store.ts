@@ -4,7 +4,7 @@
 import type { Asking } from '../base/asking.ts';
 import type { Outcome, UsageRecord } from './operation.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
-import type { TotalsQuestion, UsageTotals } from './usage-totals.ts';
+import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
 export interface StoredUsageRecord extends UsageRecord {
   seq: number;
@@ -44,6 +44,8 @@ export interface UsageStore {
   getUsage(requestId: string): Promise<StoredUsageRecord | null>;
   /** Added up from the daily totals, never from the records. Throws invalid_request for what is too much to add up. */
   totalUsage(question: TotalsQuestion, asking?: Asking): Promise<UsageTotals>;
+  /** As totalUsage, by several groups in one go. */
+  topUsage(question: TopQuestion, asking?: Asking): Promise<TopUsage>;
   /** Newest first, of those that no index leads to alone: it looks through a bounded number of records. Throws as listUsage does. */
   searchUsage(search: UsageSearch, asking?: Asking): Promise<FoundUsage>;
   /** Throws as totalUsage and listUsage do. */

@@ -51,35 +51,106 @@ export interface UsageTotals {
   whole: UsageTotal;
 }
 
+/** Of what is asked for, by model, by key and by account at once. */
+export type TopQuestion = Omit<TotalsQuestion, 'groupBy' | 'most'>;
+
+/** Those that cost most, at most as many as were asked for; and how many there are. */
+export type TopGroups = Pick<UsageTotals, 'rows' | 'groups'>;
+
+export interface TopUsage {
+  models: TopGroups;
+  keys: TopGroups;
+  accounts: TopGroups;
+  /** The accounts of which most was written off, without those of which nothing was. */
+  writtenOff: UsageTotal[];
+  /** Of everything, shown or not. */
+  whole: UsageTotal;
+}
+
+type Runs = AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>;
+
 /** Adds up what was counted in parts, as they come, and shows the first groups. */
 export async function gatherTotals(
-  runs: AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>,
+  runs: Runs,
   { groupBy, limit, most = 'cost' }: Pick<TotalsQuestion, 'groupBy' | 'limit' | 'most'>,
 ): Promise<UsageTotals> {
-  const groups = new Map<string, UsageTotal>();
+  const groups = new Groups(groupBy);
   const whole = emptyTotal();
   for await (const parts of runs)
     for (const part of parts) {
       addTo(whole, part);
-      const name = `${part.dayMs} ${part.key ?? part.account} ${part.model}`;
-      const group = groups.get(name);
-      if (group === undefined) groups.set(name, { ...part });
-      else addTo(group, part);
+      groups.add(part);
     }
-  const rows = [...groups.values()]
-    .filter((total) => (most === 'cost' ? isOfMessages(total) : total.writtenOff > 0n))
-    .sort(groupBy === 'day' ? laterFirst : moreFirst(most));
+  const rows = groups.first(most);
   return { rows: rows.slice(0, limit), groups: rows.length, whole };
 }
 
-/** A day's total of one key and model, as a part of the groups that are asked for. */
-export function partOfTotals(total: DailyTotal, groupBy: TotalsGrouping): UsageTotal {
+/** The same of parts that say their account, key and model: each is counted in one group of each list. */
+export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'>): Promise<TopUsage> {
+  const [models, keys, accounts] = [new Groups('model'), new Groups('key'), new Groups('account')];
+  const whole = emptyTotal();
+  // A key's totals of a model come again with every run: they are added up before they are told apart.
+  const ofKeys = new Map<string, UsageTotal>();
+  for await (const parts of runs)
+    for (const part of parts) {
+      const name = `${part.key} ${part.model}`;
+      const one = ofKeys.get(name);
+      if (one === undefined) ofKeys.set(name, { ...part });
+      else addTo(one, part);
+    }
+  for (const one of ofKeys.values()) {
+    addTo(whole, one);
+    for (const groups of [models, keys, accounts]) groups.add(one);
+  }
+  const top = (of: Groups): TopGroups => {
+    const rows = of.first('cost');
+    return { rows: rows.slice(0, limit), groups: rows.length };
+  };
+  const writtenOff = accounts.first('writtenOff').slice(0, limit);
+  return { models: top(models), keys: top(keys), accounts: top(accounts), writtenOff, whole };
+}
+
+class Groups {
+  readonly #groupBy: TotalsGrouping;
+  readonly #groups = new Map<number | string | null, UsageTotal>();
+
+  constructor(groupBy: TotalsGrouping) {
+    this.#groupBy = groupBy;
+  }
+
+  add(part: UsageTotal): void {
+    const name = part[memberOf[this.#groupBy]];
+    const group = this.#groups.get(name);
+    if (group === undefined) this.#groups.set(name, { ...part, ...namesOf(part, this.#groupBy) });
+    else addTo(group, part);
+  }
+
+  first(most: 'cost' | 'writtenOff'): UsageTotal[] {
+    return [...this.#groups.values()]
+      .filter((total) => (most === 'cost' ? isOfMessages(total) : total.writtenOff > 0n))
+      .sort(this.#groupBy === 'day' ? laterFirst : moreFirst(most));
+  }
+}
+
+/** By which member the groups of each kind differ; a key is of one account. */
+const memberOf = { day: 'dayMs', model: 'model', key: 'key', account: 'account' } as const;
+
+type Names = Pick<UsageTotal, 'dayMs' | 'account' | 'key' | 'model'>;
+
+/** Those of its names that a group keeps. */
+function namesOf({ dayMs, account, key, model }: Names, groupBy: TotalsGrouping): Names {
+  return {
+    dayMs: groupBy === 'day' ? dayMs : null,
+    account: groupBy === 'key' || groupBy === 'account' ? account : null,
+    key: groupBy === 'key' ? key : null,
+    model: groupBy === 'model' ? model : null,
+  };
+}
+
+/** A day's total of one key and model, as a part of whatever groups are asked for. */
+export function partOfTotals(total: DailyTotal): UsageTotal {
   return {
     ...total,
-    dayMs: groupBy === 'day' ? total.dayMs : null,
-    account: groupBy === 'key' || groupBy === 'account' ? total.account : null,
-    key: groupBy === 'key' ? total.key : null,
-    model: groupBy === 'model' ? total.model : null,
     cost: BigInt(total.cost),
     writtenOff: BigInt(total.writtenOff),
     providerCost: BigInt(total.providerCost),

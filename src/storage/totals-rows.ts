@@ -8,12 +8,16 @@ import type { TotalsGrouping, UsageTotal } from '../ledger/ledger.ts';
 /** A row's place in the order of the table. */
 export type TotalsPlace = readonly [dayMs: number, account: number, key: number, model: string];
 
-/** By what sums are grouped, as columns. */
-export const groupColumns: Readonly<Record<TotalsGrouping, readonly string[]>> = {
+/** By what a run is added up: by one of the groupings, or so that it can be told by all of them but the day. */
+export type RunGrouping = TotalsGrouping | 'all';
+
+/** As columns. */
+export const groupColumns: Readonly<Record<RunGrouping, readonly string[]>> = {
   day: ['day_ms'],
   model: ['model'],
   key: ['account_id', 'key_id'],
   account: ['account_id'],
+  all: ['account_id', 'key_id', 'model'],
 };
 
 // Counts stay below 2^53, up to which floating numbers are exact; sums of amounts need not, and come as texts.

@@ -176,10 +176,10 @@ test('where a week is too much to add up the present day is, and it is said from
   const account = await makeAccount(installation, { credit: '0.002' });
   await useKey(installation, await makeKey(installation, account['id']), 1, { cost: 2_000_000 });
   const { usage } = installation.stores;
-  const totalUsage = usage.totalUsage;
-  usage.totalUsage = async (question, asking) => {
+  const topUsage = usage.topUsage;
+  usage.topUsage = async (question, asking) => {
     if ((question.sinceMs ?? 0) < NOW_MS - DAY_MS) throw new TurnpikeError('invalid_request', 'too much');
-    return totalUsage(question, asking);
+    return topUsage(question, asking);
   };
   const { body } = await installation.ask('GET', '/api/v1/attention');
   expect(body).toMatchObject({ since: '2026-11-20T00:00:00.000Z', data: [{ kind: 'balance_low' }] });

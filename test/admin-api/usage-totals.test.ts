@@ -104,3 +104,30 @@ test('an account’s own tokens see what it paid, never what providers charge', 
   expect(body['data']).toHaveLength(5);
   for (const record of body['data'] as Json[]) expect(record).toMatchObject({ provider_cost: null, margin: null });
 });
+
+test('what used most is told by model, key and account at once, as totals tell it of each', async () => {
+  const { body } = await installation.ask('GET', '/api/v1/usage/top?limit=1');
+  for (const [list, groupBy] of [
+    ['models', 'model'],
+    ['keys', 'key'],
+    ['accounts', 'account'],
+  ] as const) {
+    const { data, groups, total } = await totals(`?group_by=${groupBy}&limit=1`);
+    expect([list, body[list], body['total']]).toEqual([list, { data, groups }, total]);
+    expect([list, groups, data.length]).toEqual([list, 2, 1]);
+  }
+  const since = await installation.ask('GET', '/api/v1/usage/top?since=2026-11-21');
+  expect((since.body['total'] as Json)['messages']).toBe(3);
+});
+
+test('of what used most an owner sees their account alone, and nothing of margins', async () => {
+  const headers = { authorization: `Bearer ${await tokenOf('owner')}` };
+  const { body } = await installation.ask('GET', '/api/v1/usage/top', undefined, headers);
+  expect(body).toMatchObject({
+    accounts: { data: [{ account: keys[0]['account'], messages: 5, margin: null, provider_cost: null }], groups: 1 },
+    keys: { data: [{ key: keys[0]['id'] }], groups: 1 },
+    total: { messages: 5, margin: null },
+  });
+  const strange = await installation.ask('GET', `/api/v1/usage/top?key=${keys[1]['id']}`, undefined, headers);
+  expect(strange.status).toBe(404);
+});

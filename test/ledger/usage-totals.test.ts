@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
 import {
   type DailyTotal,
+  gatherTop,
   gatherTotals,
   marginOf,
   marginOfTotal,
@@ -48,9 +49,24 @@ const days = [
 ];
 
 function gather(groupBy: TotalsGrouping, limit = 100, totals = days) {
-  const runs = totals.map((total) => [partOfTotals(total, groupBy)]);
+  const runs = totals.map((total) => [partOfTotals(total)]);
   return gatherTotals(runs, { groupBy, limit });
 }
+
+test('what used most is in three lists, each with all of it, and says how many there are', async () => {
+  const runs = days.map((total) => [partOfTotals(total)]);
+  const top = await gatherTop(runs, { limit: 1 });
+  for (const [list, groupBy] of [
+    ['models', 'model'],
+    ['keys', 'key'],
+    ['accounts', 'account'],
+  ] as const) {
+    const { rows, groups, whole } = await gather(groupBy, 1);
+    expect([list, top[list], top.whole]).toEqual([list, { rows, groups }, whole]);
+  }
+  expect(top.models).toMatchObject({ rows: [{ model: 'a', cost: 35n, key: null, account: null }], groups: 2 });
+  expect(top.writtenOff).toMatchObject([{ account: 1, writtenOff: 3n }]);
+});
 
 describe('totals', () => {
   test('by day come latest first', async () => {

@@ -185,6 +185,11 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
           const question = { ...allTotals, ...scope, ...time, groupBy };
           expect(await inRuns.totalUsage(question)).toEqual(await same(({ usage }) => usage.totalUsage(question)));
         }
+    for (const scope of scopes())
+      for (const time of times) {
+        const question = { ...allTotals, ...scope, ...time, limit: 2 };
+        expect(await inRuns.topUsage(question)).toEqual(await same(({ usage }) => usage.topUsage(question)));
+      }
     const tooFew = totalsReads(pool, { rowsMax: 9, runRows: 7 });
     expect(await failureOf(tooFew.totalUsage(allTotals))).toMatchObject({ code: 'invalid_request' });
     await pool.close();

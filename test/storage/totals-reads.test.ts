@@ -48,6 +48,18 @@ describe('totals in several runs', () => {
           expect(inRuns).toEqual(inOne);
           expect(inOne.whole.messages).toBeGreaterThan(2);
         }
+      const question = { ...everything, ...scope, limit: 2 };
+      const database = openForReading(path);
+      const [inRuns, inOne] = await Promise.all(
+        [2, 1000].map((runRows) => totalsReads(database, { rowsMax: 1000, runRows }).topUsage(question)),
+      );
+      database.close();
+      expect(inRuns).toEqual(inOne as NonNullable<typeof inOne>);
+      for (const groupBy of ['model', 'key', 'account'] as const) {
+        const { inOne: alone } = await readBoth({ ...question, groupBy });
+        const { rows, groups, whole } = alone;
+        expect([inOne?.[`${groupBy}s`], inOne?.whole]).toEqual([{ rows, groups }, whole]);
+      }
     });
   }
 

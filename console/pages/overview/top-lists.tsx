@@ -1,7 +1,7 @@
 // What costs most of the period: models, keys and accounts, each a link to its requests; and how the providers do.
 
 import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
-import type { UsageTotalShape } from '../../../src/admin-api/shapes.ts';
+import type { UsageTopShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShort } from '../../figures.ts';
 import { isOfInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
@@ -18,21 +18,18 @@ import { ProviderList } from './provider-list.tsx';
 const { top: its } = words.overview;
 const SHOWN_MAX = 5;
 
-interface Totals {
-  data: UsageTotalShape[];
-  groups: number;
-}
-
 type Grouping = 'model' | 'key' | 'account';
 
 export function TopLists({ sinceDay, period }: { sinceDay: string; period: OverviewPeriod }) {
   const isInstallation = isOfInstallation(useMe());
-  const shared = { sinceDay, period };
+  const { everyMs } = periods[period];
+  const top = useAsk<UsageTopShape>('/usage/top', { limit: SHOWN_MAX, since: sinceDay }, { everyMs });
+  const shared = { sinceDay, failure: top.error, onRetry: () => void top.refetch() };
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, xl: isInstallation ? 4 : 2 }} spacing="md">
-      <TopList groupBy="model" title={its.models} {...shared} />
-      <TopList groupBy="key" title={its.keys} {...shared} />
-      {isInstallation && <TopList groupBy="account" title={its.accounts} {...shared} />}
+      <TopList groupBy="model" title={its.models} totals={top.data?.models} {...shared} />
+      <TopList groupBy="key" title={its.keys} totals={top.data?.keys} {...shared} />
+      {isInstallation && <TopList groupBy="account" title={its.accounts} totals={top.data?.accounts} {...shared} />}
       {isInstallation && <ProviderList />}
     </SimpleGrid>
   );
@@ -41,29 +38,29 @@ export function TopLists({ sinceDay, period }: { sinceDay: string; period: Overv
 interface TopListProps {
   groupBy: Grouping;
   title: string;
+  /** Undefined: not there yet. */
+  totals: UsageTopShape['models'] | undefined;
   sinceDay: string;
-  period: OverviewPeriod;
+  failure: Error | null;
+  onRetry: () => void;
 }
 
-function TopList({ groupBy, title, sinceDay, period }: TopListProps) {
-  const query = { group_by: groupBy, limit: SHOWN_MAX, since: sinceDay };
-  const { everyMs } = periods[period];
-  const { data, error, refetch } = useAsk<Totals>('/usage/totals', query, { everyMs });
+function TopList({ groupBy, title, totals, sinceDay, failure, onRetry }: TopListProps) {
   return (
     <Section title={title} text={its.text(sinceDay)}>
-      {error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
-      {error === null && data === undefined && <Waiting rowCount={SHOWN_MAX} />}
-      {data?.data.length === 0 && (
+      <FailureNotice failure={failure} onRetry={onRetry} />
+      {failure === null && totals === undefined && <Waiting rowCount={SHOWN_MAX} />}
+      {totals?.data.length === 0 && (
         <Text size="sm" c="dimmed">
           {its.nothing}
         </Text>
       )}
-      {data !== undefined && data.data.length > 0 && <Rows totals={data} groupBy={groupBy} sinceDay={sinceDay} />}
+      {totals !== undefined && totals.data.length > 0 && <Rows totals={totals} groupBy={groupBy} sinceDay={sinceDay} />}
     </Section>
   );
 }
 
-function Rows({ totals, groupBy, sinceDay }: { totals: Totals; groupBy: Grouping; sinceDay: string }) {
+function Rows({ totals, groupBy, sinceDay }: { totals: UsageTopShape['models']; groupBy: Grouping; sinceDay: string }) {
   const names = useNames(totals.data);
   const most = nanoOf(totals.data[0]?.cost ?? '0');
   const nameOf = (id: string) => (groupBy === 'model' ? id : names[groupBy](id));

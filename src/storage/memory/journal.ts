@@ -43,7 +43,7 @@ export function readMonth(
   const totals = [...tables.totals.values()].filter(
     ({ account, dayMs }) => account === id && dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
   );
-  const partsBy = (groupBy: 'day' | 'model' | 'key') => totals.map((total) => partOfTotals(total, groupBy));
+  const ofDays = totals.map(partOfTotals);
   const journalSinceMs = keptSince(tables, 'journal');
   const parts = {
     journalSinceMs: Number.isFinite(journalSinceMs) ? journalSinceMs : null,
@@ -57,7 +57,7 @@ export function readMonth(
       change: ofKind(kind).reduce((sum, { credit, amount }) => sum + BigInt(credit === id ? amount : -amount), 0n),
     })),
     entries: besideUsageKinds.flatMap(ofKind).map(({ account: _, ...entry }) => entry),
-    totals: { day: partsBy('day'), model: partsBy('model'), key: partsBy('key') },
+    totals: { day: ofDays, model: ofDays, key: ofDays },
   };
   return makeAccountMonth(parts, question);
 }

@@ -15,13 +15,16 @@ import { DAY_MS } from '../../base/clock.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import {
   type AnswerStore,
+  gatherTop,
   gatherTotals,
   type LedgerReader,
   type NewEntry,
   partOfTotals,
   type StoredUsageRecord,
+  type TopQuestion,
   type UsagePage,
   type UsageStore,
+  type UsageTotal,
 } from '../../ledger/ledger.ts';
 import type { InstallationStore } from '../../secrets/secrets.ts';
 import type { LearnedStore } from '../../usage/usage.ts';
@@ -214,6 +217,11 @@ function recordReads(tables: MemoryTables): UsageStore {
     (account === null || of.account === account) &&
     (key === null || of.key === key) &&
     (madeBy === null || tables.keys.get(of.key)?.madeBy === madeBy);
+  const totalsOf = (question: TopQuestion): UsageTotal[] =>
+    [...tables.totals.values()]
+      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
+      .map(partOfTotals);
   return {
     async listUsage(page) {
       const { outcome, sinceMs, untilMs, before, limit } = page;
@@ -237,13 +245,8 @@ function recordReads(tables: MemoryTables): UsageStore {
         isAsked(of, question) && (question.model === null || of.model === question.model);
       return sumTimeline(tables, question, isOfQuestion);
     },
-    async totalUsage(question) {
-      const { groupBy, model, sinceMs, untilMs } = question;
-      const days = [...tables.totals.values()]
-        .filter((total) => isAsked(total, question) && (model === null || total.model === model))
-        .filter(({ dayMs }) => dayMs + DAY_MS > (sinceMs ?? 0) && dayMs <= (untilMs ?? Infinity));
-      return gatherTotals([days.map((total) => partOfTotals(total, groupBy))], question);
-    },
+    totalUsage: (question) => gatherTotals([totalsOf(question)], question),
+    topUsage: (question) => gatherTop([totalsOf(question)], question),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },

@@ -25,7 +25,7 @@ export function sumTimeline(
   const records = [...tables.endings.values()].map(({ record }) => record).filter(isAsked);
   if (question.step === 'day') {
     for (const total of [...tables.totals.values()].filter(isAsked))
-      sum.add(timelinePart(total.dayMs, { total: { ...partOfTotals(total, 'day'), dayMs: null } }));
+      sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
     sum.failuresFrom(keptSinceMs);
   } else sum.countFrom(keptSinceMs);
   for (const record of records) {

@@ -62,7 +62,8 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
   });
   const reads = guardReads(readStore(pool));
   const reports = guardReads(inTurns(reportReads(reportPool), bounds.reportConnections));
-  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, totalUsage } = reports;
+  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, topUsage, totalUsage } =
+    reports;
   return {
     gate,
     accounts: { ...reads, ...accountWrites(gate) },
@@ -71,7 +72,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: { ...reads, listUsage, searchUsage, totalUsage, readTimeline },
+    usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },

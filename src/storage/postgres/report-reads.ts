@@ -16,7 +16,7 @@ import { totalsReads } from './totals-reads.ts';
 import { usageLists } from './usage-reads.ts';
 import { usageSearches } from './usage-search.ts';
 
-export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'searchUsage' | 'readTimeline'> &
+export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'topUsage' | 'searchUsage' | 'readTimeline'> &
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'>;
 
@@ -73,6 +73,7 @@ export function inTurns(
     listUsage: (page, asking) => inTurn(asking, () => reads.listUsage(page)),
     searchUsage: (search, asking) => inTurn(asking, () => reads.searchUsage(search)),
     totalUsage: (question, asking) => inTurn(asking, () => reads.totalUsage(question)),
+    topUsage: (question, asking) => inTurn(asking, () => reads.topUsage(question)),
     readTimeline: (question, asking) => inTurn(asking, () => reads.readTimeline(question)),
     listEntries: (page, asking) => inTurn(asking, () => reads.listEntries(page)),
     listHolds: (page, asking) => inTurn(asking, () => reads.listHolds(page)),

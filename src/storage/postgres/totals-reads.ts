@@ -1,8 +1,16 @@
 // Usage added up from the daily totals: a bounded run of them at a time, each in a statement of its own.
 
 import { bounds } from '../../config.ts';
-import { gatherTotals, type TotalsQuestion, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
-import { beforeDay, groupColumns, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
+import { gatherTop, gatherTotals, type TopQuestion, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
+import {
+  beforeDay,
+  groupColumns,
+  type RunGrouping,
+  readTotals,
+  SUMS,
+  type TotalsRow,
+  tooMuchToAddUp,
+} from '../totals-rows.ts';
 import type { UsageScope } from '../usage-scope.ts';
 import type { Reader } from './read-pool.ts';
 import { asNumbers } from './row-columns.ts';
@@ -24,6 +32,9 @@ const WAYS = {
   key: ['key_id', 'day_ms', 'model'],
 } as const satisfies Record<string, readonly Column[]>;
 
+/** `groupBy` says by what its runs are added up. */
+type RunsQuestion = TopQuestion & { groupBy: RunGrouping };
+
 /** A group of a run, how many totals the whole run has, and the place of the last of them. */
 type RunRow = TotalsRow & { run_rows: number } & { [Name in Column as `last_${Name}`]: Place[Name] };
 
@@ -31,9 +42,9 @@ type RunRow = TotalsRow & { run_rows: number } & { [Name in Column as `last_${Na
 export function totalsReads(
   reader: Reader,
   { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: bounds.totalsRunRows as number },
-): Pick<UsageStore, 'totalUsage'> {
+): Pick<UsageStore, 'totalUsage' | 'topUsage'> {
   const scopeOf = usageScopes(reader);
-  const readScope = async function* (scope: UsageScope, question: TotalsQuestion): AsyncGenerator<UsageTotal[]> {
+  const readScope = async function* (scope: UsageScope, question: RunsQuestion): AsyncGenerator<UsageTotal[]> {
     const reading: Reading = { reader, question, runRows, rowsLeft: rowsMax };
     if (scope.of === 'all') yield* readRuns(reading, WAYS.all, {});
     else if (scope.of === 'account') yield* readRuns(reading, WAYS.account, { account_id: scope.account });
@@ -43,12 +54,15 @@ export function totalsReads(
     async totalUsage(question) {
       return gatherTotals(readScope(await scopeOf(question), question), question);
     },
+    async topUsage(question) {
+      return gatherTop(readScope(await scopeOf(question), { ...question, groupBy: 'all' }), question);
+    },
   };
 }
 
 interface Reading {
   reader: Reader;
-  question: TotalsQuestion;
+  question: RunsQuestion;
   runRows: number;
   rowsLeft: number;
 }
@@ -77,7 +91,7 @@ async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<P
 }
 
 /** The values are those of the place, in the way's order, the last day, the most rows, and the model where it is of one. */
-function runText(way: readonly Column[], { groupBy, model }: TotalsQuestion): string {
+function runText(way: readonly Column[], { groupBy, model }: RunsQuestion): string {
   const grouped = groupColumns[groupBy];
   const columns = way.map((column) => `r.${column}`);
   const values = way.map((_, at) => `$${at + 1}`);

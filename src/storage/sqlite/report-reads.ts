@@ -13,7 +13,7 @@ import { totalsReads } from './totals-reads.ts';
 import { usageLists } from './usage-reads.ts';
 import { usageSearches } from './usage-search.ts';
 
-export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'searchUsage' | 'readTimeline'> &
+export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'topUsage' | 'searchUsage' | 'readTimeline'> &
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'>;
 

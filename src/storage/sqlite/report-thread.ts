@@ -19,6 +19,7 @@ export class ReportThread {
     listUsage: (page, asking) => this.#ask('listUsage', page, asking),
     searchUsage: (search, asking) => this.#ask('searchUsage', search, asking),
     totalUsage: (question, asking) => this.#ask('totalUsage', question, asking),
+    topUsage: (question, asking) => this.#ask('topUsage', question, asking),
     readTimeline: (question, asking) => this.#ask('readTimeline', question, asking),
     listEntries: (page, asking) => this.#ask('listEntries', page, asking),
     listHolds: (page, asking) => this.#ask('listHolds', page, asking),

@@ -54,7 +54,7 @@ export function databasePath(dataDirectory: string): string {
 export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
   const reads = guardReads(readStore(database));
-  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, totalUsage } =
+  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, topUsage, totalUsage } =
     reports ?? guardReads(reportReads(database));
   return {
     gate,
@@ -64,7 +64,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: { ...reads, listUsage, searchUsage, totalUsage, readTimeline },
+    usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
     learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },

@@ -5,9 +5,9 @@
 import type { Database } from 'bun:sqlite';
 import { bounds } from '../../config.ts';
 import {
+  gatherTop,
   gatherTotals,
-  type TotalsGrouping,
-  type TotalsQuestion,
+  type TopQuestion,
   totalsGroupings,
   type UsageStore,
   type UsageTotal,
@@ -15,6 +15,7 @@ import {
 import {
   beforeDay,
   groupColumns,
+  type RunGrouping,
   readTotals,
   SUMS,
   type TotalsPlace,
@@ -25,9 +26,12 @@ import type { UsageScope } from '../usage-scope.ts';
 import { prepareText } from './statements.ts';
 import { usageScopes } from './usage-scope.ts';
 
+/** `groupBy` says by what its runs are added up. */
+type RunsQuestion = TopQuestion & { groupBy: RunGrouping };
+
 /** The totals of a run after `place` up to `lastDayMs`, and where the next one begins; null: there is none. */
 type ReadRun = (
-  asked: { groupBy: TotalsGrouping; model: string | null },
+  asked: RunsQuestion,
   place: TotalsPlace,
   lastDayMs: number,
   of: number | null,
@@ -56,12 +60,12 @@ const WAYS = {
 export function totalsReads(
   database: Database,
   { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: bounds.totalsRunRows as number },
-): Pick<UsageStore, 'totalUsage'> {
+): Pick<UsageStore, 'totalUsage' | 'topUsage'> {
   const scopeOf = usageScopes(database);
   const ofAll = runReader(database, WAYS.all, runRows);
   const ofAccount = runReader(database, WAYS.account, runRows);
   const ofKey = runReader(database, WAYS.key, runRows);
-  const readScope = async function* (scope: UsageScope, question: TotalsQuestion): AsyncGenerator<UsageTotal[]> {
+  const readScope = async function* (scope: UsageScope, question: RunsQuestion): AsyncGenerator<UsageTotal[]> {
     const reading: Reading = { runRows, rowsLeft: rowsMax, restedAtMs: performance.now() };
     if (scope.of === 'all') yield* readRuns(ofAll, question, null, reading);
     else if (scope.of === 'account') yield* readRuns(ofAccount, question, scope.account, reading);
@@ -70,6 +74,9 @@ export function totalsReads(
   return {
     async totalUsage(question) {
       return gatherTotals(readScope(await scopeOf(question), question), question);
+    },
+    async topUsage(question) {
+      return gatherTop(readScope(await scopeOf(question), { ...question, groupBy: 'all' }), question);
     },
   };
 }
@@ -82,7 +89,7 @@ interface Reading {
 
 async function* readRuns(
   readRun: ReadRun,
-  question: TotalsQuestion,
+  question: RunsQuestion,
   of: number | null,
   reading: Reading,
 ): AsyncGenerator<UsageTotal[]> {
@@ -114,7 +121,8 @@ function runReader(database: Database, { from, after, order }: (typeof WAYS)['al
       `SELECT ${columns}, ${SUMS} FROM (SELECT * ${rows} LIMIT $6)
        WHERE ($8 IS NULL OR model = $8) GROUP BY ${columns}`,
     );
-  const sums = new Map(totalsGroupings.map((groupBy) => [groupBy, prepareSums(groupColumns[groupBy].join(', '))]));
+  const groupings = [...totalsGroupings, 'all'] as const;
+  const sums = new Map(groupings.map((groupBy) => [groupBy, prepareSums(groupColumns[groupBy].join(', '))]));
   // In one transaction: a row that comes between the two statements would be counted twice, or not at all.
   const read: ReadRun = ({ groupBy, model }, place, lastDayMs, of) => {
     const values = [...place, lastDayMs, runRows];
