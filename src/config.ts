@@ -118,6 +118,7 @@ export const bounds = {
   reportKeysMax: 5_000, // of one maker, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
   totalsRunRows: 10_000, // daily totals that are added up by one statement
+  totalsRunRowsOfServer: 50_000, // likewise, of PostgreSQL, which nothing waits for
   totalsStretchMs: 8, // without a rest
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // and by one report
