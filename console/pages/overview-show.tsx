@@ -19,10 +19,11 @@ import {
 } from './overview/course.ts';
 import { CourseCharts } from './overview/course-charts.tsx';
 import { CourseTiles } from './overview/course-tiles.tsx';
-import { FirstSteps, useFirstRequest } from './overview/first-steps.tsx';
+import { FirstSteps } from './overview/first-steps.tsx';
 import { formatAt } from './overview/format-at.ts';
 import { LiveRequests } from './overview/live-requests.tsx';
 import { TopLists } from './overview/top-lists.tsx';
+import { useLastRequests } from './overview/use-last-requests.ts';
 import { usePresent } from './overview/use-present.ts';
 
 const { overview: its } = words;
@@ -30,7 +31,7 @@ const { overview: its } = words;
 export function OverviewShow() {
   const { values, set } = useFilters();
   const period = overviewPeriodOf(values['period']);
-  const { data, error, refetch } = useFirstRequest();
+  const { data, error, refetch } = useLastRequests();
   const hasUsage = data !== undefined && data.data.length > 0;
   return (
     <>

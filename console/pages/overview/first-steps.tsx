@@ -1,10 +1,9 @@
 // Before the first request: how to send one, step by step, and what comes after.
 
 import { Button, Card, Group, Loader, SimpleGrid, Stack, Text, ThemeIcon, Title } from '@mantine/core';
-import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { KeyShape, ModelShape, PageShape, UsageShape } from '../../../src/admin-api/shapes.ts';
+import type { KeyShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
 import { useBaseUrl } from '../../base-url.ts';
 import { useMe } from '../../me.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
@@ -13,20 +12,16 @@ import { TextLink } from '../../parts/text-link.tsx';
 import { useAsk } from '../../queries.ts';
 import { curlOf, firstBody } from '../../snippets.ts';
 import { words } from '../../words.ts';
+import { useLastRequests } from './use-last-requests.ts';
 
 const { first: its } = words.overview;
 
 const ASKED_EVERY_MS = 2_500;
 const MODELS_MAX = 1_000;
 
-/** Whether there is any request. Asked again only while this page waits for it. */
-export function useFirstRequest(everyMs?: number): UseQueryResult<PageShape<UsageShape>> {
-  return useAsk<PageShape<UsageShape>>('/usage', { limit: 1 }, everyMs === undefined ? {} : { everyMs });
-}
-
 export function FirstSteps() {
   const { role } = useMe();
-  useFirstRequest(ASKED_EVERY_MS);
+  useLastRequests(ASKED_EVERY_MS);
   return (
     <Stack gap="md">
       <Title order={2} size="h4">

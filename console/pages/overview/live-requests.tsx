@@ -3,24 +3,23 @@
 import { Group, Stack, Switch, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { PageShape, UsageShape } from '../../../src/admin-api/shapes.ts';
+import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import { isOfInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { DataTable } from '../../parts/data-table.tsx';
 import { TextLink } from '../../parts/text-link.tsx';
-import { useAsk } from '../../queries.ts';
 import { words } from '../../words.ts';
 import { usageColumns } from '../usage/usage-columns.tsx';
+import { useLastRequests } from './use-last-requests.ts';
 
 const { live: its } = words.overview;
-const SHOWN_MAX = 8;
 const LIVE_MS = 2_500;
 const HEADING_ID = 'last-requests';
 
 export function LiveRequests() {
   const [isLive, setLive] = useState(true);
   const isInstallation = isOfInstallation(useMe());
-  const answer = useAsk<PageShape<UsageShape>>('/usage', { limit: SHOWN_MAX }, isLive ? { everyMs: LIVE_MS } : {});
+  const answer = useLastRequests(isLive ? LIVE_MS : undefined);
   const rows = answer.data?.data ?? [];
   const names = useNames(rows);
   const navigate = useNavigate();
