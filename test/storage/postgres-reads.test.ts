@@ -26,6 +26,7 @@ import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../suppo
 import { copyToPostgres } from './copy-to-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
 
+const FIRST_DAY_MS = Math.floor(START_MS / DAY_MS) * DAY_MS;
 const OUTCOMES: Outcome[] = ['completed', 'completed', 'failed', 'completed', 'client_gone'];
 const MAKERS = ['tok_a', 'tok_b', 'tok_a', null];
 
@@ -133,6 +134,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     { sinceMs: START_MS + 10 * DAY_MS, untilMs: START_MS + 40 * DAY_MS },
     { untilMs: START_MS + 20 * DAY_MS },
     { sinceMs: START_MS + 50 * DAY_MS },
+    { sinceMs: FIRST_DAY_MS + 10 * DAY_MS, untilMs: FIRST_DAY_MS + 40 * DAY_MS }, // the very beginnings of days
   ];
   const scopes = () => [
     {},

@@ -1,5 +1,6 @@
 // Usage added up from the daily totals: a bounded run of them at a time, each in a statement of its own.
 
+import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import { gatherTop, gatherTotals, type TopQuestion, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
 import {
@@ -8,6 +9,7 @@ import {
   type RunGrouping,
   readTotals,
   SUMS,
+  type TotalsPlace,
   type TotalsRow,
   tooMuchToAddUp,
 } from '../totals-rows.ts';
@@ -19,8 +21,6 @@ import { usageScopes } from './usage-scope.ts';
 /** A row's place in the table. */
 type Place = Readonly<Record<Column, number | string>>;
 type Column = 'day_ms' | 'account_id' | 'key_id' | 'model';
-
-const ABOVE = Number.MAX_SAFE_INTEGER; // every number of an account or key
 
 /** The ways through the table: the columns of an index, in its order. Those before the day say whose totals they are. */
 const WAYS = {
@@ -65,20 +65,14 @@ interface Reading {
 async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<Place>): AsyncGenerator<UsageTotal[]> {
   const { reader, question, runRows } = reading;
   const texts = textsOf(way, question);
-  const [day, account, key, model] = beforeDay(question.sinceMs ?? 0);
-  const end = placeOf(way, {
-    day_ms: question.untilMs ?? Number.MAX_SAFE_INTEGER,
-    account_id: ABOVE,
-    key_id: ABOVE,
-    model: '',
-    ...of,
-  });
-  let place = placeOf(way, { day_ms: day, account_id: account, key_id: key, model, ...of });
+  const { sinceMs, untilMs } = question;
+  const end = placeOf(way, beforeDay(untilMs === null ? Number.MAX_SAFE_INTEGER : untilMs + DAY_MS), of);
+  let place = placeOf(way, beforeDay(sinceMs ?? 0), of);
   for (;;) {
     const [last] = await reader.read<Place>(texts.last, ...place, ...end, runRows - 1);
     reading.rowsLeft -= last === undefined ? 0 : runRows;
     if (reading.rowsLeft < 0) throw tooMuchToAddUp();
-    const upTo = last === undefined ? end : placeOf(way, last);
+    const upTo = last === undefined ? end : way.map((column) => last[column]);
     const rows = await reader.read<TotalsRow>(
       texts.sums,
       ...place,
@@ -93,8 +87,14 @@ async function* readRuns(reading: Reading, way: readonly Column[], of: Partial<P
   }
 }
 
-function placeOf(way: readonly Column[], place: Partial<Place>): (number | string)[] {
-  return way.map((column) => place[column] as number | string);
+/** In the way's order. */
+function placeOf(
+  way: readonly Column[],
+  [day, account, key, model]: TotalsPlace,
+  of: Partial<Place>,
+): (number | string)[] {
+  const place: Place = { day_ms: day, account_id: account, key_id: key, model, ...of };
+  return way.map((column) => place[column]);
 }
 
 /** The values of both are those of the place before, and of the end, in the way's order; then which row, or the model where it is of one. */
