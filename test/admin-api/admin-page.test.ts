@@ -32,6 +32,7 @@ test('every command of the page does what stands above it', () => {
     { data: [], next_cursor: null },
     { data: [], next_cursor: null },
     { step: 'day', data: expect.any(Array) },
+    { models: { data: [], groups: 0 }, keys: { groups: 0 }, accounts: { groups: 0 }, total: { messages: 0 } },
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
     { dry_run: true, changes: [{ kind: 'group', name: 'vip' }] },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },
