@@ -69,8 +69,11 @@ test.skipIf(chromium === null)('a stream is stopped midway, is billed, and what 
   await page.getByRole('button', { name: 'Send' }).click();
   const answer = page.getByRole('article', { name: 'Answer' });
   await answer.getByText('lorem ipsum').waitFor();
+  await page.getByLabel('Your message').fill('And then?'); // which stopping must not send
   await page.getByRole('button', { name: 'Stop' }).click();
   await answer.getByText('stopped by you').waitFor();
+  expect(await page.getByRole('article', { name: 'Answer' }).count()).toBe(1);
+  expect(await page.getByLabel('Your message').inputValue()).toBe('And then?');
   await answer.getByText('lorem ipsum').waitFor();
   const href = await answer.getByRole('link', { name: 'Show the record' }).getAttribute('href');
   expect(await turnpike.admin('GET', `/usage/${href?.split('/').at(-1)}`)).toMatchObject({ outcome: 'client_gone' });

@@ -6,6 +6,8 @@ import { type Asked, holdRequests, type RawAnswer } from '../support/held-reques
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { type OverlapUpstream, startOverlapUpstream } from './overlap-upstream.ts';
 
+const ROUNDS_MAX = 20;
+
 let upstream: OverlapUpstream;
 let turnpike: Turnpike;
 beforeAll(async () => {
@@ -64,7 +66,13 @@ describe('a concurrency limit', () => {
       body: message('counted', at % 2 === 0),
     }));
     const answers = await sendRounds(asked, 3);
-    expect(upstream.takeMost()).toBe(limit);
+    let most = upstream.takeMost();
+    // On a busy machine so many are not there at once in every round.
+    for (let round = 3; most < limit && round < ROUNDS_MAX; round++) {
+      answers.push(...(await sendRounds(asked, 1)));
+      most = Math.max(most, upstream.takeMost());
+    }
+    expect(most).toBe(limit);
     const counts = countCodes(answers);
     expect(Object.keys(counts).sort()).toEqual(['200', 'concurrency_exceeded']);
     expect(counts['200']).toBeGreaterThanOrEqual(3 * limit);

@@ -10,6 +10,7 @@ import { countVerdicts, sendSpread } from './spread.ts';
 import { applyEverywhere, type Nodes, type ServiceNode, startNodes } from './start-nodes.ts';
 
 const RPM = 100;
+const ROUNDS_MAX = 20;
 
 describe.skipIf(cannotStartPostgres)('over three nodes', () => {
   let upstream: OverlapUpstream;
@@ -52,13 +53,15 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
       body: message('counted', at % 2 === 0),
     }));
     upstream.takeMost();
-    let served = 0;
-    for (let round = 0; round < 3; round++) {
+    let [served, most] = [0, 0];
+    // On a busy machine so many are not there at once in every round.
+    for (let round = 0; round < 3 || (most < limit && round < ROUNDS_MAX); round++) {
       const counts = countVerdicts((await sendSpread(nodes, asked)).answers);
       expect(Object.keys(counts).sort()).toEqual(['200', '429 concurrency_exceeded']);
       served += counts['200'] as number;
+      most = Math.max(most, upstream.takeMost());
     }
-    expect(upstream.takeMost()).toBe(limit);
+    expect(most).toBe(limit);
     expect(served).toBeGreaterThanOrEqual(3 * limit);
     // And its places are all free again: for other nodes' messages when what was refused for them is not remembered any more.
     await Bun.sleep(bounds.refusalBehindOthersRememberedMs);

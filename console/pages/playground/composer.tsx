@@ -95,11 +95,19 @@ export function Composer({ draft, calls, isRunning, mayCompose, onChange, onSend
               {its.sendHint}
             </Text>
             {isRunning ? (
-              <Button color="red" variant="light" onClick={onStop} leftSection={<Icon name="stop" />}>
+              // An answer that grows moves it away: to press it is enough, wherever it is let go. By its key it never becomes the other.
+              <Button
+                key="stop"
+                color="red"
+                variant="light"
+                onPointerDown={({ button }) => button === 0 && onStop()}
+                onClick={onStop}
+                leftSection={<Icon name="stop" />}
+              >
                 {its.stop}
               </Button>
             ) : (
-              <Button onClick={onSend} disabled={!mayCompose} leftSection={<Icon name="play" />}>
+              <Button key="send" onClick={onSend} disabled={!mayCompose} leftSection={<Icon name="play" />}>
                 {its.send}
               </Button>
             )}
