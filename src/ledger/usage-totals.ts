@@ -9,8 +9,6 @@ export type TotalsGrouping = (typeof totalsGroupings)[number];
 
 export interface TotalsQuestion {
   groupBy: TotalsGrouping;
-  /** Whose groups come first, days apart; those without any are left out where it is not the cost. The cost, where it is left out. */
-  most?: 'cost' | 'writtenOff';
   account: number | null;
   key: number | null;
   /** Only usage of the keys that this actor made; null: of all. */
@@ -52,7 +50,7 @@ export interface UsageTotals {
 }
 
 /** Of what is asked for, by model, by key and by account at once. */
-export type TopQuestion = Omit<TotalsQuestion, 'groupBy' | 'most'>;
+export type TopQuestion = Omit<TotalsQuestion, 'groupBy'>;
 
 /** Those that cost most, at most as many as were asked for; and how many there are. */
 export type TopGroups = Pick<UsageTotals, 'rows' | 'groups'>;
@@ -72,7 +70,7 @@ type Runs = AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>;
 /** Adds up what was counted in parts, as they come, and shows the first groups. */
 export async function gatherTotals(
   runs: Runs,
-  { groupBy, limit, most = 'cost' }: Pick<TotalsQuestion, 'groupBy' | 'limit' | 'most'>,
+  { groupBy, limit }: Pick<TotalsQuestion, 'groupBy' | 'limit'>,
 ): Promise<UsageTotals> {
   const groups = new Groups(groupBy);
   const whole = emptyTotal();
@@ -81,7 +79,7 @@ export async function gatherTotals(
       addTo(whole, part);
       groups.add(part);
     }
-  const rows = groups.first(most);
+  const rows = groups.first('cost');
   return { rows: rows.slice(0, limit), groups: rows.length, whole };
 }
 

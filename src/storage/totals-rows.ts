@@ -3,13 +3,16 @@
 
 import { DAY_MS } from '../base/clock.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TotalsGrouping, UsageTotal } from '../ledger/ledger.ts';
+import type { TopQuestion, TotalsGrouping, UsageTotal } from '../ledger/ledger.ts';
 
 /** A row's place in the order of the table. */
 export type TotalsPlace = readonly [dayMs: number, account: number, key: number, model: string];
 
 /** By what a run is added up: by one of the groupings, or so that it can be told by all of them but the day. */
 export type RunGrouping = TotalsGrouping | 'all';
+
+/** `groupBy` says by what its runs are added up. */
+export type RunsQuestion = TopQuestion & { groupBy: RunGrouping };
 
 /** As columns. */
 export const groupColumns: Readonly<Record<RunGrouping, readonly string[]>> = {

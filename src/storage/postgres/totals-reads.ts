@@ -2,11 +2,11 @@
 
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
-import { gatherTop, gatherTotals, type TopQuestion, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
+import { gatherTop, gatherTotals, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
 import {
   beforeDay,
   groupColumns,
-  type RunGrouping,
+  type RunsQuestion,
   readTotals,
   SUMS,
   type TotalsPlace,
@@ -28,9 +28,6 @@ const WAYS = {
   account: ['account_id', 'day_ms', 'key_id', 'model'],
   key: ['key_id', 'day_ms', 'model'],
 } as const satisfies Record<string, readonly Column[]>;
-
-/** `groupBy` says by what its runs are added up. */
-type RunsQuestion = TopQuestion & { groupBy: RunGrouping };
 
 /** `rowsMax` bounds what one report adds up, `runRows` what one statement of it does. */
 export function totalsReads(

@@ -4,18 +4,11 @@
 
 import type { Database } from 'bun:sqlite';
 import { bounds } from '../../config.ts';
-import {
-  gatherTop,
-  gatherTotals,
-  type TopQuestion,
-  totalsGroupings,
-  type UsageStore,
-  type UsageTotal,
-} from '../../ledger/ledger.ts';
+import { gatherTop, gatherTotals, totalsGroupings, type UsageStore, type UsageTotal } from '../../ledger/ledger.ts';
 import {
   beforeDay,
   groupColumns,
-  type RunGrouping,
+  type RunsQuestion,
   readTotals,
   SUMS,
   type TotalsPlace,
@@ -25,9 +18,6 @@ import {
 import type { UsageScope } from '../usage-scope.ts';
 import { prepareText } from './statements.ts';
 import { usageScopes } from './usage-scope.ts';
-
-/** `groupBy` says by what its runs are added up. */
-type RunsQuestion = TopQuestion & { groupBy: RunGrouping };
 
 /** The totals of a run after `place` up to `lastDayMs`, and where the next one begins; null: there is none. */
 type ReadRun = (

@@ -195,7 +195,7 @@ function totalsTests(open: OpenStores): void {
       const key = await bench.addKey({}, account);
       await bench.settle(await bench.begin(100, { account, key }), 100 + over, { account, key });
     }
-    const { rows } = await bench.stores.usage.totalUsage({ ...allTotals, groupBy: 'account', most: 'writtenOff' });
+    const { writtenOff: rows } = await bench.stores.usage.topUsage(allTotals);
     expect(rows.map(({ account, writtenOff }) => [account, writtenOff])).toEqual([
       [other, 9n],
       [bench.account, 5n],
