@@ -1,8 +1,8 @@
-# One executable in a small image: docker build -t turnpike . Nothing secret is in it: settings are the environment's.
+# One executable in a small image: docker build -t turnpike . It contains no secrets; settings come from the environment.
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /turnpike
-# What is installed changes less often than the program.
+# Dependencies change less often than the program.
 COPY package.json package-lock.json .npmrc ./
 COPY bin bin
 RUN sh bin/with-bun production --version
@@ -19,9 +19,9 @@ ENV TURNPIKE_LISTEN=0.0.0.0:8080 TURNPIKE_DATA=/var/lib/turnpike
 WORKDIR /var/lib/turnpike
 VOLUME /var/lib/turnpike
 EXPOSE 8080
-# Whether the process answers, and no more: one that drains, or whose store is away, is not helped by a new start.
+# Checks only that the process answers: a restart does not help a node that drains or whose store is unavailable.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /healthz HTTP/1.1\\r\\nhost: localhost\\r\\nconnection: close\\r\\n\\r\\n' >&3 && read -r status <&3 && [[ $status == *' 200 '* ]]"]
-# It drains then, for as long as the setting drain_seconds says: give `docker stop --time` or stop_grace_period more.
+# SIGTERM drains for up to drain_seconds: set `docker stop --time` or stop_grace_period to more.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["turnpike"]
 CMD ["serve"]

@@ -1,15 +1,15 @@
-// How long each page of the console takes over millions of usage records, in a real Chromium on loopback: from the address to the
-// last of what it shows. BENCH_STORES, BENCH_RECORDS and BENCH_TIMES change the run. Nothing is asserted.
+// Measures how long each page of the console takes over millions of usage records, in a real Chromium on loopback: from
+// the navigation to the last fetched content. BENCH_STORES, BENCH_RECORDS and BENCH_TIMES change the run.
 
-import { fillPath, type Places, pagesOf, type Walker, walkerOf } from '../test/console/every-page.ts';
 import { startChromium, type Visitor, visit } from '../test/console/open-console.ts';
+import { fillPath, type Places, pagesOf, type Walker, walkerFor } from '../test/console/walk-pages.ts';
 import { type Ids, post, type Service, shapes, withUsage } from './with-usage.ts';
 
 const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
 const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
 const times = Number(process.env['BENCH_TIMES'] ?? 3);
 
-/** As each role looks at it: pages of the table, and those whose filters ask for the most. */
+/** The pages of each role, and those with the most expensive filters. */
 const filtered = [
   '/?period=hour',
   '/?period=week',
@@ -23,14 +23,14 @@ const ofTheAccount = ['/accounts/$accountId', '/accounts/$accountId/balance', '/
 
 const chromium = await startChromium();
 try {
-  for (const store of stores) await withUsage(store, shapes['spread'] as (typeof shapes)[string], records, lookAtAll);
+  for (const store of stores) await withUsage(store, shapes['spread'] as (typeof shapes)[string], records, measureAll);
 } finally {
   await chromium.close();
 }
 
-async function lookAtAll(service: Service, ids: Ids): Promise<void> {
+async function measureAll(service: Service, ids: Ids): Promise<void> {
   const [requestId] = await newest(service, ids.key);
-  if (requestId === undefined) throw new Error('the busiest key has no request');
+  if (requestId === undefined) throw new Error('the busiest key has no requests');
   const names = { modelName: 'sandbox-echo', providerName: 'sandbox' };
   const places: Places = { accountId: ids.account, keyId: ids.key, requestId, ...names };
   const owner = await post(service, service.token, '/tokens', { role: 'owner', name: 'owner', account: ids.account });
@@ -38,9 +38,10 @@ async function lookAtAll(service: Service, ids: Ids): Promise<void> {
   for (const [role, token] of Object.entries(tokens) as [keyof typeof tokens, string][]) {
     await using visitor = await visit(chromium, { url: service.url });
     await visitor.context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` });
-    const walker = walkerOf(visitor.page, service.url);
+    const walker = walkerFor(visitor.page, service.url);
     const all = [...pagesOf(role, places), ...filtered, ...(role === 'member' ? [] : ofTheAccount)];
-    for (const path of new Set(all.map((one) => fillPath(one, places)))) await look(walker, visitor.page, role, path);
+    for (const path of new Set(all.map((one) => fillPath(one, places))))
+      await measurePage(walker, visitor.page, role, path);
     if (visitor.problems.length > 0) console.log(visitor.problems.join('\n'));
   }
 }
@@ -53,7 +54,7 @@ async function newest({ url, token }: Service, key: string): Promise<string[]> {
   return data.map(({ request_id }) => request_id);
 }
 
-async function look(walker: Walker, page: Visitor['page'], role: string, path: string): Promise<void> {
+async function measurePage(walker: Walker, page: Visitor['page'], role: string, path: string): Promise<void> {
   const tookMs: number[] = [];
   let slowest = '';
   for (let time = 0; time < times; time++) {
@@ -67,7 +68,7 @@ async function look(walker: Walker, page: Visitor['page'], role: string, path: s
   console.log(`${role.padEnd(9)} ${path.padEnd(64)} ${figures}; slowest ${slowest}`);
 }
 
-/** In the page: when the last thing was fetched that it shows, from the beginning of its navigation. */
+/** Runs in the page: the time from navigation to the last fetch. */
 function lastAnswer(): { ms: number; slowest: string } {
   const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
   const [slowest] = entries

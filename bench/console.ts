@@ -1,5 +1,5 @@
-// What the console costs whoever opens it: bytes of the first load, and when something is seen, in a real Chromium on
-// loopback. bun bench/console.ts [runs]. Prints a line a run; nothing is asserted.
+// Measures the first load of the console: bytes and time to first content, in a real Chromium on loopback.
+// bun bench/console.ts [runs] prints one line per run.
 
 import { fillConsole } from '../test/console/fill-console.ts';
 import { startChromium, visit } from '../test/console/open-console.ts';

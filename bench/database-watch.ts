@@ -1,5 +1,5 @@
-// What a PostgreSQL does meanwhile, for measurements: the processor time of its processes, and how many of those that work
-// for the ledger wait for a lock whenever they are looked at.
+// Watches a PostgreSQL server during a measurement: the processor time of its processes, and how many ledger sessions
+// wait for a lock.
 
 import type { SQL } from 'bun';
 import { readCpuMs } from './measured-process.ts';
@@ -27,7 +27,7 @@ export class DatabaseWatch {
     this.#looking = this.#look();
   }
 
-  /** Since it began; processes that ended meanwhile are not counted. */
+  /** Since the start; processes that ended are not counted. */
   async end(): Promise<{ cpuMs: number; waitingShare: number }> {
     this.#isOver = true;
     await this.#looking;

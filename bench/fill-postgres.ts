@@ -1,14 +1,13 @@
-// Fills a PostgreSQL database with usage by direct SQL, as fill-usage.ts fills one of SQLite: records, journal entries and
-// daily totals that agree.
+// Fills a PostgreSQL database with usage by direct SQL, as fill-usage.ts does for SQLite: consistent records, journal
+// entries and daily totals.
 
 import { SQL } from 'bun';
-import { monthOf } from '../src/storage/postgres/usage-months.ts';
-import { makeMonthText, nextMonth } from '../src/storage/postgres/usage-partitions.ts';
+import { makeMonthText, monthOf, nextMonth } from '../src/storage/postgres/columns.ts';
 import { BALANCE_LEAST, DAY_MS, monthTexts, usageDetails } from './fill-usage.ts';
 
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
 
-/** Adds `records` usage records of the last so many days to a database that has none and that no node uses. */
+/** Adds `records` usage records of the last days. The database must have none, and no node may use it. */
 export async function fillPostgres(url: string, records: number, nowMs: number, days = 90): Promise<void> {
   const database = new SQL({ url, max: 1 });
   const run = (text: string) => database.unsafe(text).simple();
@@ -23,11 +22,11 @@ export async function fillPostgres(url: string, records: number, nowMs: number, 
   await run(TOTALS);
   for (const text of PAYMENTS) await run(text);
   for (const index of indexes) await run(index);
-  await run('VACUUM ANALYZE'); // as the server does by itself in time
+  await run('VACUUM ANALYZE'); // updates the statistics as autovacuum would
   await database.close();
 }
 
-/** An index is made faster at the end than row by row. Returns what makes them again. */
+/** Drops the indexes, because rebuilding them at the end is faster. Returns the statements that create them. */
 async function dropIndexes(database: SQL): Promise<string[]> {
   const rows = (await database.unsafe(
     `SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY ($1::text[]) AND indexdef NOT LIKE 'CREATE UNIQUE%'`,

@@ -1,13 +1,13 @@
-// Fills a database with usage by direct SQL, as if its keys had been used for so many days: records,
-// journal entries and daily totals that agree, so that `turnpike check` finds nothing wrong with them.
+// Fills a SQLite database with usage by direct SQL: consistent records, journal entries and daily totals, which pass
+// `turnpike check`.
 
 import { Database } from 'bun:sqlite';
 
 export const DAY_MS = 86_400_000;
-export const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars: what the busiest account may use
+export const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars, for the busiest account
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
 
-/** Of every record; its first token, after 1000 ms, is drawn. */
+/** Details of every record; only the time to first token varies. */
 export const usageDetails = JSON.stringify({
   provider: 'sandbox',
   upstreamModel: 'sandbox-echo',
@@ -19,19 +19,18 @@ export const usageDetails = JSON.stringify({
   firstTokenMs: 1000,
 });
 
-/** Which of the records are kept, as SQL of `at_ms` and of `lot`, 0 to 99: more on working days, and by day. */
+/** Which records are kept, as SQL over `at_ms` and `lot` (0 to 99): more on working days and by day. */
 export const weeklyCourse = `lot < 65
   * CASE WHEN (at_ms / ${DAY_MS} + 4) % 7 IN (0, 6) THEN 0.45 ELSE 1 END
   * CASE WHEN at_ms % ${DAY_MS} / 3600000 BETWEEN 7 AND 17 THEN 1.4 WHEN at_ms % ${DAY_MS} / 3600000 > 20 THEN 0.4 ELSE 0.7 END`;
 
 /**
- * Adds `records` usage records to a database that has none and that no server has open, spread over the
- * keys of its rich accounts: a few of them have most. What they cost is taken from the balances. Of a `course` some are
- * left out.
+ * Adds `records` usage records, spread over the keys of funded accounts: a few have most. Their cost is taken from
+ * the balances. The database must have no records, and no server may have it open. A `course` leaves some out.
  */
 export function fillUsage(path: string, records: number, nowMs: number, days = 90, course = 'TRUE'): void {
   const database = new Database(path, { readwrite: true });
-  // Nothing here needs to outlive a crash: a database that was filled by half is made anew.
+  // Durability is not needed: a half-filled database is created again.
   for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -500000', 'temp_store = MEMORY'])
     database.run(`PRAGMA ${setting}`);
   const indexes = dropIndexes(database);
@@ -50,7 +49,7 @@ export function fillUsage(path: string, records: number, nowMs: number, days = 9
   database.close();
 }
 
-/** An index is made faster at the end than row by row. Returns what makes them again. */
+/** Drops the indexes, because rebuilding them at the end is faster. Returns the statements that create them. */
 function dropIndexes(database: Database): string[] {
   const places = filledTables.map(() => '?').join(', ');
   const indexes = database
@@ -102,7 +101,7 @@ function insertTotals(database: Database): void {
     FROM usage_records GROUP BY 1, 2, 3, 4`);
 }
 
-/** What writes down the months before that in which the accounts were paid in. `monthOfDay`: how the database writes that of `day_ms`. */
+/** The statement for the months before the first payments. `monthOfDay` is the SQL of the month of `day_ms`. */
 export function monthTexts(monthOfDay: string): string[] {
   return [
     `INSERT INTO month_changes (account_id, month_ms, change)

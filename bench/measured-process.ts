@@ -1,10 +1,10 @@
-// A child process whose processor time and memory are read from the system.
+// A child process with its processor time and memory, read from the system.
 
 import { readFileSync } from 'node:fs';
 
 const TICK_MS = 10; // Linux counts processor time in hundredths of a second
 
-export interface MeasuredProcess {
+export interface MeasuredProcess extends AsyncDisposable {
   url: string;
   /** User and system time of all its threads so far. */
   cpuMs(): number;
@@ -12,7 +12,7 @@ export interface MeasuredProcess {
   stop(): Promise<void>;
 }
 
-/** Starts a command that prints `listening on http://…`. Throws when it ends before it does. */
+/** Starts a command that prints `listening on http://…`. Throws when it exits before. */
 export async function startMeasured(
   command: string[],
   environment: Record<string, string> = {},
@@ -32,14 +32,16 @@ export async function startMeasured(
     const match = /listening on (http:\/\/\S+)/.exec(text);
     if (match === null) continue;
     reader.releaseLock();
+    const stop = async () => {
+      child.kill('SIGTERM');
+      await child.exited;
+    };
     return {
       url: match[1] as string,
       cpuMs: () => readCpuMs(child.pid),
       residentMegabytes: () => readResidentMegabytes(child.pid),
-      async stop() {
-        child.kill('SIGTERM');
-        await child.exited;
-      },
+      stop,
+      [Symbol.asyncDispose]: stop,
     };
   }
 }

@@ -1,5 +1,5 @@
-// Measures how long lists and reports take over millions of usage records, one after the other and nothing beside them: on
-// SQLite and PostgreSQL, spread over 90 days and 1,000 keys, and all of one key within the last day.
+// Measures how long lists and reports take over millions of usage records, one at a time, on SQLite and PostgreSQL:
+// spread over 90 days and 1,000 keys, and all of one key within the last day.
 
 import { type Ids, type Service, shapes, withUsage } from './with-usage.ts';
 
@@ -8,7 +8,7 @@ const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
 const shapeNames = (process.env['BENCH_SHAPES'] ?? 'spread,dense').split(',');
 const times = Number(process.env['BENCH_TIMES'] ?? 5);
 const DAY_MS = 86_400_000;
-const REST_MS = 100; // longer than the service itself rests after an answer
+const REST_MS = 100; // longer than the service pauses after a report
 
 for (const name of shapeNames) {
   const shape = shapes[name];
@@ -58,7 +58,7 @@ async function askAll(service: Service, { account, key, member }: Ids): Promise<
   await askSome(service, service.token, 'audit of an account', `/audit?limit=100&account=${account}`);
 }
 
-/** The first time it may come from the disk; of the others the median. */
+/** The first time, which may read from the disk, and the median of the others. */
 async function askSome(service: Service, token: string, name: string, path: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   const tookMs: number[] = [];

@@ -1,12 +1,12 @@
-// Measures whether reports disturb messages: a closed loop of messages, in turns alone and beside a
-// hundred reports at once, on ten million usage records that it makes first. Linux only.
+// Measures whether reports slow down messages: a closed loop of messages, alternately alone and beside a hundred
+// concurrent reports, on ten million usage records that it creates first. Linux only.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillUsage } from './fill-usage.ts';
 import { type MeasuredProcess, startMeasured } from './measured-process.ts';
-import type { AskedReports, AskFor } from './report-asker.ts';
+import type { ReportRequest, ReportTimes } from './report-client.ts';
 
 const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 25);
@@ -23,7 +23,7 @@ try {
   await turnpike.stop();
   const startedMs = performance.now();
   fillUsage(join(data, 'turnpike.db'), records, Date.now());
-  console.log(`${records} usage records made in ${Math.round((performance.now() - startedMs) / 1000)} s`);
+  console.log(`${records} usage records created in ${Math.round((performance.now() - startedMs) / 1000)} s`);
   turnpike = await serve();
   await measure(paying);
 } finally {
@@ -40,7 +40,7 @@ function operatorToken(): string {
   return (JSON.parse(readFileSync(join(data, 'operator.json'), 'utf8')) as { token: string }).token;
 }
 
-/** Accounts with keys and credit. Returns the secret of the one that will send the messages. */
+/** Creates accounts with keys and credit. Returns the secret of the key that sends the messages. */
 async function makeAccounts(): Promise<string> {
   const headers = { authorization: `Bearer ${operatorToken()}`, 'content-type': 'application/json' };
   const post = async (path: string, more: object) => {
@@ -61,42 +61,42 @@ async function makeAccounts(): Promise<string> {
 }
 
 async function measure(secret: string): Promise<void> {
-  const asker = await startAsker();
-  const byThemselves = await asker.ask(0);
+  const client = await startReportClient();
+  const singleTimes = await client.request(0);
   await sendMessages(secret, 5 * roundMs);
   const alone: number[][] = [];
   const beside: number[][] = [];
-  const asked: AskedReports[] = [];
+  const concurrentTimes: ReportTimes[] = [];
   for (let round = 0; round < rounds; round++) {
     alone.push(await sendMessages(secret, roundMs));
-    const asking = asker.ask(roundMs);
+    const pending = client.request(roundMs);
     beside.push(await sendMessages(secret, roundMs));
-    asked.push(await asking);
+    concurrentTimes.push(await pending);
   }
-  asker.stop();
+  client.stop();
   console.log(
-    `messages over ${connections} connections, alone and beside 100 reports at once, ${rounds} times in turns`,
+    `messages over ${connections} connections, alone and beside 100 concurrent reports, ${rounds} rounds each`,
   );
   describe('messages alone', alone);
   describe('messages beside reports', beside);
   const ratios = beside.map((latencies, round) => quantile(latencies, 0.99) / quantile(alone[round] ?? [], 0.99));
   const range = `${quantile(ratios, 0.25).toFixed(2)} to ${quantile(ratios, 0.75).toFixed(2)}`;
-  console.log(`p99 beside to p99 alone: ${median(ratios).toFixed(2)} (half of the turns ${range})`);
-  reportAsked(byThemselves, asked);
+  console.log(`ratio of p99 beside reports to p99 alone: median ${median(ratios).toFixed(2)} (p25 to p75: ${range})`);
+  printReportTimes(singleTimes, concurrentTimes);
   console.log(`memory ${turnpike.residentMegabytes().toFixed(0)} MB`);
 }
 
-function reportAsked(byThemselves: AskedReports, asked: AskedReports[]): void {
-  for (const [name, latencies] of Object.entries(byThemselves.latenciesMs)) {
-    const beside = asked.flatMap((one) => one.latenciesMs[name] ?? []);
+function printReportTimes(single: ReportTimes, concurrent: ReportTimes[]): void {
+  for (const [name, latencies] of Object.entries(single.latenciesMs)) {
+    const beside = concurrent.flatMap((one) => one.latenciesMs[name] ?? []);
     console.log(`${name.padEnd(28)} alone ${words(median(latencies))}, one of 100 ${words(median(beside))}`);
   }
-  const count = asked.flatMap((one) => Object.values(one.latenciesMs).flat()).length;
-  const refused = asked.reduce((sum, one) => sum + one.refused, 0);
+  const count = concurrent.flatMap((one) => Object.values(one.latenciesMs).flat()).length;
+  const refused = concurrent.reduce((sum, one) => sum + one.refused, 0);
   console.log(`${Math.round((count * 1000) / (rounds * roundMs))} reports/s, ${refused} of them refused`);
 }
 
-/** Sends messages one after another over each connection. Resolves to how long each took, in milliseconds. */
+/** Sends messages one after another over each connection. Resolves to their times in milliseconds. */
 async function sendMessages(secret: string, forMs: number): Promise<number[]> {
   const headers = { 'content-type': 'application/json', 'x-api-key': secret };
   const messages = [{ role: 'user', content: 'y'.repeat(920) }];
@@ -116,23 +116,23 @@ async function sendMessages(secret: string, forMs: number): Promise<number[]> {
   return latencies;
 }
 
-async function startAsker() {
+async function startReportClient() {
   let heard: (message: unknown) => void = () => {};
-  const child = Bun.spawn([process.execPath, join(here, 'report-asker.ts')], {
+  const child = Bun.spawn([process.execPath, join(here, 'report-client.ts')], {
     env: { ...process.env, ASK_URL: turnpike.url, ASK_TOKEN: operatorToken() },
     ipc: (message) => heard(message),
   });
   const next = () => new Promise<unknown>((resolve) => (heard = resolve));
   await next();
-  const ask = (ms: number) => {
+  const request = (ms: number) => {
     const answer = next();
-    child.send({ ms } satisfies AskFor);
-    return answer as Promise<AskedReports>;
+    child.send({ ms } satisfies ReportRequest);
+    return answer as Promise<ReportTimes>;
   };
-  return { ask, stop: () => child.kill() };
+  return { request, stop: () => child.kill() };
 }
 
-/** Quantiles of all turns together: what disturbs this machine otherwise is then in both. */
+/** Quantiles over all rounds, so that other load on this machine affects both alike. */
 function describe(name: string, turns: number[][]): void {
   const latencies = turns.flat();
   const of = (share: number) => words(quantile(latencies, share));

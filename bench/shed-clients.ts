@@ -1,5 +1,5 @@
-// Many callers over the shed limit: each sends a message with a body of 32 MB, reads what comes back, and
-// tries again on a new connection. `polite` ones stop sending at the answer, `deaf` ones send on to the end.
+// Clients above the shed limit: each sends a message with a body of 32 MB, reads the response, and retries on a new
+// connection. `polite` ones stop sending at the response, `deaf` ones send to the end.
 
 const [, , url = '', key = '', countText = '500', secondsText = '10', manners = 'polite'] = process.argv;
 const { hostname, port } = new URL(url);
@@ -8,11 +8,11 @@ const piece = Buffer.alloc(64 * 1024, 'x');
 const retryMs = 1_000;
 const deafWaitMsMax = 30_000;
 
-/** What the callers saw, as the one line that is printed. */
+/** The results, printed as one line. */
 export interface ShedFigures {
-  /** Answers by their status; "cut" for connections that ended without one. */
+  /** Responses by status; "cut" for connections that ended without one. */
   answers: Record<string, number>;
-  /** From the sent head to the first byte of the answer. */
+  /** From the sent head to the first byte of the response. */
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
@@ -37,7 +37,7 @@ async function attempt(): Promise<void> {
     if (written < 0) return;
     left -= written;
     bytesSent += written;
-    if (written === piece.length) setImmediate(send, socket); // one piece a turn: others are to be heard as well
+    if (written === piece.length) setImmediate(send, socket); // sends one piece per turn of the event loop
   };
   await Bun.connect({
     hostname,

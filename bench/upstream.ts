@@ -1,5 +1,7 @@
-// A provider for measurements: answers every message at once with the same message, whole or
-// streamed. It does as little as it can, so that what is in front of it is what is measured.
+// A provider for measurements: answers every message at once with the same message, as JSON or as a stream, with as
+// little work as possible. Streams of one model stay open; answers of another say when they were asked for.
+
+import { EVENTS, models } from './processes.ts';
 
 const usage = { input_tokens: 250, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 200 };
 const message = JSON.stringify({
@@ -12,19 +14,18 @@ const message = JSON.stringify({
   stop_sequence: null,
   usage,
 });
-const eventsMax = 100;
-const pauseMs = 20;
+const pauseMs = 20; // the pace of a fast model
+const openPauseMs = 5_000;
 const delta =
   'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"thirty bytes of text in a delta"}}\n\n';
 const head = `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: { ...JSON.parse(message), content: [], stop_reason: null } })}\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n`;
 const tail = `event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\nevent: message_delta\ndata: ${JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage })}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`;
 
-/** One event at a time, at the pace of a fast model. */
-async function* stream() {
+async function* stream(model: string) {
   yield head;
-  for (let event = 0; event < eventsMax; event++) {
+  for (let event = 0; event < EVENTS; event++) {
     yield delta;
-    await Bun.sleep(pauseMs);
+    await Bun.sleep(model === models.open ? openPauseMs : pauseMs);
   }
   yield tail;
 }
@@ -32,12 +33,17 @@ async function* stream() {
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
+  idleTimeout: 60,
   async fetch(request) {
-    const { stream: isStream } = (await request.json()) as { stream?: boolean };
-    if (isStream === true) return new Response(stream() as never, { headers: { 'content-type': 'text/event-stream' } });
-    return new Response(message, { headers: { 'content-type': 'application/json', 'request-id': 'req_bench' } });
+    const { stream: isStream = false, model } = (await request.json()) as { stream?: boolean; model: string };
+    if (isStream) return new Response(stream(model) as never, { headers: { 'content-type': 'text/event-stream' } });
+    const headers = { 'content-type': 'application/json', 'request-id': 'req_bench' };
+    return new Response(
+      model === models.clock
+        ? message.replace('msg_bench', `msg_${performance.timeOrigin + performance.now()}`)
+        : message,
+      { headers },
+    );
   },
 });
 console.log(`listening on ${server.url.origin}`);
-
-export {};

@@ -1,5 +1,5 @@
-// A service that has millions of usage records: accounts and keys made by its admin API, their usage by direct SQL, on SQLite or on
-// a PostgreSQL that is started for it. Everything is removed at the end.
+// A service with millions of usage records: accounts and keys created over its admin API, their usage by direct SQL, on
+// SQLite or on a PostgreSQL that it starts. Everything is removed at the end.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { readCpuMs, startMeasured } from './measured-process.ts';
 
 const secret = Buffer.alloc(32, 5).toString('base64');
 
-/** How many accounts there are, keys of each, and days over which their records are spread. */
+/** Numbers of accounts, keys per account, and days of records. */
 export interface Shape {
   accounts: number;
   keys: number;
@@ -26,38 +26,54 @@ export const shapes: Readonly<Record<string, Shape>> = {
 
 export interface Service {
   url: string;
-  /** An operator's. */
+  /** An operator's token. */
   token: string;
-  /** Processor time of service and database so far. */
+  /** Processor time of service and database. */
   cpuMs(): Promise<number>;
 }
 
-/** Of the busiest account and key. */
+/** Ids of the busiest account and key. */
 export interface Ids {
   account: string;
   key: string;
-  /** The token of a member who made the account's keys. */
+  /** The token of a member who created the account's keys. */
   member: string;
 }
 
-/** `store` is sqlite or postgres. */
-export async function withUsage(
+/** Starts the service on the store, and stops it after the use. */
+export type Serve = <Value>(use: (service: Service) => Promise<Value>) => Promise<Value>;
+
+/** A running service on a store with usage records; `store` is sqlite or postgres. */
+export function withUsage(
+  store: string,
+  shape: Shape,
+  records: number,
+  use: (service: Service, ids: Ids) => Promise<void>,
+): Promise<void> {
+  return withStore(store, shape, records, (serve, ids) => serve((service) => use(service, ids)));
+}
+
+/** A store with usage records. */
+export async function withStore(
   store: string,
   { accounts, keys, days }: Shape,
   records: number,
-  use: (service: Service, ids: Ids) => Promise<void>,
+  use: (serve: Serve, ids: Ids) => Promise<void>,
 ): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'turnpike-with-usage-'));
   const server = store === 'postgres' ? await startPostgres({ shared_buffers: '1GB', fsync: 'off' }) : null;
   const url = server === null ? null : (await server.newDatabase()).url;
+  const serve: Serve = (serviceUse) => serving(data, url, serviceUse);
   try {
-    const ids = await serving(data, url, (service) => makeAccounts(service, accounts, keys));
+    const ids = await serve((service) => makeAccounts(service, accounts, keys));
     const startedMs = performance.now();
     if (url === null) fillUsage(join(data, 'turnpike.db'), records, Date.now(), days);
     else await fillPostgres(url, records, Date.now(), days);
     const seconds = Math.round((performance.now() - startedMs) / 1000);
-    console.log(`\n${store}: ${records} usage records of ${accounts * keys} keys, ${days} days, made in ${seconds} s`);
-    await serving(data, url, (service) => use(service, ids));
+    console.log(
+      `\n${store}: ${records} usage records of ${accounts * keys} keys, ${days} days, created in ${seconds} s`,
+    );
+    await use(serve, ids);
   } finally {
     await server?.remove();
     rmSync(data, { recursive: true, force: true });
@@ -90,18 +106,23 @@ async function databaseCpuMs(client: SQL): Promise<number> {
   return rows.reduce((sum, { pid }) => sum + readCpuMs(pid), 0);
 }
 
-/** The busiest account and key are those whose numbers are the least. */
+const CREATIONS_AT_ONCE = 16;
+
+/** The busiest account and key have the lowest numbers. */
 async function makeAccounts(service: Service, accounts: number, keysOfAccount: number): Promise<Ids> {
   const keys: { id: string; account: string; member: string }[] = [];
   for (let at = 0; at < accounts; at++) {
     const account = (await post(service, service.token, '/accounts', { name: `account ${at}`, credit: '1000000.00' }))
       .id;
     const { token } = await post(service, service.token, '/tokens', { role: 'member', name: 'member', account });
-    for (let key = 0; key < keysOfAccount; key++)
-      keys.push({ id: (await post(service, token, '/keys', {})).id, account, member: token });
+    let left = keysOfAccount;
+    const makeAll = async () => {
+      while (left-- > 0) keys.push({ id: (await post(service, token, '/keys', {})).id, account, member: token });
+    };
+    await Promise.all(Array.from({ length: CREATIONS_AT_ONCE }, makeAll));
   }
   const [busiest] = keys.sort((one, other) => (one.id < other.id ? -1 : 1));
-  if (busiest === undefined) throw new Error('there is no key');
+  if (busiest === undefined) throw new Error('no key was created');
   return { account: busiest.account, key: busiest.id, member: busiest.member };
 }
 
@@ -110,9 +131,9 @@ export async function post(
   token: string,
   path: string,
   members: object,
-): Promise<{ id: string; token: string }> {
+): Promise<{ id: string; token: string; key: string }> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(members) });
   if (!response.ok) throw new Error(await response.text());
-  return (await response.json()) as { id: string; token: string };
+  return (await response.json()) as { id: string; token: string; key: string };
 }

@@ -1,5 +1,5 @@
-// `npm run build`: makes dist/turnpike, one file that has the runtime, the program and its threads in it, and needs nothing
-// beside it. It is for the kind of machine on which it is built. `npm run build -- FILE` makes it elsewhere.
+// `npm run build`: makes dist/turnpike, one executable with the runtime, the program and its threads, for the kind of
+// machine that it is built on. `npm run build -- FILE` writes it elsewhere.
 
 import { readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -16,14 +16,14 @@ const workers = ['ledger-worker', 'report-worker', 'backup-worker', 'sign-in-wor
 );
 const { success, logs } = await Bun.build({
   entrypoints: [join(root, 'bin', 'executable.ts'), ...workers],
-  naming: '[name].[ext]', // all beside one another, as src/worker-scripts.ts expects them
+  naming: '[name].[ext]', // in one directory, as src/worker-scripts.ts expects
   target: 'bun',
   format: 'esm',
   minify: true,
-  bytecode: true, // 8 MB more, and a command starts in a fifth of the time
+  bytecode: true, // 8 MB more, and commands start in a fifth of the time
   plugins: [embedConsole(await bundleConsole())],
   define: { TURNPIKE_VERSION: JSON.stringify(version) },
-  // What lies in the directory of whoever starts it must not change what runs.
+  // Files in the current directory must not change what runs.
   compile: { outfile: target, autoloadDotenv: false, autoloadBunfig: false },
   throw: false,
 });
@@ -35,7 +35,7 @@ console.log(
   `${relative(process.cwd(), target)}: turnpike ${version} for ${process.platform}-${process.arch}, ${megabytes} MB`,
 );
 
-/** Puts the console's files into the executable: src/console/embedded-files.ts becomes a manifest of them there. */
+/** Embeds the console's files: src/console/embedded-files.ts becomes their manifest. */
 function embedConsole(directory: string): BunPlugin {
   const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as Manifest;
   const paths = Object.values(manifest).flatMap(({ path, encoded }) => [path, ...Object.values(encoded)]);

@@ -1,5 +1,5 @@
-// Makes the console's files of console/: bundled, minified and compressed, in dist/console/<what they are made of>, and
-// prints that directory. What is there already is not made again. `npm run build` puts them into the executable.
+// Bundles, minifies and compresses console/ into dist/console/<hash of the sources>, and prints that directory. An
+// existing one is reused. `npm run build` puts the files into the executable.
 
 import { createHash } from 'node:crypto';
 import {
@@ -22,18 +22,18 @@ import type { Manifest } from '../src/console/built-files.ts';
 const root = resolve(import.meta.dir, '..');
 const sources = join(root, 'console');
 
-/** Below this many bytes a file is sent as it is. */
+/** Smaller files are not compressed. */
 const COMPRESSED_BYTES_MIN = 1000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** The directory with the files, made if it is not there. Throws where console/ cannot be bundled. */
+/** Returns the directory with the files, and creates it if needed. Throws when console/ cannot be bundled. */
 export async function bundleConsole(): Promise<string> {
   const fingerprint = fingerprintSources();
   const places = [join(root, 'dist', 'console'), join(tmpdir(), `turnpike-console-${ownUser()}`)].filter(isOwn);
   const made = places.map((place) => join(place, fingerprint)).find(isMade);
   if (made !== undefined) return made;
   const place = places.find(canWrite);
-  if (place === undefined) throw new Error(`nothing can be written in ${places.join(' or ')}`);
+  if (place === undefined) throw new Error(`cannot write to ${places.join(' or ')}`);
   const making = mkdtempSync(join(place, 'making-'));
   try {
     await bundle(making);
@@ -45,7 +45,7 @@ export async function bundleConsole(): Promise<string> {
   return join(place, fingerprint);
 }
 
-/** Not at once: a service that was started before an upgrade still gives out its own. */
+/** Removes old bundles, but not recent ones: a service that runs since before an upgrade still serves its own. */
 function dropOld(place: string): void {
   for (const name of readdirSync(place)) {
     const path = join(place, name);
@@ -53,7 +53,7 @@ function dropOld(place: string): void {
   }
 }
 
-/** Of everything that the files are made of. */
+/** A hash of all sources. */
 function fingerprintSources(): string {
   const hash = createHash('sha256');
   const names = readdirSync(sources, { recursive: true, withFileTypes: true })
@@ -65,7 +65,7 @@ function fingerprintSources(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** What another user put there, scripts for the operators' browsers, is not taken. */
+/** Refuses files of another user: they are scripts for the operators' browsers. */
 function isOwn(place: string): boolean {
   if (!existsSync(place)) return true;
   const { uid, mode } = lstatSync(place);
@@ -90,7 +90,7 @@ function canWrite(place: string): boolean {
   }
 }
 
-/** Two may have made the same at once: the first one's stays. */
+/** When two processes made the same bundle, the first one stays. */
 function putInPlace(making: string, directory: string): void {
   const manifest = JSON.parse(readFileSync(join(making, 'manifest.json'), 'utf8').replaceAll(making, directory));
   writeFileSync(join(making, 'manifest.json'), JSON.stringify(manifest));

@@ -1,10 +1,9 @@
-// The entry of the one executable that bin/build.ts makes: what bin/with-bun does for a checkout, then the command line.
-// The runtime reads some of its environment when it starts and at no other time: where that is not set, the process
-// becomes itself anew with it. It keeps its id, so that signals, and whoever waits for it, know nothing of it.
+// The entry point of the executable that bin/build.ts makes: does the work of bin/with-bun, then runs the command line.
+// The runtime reads some variables only when it starts, so the process exec's itself with them; its id stays the same.
 
 import { writeSync } from 'node:fs';
 
-/** As in bin/with-bun, which says why. */
+/** bin/with-bun gives the reasons. */
 const forced = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 const defaults = { BUN_JSC_forceRAMSize: '402653184', DO_NOT_TRACK: '1', NODE_ENV: 'production' };
 
@@ -21,5 +20,5 @@ function startAnew(): void {
   } catch (failure) {
     writeSync(process.stderr.fd, `turnpike: cannot start: ${(failure as Error).message}\n`);
   }
-  process.exit(1); // without it, no more than 256 messages could be at providers at once
+  process.exit(1); // without them, only 256 provider requests could run concurrently
 }

@@ -1,21 +1,21 @@
-// Asks the admin API, and the sign-in beside it, with the session's cookie. One shape of failure for both.
+// Calls the admin API and the sign-in endpoints with the session cookie. Both fail with an ApiFailure.
 
 import type { ErrorShape, PageShape } from '../src/admin-api/shapes.ts';
+import type { Endpoints, ListPath, RowOf, SignInEndpoints } from './endpoints.ts';
 
-export interface Fault {
+interface Fault {
   path: (string | number)[];
   message: string;
 }
 
 export class ApiFailure extends Error {
   readonly status: number;
-  /** What to branch on; "unreachable" where nothing answered. */
+  /** The error code; "unreachable" if there was no response. */
   readonly code: string;
   readonly faults: readonly Fault[];
   readonly requestId: string | null;
-  /** Of the sign-in's failures, what lies behind their code; null elsewhere. */
+  /** The underlying cause of a sign-in failure; otherwise null. */
   readonly reason: string | null;
-  /** In how many seconds the same may be asked again; null where that is not said. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -36,35 +36,41 @@ export class ApiFailure extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** Whether the same may do better in a moment. */
-  get mayPass(): boolean {
+  /** Whether a retry may succeed. */
+  get isTemporary(): boolean {
     return this.code === 'unreachable' || this.status >= 500;
   }
 }
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-export interface Asked {
-  method?: 'GET' | 'POST' | 'PATCH';
+interface CallOptions {
+  /** Replaces the placeholder of the path. */
+  id?: string | undefined;
   query?: Query;
   body?: object;
-  /** For what makes something: the same key makes it once, however often it is sent. */
+  /** A retry with the same key returns the first response and creates nothing again. */
   idempotencyKey?: string;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
-/** The answer of the admin API; `path` begins below /api/v1, "/keys". Rejects with an ApiFailure. */
-export function ask<Shape>(path: string, asked: Asked = {}): Promise<Shape> {
-  return send<Shape>(`/api/v1${path}${queryText(asked.query)}`, asked);
+/** Calls the admin API. Rejects with an ApiFailure. */
+export function call<Name extends keyof Endpoints>(name: Name, options: CallOptions = {}): Promise<Endpoints[Name]> {
+  const [method = 'GET', path = ''] = name.split(' ');
+  const filled = path.replace(/\{\w+\}/, encodeURIComponent(options.id ?? ''));
+  return send<Endpoints[Name]>(method, `/api/v1${filled}${queryText(options.query)}`, options);
 }
 
-/** The answer of the sign-in; `path` begins below /console/auth, "/sign-in/email". Rejects with an ApiFailure. */
-export function askSignIn<Shape>(path: string, asked: Asked = {}): Promise<Shape> {
-  return send<Shape>(`/console/auth${path}${queryText(asked.query)}`, asked);
+/** Calls a sign-in endpoint. Rejects with an ApiFailure. */
+export function callSignIn<Name extends keyof SignInEndpoints>(
+  name: Name,
+  options: Pick<CallOptions, 'body' | 'signal'> = {},
+): Promise<SignInEndpoints[Name]> {
+  const [method = 'GET', path = ''] = name.split(' ');
+  return send<SignInEndpoints[Name]>(method, `/console/auth${path}`, options);
 }
 
-/** Whether the console could be loaded anew now. */
-export async function isServiceThere(): Promise<boolean> {
+export async function isServiceReachable(): Promise<boolean> {
   try {
     return (await fetch('/console/', { cache: 'no-store' })).ok;
   } catch {
@@ -72,28 +78,25 @@ export async function isServiceThere(): Promise<boolean> {
   }
 }
 
-/** Every row of a list, page by page, at most `rowsMax`. */
-export async function* askPages<Row>(
-  path: string,
-  query: Query,
+/** Fetches the rows of a list page by page, at most `rowsMax`. */
+export async function* fetchPages<Path extends ListPath>(
+  path: Path,
+  { id, query, signal }: CallOptions,
   rowsMax: number,
-  signal?: AbortSignal,
-): AsyncGenerator<Row[]> {
+): AsyncGenerator<RowOf<Path>[]> {
   let cursor: string | null = null;
   let rowCount = 0;
   do {
-    const page: PageShape<Row> = await ask<PageShape<Row>>(path, {
-      query: { ...query, limit: Math.min(1000, rowsMax - rowCount), cursor },
-      ...(signal !== undefined && { signal }),
-    });
+    const limit = Math.min(1000, rowsMax - rowCount);
+    const page: PageShape<unknown> = await call(`GET ${path}`, { id, query: { ...query, limit, cursor }, signal });
     rowCount += page.data.length;
     cursor = page.next_cursor;
-    yield page.data;
+    yield page.data as RowOf<Path>[];
   } while (cursor !== null && rowCount < rowsMax);
 }
 
-/** Without members that are null, undefined or empty. */
-export function queryText(query: Query = {}): string {
+/** Omits members that are null, undefined or empty. */
+function queryText(query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
@@ -101,11 +104,11 @@ export function queryText(query: Query = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-async function send<Shape>(url: string, { method, body, idempotencyKey, signal }: Asked): Promise<Shape> {
+async function send<Shape>(method: string, url: string, { body, idempotencyKey, signal }: CallOptions): Promise<Shape> {
   let answer: Response;
   try {
     answer = await fetch(url, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      method,
       credentials: 'same-origin',
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -128,18 +131,36 @@ async function readJson(answer: Response): Promise<unknown> {
   try {
     return text === '' ? null : JSON.parse(text);
   } catch {
-    return null; // a page of something that stands between; the status says enough
+    return null; // an error page of a proxy; the status is enough
   }
 }
 
-/** The admin API's shape of an error, which the sign-in's errors have, too, with a reason. */
+/** Reads the error shape of the admin API. Sign-in errors have the same shape and a reason. */
 function failureOf(answer: Response, json: unknown): ApiFailure {
   const requestId = answer.headers.get('request-id');
   const { error } = (json ?? {}) as { error?: Partial<ErrorShape['error']> & { reason?: string } };
-  const words = error?.message ?? `${answer.status} ${answer.statusText}`;
+  const message = error?.message ?? `${answer.status} ${answer.statusText}`;
   const seconds = Number.parseInt(answer.headers.get('retry-after') ?? '', 10);
-  return new ApiFailure(answer.status, error?.code ?? 'unknown', words, error?.faults ?? [], requestId, {
+  return new ApiFailure(answer.status, error?.code ?? 'unknown', message, error?.faults ?? [], requestId, {
     reason: error?.reason ?? null,
     retryAfterSeconds: Number.isNaN(seconds) ? null : seconds,
   });
+}
+
+/**
+ * Loads the script of a page. If the service is unreachable, rejects with an ApiFailure that the page can retry. If the
+ * service responds, its scripts have new names; the router then reloads the console once.
+ */
+export async function loadPage<Page>(load: () => Promise<Page>): Promise<Page> {
+  try {
+    return await load();
+  } catch (failure) {
+    if (await isServiceReachable()) throw failure;
+    throw new ApiFailure(0, 'unreachable', String(failure), [], null);
+  }
+}
+
+/** Reloads the page if the service responds: some browsers do not request a failed script again. */
+export async function reloadPage(): Promise<void> {
+  if (await isServiceReachable()) window.location.reload();
 }

@@ -1,4 +1,4 @@
-// Figures as people read them: counts, shares, times. Pure.
+// Formats counts, shares, durations and days, and converts decimal strings. Floating point is used for charts only.
 
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -6,16 +6,21 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** "12,345" up to there, then "1.2M". */
+/** "12,345" below 100,000, then "1.2M". */
 export function formatShort(count: number): string {
   return Math.abs(count) < 100_000 ? formatCount(Math.round(count)) : compact.format(count);
 }
 
-/** "1.3 %", of 0.013. What is above nothing is not shown as nothing. */
+/** "90K", "1.2M": for axes, whose labels share one form. */
+export function formatCompact(count: number): string {
+  return compact.format(count);
+}
+
+/** "1.3%" for 0.013. A positive share is never shown as 0%. */
 export function formatShare(share: number): string {
   const percent = share * 100;
-  if (percent > 0 && percent < 0.1) return '< 0.1 %';
-  return `${percent.toLocaleString('en-US', { maximumFractionDigits: percent < 10 ? 1 : 0 })} %`;
+  if (percent > 0 && percent < 0.1) return '<0.1%';
+  return `${percent.toLocaleString('en-US', { maximumFractionDigits: percent < 10 ? 1 : 0 })}%`;
 }
 
 /** "85 ms", "1.24 s", "2 min 5 s". */
@@ -24,4 +29,32 @@ export function formatMs(ms: number): string {
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
   const seconds = Math.round(ms / 1_000);
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** The UTC day on which a period of `days` days that ends today starts: "2026-11-01". */
+export function dayBefore(days: number): string {
+  return new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Parses "1.5" to units of 10^-digits. Null for an invalid decimal or one with more digits. */
+export function readDecimal(text: string | undefined, digits: number): bigint | null {
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text ?? '');
+  if (match === null) return null;
+  const [, sign, whole = '', fraction = ''] = match;
+  const kept = fraction.replace(/0+$/, '');
+  if (kept.length > digits) return null;
+  const units = BigInt(whole + kept.padEnd(digits, '0'));
+  return sign === '-' ? -units : units;
+}
+
+/** Prints without trailing zeros: "1.5". */
+export function printDecimal(units: bigint, digits: number): string {
+  const size = (units < 0n ? -units : units).toString().padStart(digits + 1, '0');
+  const fraction = size.slice(size.length - digits).replace(/0+$/, '');
+  return `${units < 0n ? '-' : ''}${size.slice(0, size.length - digits)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/** Converts "0.0012" to a floating-point number, for charts only. */
+export function toChartNumber(usd: string | null): number | null {
+  return usd === null ? null : Number(usd);
 }

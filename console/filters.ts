@@ -1,18 +1,19 @@
-// Filters of a page: kept in its address, so that it can be reloaded, gone back to and sent to somebody.
+// The filters of a page, kept in its address so that it can be reloaded and shared.
 
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
+import { useGoTo } from './parts/link.tsx';
 
 export interface Filters {
   values: Record<string, string>;
-  /** An empty text or null takes a filter away. */
+  /** An empty string or null removes a filter. */
   set: (changes: Record<string, string | null>) => void;
   clear: () => void;
 }
 
 export function useFilters(): Filters {
   const values = useSearch({ strict: false }) as Record<string, string>;
-  const navigate = useNavigate();
-  const go = (search: Record<string, string>) => void navigate({ to: '.', search: search as never, replace: true });
+  const goTo = useGoTo();
+  const go = (search: Record<string, string>) => void goTo('.', search, true);
   return {
     values,
     set(changes) {

@@ -1,10 +1,10 @@
-// What the admin API says is wrong with an input, put beside the fields that it is about.
+// Places the faults that the admin API reports beside the fields of a form.
 
 import { ApiFailure } from './api.ts';
 
 /**
- * Faults by the name of their field, for a form's setErrors: `names` maps the API's path ("quota") to the form's field
- * where they differ. Null: the failure is not about single fields, and is to be shown as a whole.
+ * Faults by field, for setErrors of a form. `names` maps paths of the API to fields with another name. Null if the
+ * failure does not concern single fields.
  */
 export function fieldFaults(
   failure: unknown,
@@ -23,8 +23,32 @@ export function fieldFaults(
   return found;
 }
 
-/** Of what is not wrong by itself, but with what there is, the words begin with the field: "email: there is …". */
+/** Parses a conflict message that starts with its field: "email: there is …". */
 function faultInWords(message: string, fields: readonly string[]): Record<string, string> | null {
   const [, field = '', fault = ''] = /^(\w+): (.+)$/s.exec(message) ?? [];
   return fields.includes(field) ? { [field]: fault } : null;
+}
+
+/**
+ * Faults of a catalog document by field, for the form of the object at `at`, for example ["models", "gpt"]. Null if a
+ * fault belongs to no field.
+ */
+export function objectFaults(
+  failure: unknown,
+  at: readonly string[],
+  isField: (field: string) => boolean,
+): Record<string, string> | null {
+  if (!(failure instanceof ApiFailure) || failure.faults.length === 0) return null;
+  const found: Record<string, string> = {};
+  for (const { path, message } of failure.faults) {
+    if (at.some((part, index) => path[index] !== part)) return null;
+    const rest = path.slice(at.length).map(String);
+    // A fault of a list element belongs to the field of the list; a fault of the object belongs to its name.
+    const field = [rest.join('.'), rest.slice(0, -1).join('.'), rest.length === 0 ? 'name' : ''].find(
+      (one) => one !== '' && isField(one),
+    );
+    if (field === undefined) return null;
+    found[field] ??= message;
+  }
+  return found;
 }

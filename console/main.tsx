@@ -1,31 +1,117 @@
-// Where the console begins in the browser: its look, its requests, its table of pages.
+// The entry point in the browser: theme, router and queries.
 
-import { MantineProvider } from '@mantine/core';
+import {
+  Alert,
+  Badge,
+  Card,
+  createTheme,
+  DEFAULT_THEME,
+  Drawer,
+  type MantineColorsTuple,
+  MantineProvider,
+  Modal,
+} from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { ApiFailure } from './api.ts';
-import { makeConsoleRouter } from './router.tsx';
-import { theme } from './theme.ts';
+import { ApiFailure, loadPage } from './api.ts';
+import { publicScreens, type Screen, screens } from './screens.ts';
+import { FailedPage, NotFoundPage, PublicShell, Shell } from './shell.tsx';
+
+const road: MantineColorsTuple = [
+  '#e6fbf9',
+  '#d3f2ef',
+  '#a8e4de',
+  '#78d5cd',
+  '#52c9be',
+  '#3ac2b5',
+  '#149187',
+  '#0b7a75',
+  '#086763',
+  '#03514e',
+];
+
+const { teal, red, yellow, orange } = DEFAULT_THEME.colors;
+
+/** The library colors, darkened where text in or on them would have too little contrast. */
+const readable = {
+  teal: [...teal.slice(0, 9), '#066649'] as unknown as MantineColorsTuple,
+  red: [...red.slice(0, 7), '#cf2d2d', '#bd2727', '#a92222'] as unknown as MantineColorsTuple,
+  yellow: [...yellow.slice(0, 9), '#8a4a00'] as unknown as MantineColorsTuple,
+  orange: [...orange.slice(0, 9), '#a03508'] as unknown as MantineColorsTuple,
+};
+
+const closeButtonProps = { 'aria-label': 'Close' };
+
+const theme = createTheme({
+  primaryColor: 'road',
+  primaryShade: 7, // the lightest shade with enough contrast for white text, also in dark mode
+  colors: { road, ...readable },
+  autoContrast: true,
+  respectReducedMotion: true,
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif",
+  fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Noto Sans Mono', monospace",
+  headings: { fontWeight: '650' },
+  components: {
+    Alert: Alert.extend({ defaultProps: { p: 'sm' } }),
+    Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none' } }),
+    Card: Card.extend({ defaultProps: { withBorder: true } }),
+    Modal: Modal.extend({ defaultProps: { closeButtonProps } }),
+    Drawer: Drawer.extend({ defaultProps: { closeButtonProps } }),
+  },
+});
+
+const root = createRootRoute({ notFoundComponent: NotFoundPage, errorComponent: FailedPage });
+const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Shell, errorComponent: FailedPage });
+const outside = createRoute({ getParentRoute: () => root, id: 'outside', component: PublicShell });
+
+function makeConsoleRouter() {
+  const pages = screens.map((screen) => pageRoute(inside, screen));
+  const open = publicScreens.map((screen) => pageRoute(outside, screen));
+  return createRouter({
+    routeTree: root.addChildren([inside.addChildren(pages), outside.addChildren(open)]),
+    basepath: '/console',
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    trailingSlash: 'never',
+    // Filters are plain query parameters, so that addresses are readable.
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => {
+      const text = new URLSearchParams(Object.entries(search).filter(([, value]) => value !== undefined)).toString();
+      return text === '' ? '' : `?${text}`;
+    },
+  });
+}
+
+function pageRoute(parent: typeof inside | typeof outside, { path, load }: Pick<Screen, 'path' | 'load'>) {
+  return createRoute({
+    getParentRoute: () => parent,
+    path,
+    component: lazyRouteComponent(async () => ({ Page: await loadPage(load) }), 'Page'),
+    errorComponent: FailedPage,
+  });
+}
 
 const TRIES_MAX = 2;
 
 const queries: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: (failure, { queryKey }) => queryKey[0] !== 'me' && lookWhoAsks(failure) }),
-  mutationCache: new MutationCache({ onError: lookWhoAsks }),
+  queryCache: new QueryCache({ onError: (failure, { queryKey }) => queryKey[0] !== 'me' && checkSession(failure) }),
+  mutationCache: new MutationCache({ onError: checkSession }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // What the service refuses it refuses again; what it cannot do right now may be asked once more.
-      retry: (count, failure) => count < TRIES_MAX && (!(failure instanceof ApiFailure) || failure.mayPass),
+      // Retries only temporary failures.
+      retry: (count, failure) => count < TRIES_MAX && (!(failure instanceof ApiFailure) || failure.isTemporary),
     },
-    mutations: { gcTime: 0 }, // what was typed, passwords too, is not kept when its form is gone
+    mutations: { gcTime: 0 }, // discards form input, including passwords, when the form closes
   },
 });
 const router = makeConsoleRouter();
-// Dialogues keep the page behind them still by a style element of another library, which looks for the nonce here.
+// The library that locks scrolling behind dialogs reads the style nonce from this global.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 
 const place = document.getElementById('root');
@@ -41,13 +127,13 @@ if (place !== null)
     </StrictMode>,
   );
 
-/** A session that has ended elsewhere: whoever looks is asked to sign in, not told so by each part of a page. */
-function lookWhoAsks(failure: unknown): void {
+/** Leads to sign-in if the session has ended, instead of an error in each part of the page. */
+function checkSession(failure: unknown): void {
   if (failure instanceof ApiFailure && ['token_missing', 'token_invalid'].includes(failure.code))
     void queries.invalidateQueries({ queryKey: ['me'] });
 }
 
-/** Style elements without it are refused by the page's Content-Security-Policy. */
+/** The Content-Security-Policy rejects style elements without this nonce. */
 function styleNonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
 }

@@ -1,31 +1,29 @@
-// Who looks at the console: asked once, and given to every page. Nobody signed in is shown the sign-in.
+// The signed-in user: fetched once and available to every page. Shows the sign-in page to everyone else.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
 import type { MeShape } from '../src/admin-api/shapes.ts';
-import { ApiFailure, ask } from './api.ts';
-import { OpenFrame } from './parts/open-frame.tsx';
-import { PageFailure } from './parts/page-failure.tsx';
-import { Waiting } from './parts/waiting.tsx';
+import { ApiFailure, call } from './api.ts';
+import { Loading, PageFailure, PublicFrame } from './parts/page.tsx';
 
 export type Role = MeShape['role'];
 
 const MeContext = createContext<MeShape | null>(null);
 
-/** Whoever is signed in. Only below `MeGate`. */
+/** The signed-in user. Only for components within `MeGate`. */
 export function useMe(): MeShape {
   const me = useContext(MeContext);
   if (me === null) throw new Error('useMe stands outside of MeGate');
   return me;
 }
 
-/** Whether the role sees the whole installation: costs, margins, providers, every account. */
-export function isOfInstallation({ role }: Pick<MeShape, 'role'>): boolean {
+/** Whether the role sees the whole installation: provider costs, margins and all accounts. */
+export function seesInstallation({ role }: Pick<MeShape, 'role'>): boolean {
   return role === 'operator' || role === 'viewer';
 }
 
-/** To be called when a session began or ended: everything that was fetched is another's. */
-export function useForgetEverything(): () => Promise<void> {
+/** Discards all fetched data when a session starts or ends. */
+export function useClearSession(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
     queries.removeQueries({ predicate: (query) => query.queryKey[0] !== 'me' });
@@ -33,13 +31,13 @@ export function useForgetEverything(): () => Promise<void> {
   };
 }
 
-/** Shows `signIn` to nobody in particular, and `children` to somebody. */
+/** Shows `children` to a signed-in user, and `signIn` otherwise. */
 export function MeGate({ signIn, children }: { signIn: ReactNode; children: ReactNode }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['me'],
-    queryFn: ({ signal }) => ask<MeShape>('/me', { signal }),
+    queryFn: ({ signal }) => call('GET /me', { signal }),
     staleTime: 60_000,
-    // Whoever signs in and looks at the code on another page, or another app, finds the form as it was.
+    // Keeps the sign-in form unchanged while the user switches to their authenticator app.
     refetchOnWindowFocus: ({ state }) => state.data !== undefined,
     refetchOnReconnect: ({ state }) => state.data !== undefined,
   });
@@ -47,9 +45,15 @@ export function MeGate({ signIn, children }: { signIn: ReactNode; children: Reac
   if (data !== undefined) return <MeContext value={data}>{children}</MeContext>;
   if (error !== null)
     return (
-      <OpenFrame>
+      <PublicFrame>
         <PageFailure failure={error} onRetry={() => void refetch()} />
-      </OpenFrame>
+      </PublicFrame>
     );
-  return <Waiting />;
+  return <Loading />;
+}
+
+/** The public address of the service, or else the origin of this page. */
+export function useBaseUrl(): string {
+  const { base_url: said } = useMe() as MeShape & { base_url?: string | null };
+  return (said ?? window.location.origin).replace(/\/+$/, '');
 }

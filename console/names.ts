@@ -1,18 +1,17 @@
-// The names of the accounts and keys that a page shows by their ids: asked all together, each once, and kept for a while.
+// Resolves ids to names: of accounts and keys in one batched request, of users and tokens one by one.
 
 import { type UseQueryResult, useQueries } from '@tanstack/react-query';
-import type { AccountShape, KeyShape, PageShape } from '../src/admin-api/shapes.ts';
-import { ask } from './api.ts';
-import { isOfInstallation, useMe } from './me.tsx';
+import { call } from './api.ts';
+import { seesInstallation, useMe } from './me.tsx';
 
-/** Of one page; others are shown by their ids. */
+/** Per page; further ids are shown as they are. */
 const NAMES_MAX = 1_000;
-/** More the API does not take in one request. */
+/** The limit of the API per request. */
 const BATCH_MAX = 100;
-const KEPT_MS = 300_000;
+const STALE_MS = 300_000;
 
 export interface Names {
-  /** The name, or the id as long as it is not known. */
+  /** The name, or the id while the name is unknown. */
   account: (id: string) => string;
   key: (id: string) => string;
 }
@@ -24,72 +23,72 @@ interface Named {
 
 export function useNames(rows: readonly Named[]): Names {
   const me = useMe();
-  const accounts = useNamesOf<AccountShape>(
-    '/accounts',
-    isOfInstallation(me) ? rows.map(({ account }) => account) : [],
-  );
-  const keys = useNamesOf<KeyShape>(
-    '/keys',
-    rows.map(({ key }) => key),
-  );
+  const accountIds = seesInstallation(me) ? rows.map(({ account }) => account) : [];
+  const accounts = useNamesOf(accountIds, (id) => findInBatch('/accounts', id));
+  const keyIds = rows.map(({ key }) => key);
+  const keys = useNamesOf(keyIds, (id) => findInBatch('/keys', id));
   return {
-    account: (id) => (me.account?.id === id ? me.account.name : nameOf(accounts, id)),
-    key: (id) => nameOf(keys, id),
+    account: (id) => (me.account?.id === id ? me.account.name : accounts.get(id) || id),
+    key: (id) => keys.get(id) || id, // a key may have no name
   };
 }
 
-export function useNamesOf<Shape extends { name: string }>(
-  path: string,
-  ids: readonly (string | null)[],
-): Map<string, string> {
-  const asked = [...new Set(ids.filter((id) => id !== null))].slice(0, NAMES_MAX);
-  return useQueries({
-    queries: asked.map((id) => ({
-      queryKey: ['names', path, id],
-      queryFn: () => rowOf<Shape>(path, id),
-      staleTime: KEPT_MS,
-      retry: false,
-    })),
-    combine: (answers: UseQueryResult<Shape>[]) =>
-      new Map(answers.flatMap(({ data }, at) => (data === undefined ? [] : [[asked[at] ?? '', data.name] as const]))),
-  });
+/** Returns a function from the id of an actor to their name, or to the id while the name is unknown. */
+export function useActors(ids: readonly (string | null)[]): (id: string | null) => string {
+  const ofKind = (kind: string) => ids.filter((id) => id?.startsWith(kind));
+  const people = useNamesOf(ofKind('person_'), (id) => call('GET /people/{id}', { id }));
+  const tokens = useNamesOf(ofKind('tok_'), (id) => call('GET /tokens/{id}', { id }));
+  return (id) => {
+    if (id === null) return 'Unknown';
+    if (id === 'local') return 'CLI';
+    if (id === 'start') return 'Service';
+    return people.get(id) || tokens.get(id) || id;
+  };
 }
 
-/** The lists that give rows by their ids, many at once. */
-const lists: readonly string[] = ['/accounts', '/keys'];
+function useNamesOf(
+  ids: readonly (string | null | undefined)[],
+  find: (id: string) => Promise<{ name: string }>,
+): Map<string, string> {
+  const known = [...new Set(ids.filter((id) => id != null))].slice(0, NAMES_MAX);
+  return useQueries({
+    queries: known.map((id) => ({
+      queryKey: ['names', id],
+      queryFn: () => find(id),
+      staleTime: STALE_MS,
+      retry: false,
+    })),
+    combine: (answers: UseQueryResult<{ name: string }>[]) =>
+      new Map(answers.flatMap(({ data }, at) => (data === undefined ? [] : [[known[at] ?? '', data.name] as const]))),
+  });
+}
 
 interface Batch {
   ids: Set<string>;
-  rows: Promise<Map<string, unknown>>;
+  rows: Promise<Map<string, { name: string }>>;
 }
 
-const waiting = new Map<string, Batch>();
+const pending = new Map<string, Batch>();
 
-/** One row of a list. What is asked for in the same moment is asked in one request. */
-async function rowOf<Shape>(path: string, id: string): Promise<Shape> {
-  if (!lists.includes(path)) return ask<Shape>(`${path}/${id}`);
+/** Finds one row of a list. All ids of the same tick share one request. */
+async function findInBatch(path: '/accounts' | '/keys', id: string): Promise<{ name: string }> {
   const batch = batchOf(path);
   batch.ids.add(id);
   const row = (await batch.rows).get(id);
-  if (row === undefined) throw new Error(`${id} is not to be seen`);
-  return row as Shape;
+  if (row === undefined) throw new Error(`${id} was not found`);
+  return row;
 }
 
-function batchOf(path: string): Batch {
-  const found = waiting.get(path);
+function batchOf(path: '/accounts' | '/keys'): Batch {
+  const found = pending.get(path);
   if (found !== undefined && found.ids.size < BATCH_MAX) return found;
   const ids = new Set<string>();
   const rows = Promise.resolve().then(async () => {
-    if (waiting.get(path)?.ids === ids) waiting.delete(path);
-    const page = await ask<PageShape<{ id: string }>>(path, { query: { ids: [...ids].join(',') } });
+    if (pending.get(path)?.ids === ids) pending.delete(path);
+    const page = await call(`GET ${path}`, { query: { ids: [...ids].join(',') } });
     return new Map(page.data.map((row) => [row.id, row]));
   });
   const batch = { ids, rows };
-  waiting.set(path, batch);
+  pending.set(path, batch);
   return batch;
-}
-
-/** A key may have no name. */
-function nameOf(names: Map<string, string>, id: string): string {
-  return names.get(id) || id;
 }

@@ -1,8 +1,7 @@
-// Which names a pattern of models covers, as the service reads it: `*` is any run of characters, everything else is
-// itself. For what a form shows while it is filled in; what is sold is the service's to say.
+// Matches model names against patterns as the service does: `*` matches any characters.
 
-/** In steps bounded by the product of the lengths, whatever the pattern. */
-export function coversName(pattern: string, name: string): boolean {
+/** Takes at most the product of the two lengths in steps. */
+export function matchesPattern(name: string, pattern: string): boolean {
   let [inPattern, inName, star, from] = [0, 0, -1, 0];
   while (inName < name.length) {
     if (pattern[inPattern] === '*') {

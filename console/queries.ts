@@ -1,4 +1,4 @@
-// How pages fetch and change: one hook for an answer, one for a list in pages, one for a change.
+// Hooks for pages: one answer, a paginated list, a change, and an idempotent creation.
 
 import { notifications } from '@mantine/notifications';
 import {
@@ -10,27 +10,29 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import type { PageShape } from '../src/admin-api/shapes.ts';
-import { ask, type Query } from './api.ts';
+import { useRef } from 'react';
+import { call, type Query } from './api.ts';
+import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.ts';
+import { dayBefore } from './figures.ts';
+import { nanoOf, usdOf } from './parts/money.tsx';
 
-interface AskOptions {
-  /** Asked again while the page is looked at; absent: only when something changes. */
-  everyMs?: number;
-  /** False: not asked yet. */
-  isWanted?: boolean;
+interface GetOptions {
+  /** Replaces the placeholder of the path. */
+  id?: string | undefined;
+  query?: Query;
+  /** Refetches at this interval while the page is visible. */
+  everyMs?: number | undefined;
+  isEnabled?: boolean;
 }
 
-/** One answer of the admin API. While parameters change, the answer before stays shown. */
-export function useAsk<Shape>(
-  path: string,
-  query: Query = {},
-  { everyMs, isWanted = true }: AskOptions = {},
-): UseQueryResult<Shape> {
+/** Fetches one answer. While the parameters change, the previous answer stays visible. */
+export function useGet<Path extends GetPath>(path: Path, options: GetOptions = {}): UseQueryResult<AnswerOf<Path>> {
+  const { id, query = {}, everyMs, isEnabled = true } = options;
   return useQuery({
-    queryKey: [path, query],
-    queryFn: ({ signal }) => ask<Shape>(path, { query, signal }),
+    queryKey: [path, id, query],
+    queryFn: ({ signal }) => call<`GET ${Path}`>(`GET ${path}`, { id, query, signal }),
     placeholderData: keepPreviousData,
-    enabled: isWanted,
+    enabled: isEnabled,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
   });
 }
@@ -39,30 +41,27 @@ export interface Rows<Row> {
   rows: Row[];
   isLoading: boolean;
   failure: Error | null;
-  /** Null where there are no more. */
+  /** Null if there are no more rows. */
   showMore: (() => void) | null;
   isLoadingMore: boolean;
   reload: () => void;
 }
 
-/** A list of the admin API, page after page. */
-export function usePages<Row>(
-  path: string,
-  query: Query = {},
-  { everyMs, isWanted = true }: AskOptions = {},
-): Rows<Row> {
+/** Fetches a list page by page. */
+export function useList<Path extends ListPath>(path: Path, options: GetOptions = {}): Rows<RowOf<Path>> {
+  const { id, query = {}, everyMs, isEnabled = true } = options;
   const answer = useInfiniteQuery({
-    queryKey: [path, query, 'pages'],
+    queryKey: [path, id, query, 'pages'],
     queryFn: ({ pageParam, signal }) =>
-      ask<PageShape<Row>>(path, { query: { limit: 50, ...query, cursor: pageParam }, signal }),
+      call(`GET ${path}`, { id, query: { limit: 50, ...query, cursor: pageParam }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
-    enabled: isWanted,
+    enabled: isEnabled,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
   });
   return {
-    rows: answer.data?.pages.flatMap((page) => page.data) ?? [],
+    rows: answer.data?.pages.flatMap((page) => page.data as RowOf<Path>[]) ?? [],
     isLoading: answer.isLoading,
     failure: answer.error,
     showMore: answer.hasNextPage ? () => void answer.fetchNextPage() : null,
@@ -71,13 +70,50 @@ export function usePages<Row>(
   };
 }
 
+/** Converts a single page of a list to rows. */
+export function rowsOf<Row>(answer: UseQueryResult<{ data: Row[] }>): Rows<Row> {
+  return {
+    rows: answer.data?.data ?? [],
+    isLoading: answer.isLoading,
+    failure: answer.error,
+    showMore: null,
+    isLoadingMore: false,
+    reload: () => void answer.refetch(),
+  };
+}
+
+const COST_GROUPS_MAX = 1_000;
+
+export interface Costs {
+  /** "0" without usage; null while it is unknown, for example because there are more groups than the report lists. */
+  of: (id: string) => string | null;
+  /** Null if one of them is unknown. */
+  sumOf: (ids: readonly string[]) => string | null;
+  /** The highest cost of a group. */
+  most: string;
+}
+
+/** The cost of each model, key or account in the last `days` days, for columns of lists. */
+export function useCosts(groupBy: 'model' | 'key' | 'account', days: number, options: GetOptions = {}): Costs {
+  const query = { ...options.query, group_by: groupBy, since: dayBefore(days), limit: COST_GROUPS_MAX };
+  const totals = useGet('/usage/totals', { ...options, query }).data;
+  const costs = new Map(totals?.data.map((row) => [row[groupBy], row.cost]));
+  const isComplete = totals !== undefined && totals.groups <= totals.data.length;
+  const of = (id: string) => costs.get(id) ?? (isComplete ? '0' : null);
+  const sumOf = (ids: readonly string[]) => {
+    const parts = ids.map(of).filter((cost) => cost !== null);
+    return parts.length === ids.length ? usdOf(parts.reduce((sum, cost) => sum + nanoOf(cost), 0n)) : null;
+  };
+  return { of, sumOf, most: totals?.data[0]?.cost ?? '0' };
+}
+
 interface ChangeOptions<Answer> {
-  /** Told in a corner when it is done. */
+  /** Shown as a notification when the change succeeds. */
   done?: string;
   onDone?: (answer: Answer) => void | Promise<void>;
 }
 
-/** A change: afterwards everything shown is asked again. Its failure is the page's to show, beside what was asked. */
+/** A change. When it succeeds, all visible data is refetched. The caller shows its failure. */
 export function useChange<Input, Answer>(
   change: (input: Input) => Promise<Answer>,
   { done, onDone }: ChangeOptions<Answer> = {},
@@ -91,4 +127,32 @@ export function useChange<Input, Answer>(
       await onDone?.(answer);
     },
   });
+}
+
+interface CreateOptions<Input, Answer> extends ChangeOptions<Answer> {
+  id?: string;
+  /** The request body for an input; by default the input itself. */
+  toBody?: (input: Input) => object;
+}
+
+/**
+ * A change with an idempotency key. A double click or a retry sends the same body with the same key and creates nothing
+ * twice. A different input gets a new key.
+ */
+export function useCreate<Name extends keyof Endpoints, Input extends object = object>(
+  name: Name,
+  { id, toBody = (input) => input, ...options }: CreateOptions<Input, Endpoints[Name]> = {},
+): UseMutationResult<Endpoints[Name], Error, Input> {
+  const last = useRef<{ text: string; body: object; idempotencyKey: string }>(null);
+  return useChange((input: Input) => {
+    const text = JSON.stringify(input);
+    if (last.current?.text !== text) last.current = { text, body: toBody(input), idempotencyKey: randomText() };
+    const { body, idempotencyKey } = last.current;
+    return call(name, { id, body, idempotencyKey });
+  }, options);
+}
+
+/** crypto.randomUUID is unavailable on pages without TLS. */
+function randomText(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

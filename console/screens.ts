@@ -1,9 +1,8 @@
-// The table of pages: the map of the console. Which file shows what, to whom, and where the navigation has it.
-// A page's file is fetched when somebody goes there.
+// The table of pages: the map of the console. Path, file, roles and navigation entry of each page. A page's file loads
+// on demand.
 
 import type { ComponentType } from 'react';
-import type { IconName } from './parts/icon.tsx';
-import { words } from './words.ts';
+import type { IconName } from './parts/link.tsx';
 
 type Role = 'operator' | 'viewer' | 'owner' | 'member';
 type Load = () => Promise<ComponentType>;
@@ -11,153 +10,159 @@ type Load = () => Promise<ComponentType>;
 export interface Screen {
   path: string;
   load: Load;
-  /** Who is shown it; what they may do there is the admin API's to say. */
+  /** The roles that see the page. The admin API decides what they can do there. */
   roles: readonly Role[];
-  /** Its place in the navigation, for those that have one. */
+  /** Its entry in the navigation, if any. */
   nav?: { section: NavSection; label: string; icon: IconName };
 }
 
-export type NavSection = 'traffic' | 'build' | 'selling' | 'people' | 'installation';
+export type NavSection = 'monitoring' | 'developers' | 'catalog' | 'customers' | 'administration';
 
 const everyone: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
-const holders: readonly Role[] = ['operator', 'viewer', 'owner'];
+const accountReaders: readonly Role[] = ['operator', 'viewer', 'owner'];
 const installation: readonly Role[] = ['operator', 'viewer'];
 const operators: readonly Role[] = ['operator'];
-const keyMakers: readonly Role[] = ['operator', 'owner', 'member'];
-const accountsOwn: readonly Role[] = ['owner'];
-
-const { nav } = words;
+const keyCreators: readonly Role[] = ['operator', 'owner', 'member'];
+const ownersOnly: readonly Role[] = ['owner'];
 
 export const screens: readonly Screen[] = [
   {
     path: '/',
-    load: async () => (await import('./pages/overview-show.tsx')).OverviewShow,
+    load: async () => (await import('./features/overview/show.tsx')).OverviewShow,
     roles: everyone,
-    nav: { section: 'traffic', label: nav.overview, icon: 'gauge' },
+    nav: { section: 'monitoring', label: 'Overview', icon: 'gauge' },
   },
   {
     path: '/usage',
-    load: async () => (await import('./pages/usage-list.tsx')).UsageList,
+    load: async () => (await import('./features/requests/list.tsx')).UsageList,
     roles: everyone,
-    nav: { section: 'traffic', label: nav.usage, icon: 'list' },
+    nav: { section: 'monitoring', label: 'Usage', icon: 'list' },
   },
-  { path: '/usage/$requestId', load: async () => (await import('./pages/usage-show.tsx')).UsageShow, roles: everyone },
+  {
+    path: '/usage/$requestId',
+    load: async () => (await import('./features/requests/show.tsx')).UsageShow,
+    roles: everyone,
+  },
   {
     path: '/balance',
-    load: async () => (await import('./pages/balance-show.tsx')).OwnBalanceShow,
-    roles: accountsOwn,
-    nav: { section: 'traffic', label: nav.balance, icon: 'wallet' },
+    load: async () => (await import('./features/billing/balance.tsx')).OwnBalanceShow,
+    roles: ownersOnly,
+    nav: { section: 'monitoring', label: 'Balance', icon: 'wallet' },
   },
   {
     path: '/keys',
-    load: async () => (await import('./pages/key-list.tsx')).KeyList,
+    load: async () => (await import('./features/keys/list.tsx')).KeyList,
     roles: everyone,
-    nav: { section: 'build', label: nav.keys, icon: 'key' },
+    nav: { section: 'developers', label: 'API keys', icon: 'key' },
   },
-  { path: '/keys/new', load: async () => (await import('./pages/key-create.tsx')).KeyCreate, roles: keyMakers },
-  { path: '/keys/$keyId', load: async () => (await import('./pages/key-show.tsx')).KeyShow, roles: everyone },
+  { path: '/keys/new', load: async () => (await import('./features/keys/create.tsx')).KeyCreate, roles: keyCreators },
+  { path: '/keys/$keyId', load: async () => (await import('./features/keys/show.tsx')).KeyShow, roles: everyone },
   {
     path: '/playground',
-    load: async () => (await import('./pages/playground.tsx')).Playground,
+    load: async () => (await import('./features/playground/show.tsx')).Playground,
     roles: everyone,
-    nav: { section: 'build', label: nav.playground, icon: 'play' },
+    nav: { section: 'developers', label: 'Playground', icon: 'play' },
   },
   {
     path: '/models',
-    load: async () => (await import('./pages/model-list.tsx')).ModelList,
+    load: async () => (await import('./features/models/list.tsx')).ModelList,
     roles: everyone,
-    nav: { section: 'selling', label: nav.models, icon: 'cube' },
+    nav: { section: 'catalog', label: 'Models', icon: 'cube' },
   },
-  { path: '/models/$modelName', load: async () => (await import('./pages/model-show.tsx')).ModelShow, roles: everyone },
+  {
+    path: '/models/$modelName',
+    load: async () => (await import('./features/models/show.tsx')).ModelShow,
+    roles: everyone,
+  },
   {
     path: '/models/$modelName/edit',
-    load: async () => (await import('./pages/model-edit.tsx')).ModelEdit,
+    load: async () => (await import('./features/models/form.tsx')).ModelEdit,
     roles: operators,
   },
-  { path: '/new-model', load: async () => (await import('./pages/model-create.tsx')).ModelCreate, roles: operators },
+  { path: '/models/new', load: async () => (await import('./features/models/form.tsx')).ModelCreate, roles: operators },
   {
     path: '/groups',
-    load: async () => (await import('./pages/group-list.tsx')).GroupList,
+    load: async () => (await import('./features/groups/list.tsx')).GroupList,
     roles: everyone,
-    nav: { section: 'selling', label: nav.groups, icon: 'layers' },
+    nav: { section: 'catalog', label: 'Groups', icon: 'layers' },
   },
   {
     path: '/providers',
-    load: async () => (await import('./pages/provider-list.tsx')).ProviderList,
+    load: async () => (await import('./features/providers/list.tsx')).ProviderList,
     roles: installation,
-    nav: { section: 'selling', label: nav.providers, icon: 'plug' },
+    nav: { section: 'catalog', label: 'Providers', icon: 'plug' },
   },
   {
     path: '/providers/$providerName',
-    load: async () => (await import('./pages/provider-show.tsx')).ProviderShow,
+    load: async () => (await import('./features/providers/show.tsx')).ProviderShow,
     roles: installation,
   },
   {
-    path: '/new-provider',
-    load: async () => (await import('./pages/provider-create.tsx')).ProviderCreate,
+    path: '/providers/new',
+    load: async () => (await import('./features/providers/create.tsx')).ProviderCreate,
     roles: operators,
   },
   {
     path: '/accounts',
-    load: async () => (await import('./pages/account-list.tsx')).AccountList,
+    load: async () => (await import('./features/accounts/list.tsx')).AccountList,
     roles: installation,
-    nav: { section: 'people', label: nav.accounts, icon: 'building' },
+    nav: { section: 'customers', label: 'Accounts', icon: 'building' },
   },
   {
-    path: '/new-account',
-    load: async () => (await import('./pages/account-create.tsx')).AccountCreate,
+    path: '/accounts/new',
+    load: async () => (await import('./features/accounts/create.tsx')).AccountCreate,
     roles: operators,
   },
   {
     path: '/accounts/$accountId',
-    load: async () => (await import('./pages/account-show.tsx')).AccountShow,
-    roles: holders,
+    load: async () => (await import('./features/accounts/show.tsx')).AccountShow,
+    roles: accountReaders,
   },
   {
     path: '/accounts/$accountId/balance',
-    load: async () => (await import('./pages/balance-show.tsx')).BalanceShow,
-    roles: holders,
+    load: async () => (await import('./features/billing/balance.tsx')).BalanceShow,
+    roles: accountReaders,
   },
   {
     path: '/accounts/$accountId/statement',
-    load: async () => (await import('./pages/statement-show.tsx')).StatementShow,
-    roles: holders,
+    load: async () => (await import('./features/billing/statement.tsx')).StatementShow,
+    roles: accountReaders,
   },
   {
     path: '/people',
-    load: async () => (await import('./pages/person-list.tsx')).PersonList,
-    roles: holders,
-    nav: { section: 'people', label: nav.people_list, icon: 'people' },
+    load: async () => (await import('./features/people/list.tsx')).PersonList,
+    roles: accountReaders,
+    nav: { section: 'customers', label: 'Users', icon: 'people' },
   },
   {
     path: '/settings',
-    load: async () => (await import('./pages/setting-list.tsx')).SettingList,
+    load: async () => (await import('./features/settings/list.tsx')).SettingList,
     roles: installation,
-    nav: { section: 'installation', label: nav.settings, icon: 'sliders' },
+    nav: { section: 'administration', label: 'Settings', icon: 'sliders' },
   },
   {
     path: '/tokens',
-    load: async () => (await import('./pages/token-list.tsx')).TokenList,
-    roles: holders,
-    nav: { section: 'installation', label: nav.tokens, icon: 'ticket' },
+    load: async () => (await import('./features/tokens/list.tsx')).TokenList,
+    roles: accountReaders,
+    nav: { section: 'administration', label: 'Admin tokens', icon: 'ticket' },
   },
   {
     path: '/audit',
-    load: async () => (await import('./pages/audit-list.tsx')).AuditList,
-    roles: holders,
-    nav: { section: 'installation', label: nav.audit, icon: 'history' },
+    load: async () => (await import('./features/audit/list.tsx')).AuditList,
+    roles: accountReaders,
+    nav: { section: 'administration', label: 'Audit log', icon: 'history' },
   },
   {
     path: '/reference',
-    load: async () => (await import('./pages/reference.tsx')).Reference,
+    load: async () => (await import('./features/reference/show.tsx')).Reference,
     roles: everyone,
-    nav: { section: 'build', label: nav.reference, icon: 'book' },
+    nav: { section: 'developers', label: 'API reference', icon: 'book' },
   },
-  { path: '/profile', load: async () => (await import('./pages/profile-show.tsx')).ProfileShow, roles: everyone },
+  { path: '/profile', load: async () => (await import('./features/profile/show.tsx')).ProfileShow, roles: everyone },
 ];
 
-/** Pages for whoever is not signed in yet. Single sign-on comes back to the second where it failed. */
-export const openScreens: readonly Omit<Screen, 'roles'>[] = [
-  { path: '/invitation', load: async () => (await import('./pages/invitation-accept.tsx')).InvitationAccept },
-  { path: '/sign-in', load: async () => (await import('./pages/sign-in.tsx')).SignInAgain },
+/** Pages before sign-in. A failed single sign-on returns to the second one. */
+export const publicScreens: readonly Omit<Screen, 'roles'>[] = [
+  { path: '/invitation', load: async () => (await import('./features/sign-in/invitation.tsx')).InvitationAccept },
+  { path: '/sign-in', load: async () => (await import('./features/sign-in/show.tsx')).SignInAgain },
 ];

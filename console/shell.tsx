@@ -1,6 +1,7 @@
-// The frame around every page: navigation by role, who is signed in, light and dark. Shows the sign-in where nobody is.
+// The frame around every page: navigation by role, user menu, theme, and a notice while the service is unreachable.
 
 import {
+  Alert,
   AppShell,
   Box,
   Burger,
@@ -17,23 +18,26 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router';
-import { Suspense, useEffect } from 'react';
-import { ApiFailure, askSignIn } from './api.ts';
-import { reloadPage } from './load-page.ts';
-import { MeGate, useForgetEverything, useMe } from './me.tsx';
-import { SignIn } from './pages/sign-in.tsx';
-import { AwayNotice } from './parts/away-notice.tsx';
-import { wordsOfFailure } from './parts/failure-notice.tsx';
-import { Icon } from './parts/icon.tsx';
-import { Mark } from './parts/mark.tsx';
-import { OpenFrame } from './parts/open-frame.tsx';
-import { MissingPage, PageFailure } from './parts/page-failure.tsx';
-import { Waiting } from './parts/waiting.tsx';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router';
+import { Suspense, useEffect, useState } from 'react';
+import { ApiFailure, callSignIn, isServiceReachable, reloadPage } from './api.ts';
+import { SignIn } from './features/sign-in/show.tsx';
+import { roleLabels } from './labels.ts';
+import { MeGate, useClearSession, useMe } from './me.tsx';
+import { Icon, Logo, useGoTo } from './parts/link.tsx';
+import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
-import { words } from './words.ts';
 
-const sections: readonly NavSection[] = ['traffic', 'build', 'selling', 'people', 'installation'];
+const themeLabels = { light: 'Light', dark: 'Dark', auto: 'System' };
+
+const sections: Readonly<Record<NavSection, string>> = {
+  monitoring: 'Monitoring',
+  developers: 'Developers',
+  catalog: 'Catalog',
+  customers: 'Customers',
+  administration: 'Administration',
+};
 
 const looks = ['light', 'dark', 'auto'] as const;
 
@@ -49,7 +53,7 @@ function Frame() {
   const [isOpen, menu] = useDisclosure(false);
   const { pathname } = useLocation();
   const { role } = useMe();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone the menu closes when one goes elsewhere
+  // biome-ignore lint/correctness/useExhaustiveDependencies: closes the menu on navigation
   useEffect(() => menu.close(), [pathname]);
   const screen = useScreen();
   return (
@@ -60,7 +64,7 @@ function Frame() {
     >
       <AppShell.Header className="no-print">
         <a className="skip-link" href="#content">
-          {words.skipToContent}
+          Skip to content
         </a>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
@@ -69,29 +73,29 @@ function Frame() {
               onClick={menu.toggle}
               hiddenFrom="md"
               size="sm"
-              aria-label={isOpen ? words.nav.close : words.nav.open}
+              aria-label={isOpen ? 'Close menu' : 'Open menu'}
             />
             <Link to="/" style={{ textDecoration: 'none' }}>
-              <Mark />
+              <Logo />
             </Link>
           </Group>
-          <OwnMenu />
+          <UserMenu />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" className="no-print" aria-label={words.nav.label} mod={{ open: isOpen }}>
+      <AppShell.Navbar p="xs" className="no-print" aria-label="Pages" mod={{ open: isOpen }}>
         <ScrollArea type="scroll">
-          {sections.map((section) => (
-            <NavPart key={section} section={section} pathname={pathname} />
+          {(Object.keys(sections) as NavSection[]).map((section) => (
+            <NavLinks key={section} section={section} pathname={pathname} />
           ))}
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Box maw={1320} mx="auto">
-          <AwayNotice />
+          <UnreachableNotice />
           {screen !== undefined && !screen.roles.includes(role) ? (
-            <Text c="dimmed">{words.failure.notAllowed}</Text>
+            <Text c="dimmed">Your role does not have access to this page.</Text>
           ) : (
-            <Suspense fallback={<Waiting />}>
+            <Suspense fallback={<Loading />}>
               <Outlet />
             </Suspense>
           )}
@@ -101,21 +105,21 @@ function Frame() {
   );
 }
 
-/** The row of the table for the page that is shown. */
+/** The entry of the current page in the table of pages. */
 function useScreen(): Screen | undefined {
   const shown = useMatches().at(-1)?.fullPath;
   return screens.find(({ path }) => path === shown || (path !== '/' && shown === `${path}/`));
 }
 
-function NavPart({ section, pathname }: { section: NavSection; pathname: string }) {
+function NavLinks({ section, pathname }: { section: NavSection; pathname: string }) {
   const { role } = useMe();
   const shown = screens.filter((screen) => screen.nav?.section === section && screen.roles.includes(role));
   if (shown.length === 0) return null;
   return (
     <Box mb="sm">
-      <Text size="xs" fw={600} c="dimmed" px="sm" mb={2}>
-        {words.nav[section]}
-      </Text>
+      <Hint size="xs" fw={600} px="sm" mb={2}>
+        {sections[section]}
+      </Hint>
       {shown.map(({ path, nav }) => (
         <NavLink
           key={path}
@@ -132,71 +136,71 @@ function NavPart({ section, pathname }: { section: NavSection; pathname: string 
   );
 }
 
-function OwnMenu() {
+function UserMenu() {
   const me = useMe();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const navigate = useNavigate();
-  const forgetEverything = useForgetEverything();
+  const goTo = useGoTo();
+  const clearSession = useClearSession();
   const signOut = async () => {
     try {
-      await askSignIn('/sign-out', { body: {} });
+      await callSignIn('POST /sign-out', { body: {} });
     } catch (failure) {
-      notifications.show({ message: wordsOfFailure(failure), color: 'red', role: 'alert' }); // they are still signed in
+      notifications.show({ message: failureText(failure), color: 'red', role: 'alert' }); // the user is still signed in
       return;
     }
-    await forgetEverything();
-    await navigate({ to: '/' });
+    await clearSession();
+    await goTo('/');
   };
   const name = me.name || me.email || me.id;
   return (
     <Menu position="bottom-end" width={260} withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <Button variant="subtle" color="gray" c="inherit" px="xs">
-          <VisuallyHidden>{words.shell.menu}</VisuallyHidden>
+          <VisuallyHidden>User menu</VisuallyHidden>
           <Stack gap={0} align="flex-end" visibleFrom="sm" mr="xs">
             <Text size="sm" fw={600} maw={240} truncate>
               {name}
             </Text>
-            <Text size="xs" c="dimmed" maw={240} truncate>
-              {me.account === null ? words.roles[me.role] : `${words.roles[me.role]} · ${me.account.name}`}
-            </Text>
+            <Hint size="xs" maw={240} truncate>
+              {me.account === null ? roleLabels[me.role] : `${roleLabels[me.role]} · ${me.account.name}`}
+            </Hint>
           </Stack>
           <Icon name="person" />
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>{words.shell.theme}</Menu.Label>
+        <Menu.Label>Theme</Menu.Label>
         <Menu.RadioGroup value={colorScheme} onChange={(look) => setColorScheme(look as MantineColorScheme)}>
           {looks.map((look) => (
             <Menu.RadioItem key={look} value={look} closeMenuOnClick={false}>
-              {words.shell.looks[look]}
+              {themeLabels[look]}
             </Menu.RadioItem>
           ))}
         </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
-          {words.nav.profile}
+          Account security
         </Menu.Item>
         <Menu.Item onClick={() => void signOut()} leftSection={<Icon name="leave" />}>
-          {words.shell.signOut}
+          Sign out
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
 }
 
-/** Around the pages for whoever is not signed in. */
-export function OpenShell() {
+/** The frame of pages before sign-in. */
+export function PublicShell() {
   return (
-    <OpenFrame>
-      <Suspense fallback={<Waiting />}>
+    <PublicFrame>
+      <Suspense fallback={<Loading />}>
         <Outlet />
       </Suspense>
-    </OpenFrame>
+    </PublicFrame>
   );
 }
 
-export function LostPage() {
+export function NotFoundPage() {
   return (
     <Box p="lg">
       <MissingPage />
@@ -205,11 +209,48 @@ export function LostPage() {
 }
 
 export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
-  // What its script was asked for is asked for anew with the whole page: not every browser asks for the same script again.
+  // Some browsers do not request a failed script again, so the whole page is reloaded.
   const onRetry = error instanceof ApiFailure ? () => void reloadPage() : reset;
   return (
     <Box p="lg">
       <PageFailure failure={error} onRetry={onRetry} />
     </Box>
   );
+}
+
+const REFRESH_MS = 3_000;
+
+function UnreachableNotice() {
+  const isUnreachable = useIsUnreachable();
+  if (!isUnreachable) return null;
+  return (
+    <Alert color="yellow" icon={<Icon name="warning" />} mb="md" role="status">
+      The service is unreachable. The data on this page may be outdated. Retrying every few seconds.
+    </Alert>
+  );
+}
+
+/** Whether the service is unreachable; refetches all data when it recovers. */
+function useIsUnreachable(): boolean {
+  const queries = useQueryClient();
+  const [isUnreachable, setUnreachable] = useState(false);
+  useEffect(
+    () =>
+      queries.getQueryCache().subscribe((event) => {
+        if (event.type !== 'updated' || event.action.type !== 'error') return;
+        const { error } = event.query.state;
+        if (error instanceof ApiFailure && error.code === 'unreachable') setUnreachable(true);
+      }),
+    [queries],
+  );
+  useEffect(() => {
+    if (!isUnreachable) return;
+    const look = setInterval(async () => {
+      if (!(await isServiceReachable())) return;
+      setUnreachable(false);
+      await queries.invalidateQueries();
+    }, REFRESH_MS);
+    return () => clearInterval(look);
+  }, [isUnreachable, queries]);
+  return isUnreachable;
 }

@@ -1,10 +1,10 @@
-// A request as code to paste: for a shell, for the official SDKs, for Claude Code. Pure. What is shown is what runs:
-// every text is written by the quoting rules of its language.
+// A request as code to copy: curl, the official SDKs, Claude Code. Pure. Each string follows the quoting rules of its
+// language, so the code runs as shown.
 
-export interface SnippetOf {
-  /** Of the service, without the /v1. */
+interface SnippetOf {
+  /** The base URL of the service, without /v1. */
   baseUrl: string;
-  /** Null: the code reads it from the environment, as ANTHROPIC_API_KEY. */
+  /** Null: the code reads the environment variable ANTHROPIC_API_KEY. */
   key: string | null;
   /** The body of POST /v1/messages. */
   body: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export function pythonOf({ baseUrl, key, body }: SnippetOf): string {
   ].join('\n');
 }
 
-/** The lines that point Claude Code at the service. */
+/** The shell commands that connect Claude Code to the service. */
 export function claudeCodeOf({ baseUrl, key, model }: { baseUrl: string; key: string; model: string }): string {
   return [
     `export ANTHROPIC_BASE_URL=${shellQuoted(baseUrl)}`,
@@ -83,12 +83,12 @@ export function claudeCodeOf({ baseUrl, key, model }: { baseUrl: string; key: st
   ].join('\n');
 }
 
-/** One word of a shell. Within single quotes nothing is special but the quote itself. */
+/** Quotes a word for a shell. Only the single quote is special within single quotes. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A text of JSON, which JavaScript and Python both read as the same: lone surrogates are escaped by JSON.stringify. */
+/** A JSON string is also a JavaScript and Python string: JSON.stringify escapes lone surrogates. */
 function scriptText(text: string): string {
   return JSON.stringify(text);
 }
@@ -104,7 +104,7 @@ function pythonArguments(body: Readonly<Record<string, unknown>>): string {
   return `\n${lines.join('')}`;
 }
 
-/** A value of JSON in Python: only its three words are others. */
+/** A JSON value in Python syntax: only null, true and false differ. */
 function pythonValue(value: unknown, indent: string): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -1,5 +1,5 @@
-// The backup's thread: copies a database and verifies the copy. Each of these is one call that gives
-// no way; in a thread of its own it leaves the main one free to hear a signal.
+// The backup thread: copies a database and verifies the copy. These calls block, so a thread of its own keeps the main
+// thread free to handle signals.
 
 import { setPriority } from 'node:os';
 import { checkLedger } from './ledger/ledger.ts';
@@ -31,29 +31,29 @@ self.onmessage = ({ data }: MessageEvent<string>) => {
 function copyChecked(path: string, target: string): FromBackup {
   copyDatabase(path, target);
   const faults = findFileFaults(target);
-  if (faults.length > 0) return { failed: `the copy is broken: ${faults.join('; ')}` };
+  if (faults.length > 0) return { failed: `the copy is corrupt: ${faults.join('; ')}` };
   const { stored, known } = readStoredVersion(target);
   if (stored > known)
-    return { failed: `the database is of version ${stored}, this program knows versions up to ${known}` };
+    return { failed: `the database has version ${stored}; this release supports versions up to ${known}` };
   return { copied: { check: stored < known ? null : checkLedger(sumLedger(target)) } };
 }
 
-/** What is wrong with the copy; null where nothing is. */
+/** The failure, or null when the copy is intact. */
 function copySignIn({ path, target }: NonNullable<ToBackup['signIn']>): FromBackup | null {
   copyDatabase(path, target);
   const faults = findFileFaults(target);
-  return faults.length > 0 ? { failed: `the copy of who signs in is broken: ${faults.join('; ')}` } : null;
+  return faults.length > 0 ? { failed: `the copy of the sign-in database is corrupt: ${faults.join('; ')}` } : null;
 }
 
 function post(message: FromBackup): void {
   self.postMessage(JSON.stringify(message));
 }
 
-/** Messages come before a backup of them. Where the system does not let a thread choose, it is done all the same. */
+/** Gives messages precedence over the backup. */
 function giveWay(): void {
   try {
     setPriority(0, NICENESS);
   } catch {
-    // Slower messages meanwhile are better than no backup.
+    // Not allowed here: the backup then competes with messages.
   }
 }

@@ -1,8 +1,7 @@
-// Every bound of the service by name, and the one reader of the environment. Settings that an
-// operator changes while the service runs are the catalogue's (`settings:` of apply), not here.
+// Every bound of the service by name, and the only reader of the environment. Settings that operators change while the
+// service runs belong to the catalog (`settings:` of apply).
 
-import { parseRange } from './base/address-range.ts';
-import { type ListenAddress, parseListenAddress } from './base/listen-address.ts';
+import { type ListenAddress, parseListenAddress, parseRange } from './base/addresses.ts';
 import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
@@ -16,92 +15,104 @@ export const bounds = {
   requestHeadSecondsMax: 12,
   uploadBytesPerSecondLeast: 16 * 1024,
   jsonDepthMax: 128,
-  jsonValuesMax: 400_000, // tens of megabytes of small ones take seconds to be read, and nobody is answered meanwhile
-  messagesMax: 100_000,
+  bodyBytesAtOnceMax: 1024 * 1024, // a longer body is read in steps, so that other requests are answered in between
+  // JSON that is expensive to parse: parsing blocks the event loop, and each bound allows about 50 ms
+  jsonValuesMax: 150_000,
+  jsonNewKeysMax: 20_000, // keys in an order not seen in an earlier object; keys that begin with a digit always count
+  jsonBareCharactersMax: 8 * 1024 * 1024, // outside strings
+  jsonLongNumbersMax: 30_000, // with more digits than a double can hold
+  jsonEscapedCharactersMax: 8 * 1024 * 1024, // in strings that contain an escape
+  messagesMax: 40_000,
   modelNameCharactersMax: 256,
   streamIdleSecondsMax: 60,
-  keepAliveIdleSecondsMax: 75, // longer than the 60 s of common load balancers, so that we never close first
+  clientPausedSecondsMax: 3_600, // the total time that one stream waits for a client that reads slowly
+  keepAliveIdleSecondsMax: 75, // longer than the 60 s of common load balancers, so that they close first
   forwardedHopsMax: 32,
   logBufferBytesMax: 4 * 1024 * 1024,
   adminBodyBytesMax: 8 * 1024 * 1024,
   tlsLookMs: 5_000,
   tlsFileBytesMax: 1024 * 1024,
-  listenTriesMax: 20, // a tenth of a second apart, when another certificate needs the port anew
-  // Load: a message is shed before its body is read, by the settings `shed_…`
-  unreadBodySecondsMax: 12, // how long a caller may go on sending a body that nobody reads
+  listenTriesMax: 20, // a tenth of a second apart, when the port must be opened again for a new certificate
+  // Load: messages are shed before their body is read, by the settings `shed_…`
+  unreadBodySecondsMax: 12, // how long a client may go on sending a body that is not read
   unreadBytesPerSecondMax: 128 * 1024 * 1024,
-  loopDelaysSeen: 4, // a single stall sheds nobody: only a delay that stands in all of these
+  loopDelaysSeen: 4, // shed only when the delay is in all of these samples, so that one stall sheds nothing
   // Authentication
   cachedKeysMax: 50_000,
-  cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all of them
+  cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all cached keys
   keyLookupsMax: 1_024,
   failedAuthenticationsPerMinuteMax: 60,
   failureAddressesMax: 10_000,
-  ownReadsPerKeyMax: 32,
-  ownReadsMax: 1_024,
+  selfServiceReadsPerKeyMax: 32,
+  selfServiceReadsMax: 1_024,
   // The ledger
   admissionWaitMsMax: 15_000, // for a store that neither answers nor fails
   ledgerQueueMax: 32_768,
   ledgerQueuePerAccountMax: 8_192,
   batchOperationsMax: 1_024,
-  ledgerGatherFrom: 4, // bundles in the last parcel, from which on the next is gathered for ledgerGatherMs
+  ledgerGatherFrom: 4, // when the last batch had this many bundles, the next is gathered for ledgerGatherMs
   ledgerGatherMs: 1,
   cachedLedgerRowsMax: 100_000,
   rememberedRefusalsMax: 10_000,
-  claimKeptMs: 24 * 60 * 60 * 1000,
-  answerBytesMax: 8 * 1024 * 1024, // a longer one is not kept for who repeats its message
-  answersCollectedBytesMax: 128 * 1024 * 1024, // in memory, of all messages that run or are repeated
+  idempotencyKeptMs: 24 * 60 * 60 * 1000,
+  failedAttemptsReversedMax: 32, // under one idempotency record, by the response that follows them
+  answerBytesMax: 8 * 1024 * 1024, // a longer response is not stored for retries
+  answersCollectedBytesMax: 128 * 1024 * 1024, // in memory, of all messages that run or are replayed
   answersStoredBytesMax: 1024 * 1024 * 1024,
-  replayPieceCharactersLeast: 64 * 1024, // of a stream that is given once more
-  doubtfulAdmissionsMax: 40_000, // those that wait among them: more than may wait
+  replayPieceCharactersLeast: 64 * 1024, // in one piece of a replayed stream
+  doubtfulAdmissionsMax: 40_000, // includes those that wait, so more than the number that may wait
   refusalRememberedMs: 1_000,
   refusalBehindOthersRememberedMs: 100,
   leaseMs: 15_000,
   leaseRenewMs: 5_000,
-  leaseRenewAgainMs: 500, // after one that failed
+  leaseRenewAgainMs: 500, // after a failed renewal
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
-  usageTokensMax: 10_000_000, // a count above any context window is not believed
-  learnedModelsSavedMax: 50, // in one transaction
-  learnedSaveMs: 30_000,
-  learnedLastSaveMsMax: 2_000, // at the end of the process
-  changesPollMs: 250, // how often a node asks what changed at others
-  changesSilenceMsMax: 750, // without an answer, before it forgets what it remembers,
+  usageTokensMax: 10_000_000, // a count above any context window is rejected
+  sampledModelsSavedMax: 50, // in one transaction
+  samplesSaveMs: 30_000,
+  samplesLastSaveMsMax: 2_000, // at the end of the process
+  changesPollMs: 250, // how often a node reads the changes of other nodes
+  changesSilenceMsMax: 750, // without a response, before a node drops its caches,
   changesDeafMs: 2_000, // and before it is not ready for messages
-  changesStatementMsMax: 2_000, // before it is given up; forgetting does not wait for it
-  changesKeptMs: 60 * 60 * 1000, // a node that was away for longer forgets all that it remembers
-  startWaitMsMax: 60_000, // for another node that makes the first account and catalogue
-  learnedModelsMax: 1_000, // whose estimates are kept; the oldest are dropped
+  changesStatementMsMax: 2_000, // before the statement is given up; dropping caches does not wait for it
+  changesKeptMs: 60 * 60 * 1000, // a node that was unavailable for longer drops its caches
+  startWaitMsMax: 60_000, // for another node that creates the first account and catalog
+  sampledModelsMax: 1_000, // whose estimators are kept; the oldest are dropped
+  sampledAccountsMax: 4_096, // over all models, 4 KB each; the least recently sampled is dropped
+  sampledAccountsStoredMax: 64, // per model; only these are stored and used for estimates: 150 KB
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
   attemptReasonCharactersMax: 200,
-  circuitOpenMs: 5_000, // the first time; each time that it is not well yet, twice as long
+  circuitOpenMs: 5_000, // the first time; doubled each time that the probe fails
   circuitOpenMsMax: 60_000,
-  credentialRestMsMax: 60 * 60 * 1000, // whatever a provider's retry-after says
-  restAsksMax: 16, // messages that ask in a rest one after the other, in vain, before they pause
-  restAskMs: 1_000, // the first pause; twice as long each time
-  routeTargetsMax: 5_000, // models at providers, each with each credential, whose health is known
+  credentialCooldownMsMax: 60 * 60 * 1000, // whatever the provider's retry-after says
+  cooldownProbesMax: 16, // consecutive failed probes during a cooldown before probing pauses
+  cooldownProbeMs: 1_000, // the first pause; doubled each time
+  routeTargetsMax: 5_000, // a target is a model at a provider with one credential; their health is kept
   conversationsRememberedMax: 20_000,
-  conversationNameCharactersMax: 4_096, // of a session's name, and of a message by which a conversation is known
+  conversationNameCharactersMax: 4_096, // of a session name, and of a message that identifies a conversation
   countTokensSecondsMax: 10, // over all routes, before the count is estimated
-  promptCountSecondsMax: 5, // before a message is refused that cannot be paid by its estimate
-  promptCountsMax: 64, // at once
-  promptCountsInVainPerMinuteMax: 20, // of one account, whose messages were refused all the same
+  promptCountSecondsMax: 5, // before a message is refused whose estimate cannot be paid
+  promptCountsMax: 64, // at the same time
+  unsuccessfulPromptCountsPerMinuteMax: 20, // of one account, for messages that were then refused
   promptCountAccountsMax: 10_000,
-  geminiSchemaDepthMax: 24, // of a tool's schema; deeper, or with more parts, it is an object of any form
+  holdWaitMsMax: 4_000, // how long an admission waits for uncounted prompts of the same account
+  waitingForHoldsPerAccountMax: 128,
+  geminiSchemaDepthMax: 24, // of a tool's schema; a deeper or larger one is replaced by an unconstrained object
   geminiSchemaNodesMax: 5_000,
-  geminiRequestSchemaNodesMax: 50_000, // of all tools of one request: references make many of a few
+  geminiRequestSchemaNodesMax: 50_000, // of all tools of one request, because references repeat parts
   providerCredentialsMax: 100,
   providerProbeMsMax: 10_000,
-  providerTestMsMax: 30_000, // of all its credentials: after so long no further one is probed
+  providerTestMsMax: 30_000, // of all its credentials: afterwards no further one is probed
   providerProbeCharactersMax: 500,
-  // Streams toward the client
+  // Streams to the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
-  reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream of chunks until its end; what is longer is not told once more
+  reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream until its end; longer details are not repeated
   // Listings and reports
   pageItemsMax: 1_000,
   reportQueueMax: 512,
@@ -110,86 +121,80 @@ export const bounds = {
   reportRetryMs: 2_000,
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
-  rowsDroppedAtOnce: 200, // in one transaction, while messages wait
-  dropRestMs: 100, // between two of them: with less the log is copied so often that messages feel it
+  rowsDroppedAtOnce: 200, // in one transaction, during which messages wait
+  dropRestMs: 100, // between two of them: a shorter pause copies the log so often that messages slow down
   dropEveryMs: 60 * 60 * 1000,
-  dropAgainMs: 60_000, // where a month that is wholly too old was in use
-  endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // of a key: until then who shows it is told that it was replaced
-  reportKeysMax: 5_000, // of one maker, whose usage is listed together
+  dropAgainMs: 60_000, // when an expired month was in use
+  endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // until then a client with a replaced secret gets an error that says so
+  reportKeysMax: 5_000, // of one creator, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
-  totalsRunRows: 10_000, // daily totals that are added up by one statement
-  totalsRunRowsOfServer: 50_000, // likewise, of PostgreSQL, which nothing waits for
-  totalsStretchMs: 8, // without a rest
+  totalsRunRows: 50_000, // daily totals that one statement adds up
+  totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
-  totalsRowsMax: 2_000_000, // and by one report
-  statementRowsMax: 500_000, // daily totals, and entries beside usage, that one statement of an account adds up
+  totalsRowsMax: 2_000_000, // in one report
+  statementRowsMax: 500_000, // daily totals, and entries other than usage, that one account's statement adds up
   statementEntriesMax: 100,
   statementGroupsMax: 100, // models, and keys, that it shows
-  attentionDays: 7, // whose totals tell who used most
-  attentionBusiestMax: 200, // accounts, and keys, that are looked at
-  attentionDaysLeft: 3, // of money, below which somebody is told
-  attentionQuotaShare: 0.9, // used of a quota, from which on
+  attentionDays: 7, // whose totals determine the highest usage
+  attentionBusiestMax: 200, // accounts, and keys, that are examined
+  attentionDaysLeft: 3, // of money, below which an account is listed
+  attentionQuotaShare: 0.9, // used share of a quota, from which a key is listed
   timelineBucketsMax: 400,
-  timelineRecordsMax: 300_000, // that one timeline sums up; what is before them is not counted
-  timelineRunRows: 5_000, // by one statement
-  timelineCutRecordsMax: 100_000, // of each way to end that is not completion, of each key where keys are asked for
-  timelineCutRecordsOfModelMax: 5_000, // likewise, where the records themselves are looked at
-  timelineSampledMax: 6_000, // records of which days show how soon they began
-  timelineSlicesMax: 1_200, // from as many places of the list
-  timelineReadMsMax: 1_500, // after which what was not read is not counted
-  accountsSearchedMax: 20_000, // that one page of a search by name or group looks through
-  recordsOfKeyLeast: 10, // where they are of many keys together
-  usageSearchedMax: 20_000, // records that one page of a search looks through
+  timelineRecordsMax: 300_000, // that one timeline sums up; older ones are not counted
+  timelineRunRows: 5_000, // in one statement
+  timelineCutRecordsMax: 100_000, // per outcome other than completion, and per key when keys are named
+  timelineCutRecordsOfModelMax: 5_000, // as above, when the records themselves are read
+  timelineSampledMax: 6_000, // records per timeline from which the time to the first token is estimated
+  timelineSlicesMax: 1_200, // places in the list from which they are taken
+  timelineReadMsMax: 1_500, // records that were not read by then are not counted
+  accountsSearchedMax: 20_000, // that one page of a search by name or group reads
+  recordsOfKeyLeast: 10, // when a list has the records of many keys
+  usageSearchedMax: 20_000, // records that one page of a search reads
   usageSearchedAtOnce: 2_000,
-  usageSearchMsMax: 700, // after which it looks no further
-  // PostgreSQL's connections that only read
+  usageSearchMsMax: 700, // after which a search stops
+  // Read connections to PostgreSQL
   readConnections: 4,
   readStatementMsMax: 5_000,
   readsWaitingMax: 1_024,
-  readRestMs: 1_000, // after which a connection is asked whether it still leads somewhere
+  readRestMs: 1_000, // after which an idle connection is tested
   reportConnections: 2,
   reportStatementMsMax: 20_000,
-  snapshotStatementMsMax: 60 * 60 * 1000, // of a check of all rows
+  snapshotStatementMsMax: 60 * 60 * 1000, // for a check of all rows
   storeConnectSecondsMax: 3,
-  storeSilenceMsMax: 1_000, // beyond the server's own limit, before a connection that says nothing is given up
-  // PostgreSQL's connections that write: the server gives up before the node does
+  storeSilenceMsMax: 1_000, // beyond the server's own limit, before a silent connection is given up
+  // Write connections to PostgreSQL: the server gives up before the node does
   ledgerLanes: 2, // for accounts; more make smaller batches, which cost more
   batchTriesMax: 5,
   writeLockMsMax: 3_000,
-  lockedTryMsMax: 200, // for an account that others have had for longer: the lane's other accounts wait as long
-  lockedWaitMsMax: 10_000, // aside, before what is asked of it is given up; with the first try, less than an admission waits
+  lockedTryMsMax: 200, // for an account that is locked elsewhere; the lane's other accounts wait as long
+  lockedWaitMsMax: 10_000, // set aside, before its bundles are given up; with the first try, less than an admission waits
   writeStatementMsMax: 5_000,
   writeIdleMsMax: 2_000, // in a transaction
   writeCallerCheckMs: 1_000,
   writeUnacknowledgedMsMax: 5_000,
   writeRoundTripMsMax: 6_000,
-  writeEndMsMax: 3_000, // for what was given up to be gone
-  commitOutcomeWaitMsMax: 10_000, // until it is known whether a commit that had no answer was made
+  writeEndMsMax: 3_000, // for an abandoned session to end
+  commitOutcomeWaitMsMax: 10_000, // until it is known whether a commit without a response took effect
   holdsExpiredAtOnce: 500,
-  messagesRoutedMax: 200_000, // whose lane is remembered while they run
+  messagesRoutedMax: 200_000, // running messages whose lane is kept
   // PostgreSQL's tables
-  migrationWaitMsMax: 60_000, // for another node that is at it
+  migrationWaitMsMax: 60_000, // for another node that migrates
   migrationLockMsMax: 2_000,
   migrationTriesMax: 30,
-  migrationRestMs: 1_000, // between two of them
+  migrationRestMs: 1_000, // between two tries
   usageMonthsAhead: 2,
-  lapsedLeaseKeptMs: 24 * 60 * 60 * 1000, // of a node that left nothing open
+  lapsedLeaseKeptMs: 24 * 60 * 60 * 1000, // how long the expired lease of a node without open holds is kept
   // A move to PostgreSQL
   movedRowsAtOnce: 2_000,
-  movedCharactersAtOnce: 4 * 1024 * 1024, // beyond which a piece has no further row
-  moveStatementMsMax: 2 * 60 * 1000, // of one piece
-  moveWaitMsMax: 5_000, // for another that was killed to be gone
+  movedCharactersAtOnce: 4 * 1024 * 1024, // beyond which a piece gets no further row
+  moveStatementMsMax: 2 * 60 * 1000, // for one piece
+  moveWaitMsMax: 5_000, // for the session of a killed move to end
   moveIdleMsMax: 60_000, // in its transaction
-  moveUnacknowledgedMsMax: 30_000, // of what is sent, and between looks whether somebody is there
-  // What the doctor looks at
-  doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to be verified in passing
+  moveUnacknowledgedMsMax: 30_000, // of sent data, and between checks of the connection
+  // The doctor
+  doctorCheckBytesMax: 256 * 1024 * 1024, // a larger database takes too long to verify
   doctorFilesMax: 1_000,
   doctorAnswerWaitMs: 5_000,
-  doctorNamesMax: 10, // of a kind, such as transactions that are long open
-  longTransactionMs: 5 * 60 * 1000,
-  deadRowsMany: 100_000, // of one table, when they are more than the others
-  transactionAgeHigh: 1_000_000_000,
-  transactionAgeMost: 1_600_000_000, // at 2,100 million the server takes no more writes
   diskFreeBytesLow: 1024 * 1024 * 1024,
   diskFreeBytesLeast: 128 * 1024 * 1024,
   clockBehindMsMax: 2_000,
@@ -201,20 +206,20 @@ export const bounds = {
   passwordsHashedAtOnce: 2, // each takes 19 MiB
   passwordsWaitingMax: 64,
   sessionMs: 7 * 24 * 60 * 60 * 1000,
-  sessionRefreshMs: 24 * 60 * 60 * 1000, // after which a session in use begins anew
+  sessionRefreshMs: 24 * 60 * 60 * 1000, // after which a session in use is extended
   signInWindowMs: 60_000,
-  signInsPerAddressMax: 10, // in one window; guesses at passwords and second factors are each counted by themselves
+  signInsPerAddressMax: 10, // in one window; guesses of passwords and of second factors are counted separately
   signInRequestsPerAddressMax: 100,
-  passwordGuessesMax: 20, // at one person's password, from whichever addresses; of each browser that they signed in with, as many
+  passwordGuessesMax: 20, // for one person, from all addresses; each browser that they signed in with has as many of its own
   passwordGuessesWindowMs: 5 * 60 * 1000,
   knownDeviceKeptMs: 180 * 24 * 60 * 60 * 1000,
-  secondFactorGuessesMax: 10, // with the right password, one after the other
+  secondFactorGuessesMax: 10, // consecutive, with the right password
   secondFactorRestMs: 15 * 60 * 1000,
-  secondFactorCodeMs: 2 * 60 * 1000, // longer than a code is taken by any clock
-  signInQuestionsMax: 256, // that the thread of sign-in was asked and has not answered
+  secondFactorCodeMs: 2 * 60 * 1000, // longer than any clock setting accepts a code
+  signInQuestionsMax: 256, // that wait for the sign-in thread
   signInWaitMsMax: 15_000,
-  consoleBundleMsMax: 120_000, // a second, on a machine that has one to spare
-  signInRestartMs: 1_000, // after a thread that could not begin
+  consoleBundleMsMax: 120_000, // one second on an idle machine
+  signInRestartMs: 1_000, // after the thread failed to start
   signInBodyBytesMax: 16 * 1024,
   signInQueryCharactersMax: 8 * 1024,
   signInCookieCharactersMax: 8 * 1024,
@@ -223,37 +228,37 @@ export const bounds = {
   signInStatementMsMax: 5_000,
   issuerAnswerMsMax: 5_000,
   issuerAnswerBytesMax: 1024 * 1024,
-  // What the admin API takes
+  // The admin API
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
   listMembersMax: 100,
-  idsMax: 100, // that one list is asked for
+  idsMax: 100, // in one list request
   originCharactersMax: 300,
-  keysPerAccountMax: 10_000, // that its own tokens make; an operator makes more
+  keysPerAccountMax: 10_000, // created with the account's own tokens; operators may create more
   tokensPerAccountMax: 1_000,
   peoplePerAccountMax: 1_000,
   emailCharactersMax: 254,
-  linkMs: 7 * 24 * 60 * 60 * 1000, // that an invitation can be accepted
+  linkMs: 7 * 24 * 60 * 60 * 1000, // during which an invitation can be accepted
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
-  accountBodyBytesMax: 1024 * 1024, // with a token of an account: no catalogue is in it
-  adminAnswersPerTokenMax: 4, // at a time, of those that are of an account
+  accountBodyBytesMax: 1024 * 1024, // with a token of an account, which sends no catalog
+  adminAnswersPerTokenMax: 4, // at the same time, for tokens of an account
   adminAnswersPerAccountMax: 12,
   adminWaitingPerTokenMax: 128,
   adminWaitingPerAccountMax: 512,
-  changeTriesMax: 30, // of a change that other nodes outpace
-  changeRestMsMax: 30, // between two of them
+  changeTriesMax: 30, // attempts of one change that conflicts with changes of other nodes
+  changeRestMsMax: 30, // between two tries
   adminAnswerWaitMs: 60_000,
-  nameLookupMsMax: 5_000, // of a provider's host, before it counts as leading nowhere
+  nameLookupMsMax: 5_000, // of a provider's host, before the name counts as unresolvable
   idempotencyKeyCharactersMax: 255,
   creationRememberedMs: 24 * 60 * 60 * 1000,
   keyGraceMs: 24 * 60 * 60 * 1000,
   keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
   logLineCharactersMax: 8_192,
   // Metrics and traces
-  metricSeriesMax: 2_000, // of one metric, before new names of models, providers and groups count as "other"
-  metricDistributionsMax: 250, // of one histogram: each has a series for each of its buckets
-  upstreamHealthAttempts: 5, // the last attempts of a provider by which it counts as up or down
+  metricSeriesMax: 2_000, // of one metric; further names of models, providers and groups count as "other"
+  metricDistributionsMax: 250, // of one histogram, which has a series per bucket
+  upstreamHealthAttempts: 5, // the last attempts at a provider by which it counts as up or down
   eventLoopSampleMs: 50,
   tracedSpansQueuedMax: 4_096,
   tracedSpansPerExportMax: 512,
@@ -262,34 +267,34 @@ export const bounds = {
 
 export type LogFormat = 'json' | 'pretty' | 'off';
 
-/** What the process was started with, parsed once and frozen. */
+/** The settings of the process, parsed once and frozen. */
 export interface Config {
   listen: ListenAddress;
-  /** Where the admin API answers, whatever the setting `admin_listen` says; null: as that says. */
+  /** The address of the admin API; null: the setting `admin_listen` decides. */
   adminListen: ListenAddress | null;
   dataDirectory: string;
   /** postgres://…, with its password; null: SQLite in the data directory. */
   databaseUrl: string | null;
   secretBase64: string | null;
-  /** The secret before it, while what was made under that one is accepted too. */
+  /** The previous secret, which is still accepted. */
   previousSecretBase64: string | null;
   log: LogFormat;
   trustedProxies: readonly string[];
-  /** For the commands: where the admin API is, and with which token. */
+  /** For the commands: the address of the admin API and a token for it. */
   adminUrl: string | null;
   adminToken: string | null;
   providerKeys: { anthropic: string | null; openai: string | null; gemini: string | null };
-  /** Where people reach the service, as an origin; null where nobody says so. */
+  /** The origin at which people reach the service; null when it is not set. */
   publicUrl: string | null;
-  /** By whom people sign in besides passwords; null: by nobody. */
+  /** The issuer of single sign-on; null: passwords only. */
   oidc: OidcSettings | null;
-  /** Where traces and metrics are sent to; null: nowhere. */
+  /** The collector of traces and metrics; null: none. */
   telemetry: TelemetrySettings | null;
-  /** What is wrong with the variables that say so. They keep the service from starting, and no other command from its work. */
+  /** Faults of the telemetry variables. They stop `serve`, but no other command. */
   telemetryFaults: readonly string[];
 }
 
-/** Flags of `serve` that win over their variables. */
+/** Flags of `serve`, which take precedence over their variables. */
 export interface ConfigFlags {
   listen?: string;
   adminListen?: string;
@@ -297,7 +302,7 @@ export interface ConfigFlags {
   database?: string;
 }
 
-/** Wrong settings, all faults together, each naming its variable or flag. */
+/** All faults of the settings together, each with its variable or flag. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
   readonly faults: readonly string[];
@@ -327,7 +332,7 @@ const KNOWN = [
 ].map((name) => `TURNPIKE_${name}`);
 
 /**
- * Reads the environment; the flags --listen, --admin-listen, --data and --database win over it.
+ * Reads the environment; the flags --listen, --admin-listen, --data and --database take precedence.
  * Throws ConfigError with every fault at once.
  */
 export function readConfig(
@@ -339,7 +344,7 @@ export function readConfig(
   return config;
 }
 
-/** Reads it as `readConfig` does, with the faults beside what could be read in spite of them. */
+/** As `readConfig`, but returns the faults together with the settings that could be read. */
 export function inspectConfig(
   flags: ConfigFlags = {},
   environment: Record<string, string | undefined> = process.env,
@@ -347,7 +352,7 @@ export function inspectConfig(
   const faults: string[] = [];
   for (const name of Object.keys(environment)) {
     if (name.startsWith('TURNPIKE_') && !KNOWN.includes(name))
-      faults.push(`${name}: no such setting (known: ${KNOWN.join(', ')})`);
+      faults.push(`${name}: unknown setting (known: ${KNOWN.join(', ')})`);
   }
   const read = (name: string) => environment[name] || null;
   const databaseName = flags.database === undefined ? 'TURNPIKE_DATABASE_URL' : '--database';
@@ -357,7 +362,7 @@ export function inspectConfig(
   const secretBase64 = readSecret('TURNPIKE_SECRET', environment, faults);
   const previousSecretBase64 = readSecret('TURNPIKE_PREVIOUS_SECRET', environment, faults);
   if (secretBase64 !== null && secretBase64 === previousSecretBase64)
-    faults.push('TURNPIKE_PREVIOUS_SECRET: is the same as TURNPIKE_SECRET; leave it out');
+    faults.push('TURNPIKE_PREVIOUS_SECRET: is the same as TURNPIKE_SECRET; omit it');
   const trustedProxies = (read('TURNPIKE_TRUSTED_PROXIES') ?? '')
     .split(',')
     .map((part) => part.trim())
@@ -371,11 +376,11 @@ export function inspectConfig(
   const adminListenName = flags.adminListen === undefined ? 'TURNPIKE_ADMIN_LISTEN' : '--admin-listen';
   const adminListen = adminListenText === null ? null : readListen(adminListenText, adminListenName, faults);
   for (const range of trustedProxies) {
-    if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is no address or CIDR range`);
+    if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is not an address or CIDR range`);
   }
   const publicUrl = readPublicUrl(read, faults);
   const oidc = readOidc(read, publicUrl, faults);
-  const telemetryFaults = new Set<string>(); // what both signals share is said once
+  const telemetryFaults = new Set<string>(); // a set, because both signals share variables
   const config = Object.freeze({
     listen,
     adminListen,
@@ -400,18 +405,18 @@ export function inspectConfig(
   return { config, faults };
 }
 
-/** A secret in base64, or null where there is none or it has a fault. */
+/** A secret in base64; null when it is missing or wrong. */
 function readSecret(name: string, environment: Record<string, string | undefined>, faults: string[]): string | null {
   const text = environment[name]?.trim();
   if (text === undefined) return null;
-  const wanted = name === 'TURNPIKE_SECRET' ? 'leave it out to have one made, or give' : 'leave it out, or give';
+  const wanted = name === 'TURNPIKE_SECRET' ? 'omit it to have one generated, or set it to' : 'omit it, or set it to';
   if (text === '') faults.push(`${name}: is empty; ${wanted} 32 or more random bytes in base64`);
   else if (decodeSecret(text) === null) faults.push(`${name}: must be 32 or more random bytes in base64`);
   else return text;
   return null;
 }
 
-/** The bytes of an installation's secret, or null when they are too few or no base64. */
+/** The bytes of an installation's secret; null when they are too few or not base64. */
 export function decodeSecret(base64: string): Buffer | null {
   const text = base64.trim();
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null;
@@ -419,12 +424,12 @@ export function decodeSecret(base64: string): Buffer | null {
   return bytes.length >= 32 ? bytes : null;
 }
 
-/** The address of a PostgreSQL database, or null. What is wrong is not repeated in the fault: it may hold a password. */
+/** The address of a PostgreSQL database, or null. The fault does not repeat it, because it may contain a password. */
 function readDatabase(url: string | null, name: string, faults: string[]): string | null {
   const parsed = url === null ? null : URL.parse(url);
   if (url === null || (parsed !== null && isOfDatabase(parsed))) return url;
   faults.push(
-    `${name}: must be the address of a PostgreSQL database, such as postgres://turnpike@127.0.0.1:5432/turnpike; leave it out to use SQLite in the data directory`,
+    `${name}: must be the URL of a PostgreSQL database, such as postgres://turnpike@127.0.0.1:5432/turnpike; omit it to use SQLite in the data directory`,
   );
   return null;
 }
@@ -440,12 +445,12 @@ function readListen(text: string, name: string, faults: string[]): ListenAddress
   return { hostname: '127.0.0.1', port: 8080 };
 }
 
-/** Whether the runtime sends what it fetches through a proxy. */
+/** Whether the runtime uses a proxy for outgoing requests. */
 export function callsThroughProxy(): boolean {
   return ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].some((name) => (process.env[name] ?? '') !== '');
 }
 
-/** A variable of this process for `${NAME}` in a file that `apply` reads; TURNPIKE_ names are never given out. */
+/** A variable for `${NAME}` in a file that `apply` reads; undefined for TURNPIKE_ names. */
 export function environmentVariable(name: string): string | undefined {
   return name.startsWith('TURNPIKE_') ? undefined : process.env[name];
 }

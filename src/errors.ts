@@ -1,5 +1,5 @@
-// The one table of errors that a client can see: code → status, type, whether to retry.
-// docs/errors.md says the same in words; a test holds the two equal.
+// The table of errors that a client can receive: code → status, type, whether to retry. A test checks that
+// docs/errors.md lists the same.
 
 interface ErrorRow {
   status: number;
@@ -35,6 +35,7 @@ export const errorTable = {
   route_not_found: { status: 404, type: 'not_found_error', retry: false },
   method_not_allowed: { status: 405, type: 'invalid_request_error', retry: false },
   request_timeout: { status: 408, type: 'timeout_error', retry: true },
+  client_too_slow: { status: 408, type: 'timeout_error', retry: true },
   conflict: { status: 409, type: 'invalid_request_error', retry: false },
   body_too_large: { status: 413, type: 'request_too_large', retry: false },
   content_type_unsupported: { status: 415, type: 'invalid_request_error', retry: false },
@@ -62,19 +63,20 @@ export type ErrorCode = keyof typeof errorTable;
 export interface ErrorDetails {
   /** Becomes `retry-after`, rounded up to whole seconds. */
   retryAfterMs?: number;
-  /** Overrides the table where a provider's own status and type are kept, and where only others' holds stand in the way. */
+  /** Replace the table's status and type: a provider's own. */
   status?: number;
   type?: string;
+  /** Replaces the table's: true if only holds of other messages exhaust the balance. */
   retry?: boolean;
-  /** Headers of this answer alone, such as `allow`. */
+  /** Additional headers, such as `allow`. */
   headers?: Record<string, string>;
   /** More members of the body's `error`, such as `faults` of a refused file. */
   members?: Record<string, unknown>;
-  /** For the operator's log only, never for the caller. */
+  /** For the log only; clients never see it. */
   cause?: unknown;
 }
 
-/** An error that a caller may see. Its message is for the caller; its cause is for the operator. */
+/** An error that a client may receive. Its message is for the client, its cause for the operator. */
 export class TurnpikeError extends Error {
   override name = 'TurnpikeError';
   readonly code: ErrorCode;
@@ -93,7 +95,7 @@ export class TurnpikeError extends Error {
     this.details = details;
   }
 
-  /** The body of the answer, also of a stream's `error` event. No message stands at the top level. */
+  /** The body of the response, and of a stream's `error` event. It has no message at the top level. */
   body(requestId: string): string {
     return JSON.stringify({
       type: 'error',
@@ -108,7 +110,7 @@ export class TurnpikeError extends Error {
     });
   }
 
-  /** Headers that steer a client's retries. */
+  /** Headers that tell clients whether and when to retry. */
   headers(): Record<string, string> {
     const headers: Record<string, string> = { ...this.details.headers };
     if (this.details.retryAfterMs !== undefined)
@@ -119,10 +121,10 @@ export class TurnpikeError extends Error {
   }
 }
 
-/** Any thrown value as an error that a caller may see; what is unknown is `internal` and says nothing of its cause. */
+/** Converts any thrown value. An unknown one becomes `internal`, with its cause for the log only. */
 export function asTurnpikeError(thrown: unknown): TurnpikeError {
   if (thrown instanceof TurnpikeError) return thrown;
-  return new TurnpikeError('internal', 'Something failed inside the service. The request id names it in the logs.', {
+  return new TurnpikeError('internal', 'An internal error occurred. The request id identifies it in the logs.', {
     cause: thrown,
   });
 }
@@ -130,7 +132,7 @@ export function asTurnpikeError(thrown: unknown): TurnpikeError {
 const OVERLOADED_RETRY_MS_LEAST = 1_000;
 const OVERLOADED_RETRY_MS_SPREAD = 4_000;
 
-/** This service sheds load. Those who are refused at the same moment are told different times to come back at. */
+/** The error for shed load. `retry-after` is random, so that clients refused at the same moment do not return together. */
 export function overloaded(message: string, random: () => number = Math.random): TurnpikeError {
   return new TurnpikeError('overloaded', message, {
     retryAfterMs: OVERLOADED_RETRY_MS_LEAST + random() * OVERLOADED_RETRY_MS_SPREAD,

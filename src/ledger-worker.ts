@@ -1,5 +1,5 @@
-// The ledger's thread: composes the pure core, group commit and the SQLite store. Bundles come in
-// as text, answers go out when they are durable; nothing else lives here.
+// The ledger thread: composes the ledger core, group commit and the SQLite store. Bundles come in as text; their results
+// go out when they are durable.
 
 import { systemClock } from './base/clock.ts';
 import { TurnpikeError } from './errors.ts';
@@ -16,7 +16,7 @@ import {
 declare const self: Worker;
 
 let commit: GroupCommit | null = null;
-/** Told with the next answers. */
+/** Reported with the next results. */
 let committed: BatchFacts[] = [];
 let close: () => void = () => {};
 
@@ -30,13 +30,13 @@ self.onmessage = ({ data }: MessageEvent<string>) => {
   }
 };
 
-/** Decides one parcel; its answers go back together, in its order. */
+/** Decides one batch of bundles. Their results are posted together, in the same order. */
 function decide(gate: GroupCommit, bundles: readonly Bundle[]): void {
   const answers: (Answer[] | ThreadFailure)[] = [];
   for (const [index, bundle] of bundles.entries()) {
     gate.enqueue(bundle, (given, failure) => {
       answers[index] = given ?? describeFailure(failure);
-      if (index === bundles.length - 1) postAnswers(answers, gate.batches()); // the last is answered last
+      if (index === bundles.length - 1) postAnswers(answers, gate.batches()); // results come in order
     });
   }
 }
@@ -67,7 +67,7 @@ function describeFailure(failure: unknown): ThreadFailure {
   const cause = failure instanceof Error ? (failure.cause ?? failure) : failure;
   return {
     cause: String(cause),
-    isStoreGone: failure instanceof TurnpikeError && failure.code === 'store_unavailable',
+    isStoreUnavailable: failure instanceof TurnpikeError && failure.code === 'store_unavailable',
     isNothingTaken: failure instanceof NothingTaken,
   };
 }

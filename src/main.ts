@@ -1,21 +1,21 @@
-// The root of the command line: gives the commands the world that they run in, and exits with their code.
+// The entry point of the command line: runs a command in this process's world and exits with its code.
 
 import { readFileSync } from 'node:fs';
 import { runCommand } from './commands/commands.ts';
 import { environmentVariable, inspectConfig, readConfig } from './config.ts';
 
-/** Within one executable only: there is no package.json beside it. bin/build.ts puts it in. */
+/** Set by bin/build.ts in the executable, which has no package.json. */
 declare const TURNPIKE_VERSION: string | undefined;
 
 const given = process.argv.slice(2);
 
-// Failures are told to who wrote, below; unheard events would end the process.
+// `write` below reports failures; an unhandled error event would end the process.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
 const exitCode = await runCommand(given, {
-  write: (text) => written(process.stdout, text),
-  writeError: (text) => written(process.stderr, text),
+  write: (text) => write(process.stdout, text),
+  writeError: (text) => write(process.stderr, text),
   readVersion,
   readConfig,
   inspectConfig,
@@ -34,10 +34,10 @@ function readVersion(): string {
 }
 
 /**
- * Resolves when the text was taken. Whoever reads a list may stop reading it ("| head"): that ends a
- * command and is no failure. A service goes on without readers.
+ * Resolves when the text was written. A reader that closes the pipe ("| head") ends a command without failure. `serve`
+ * goes on without a reader.
  */
-function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
+function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error?: NodeJS.ErrnoException | null) => {
       if (!error || given[0] === 'serve' || stream === process.stderr) resolve();

@@ -1,5 +1,5 @@
-// The reports' thread: composes their reads over a connection of its own that never writes. What is
-// asked here may take a while, and must not disturb the messages: it gives way to every other thread.
+// The report thread: reads over a read-only connection of its own. Reports may take long, so this thread has a lower
+// priority than every other thread.
 
 import { setPriority } from 'node:os';
 import {
@@ -34,12 +34,12 @@ function open(path: string): void {
   }
 }
 
-/** On Linux a priority is a thread's; elsewhere it would be the whole process's, so nothing is done there. */
+/** Only on Linux, where a priority applies to one thread; elsewhere it would apply to the process. */
 function giveWay(): void {
   if (process.platform !== 'linux') return;
   try {
     setPriority(0, NICENESS);
   } catch {
-    // Not allowed here: then reports compete with messages for the processor, and nothing else changes.
+    // Not allowed here: reports then compete with messages for the processor.
   }
 }

@@ -1,5 +1,5 @@
-// The thread of sign-in: better-auth over a database of its own. What fails here is no message's: the main thread begins
-// it again.
+// The sign-in thread: better-auth over a database of its own. When it fails, messages go on and the main thread restarts
+// it.
 
 import { type Auth, openAuth } from './auth/auth.ts';
 import { bounds } from './config.ts';
@@ -10,10 +10,10 @@ declare const self: Worker;
 
 let auth: Auth | null = null;
 let admissions = 0;
-/** Those that the main thread has not decided yet. */
-const asked = new Map<number, (refusal: Refusal) => void>();
+/** Admissions that the main thread has not decided yet. */
+const pending = new Map<number, (refusal: Refusal) => void>();
 
-listenToLibraries();
+captureConsole();
 
 self.onmessage = async ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToSignIn;
@@ -22,26 +22,26 @@ self.onmessage = async ({ data }: MessageEvent<string>) => {
   else await answer(message.id, message.question);
 };
 
-/** What libraries print belongs into the log, and its lines are not theirs to write. */
-function listenToLibraries(): void {
-  const tell = (...said: unknown[]) => {
-    const words = said.map((one) => (one instanceof Error ? one.message : String(one))).join(' ');
-    post({ told: words.slice(0, bounds.logLineCharactersMax) });
+/** Redirects what libraries print to the log of the main thread. */
+function captureConsole(): void {
+  const log = (...printed: unknown[]) => {
+    const words = printed.map((one) => (one instanceof Error ? one.message : String(one))).join(' ');
+    post({ reported: words.slice(0, bounds.logLineCharactersMax) });
   };
-  Object.assign(console, { log: tell, info: tell, warn: tell, error: tell, debug: tell });
+  Object.assign(console, { log, info: log, warn: log, error: log, debug: log });
 }
 
 async function open(settings: SignInSettings): Promise<void> {
   try {
     const database = await openDatabase(settings.store);
-    auth = await openAuth({ settings, database, admit, tell: (words) => post({ told: words }) });
+    auth = await openAuth({ settings, database, admit, tell: (words) => post({ reported: words }) });
     post({ opened: true });
   } catch (failure) {
     post({ failed: String(failure) });
   }
 }
 
-/** Only that which is used is loaded. */
+/** Loads only the store that is used. */
 async function openDatabase(store: SignInSettings['store']): Promise<SignInDatabase> {
   if ('path' in store) return (await import('./storage/sqlite/sqlite.ts')).openSignIn(store.path);
   return (await import('./storage/postgres/postgres.ts')).openSignIn(store.url);
@@ -58,14 +58,14 @@ async function answer(id: number, question: Parameters<Auth['answer']>[0]): Prom
 function admit(asks: Admission): Promise<Refusal> {
   const admission = ++admissions;
   return new Promise((resolve) => {
-    asked.set(admission, resolve);
+    pending.set(admission, resolve);
     post({ admission, asks });
   });
 }
 
 function decide(admission: number, refusal: Refusal): void {
-  asked.get(admission)?.(refusal);
-  asked.delete(admission);
+  pending.get(admission)?.(refusal);
+  pending.delete(admission);
 }
 
 function post(message: FromSignIn): void {

@@ -1,6 +1,8 @@
-// What the standard variables of OpenTelemetry ask for, as config.ts reads them from the environment.
+// The standard OpenTelemetry variables, as config.ts reads them from the environment.
 
-/** One signal's collector. Its headers may hold a secret. */
+import { parseFraction } from './base/checked-number.ts';
+
+/** One signal's collector. Its headers may contain a secret. */
 export interface CollectorSettings {
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -18,7 +20,7 @@ const SAMPLERS = [
 ] as const;
 const TEMPORALITIES = ['cumulative', 'delta', 'lowmemory'] as const;
 
-/** What the standard variables of OpenTelemetry ask for. */
+/** Settings of the OpenTelemetry variables. */
 export interface TelemetrySettings {
   serviceName: string;
   resourceAttributes: Readonly<Record<string, string>>;
@@ -28,7 +30,7 @@ export interface TelemetrySettings {
 
 type Read = (name: string) => string | null;
 
-/** Null unless an endpoint is named: without it the variables are meant for other programs, and may say what they like. */
+/** Null unless an endpoint is set: without one, the variables are meant for other programs and are not checked. */
 export function readTelemetry(read: Read, faults: Set<string>): TelemetrySettings | null {
   if (read('OTEL_SDK_DISABLED')?.trim().toLowerCase() === 'true') return null;
   const traces = readCollector('TRACES', read, faults);
@@ -54,7 +56,7 @@ export function readTelemetry(read: Read, faults: Set<string>): TelemetrySetting
   };
 }
 
-/** The collector of one signal, by its own variables or else by those of all signals. */
+/** The collector of one signal, from its own variables or else from those of all signals. */
 function readCollector(signal: 'TRACES' | 'METRICS', read: Read, faults: Set<string>): CollectorSettings | null {
   const nameOf = (setting: string) => {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${setting}`;
@@ -83,11 +85,12 @@ function readHeaders(name: string, read: Read, faults: Set<string>): Record<stri
   const headers = readPairs(name, read, faults);
   const isSendable = ([header, value]: [string, string]) =>
     /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e]*$/.test(value);
-  if (!Object.entries(headers).every(isSendable)) faults.add(`${name}: has a name or a value that no header can carry`);
+  if (!Object.entries(headers).every(isSendable))
+    faults.add(`${name}: has a name or a value that a header cannot contain`);
   return headers;
 }
 
-/** "name=value,name=value", values percent-encoded. What is wrong is not repeated in the fault: it may hold a secret. */
+/** "name=value,name=value", values percent-encoded. The fault does not repeat the value, which may contain a secret. */
 function readPairs(name: string, read: Read, faults: Set<string>): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (const part of (read(name) ?? '').split(',').map((text) => text.trim())) {
@@ -118,8 +121,8 @@ function readChoice<Choice extends string>(
 
 function readNumber(name: string, least: number, most: number, usual: number, read: Read, faults: Set<string>): number {
   const given = read(name);
-  const value = given === null ? usual : Number(given);
-  if (value >= least && value <= most) return value;
+  const value = given === null ? usual : parseFraction(given.trim());
+  if (value !== null && value >= least && value <= most) return value;
   faults.add(`${name}: must be a number from ${least} to ${most}, not "${given}"`);
   return usual;
 }

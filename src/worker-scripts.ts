@@ -1,7 +1,7 @@
-// Where the scripts of the threads are: beside this file, and within one executable (bin/build.ts) beside the one
-// file that all of src/ has become. Only from here is the way to them the same in both.
+// The scripts of the threads. They are next to this file, and in the executable (bin/build.ts) next to the bundle of src/:
+// a relative path works in both only from this file.
 
-/** Roots of their own in src/. */
+/** Entry points in src/. */
 export type WorkerName = 'ledger-worker' | 'report-worker' | 'backup-worker' | 'sign-in-worker';
 
 export function workerScript(name: WorkerName): URL {

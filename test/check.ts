@@ -20,7 +20,16 @@ export function staticChecks(fix: boolean): Check[] {
   ];
 }
 
-const tidiness: Check = { name: 'tidiness', bunArguments: ['test', './test/tidy.test.ts', './test/errors.test.ts'] };
+const tidiness: Check = {
+  name: 'tidiness',
+  bunArguments: [
+    'test',
+    './test/tidy.test.ts',
+    './test/checked-numbers.test.ts',
+    './test/errors.test.ts',
+    './test/plain-language.test.ts',
+  ],
+};
 
 /** Runs each check to its end and says how it went; returns how many failed. */
 export async function runChecks(checks: readonly Check[]): Promise<number> {

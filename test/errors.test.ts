@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { errorTable } from '../src/errors.ts';
 import { readText } from './sources.ts';
 
-test('docs/errors.md has the rows of the table of errors, no more and no less', () => {
+test('docs/errors.md lists exactly the errors of the error table', () => {
   const rows = [...(readText('docs/errors.md') ?? '').matchAll(/^\| `(\w+)` \| (\d+) \| `(\w+)` \| (yes|no) \|/gm)];
   const documented = rows.map(([, code, status, type, retry]) => ({
     code,
@@ -18,7 +18,7 @@ test('docs/errors.md has the rows of the table of errors, no more and no less', 
   expect(documented.sort(byCode)).toEqual(declared.sort(byCode));
 });
 
-test('every type of error goes with statuses of its own kind', () => {
+test('every error type has only matching statuses', () => {
   const statuses = new Map<string, Set<number>>();
   for (const { type, status } of Object.values(errorTable))
     statuses.set(type, (statuses.get(type) ?? new Set()).add(status));

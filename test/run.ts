@@ -1,12 +1,12 @@
-// `npm test`: the checks, then every test, then one line with the counts. Arguments after `--` go to
-// `bun test` instead (npm test -- test/money.test.ts). Under CI what was skipped counts as failed.
-// With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, and no checks.
+// `npm test`: the checks, then every quick test. `npm run verify`: the other tests, without the checks. Both print failures and one
+// last line with the counts. Under CI a skipped test counts as failed. Arguments after `--` go to `bun test` and show its whole output.
+// With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, without the checks.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { filesOfBothStores, leftOut } from './both-stores.ts';
 import { rootDirectory, runChecks, staticChecks } from './check.ts';
+import { filesOfBothStores, leftOut, testFiles } from './selection.ts';
 
 interface Counts {
   passed: number;
@@ -18,20 +18,22 @@ interface Counts {
   skipped: string[];
 }
 
-/** Files run beside one another: most of their time is waiting. More would be in each other's way. */
+/** Most of a test file's time is waiting. More workers than two slow each other down. */
 const WORKERS_MAX = 2;
-const TEST_MS_MAX = 60_000; // none takes nearly so long; a machine that is busy is no failure
-const selected = process.argv.slice(2);
+const TEST_MS_MAX = 60_000; // far longer than any test needs, for busy machines
+const PROGRESS_MS = 30_000;
+const LAST_LINES = 100;
+const isVerify = process.argv[2] === '--verify';
+const selected = process.argv.slice(isVerify ? 3 : 2);
 const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
+const isOverPostgres = process.env['TEST_STORE'] === 'postgres';
 
-const isOnceMore = process.env['TEST_STORE'] === 'postgres';
-
-const checks = selected.length > 0 || isOnceMore ? [] : staticChecks(false);
+const checks = selected.length > 0 || isOverPostgres || isVerify ? [] : staticChecks(false);
 const checksFailed = await runChecks(checks);
-const all = isOnceMore ? filesOfBothStores().map((file) => `./${file}`) : ['./test'];
-const tests = await runTests(selected.length > 0 ? selected : all);
-if (isOnceMore && selected.length === 0)
-  for (const [name, reason] of Object.entries(leftOut)) console.log(`  NOT ONCE MORE ${name}: ${reason}`);
+const files = isOverPostgres ? filesOfBothStores() : testFiles(isVerify ? 'verify' : 'test');
+const tests = await runTests(selected.length > 0 ? selected : files.map((file) => `./${file}`));
+if (isOverPostgres && selected.length === 0)
+  for (const [name, reason] of Object.entries(leftOut)) console.log(`  NOT OVER POSTGRESQL ${name}: ${reason}`);
 const skippedCount = tests.skipped.length;
 if (skippedCount > 0) {
   console.log(`\n${'!'.repeat(20)} SKIPPED: ${skippedCount} ${isCi ? '(a failure under CI) ' : ''}${'!'.repeat(20)}`);
@@ -43,32 +45,32 @@ const failed = checksFailed + tests.failed + (isCi ? skippedCount : 0);
 console.log(`\n${passed} passed, ${failed} failed${!isCi && skippedCount > 0 ? `, ${skippedCount} skipped` : ''}`);
 process.exit(failed === 0 ? 0 : 1);
 
-/** Runs `bun test`, its output unchanged, and counts from the report that it writes. */
+/** Runs `bun test` and counts the tests in its report. */
 async function runTests(testArguments: readonly string[]): Promise<Counts> {
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   try {
     const reportFile = join(directory, 'report.xml');
-    const child = Bun.spawn(
-      [
-        process.execPath,
-        'test',
-        `--timeout=${TEST_MS_MAX}`,
-        `--parallel=${Math.min(WORKERS_MAX, availableParallelism())}`,
-        '--no-isolate',
-        '--no-orphans', // services of a test that was cut by its time limit end with the run
-        '--reporter=junit',
-        `--reporter-outfile=${reportFile}`,
-        ...testArguments,
-      ],
-      { cwd: rootDirectory, stdio: ['ignore', 'inherit', 'inherit'] },
-    );
+    const command = [
+      process.execPath,
+      'test',
+      `--timeout=${TEST_MS_MAX}`,
+      `--parallel=${Math.min(WORKERS_MAX, availableParallelism())}`,
+      '--no-isolate',
+      '--no-orphans', // services of a test that was cut by its time limit end with the run
+      '--reporter=junit',
+      `--reporter-outfile=${reportFile}`,
+      ...testArguments,
+    ];
+    const isShown = selected.length > 0;
+    const child = Bun.spawn(command, { cwd: rootDirectory, stdio: ['ignore', isShown ? 'inherit' : 'ignore', 'pipe'] });
+    const lastLines = await showOutput(child.stderr, isShown);
     const exitCode = await child.exited;
     const report = readReport(reportFile);
     const counts = report ?? { passed: 0, failures: [], failed: 0, skipped: [] };
-    // A file that does not load or an error outside of any test is in no report, and a crash leaves none at
-    // all; nor does a test that ends the process, and be it with 0.
+    // The report omits files that do not load and errors outside tests. A crash, or a test that ends the process, leaves no report.
     if ((exitCode !== 0 && counts.failed === 0) || report === null) {
       const cause = child.signalCode === null ? `code ${exitCode}` : `signal ${child.signalCode}`;
+      console.log(lastLines.join('\n'));
       console.log(`\nbun test ended with ${cause} ${report === null ? 'before its end' : 'and names no failed test'}`);
       counts.failed = 1;
     }
@@ -76,6 +78,45 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** Shows all of the output, or else the files with failures and the progress. Returns the last lines that it has not shown. */
+async function showOutput(stream: ReadableStream<Uint8Array>, isAll: boolean): Promise<string[]> {
+  const started = new Set<string>();
+  let block: string[] = []; // the output of one file
+  let shownMs = performance.now();
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of stream) {
+    if (isAll) {
+      process.stderr.write(chunk);
+      continue;
+    }
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1];
+      if (file === undefined) {
+        block.push(line);
+        continue;
+      }
+      showFailures(block);
+      block = [line];
+      started.add(file);
+    }
+    if (performance.now() - shownMs > PROGRESS_MS) {
+      shownMs = performance.now();
+      console.log(`${started.size} of ${files.length} files`);
+    }
+  }
+  showFailures(block);
+  return isAll ? [] : [...block, rest].slice(-LAST_LINES);
+}
+
+/** Prints the output of a file in which a test failed, without the tests that passed. */
+function showFailures(block: readonly string[]): void {
+  if (!block.some((line) => /^\(fail\)|^# Unhandled error/.test(line))) return;
+  console.log(block.filter((line) => !line.startsWith('(pass)')).join('\n'));
 }
 
 /** Counts the tests of a JUnit report; null when there is none. */

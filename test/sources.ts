@@ -43,6 +43,22 @@ export function walk(node: Node, visit: (node: Node) => void): void {
   });
 }
 
+/** Where `check` names a fault, as "src/base/ids.ts:12 fault". */
+export function faultsOf(among: readonly Source[], check: (node: Node, source: Source) => string | null): string[] {
+  const faults: string[] = [];
+  for (const source of among) {
+    walk(source.tree, (node) => {
+      const fault = check(node, source);
+      if (fault !== null) faults.push(`${source.path}:${lineOf(source, node)} ${fault}`);
+    });
+  }
+  return faults;
+}
+
+export function textOf(node: Node, source: Source): string {
+  return node.getText(source.tree);
+}
+
 /** The number of the line, from 1, on which a node begins. */
 export function lineOf(source: Source, node: Node): number {
   return source.tree.getLineAndCharacterOfPosition(node.getStart(source.tree)).line + 1;
@@ -67,7 +83,7 @@ export function projectFiles(): string[] {
   return names.filter((name) => name !== '' && !/^(?:data|\.git)\/|(?:^|\/)(?:node_modules|\.venv)\//.test(name));
 }
 
-/** A file's text, or null when it is gone or is not text. */
+/** A file's text, or null if it does not exist or is not text. */
 export function readText(path: string): string | null {
   try {
     const bytes = readFileSync(join(rootDirectory, path));

@@ -22,27 +22,36 @@ import {
   SyntaxKind,
 } from 'typescript/unstable/ast';
 import { rootDirectory } from './check.ts';
-import { lineCountOf, lineOf, projectFiles, readSources, readText, type Source, walk } from './sources.ts';
+import {
+  faultsOf,
+  lineCountOf,
+  lineOf,
+  projectFiles,
+  readSources,
+  readText,
+  type Source,
+  textOf,
+  walk,
+} from './sources.ts';
 
 const ground = ['base', 'errors', 'config'];
 const domain = [...ground, 'audit', 'secrets', 'wire'];
 const middle = [...domain, 'accounts', 'catalog', 'ledger', 'usage', 'providers'];
-const edge = [...middle, 'gateway', 'http', 'observability'];
+const edge = [...middle, 'gateway', 'http'];
 
-/** Folder, or root file without its suffix → what it may import from src/. ARCHITECTURE.md has the same table. */
+/** Folder, or root file without its suffix → what it may import from src/. docs/imports.md has the same table. */
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
   config: ['base', 'errors', 'sign-in-settings', 'telemetry-settings'],
   'sign-in-settings': [],
-  'telemetry-settings': [],
+  'telemetry-settings': ['base'],
   audit: ground,
   secrets: ground,
   wire: ground,
   'chat-completions': [...ground, 'wire'],
   console: [...ground, 'http'],
   http: ground,
-  observability: ground,
   accounts: domain,
   catalog: domain,
   ledger: domain,
@@ -51,6 +60,7 @@ const mayImport: Record<string, readonly string[]> = {
   gateway: middle,
   storage: middle,
   'public-api': [...edge, 'chat-completions'],
+  observability: [...ground, 'audit', 'ledger', 'gateway', 'public-api'],
   'admin-api': edge,
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
@@ -61,11 +71,21 @@ const mayImport: Record<string, readonly string[]> = {
   'sign-in-worker': ['config', 'auth', 'sign-in', 'storage'],
   'worker-scripts': [],
   maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
-  server: [...edge, 'public-api', 'admin-api', 'console', 'sign-in', 'storage', 'commands', 'worker-scripts'],
+  server: [
+    ...edge,
+    'public-api',
+    'observability',
+    'admin-api',
+    'console',
+    'sign-in',
+    'storage',
+    'commands',
+    'worker-scripts',
+  ],
   main: [...ground, 'commands', 'maintenance', 'server'],
 };
 
-/** Of these storage may import values; of everything else only types, which it implements. */
+/** Storage may import values of these, and only types of everything else, which it implements. */
 const storageMayCall = [...ground, 'ledger', 'storage'];
 
 /** Every file of these may be imported: base is a shelf of small parts, not a room. */
@@ -90,7 +110,7 @@ const forbiddenFolders = ['utils', 'helpers', 'common', 'services', 'handlers', 
 const forbiddenNames = ['req', 'res', 'err', 'ctx', 'cfg', 'opts', 'msg'];
 const sqlText =
   /\b(?:SELECT\s[\s\S]*\sFROM\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|CREATE\s+(?:UNIQUE\s+)?(?:TABLE|INDEX)\s|ALTER\s+TABLE\s|PRAGMA\s|BEGIN\s+IMMEDIATE)/;
-const fileLinesMax = 500;
+const fileLinesMax = 900;
 const functionLinesMax = 70;
 
 const sources = await readSources();
@@ -167,7 +187,7 @@ describe('imports', () => {
 });
 
 describe('every file', () => {
-  test('opens with one to four lines that say what it is for', () => {
+  test('opens with one to four lines that describe it', () => {
     const faults = sources.filter(({ text }) => {
       const lines = text.split('\n');
       if (lines[0]?.startsWith('#!')) lines.shift();
@@ -179,9 +199,7 @@ describe('every file', () => {
 
   test(`has at most ${fileLinesMax} lines`, () => {
     const faults = files
-      .filter(
-        (path) => /^(?:src|console|test|bench|bin|\.ci)\//.test(path) && !/\.json$|^console\/words\.ts$/.test(path),
-      )
+      .filter((path) => /^(?:src|console|test|bench|bin|\.ci)\//.test(path) && !/\.json$/.test(path))
       .map((path) => ({ path, lines: (readText(path) ?? '').split('\n').length - 1 }))
       .filter(({ lines }) => lines > fileLinesMax);
     expect(faults.map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
@@ -302,9 +320,9 @@ describe('the project', () => {
     expect(namesOfMap(readText('ARCHITECTURE.md') ?? '').sort()).toEqual(present.sort());
   });
 
-  test('has the table of imports in ARCHITECTURE.md by which its imports are judged here', () => {
+  test('has the same table of imports in docs/imports.md as here', () => {
     const names = (cell = '') => [...cell.matchAll(/`([\w-]+)`/g)].map((match) => match[1] ?? '');
-    const table = (readText('ARCHITECTURE.md') ?? '').split('## What may import what')[1] ?? '';
+    const table = readText('docs/imports.md') ?? '';
     const rows = [...table.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].flatMap(([, parts, imported]) =>
       names(parts).map((part) => [part, names(imported)]),
     );
@@ -338,21 +356,6 @@ describe('the project', () => {
   });
 });
 
-function faultsOf(among: readonly Source[], check: (node: Node, source: Source) => string | null): string[] {
-  const faults: string[] = [];
-  for (const source of among) {
-    walk(source.tree, (node) => {
-      const fault = check(node, source);
-      if (fault !== null) faults.push(`${source.path}:${lineOf(source, node)} ${fault}`);
-    });
-  }
-  return faults;
-}
-
-function textOf(node: Node, source: Source): string {
-  return node.getText(source.tree);
-}
-
 function importsOf(source: Source): ImportLine[] {
   const found: ImportLine[] = [];
   walk(source.tree, (node) => {
@@ -364,7 +367,7 @@ function importsOf(source: Source): ImportLine[] {
   return found;
 }
 
-/** What an import, a re-export, an `import()` or an `import('…').Type` names; null for any other node. */
+/** The module named by an import, a re-export, an `import()` or an `import('…').Type`; null for other nodes. */
 function specifierOf(node: Node): string | null {
   const isImport =
     isImportDeclaration(node) ||

@@ -1,28 +1,29 @@
-// Saves a list as CSV, page by page, with its progress and a way to stop.
+// Exports a list as CSV page by page, with progress and a cancel button.
 
-import { Button, Group, Text } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useRef, useState } from 'react';
-import { askPages, type Query } from '../api.ts';
-import { words } from '../words.ts';
-import { wordsOfFailure } from './failure-notice.tsx';
-import { Icon } from './icon.tsx';
+import { fetchPages, type Query } from '../api.ts';
+import type { ListPath, RowOf } from '../endpoints.ts';
+import { ActionButton } from './link.tsx';
+import { failureText, Hint } from './page.tsx';
 
-/** More would need more memory than a page should take. */
-export const CSV_ROWS_MAX = 100_000;
+/** Bounds the memory of an export. */
+const CSV_ROWS_MAX = 100_000;
 
 export interface CsvColumn<Row> {
   name: string;
   value: (row: Row) => string | number | boolean | null | undefined;
 }
 
-interface CsvButtonProps<Row> {
-  path: string;
+interface CsvButtonProps<Path extends ListPath> {
+  path: Path;
+  id?: string;
   query: Query;
-  columns: readonly CsvColumn<Row>[];
+  columns: readonly CsvColumn<RowOf<Path>>[];
   fileName: string;
 }
 
-export function CsvButton<Row>({ path, query, columns, fileName }: CsvButtonProps<Row>) {
+export function CsvButton<Path extends ListPath>({ path, id, query, columns, fileName }: CsvButtonProps<Path>) {
   const [progress, setProgress] = useState<string | null>(null);
   const [running, setRunning] = useState(false);
   const stopping = useRef<AbortController | null>(null);
@@ -32,15 +33,19 @@ export function CsvButton<Row>({ path, query, columns, fileName }: CsvButtonProp
     try {
       const parts = [csvLine(columns.map(({ name }) => name))];
       let count = 0;
-      for await (const rows of askPages<Row>(path, query, CSV_ROWS_MAX, stopping.current.signal)) {
+      for await (const rows of fetchPages(path, { id, query, signal: stopping.current.signal }, CSV_ROWS_MAX)) {
         parts.push(...rows.map((row) => csvLine(columns.map(({ value }) => value(row)))));
         count += rows.length;
-        setProgress(words.parts.exporting(count));
+        setProgress(`${count.toLocaleString()} rows …`);
       }
       saveFile(fileName, parts);
-      setProgress(count >= CSV_ROWS_MAX ? words.parts.exportCut(count) : words.parts.exported(count));
+      setProgress(
+        count >= CSV_ROWS_MAX
+          ? `Exported the newest ${count.toLocaleString()} rows. Choose a shorter time range for the rest.`
+          : `${count.toLocaleString()} rows exported`,
+      );
     } catch (failure) {
-      setProgress(stopping.current.signal.aborted ? null : wordsOfFailure(failure));
+      setProgress(stopping.current.signal.aborted ? null : failureText(failure));
     } finally {
       setRunning(false);
     }
@@ -48,27 +53,20 @@ export function CsvButton<Row>({ path, query, columns, fileName }: CsvButtonProp
   return (
     <Group gap="xs">
       {progress !== null && (
-        <Text size="xs" c="dimmed" role="status">
+        <Hint size="xs" role="status">
           {progress}
-        </Text>
+        </Hint>
       )}
       {running ? (
-        <Button variant="default" onClick={() => stopping.current?.abort()} leftSection={<Icon name="stop" />}>
-          {words.parts.cancel}
-        </Button>
+        <ActionButton label="Cancel" onClick={() => stopping.current?.abort()} icon="stop" />
       ) : (
-        <Button variant="default" onClick={() => void save()} leftSection={<Icon name="download" />}>
-          {words.parts.exportCsv}
-        </Button>
+        <ActionButton label="Export CSV" onClick={() => void save()} icon="download" />
       )}
     </Group>
   );
 }
 
-/**
- * One line of RFC 4180. A text that a spreadsheet would take for a formula gets an apostrophe before it: names
- * come from strangers. Numbers are left alone.
- */
+/** One line of RFC 4180. Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers do not. */
 export function csvLine(values: readonly (string | number | boolean | null | undefined)[]): string {
   const cells = values.map((value) => {
     const text = value === null || value === undefined ? '' : String(value);

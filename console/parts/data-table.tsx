@@ -1,81 +1,274 @@
-// A table of rows: what to show while it loads, fails or is empty, more rows on demand, and which columns a phone
-// leaves out.
+// The tables of the console. `DataTable` lists rows of the API: loading, failure and empty states, more rows on demand,
+// and a choice of columns. `PlainTable` is the table itself, for rows that the page already has.
 
-import { Box, Button, Card, Group, Table } from '@mantine/core';
+import { Button, Card, Group, Menu, Stack, Table } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import type { Rows } from '../queries.ts';
-import { words } from '../words.ts';
-import { FailureNotice } from './failure-notice.tsx';
-import { Waiting } from './waiting.tsx';
+import { StatusBadge } from './badges.tsx';
+import { ActionButton, Icon, TextLink, useGoTo } from './link.tsx';
+import { Money, When } from './money.tsx';
+import { EmptyState, FailureNotice, Hint, Loading } from './page.tsx';
 
 export interface Column<Row> {
-  /** Unique in its table. */
+  /** Unique within the table. */
   name: string;
-  label: ReactNode;
+  label: string;
   show: (row: Row) => ReactNode;
   align?: 'left' | 'right' | 'center';
-  /** Left out below this width: "sm" on phones, "lg" also on small screens. */
-  from?: 'sm' | 'md' | 'lg';
+  /** Hidden below this width: "sm" hides it on phones, "lg" also on small screens. A user who chooses it sees it. */
+  from?: 'xs' | 'sm' | 'md' | 'lg';
+  /** Explains the label. */
+  title?: string;
+  /** Whether the user can hide or show the column, and what applies until then. */
+  choice?: 'shown' | 'hidden';
+  /** The cell in the row of totals. */
+  total?: ReactNode;
 }
 
-interface DataTableProps<Row> {
-  /** What the table is of, for readers of the screen. */
+type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title'>;
+
+export function moneyColumn<Row>(
+  name: string,
+  label: string,
+  usd: (row: Row) => string | null,
+  look: Look<Row> = {},
+): Column<Row> {
+  return { name, label, align: 'right', show: (row) => <Money usd={usd(row)} />, ...look };
+}
+
+export function timeColumn<Row>(
+  name: string,
+  label: string,
+  at: (row: Row) => string | null | undefined,
+  look: Look<Row> & { isRelative?: boolean } = {},
+): Column<Row> {
+  const { isRelative = false, ...others } = look;
+  return { name, label, show: (row) => <When at={at(row)} isRelative={isRelative} />, ...others };
+}
+
+export function statusColumn<Row extends { status: string }>(look: Look<Row> = {}): Column<Row> {
+  return { name: 'status', label: 'Status', show: ({ status }) => <StatusBadge status={status} />, ...look };
+}
+
+interface PlainTableProps<Row> {
+  /** For screen readers. */
   label: string;
   columns: readonly Column<Row>[];
-  rows: Rows<Row>;
+  rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** What stands there instead of a table without rows. */
-  empty: ReactNode;
-  /** Also goes there on a click anywhere on the row; the first column should have the link itself, for the keyboard. */
-  onOpen?: (row: Row) => void;
+  /** False: no row of column labels. */
+  hasHead?: boolean;
+  /** Narrower rows, for tables within a section. */
+  isCompact?: boolean;
+  /** False: the cells extend to the border of the page or section. */
+  isPadded?: boolean;
+  isStrong?: (row: Row) => boolean;
+  /** A row before the totals that spans all columns. */
+  note?: ReactNode;
+  /** Handles a click on a row. */
+  onOpen?: ((row: Row) => void) | undefined;
 }
 
-export function DataTable<Row>({ label, columns, rows, keyOf, empty, onOpen }: DataTableProps<Row>) {
-  if (rows.failure !== null && rows.rows.length === 0)
-    return <FailureNotice failure={rows.failure} onRetry={rows.reload} />;
-  if (rows.isLoading) return <Waiting />;
-  if (rows.rows.length === 0 && rows.showMore === null) return <Box>{empty}</Box>;
+export function PlainTable<Row>(table: PlainTableProps<Row>) {
+  const {
+    label,
+    columns,
+    rows,
+    keyOf,
+    hasHead = true,
+    isCompact = true,
+    isPadded = true,
+    isStrong,
+    note,
+    onOpen,
+  } = table;
   return (
-    <Card withBorder p={0}>
-      <Table.ScrollContainer minWidth={0} type="native">
-        <Table highlightOnHover={onOpen !== undefined} verticalSpacing="xs" horizontalSpacing="md" aria-label={label}>
+    <Table.ScrollContainer minWidth={0} type="native">
+      <Table
+        aria-label={label}
+        highlightOnHover={onOpen !== undefined}
+        verticalSpacing={isCompact ? 6 : 'xs'}
+        horizontalSpacing={isPadded ? 'md' : 'xs'}
+      >
+        {hasHead && (
           <Table.Thead>
             <Table.Tr>
-              {columns.map(({ name, label: head, align, from }) => (
-                <Table.Th key={name} ta={align ?? 'left'} {...(from !== undefined && { visibleFrom: from })}>
-                  {head}
+              {columns.map((column) => (
+                <Table.Th key={column.name} {...lookOf(column)} title={column.title}>
+                  {column.label}
                 </Table.Th>
               ))}
             </Table.Tr>
           </Table.Thead>
-          <Table.Tbody>
-            {rows.rows.map((row) => (
-              <Table.Tr
-                key={keyOf(row)}
-                {...(onOpen !== undefined && { className: 'row-link', onClick: opener(row, onOpen) })}
-              >
-                {columns.map(({ name, show, align, from }) => (
-                  <Table.Td key={name} ta={align ?? 'left'} {...(from !== undefined && { visibleFrom: from })}>
-                    {show(row)}
-                  </Table.Td>
-                ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+        )}
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr
+              key={keyOf(row)}
+              {...(isStrong?.(row) === true && { fw: 650 })}
+              {...(onOpen !== undefined && { className: 'row-link', onClick: opener(row, onOpen) })}
+            >
+              <Cells columns={columns} show={(column) => column.show(row)} />
+            </Table.Tr>
+          ))}
+          {note !== undefined && (
+            <Table.Tr>
+              <Table.Td colSpan={columns.length} c="dimmed">
+                {note}
+              </Table.Td>
+            </Table.Tr>
+          )}
+        </Table.Tbody>
+        {columns.some(({ total }) => total !== undefined) && (
+          <Table.Tfoot>
+            <Table.Tr fw={650}>
+              <Cells columns={columns} show={({ total }) => total} />
+            </Table.Tr>
+          </Table.Tfoot>
+        )}
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+interface CellsProps<Row> {
+  columns: readonly Column<Row>[];
+  show: (column: Column<Row>) => ReactNode;
+}
+
+function Cells<Row>({ columns, show }: CellsProps<Row>) {
+  return columns.map((column) => (
+    <Table.Td key={column.name} {...lookOf(column)}>
+      {show(column)}
+    </Table.Td>
+  ));
+}
+
+function lookOf<Row>({ align = 'left', from }: Column<Row>) {
+  return { ta: align, ...(from !== undefined && { visibleFrom: from }) };
+}
+
+interface DataTableProps<Row> extends Omit<PlainTableProps<Row>, 'rows'> {
+  rows: Rows<Row>;
+  /** Replaces a table without rows. */
+  empty: ReactNode;
+  /** The page that a click on a row opens. The first column must contain the same link for keyboard users. */
+  linkTo?: (row: Row) => string;
+}
+
+export function DataTable<Row>({ rows, empty, linkTo, columns, onOpen, ...table }: DataTableProps<Row>) {
+  const goTo = useGoTo();
+  const { shown, choices, choose } = useColumnChoice(table.label, columns);
+  if (rows.failure !== null && rows.rows.length === 0)
+    return <FailureNotice failure={rows.failure} onRetry={rows.reload} />;
+  if (rows.isLoading) return <Loading />;
+  if (rows.rows.length === 0 && rows.showMore === null) return <div>{empty}</div>;
+  return (
+    <Card p={0}>
+      {choices.length > 0 && <ColumnMenu columns={choices} shown={shown} onChoose={choose} />}
+      <PlainTable
+        isCompact={false}
+        {...table}
+        columns={shown}
+        rows={rows.rows}
+        onOpen={linkTo === undefined ? onOpen : (row) => void goTo(linkTo(row))}
+      />
       {rows.showMore !== null && (
         <Group justify="center" p="sm" className="no-print">
-          <Button variant="default" size="xs" onClick={rows.showMore} loading={rows.isLoadingMore}>
-            {words.parts.more}
-          </Button>
+          <ActionButton label="Show more" size="xs" onClick={rows.showMore} loading={rows.isLoadingMore} />
         </Group>
       )}
     </Card>
   );
 }
 
-/** Links and buttons within a row are their own; so is text that somebody selects. */
+/** The columns that the user sees. The browser keeps the choice, by the label of the table. */
+function useColumnChoice<Row>(label: string, columns: readonly Column<Row>[]) {
+  const [chosen, setChosen] = useLocalStorage<Record<string, boolean>>({
+    key: `turnpike-columns-${label}`,
+    defaultValue: {},
+    getInitialValueInEffect: false,
+  });
+  const shown = columns.flatMap(({ from, ...column }) => {
+    const wish = column.choice === undefined ? undefined : chosen[column.name];
+    if (wish === false || (wish === undefined && column.choice === 'hidden')) return [];
+    return [wish === undefined && from !== undefined ? { ...column, from } : column];
+  });
+  return {
+    shown,
+    choices: columns.filter(({ choice }) => choice !== undefined),
+    choose: (name: string, isShown: boolean) => setChosen({ ...chosen, [name]: isShown }),
+  };
+}
+
+interface ColumnMenuProps<Row> {
+  columns: readonly Column<Row>[];
+  shown: readonly Column<Row>[];
+  onChoose: (name: string, isShown: boolean) => void;
+}
+
+function ColumnMenu<Row>({ columns, shown, onChoose }: ColumnMenuProps<Row>) {
+  return (
+    <Group justify="flex-end" px="xs" pt="xs" className="no-print">
+      <Menu position="bottom-end" closeOnItemClick={false}>
+        <Menu.Target>
+          <Button variant="subtle" color="gray" size="compact-sm" leftSection={<Icon name="sliders" sizePx={16} />}>
+            Columns
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {columns.map(({ name, label }) => (
+            <Menu.CheckboxItem
+              key={name}
+              checked={shown.some((column) => column.name === name)}
+              onChange={(isShown) => onChoose(name, isShown)}
+            >
+              {label}
+            </Menu.CheckboxItem>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  );
+}
+
+interface NameLinkProps {
+  to: string;
+  search?: Record<string, string>;
+  name: string;
+  /** A second line. */
+  note?: ReactNode;
+  isMonospace?: boolean;
+}
+
+/** The first cell of a row: a link to its page, with a note below it. */
+export function NameLink({ to, search, name, note, isMonospace = false }: NameLinkProps) {
+  return (
+    <Stack gap={0}>
+      <TextLink to={to} search={search} fw={600} size="sm" className="wrap">
+        {name}
+      </TextLink>
+      <Hint size="xs" className="wrap" lineClamp={2} {...(isMonospace && { ff: 'monospace' })}>
+        {note}
+      </Hint>
+    </Stack>
+  );
+}
+
+interface NoMatchesProps {
+  title: string;
+  text: string;
+  onClear: () => void;
+}
+
+/** Replaces a table whose filters match no row. */
+export function NoMatches({ title, text, onClear }: NoMatchesProps) {
+  const clear = <ActionButton label="Clear filters" onClick={onClear} />;
+  return <EmptyState icon="search" title={title} text={text} action={clear} />;
+}
+
+/** Ignores clicks on links and buttons within the row, and the end of a text selection. */
 function opener<Row>(row: Row, onOpen: (row: Row) => void) {
   return (event: React.MouseEvent) => {
     if ((event.target as Element).closest('a, button, input, [role="menuitem"]') !== null) return;

@@ -1,4 +1,4 @@
-// The drawing of a TimeChart. Only this file knows the drawing library.
+// Draws a TimeChart. Only this file imports the chart library.
 
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import type { TimeChartProps } from './time-chart.tsx';
@@ -26,10 +26,10 @@ export function DrawnChart({
     xAxisProps: { minTickGap: 40 },
     yAxisProps: { width: 64 },
     ...(format !== undefined && { valueFormatter: format }),
-    // Nobody is kept waiting for a picture that grows.
+    // No animation.
     tooltipAnimationDuration: 0,
   };
-  // What has nothing to point at is no stop for the keyboard.
+  // A chart without tooltips is not focusable.
   const drawing = { accessibilityLayer: !isBare };
   if (kind === 'bar')
     return <BarChart {...shared} barChartProps={drawing} {...(isStacked === true && { type: 'stacked' as const })} />;
@@ -55,7 +55,7 @@ export function DrawnChart({
   );
 }
 
-/** Whether some figure has none beside it: no line goes there, and only a dot shows it. */
+/** Whether a value has no neighbors: without a line to it, only a dot makes it visible. */
 function hasLonePoint(points: TimeChartProps['points'], series: TimeChartProps['series']): boolean {
   const isThere = (at: number, name: string) => typeof points[at]?.[name] === 'number';
   return points.some((_, at) =>

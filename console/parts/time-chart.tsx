@@ -1,28 +1,27 @@
-// Figures over time as a picture. The library that draws is fetched when the first picture is shown; readers of
-// the screen get its summary.
+// A chart over time. The chart library loads with the first chart; screen readers get the summary.
 
 import { Box, Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 
 export interface Series {
-  /** The member of a point that has its figure. */
+  /** The member of a point that contains the value. */
   name: string;
   label: string;
-  /** Of the theme: "road.7", "orange.6". */
+  /** A color of the theme: "road.7", "orange.6". */
   color: string;
 }
 
 export interface TimeChartProps {
-  /** `at` is the label of the axis below; the rest are figures by series. */
+  /** `at` is the label on the x axis; the other members are values by series. */
   points: readonly (Record<string, number | string | null> & { at: string })[];
   series: readonly Series[];
   kind: 'area' | 'bar' | 'line';
   isStacked?: boolean;
   heightPx?: number;
   format?: (value: number) => string;
-  /** In words, what the picture shows. */
+  /** Describes the chart for screen readers. */
   summary: string;
-  /** Without axes and legend, for small ones. */
+  /** Omits axes and legend. */
   isBare?: boolean;
 }
 

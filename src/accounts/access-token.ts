@@ -1,49 +1,65 @@
-// Tokens of the admin API: who may operate the installation, or hold one account of it. What each
-// role may do is the admin API's; here a token is only a value, and where it is kept.
+// Tokens of the admin API. A token belongs to the installation or to one account. The admin API defines what each
+// role may do.
 
 import { randomBytes } from 'node:crypto';
-import type { Trail } from '../audit/audit.ts';
-import type { Secret } from '../secrets/secrets.ts';
+import type { AuditContext } from '../audit/audit.ts';
+import type { Secret, SecretHashes } from '../secrets/secrets.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
 
-/** Operator and viewer are of the installation, owner and member of one account. */
+/** Operators and viewers belong to the installation, owners and members to one account. */
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
 
 export interface AccessToken {
   id: number;
-  /** Null: of the installation. */
+  /** null: the installation's. */
   accountId: number | null;
   role: Role;
   name: string;
-  /** The beginning of the secret, to recognise it by. */
+  /** First characters of the secret, for recognition. */
   prefix: string;
   status: 'enabled' | 'revoked';
   expiresAtMs: number | null;
-  /** The actor that made it. */
+  /** The actor that created it. */
   madeBy: string;
   createdAtMs: number;
 }
 
 export interface TokenStore {
-  /** The token that has the one hash or the other, in one look. */
-  findTokenBySecretHash(secretHash: string, otherHash?: string): Promise<AccessToken | null>;
+  /** The token with one of these hashes, at most three. */
+  findTokenBySecretHash(hashes: readonly string[]): Promise<AccessToken | null>;
   getToken(id: number): Promise<AccessToken | null>;
-  /** Oldest first; `after` is the id of the last one seen. */
+  /** Oldest first; `after` is the id of the last token seen. */
   listTokens(page: { accountId: number | null; after: number | null; limit: number }): Promise<AccessToken[]>;
-  /** Of one account, of every status. */
+  /** Tokens of one account, of every status. */
   countTokens(accountId: number): Promise<number>;
-  createToken(token: AccessToken, secretHash: string, trail: Trail): Promise<void>;
-  updateToken(token: AccessToken, trail: Trail): Promise<void>;
+  createToken(token: AccessToken, secretHash: string, auditContext: AuditContext): Promise<void>;
+  updateToken(token: AccessToken, auditContext: AuditContext): Promise<void>;
 }
 
 const MARK = 'tk-tp-';
 
-/** A new token's secret, to be shown once, and the beginning of it that may be shown forever. */
+/** A new token's secret, to be shown once, and the prefix that may always be shown. */
 export function makeTokenSecret(): { secret: Secret; prefix: string } {
   return makeSecret(MARK, randomBytes(32));
 }
 
-/** Whether the text can be a token at all. No look-up. */
-export function hasTokenShape(text: string): boolean {
+/** Whether the text has the format of a token. No query. */
+function hasTokenShape(text: string): boolean {
   return hasSecretShape(MARK, text);
+}
+
+/**
+ * The token with one of these hashes of its secret, or null if it is unknown, revoked or expired. Each request queries
+ * the store, so that a revoked token stops working at once. Rejects with store_unavailable.
+ */
+export async function verifyToken(
+  text: string,
+  store: Pick<TokenStore, 'findTokenBySecretHash'>,
+  hashesOf: SecretHashes,
+  nowMs: number,
+): Promise<AccessToken | null> {
+  if (!hasTokenShape(text)) return null;
+  const token = await store.findTokenBySecretHash(hashesOf(text));
+  if (token === null || token.status !== 'enabled') return null;
+  return token.expiresAtMs !== null && token.expiresAtMs <= nowMs ? null : token;
 }

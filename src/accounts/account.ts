@@ -1,15 +1,16 @@
-// Who is calling: an account and a key, as plain values. What they may spend is the ledger's.
+// Accounts, keys and callers as plain values. The ledger decides what they may spend.
 
-import type { Trail } from '../audit/audit.ts';
+import type { AuditContext } from '../audit/audit.ts';
 import type { Period } from '../base/clock.ts';
+import { newNumber } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
 
-export type KeyStatus = 'enabled' | 'disabled' | 'revoked';
+type KeyStatus = 'enabled' | 'disabled' | 'revoked';
 
 export interface Account {
   id: number;
   name: string;
-  /** The groups that its keys may be in. */
+  /** The groups that its keys may use. */
   groups: readonly string[];
   status: 'enabled' | 'disabled';
   createdAtMs: number;
@@ -19,41 +20,41 @@ export interface Key {
   id: number;
   accountId: number;
   name: string;
-  /** The beginning of the secret, to recognise it by: "sk-tp-Ab3d". */
+  /** First characters of the secret, for recognition: "sk-tp-Ab3d". */
   prefix: string;
-  /** In order: the first that offers a model sets its price and limits. Null: all of the account's. */
+  /** In order: the first group that offers a model sets its price and limits. null: all groups of the account. */
   groups: readonly string[] | null;
   /** Patterns of model names; null: all. */
   models: readonly string[] | null;
   status: KeyStatus;
   expiresAtMs: number | null;
-  /** Exact origins that may use it from a browser; null: any. */
+  /** Exact origins that may use the key from a browser; null: any. */
   origins: readonly string[] | null;
   /** CIDR ranges; null: any. */
   addresses: readonly string[] | null;
-  /** The actor that made it: a member sees and changes only its own. Null: before there were roles. */
+  /** The actor that created it: members see and change only their own keys. null: created before there were roles. */
   madeBy: string | null;
   createdAtMs: number;
 }
 
-/** A caller that has proved who it is. */
+/** An authenticated caller. */
 export interface Caller {
   account: Account;
   key: Key;
-  /** When the secret that was shown stops to open the key, because another took its place; null: with the key. */
+  /** When a rotated secret stops working; null: never, apart from the key's own expiry. */
   secretExpiresAtMs: number | null;
 }
 
-/** What bounds an account's spending. The ledger enforces it; here it only travels to be stored. */
+/** Limits on an account's spending. Enforced by the ledger; only stored from here. */
 export interface AccountTerms {
   enabled: boolean;
-  /** How far below zero the wallet may go, >= 0. */
+  /** How far the wallet may go below zero, >= 0. */
   creditLine: Nano;
   allowance: Nano | null;
   allowancePeriod: Period;
 }
 
-/** What bounds a key. Null is no limit. */
+/** Limits of a key. null: no limit. */
 export interface KeyTerms {
   status: KeyStatus;
   expiresAtMs: number | null;
@@ -65,7 +66,7 @@ export interface KeyTerms {
   concurrency: number | null;
 }
 
-/** Nothing bounds what a key may use: what a new one has unless it is told otherwise. */
+/** No limits: the defaults of a new key. */
 export const NO_KEY_LIMITS: Readonly<Omit<KeyTerms, 'status' | 'expiresAtMs'>> = Object.freeze({
   quota: null,
   quotaPeriod: 'total',
@@ -75,7 +76,14 @@ export const NO_KEY_LIMITS: Readonly<Omit<KeyTerms, 'status' | 'expiresAtMs'>> =
   concurrency: null,
 });
 
-/** A first credit of a new account, durable with it. */
+/** A new key without restrictions. */
+export function newKey(accountId: number, name: string, prefix: string, madeBy: string | null, nowMs: number): Key {
+  const restrictions = { groups: null, models: null, origins: null, addresses: null, expiresAtMs: null };
+  const status = 'enabled';
+  return { id: newNumber(), accountId, name, prefix, ...restrictions, status, madeBy, createdAtMs: nowMs };
+}
+
+/** The first credit of a new account, committed with it. */
 export interface FirstCredit {
   amount: Nano;
   kind: 'payment' | 'promotion';
@@ -83,31 +91,47 @@ export interface FirstCredit {
   note: string | null;
 }
 
-/** Where accounts and keys are kept. Reads see what was committed; writes are durable when they resolve. */
+/** Stores accounts and keys. Reads see committed data; writes are durable when they resolve. */
 export interface AccountStore {
-  /** The key that has the one hash or the other, in one look. */
-  findKeyBySecretHash(secretHash: string, otherHash?: string): Promise<Caller | null>;
+  /** The key with one of these hashes, at most three. */
+  findKeyBySecretHash(hashes: readonly string[]): Promise<Caller | null>;
   getAccount(id: number): Promise<Account | null>;
-  /** Oldest first; `after` is the id of the last one seen. */
+  /** Oldest first; `after` is the id of the last account seen. */
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;
   getKey(id: number): Promise<Key | null>;
   listKeys(page: KeyPage): Promise<Key[]>;
-  /** Of every status. */
+  /** Keys of every status. */
   countKeys(accountId: number): Promise<number>;
-  createAccount(account: Account, terms: AccountTerms, credit: FirstCredit | null, trail: Trail): Promise<void>;
-  /** The ledger's row changes in the same transaction: the next admission sees it. */
-  updateAccount(account: Account, terms: AccountTerms, trail: Trail): Promise<void>;
-  createKey(key: Key, secretHash: string, terms: KeyTerms, trail: Trail): Promise<void>;
-  updateKey(key: Key, terms: KeyTerms, trail: Trail): Promise<void>;
-  /** Gives the key a new secret; those that it had open it until `graceEndsAtMs`, or until they end sooner. */
-  rotateKey(key: Key, secretHash: string, graceEndsAtMs: number, trail: Trail): Promise<void>;
+  createAccount(
+    account: Account,
+    terms: AccountTerms,
+    credit: FirstCredit | null,
+    auditContext: AuditContext,
+  ): Promise<void>;
+  /** Changes the ledger's row in the same transaction: the next admission sees it. */
+  updateAccount(account: Account, terms: AccountTerms, auditContext: AuditContext): Promise<void>;
+  createKey(key: Key, secretHash: string, terms: KeyTerms, auditContext: AuditContext): Promise<void>;
+  updateKey(key: Key, terms: KeyTerms, auditContext: AuditContext): Promise<void>;
+  /** Gives the key a new secret. Existing secrets work until `graceEndsAtMs`, or until they expire. */
+  rotateKey(key: Key, secretHash: string, graceEndsAtMs: number, auditContext: AuditContext): Promise<void>;
 }
 
 export interface KeyPage {
   accountId: number | null;
-  /** Only those that this actor made; null: all. */
+  /** Only keys that this actor created; null: all. */
   madeBy: string | null;
-  /** The id of the last one seen. */
+  /** Cursor: the id of the last key seen. */
   after: number | null;
   limit: number;
+}
+
+/**
+ * The caller's groups, in the order in which they are searched for a model: the key's own, else all of the account's.
+ * Groups that the account no longer has are left out.
+ */
+export function groupsOf(caller: Caller): readonly string[] {
+  const ofAccount = caller.account.groups;
+  const ofKey = caller.key.groups;
+  if (ofKey === null) return ofAccount;
+  return ofKey.every((group) => ofAccount.includes(group)) ? ofKey : ofKey.filter((group) => ofAccount.includes(group));
 }

@@ -1,30 +1,32 @@
-// The door of accounts: who is calling, and whether the key may be used from where it is used.
+// The door of accounts: authentication of callers, and restrictions on where a key may be used.
 
-export { type AccessToken, hasTokenShape, makeTokenSecret, type Role, type TokenStore } from './access-token.ts';
+export {
+  type AccessToken,
+  makeTokenSecret,
+  type Role,
+  type TokenStore,
+  verifyToken,
+} from './access-token.ts';
 export {
   type Account,
   type AccountStore,
   type AccountTerms,
   type Caller,
   type FirstCredit,
+  groupsOf,
   type Key,
   type KeyPage,
-  type KeyStatus,
   type KeyTerms,
   NO_KEY_LIMITS,
+  newKey,
 } from './account.ts';
-export { authenticate, type Circumstances, type Gatehouse } from './authenticate.ts';
-export { FailureCounter } from './failure-counter.ts';
-export type { FormerHashes } from './former-hash.ts';
+export { type Authenticator, authenticate, type Circumstances, FailureCounter } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export {
   hasLinkShape,
-  type KeptLink,
+  type LinkChange,
   makeLinkSecret,
   type Person,
-  type PersonStatus,
   type PersonStore,
 } from './person.ts';
-export { groupsOf } from './scopes.ts';
-export { verifyToken } from './verify-token.ts';

@@ -1,29 +1,29 @@
-// A secret becomes a caller, or an error that says why not. What the caller may spend is asked
-// of the ledger, which checks key and account again when it admits.
+// Authenticates a secret, or explains why not. The ledger decides what the caller may spend, and checks key and
+// account again on admission.
 
-import { type AddressRange, isInRanges, parseAddress, parseRange } from '../base/address-range.ts';
+import { type AddressRange, isInRanges, parseAddress, parseRange, subscriberNetwork } from '../base/addresses.ts';
+import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Caller, Key } from './account.ts';
-import type { FailureCounter } from './failure-counter.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { hasKeyShape } from './key-secret.ts';
 
-/** From where a secret was shown. */
+/** Where a secret was sent from. */
 export interface Circumstances {
-  /** The `origin` header; null when it is no browser's request. */
+  /** The `origin` header; null if the request does not come from a browser. */
   origin: string | null;
   address: string;
   nowMs: number;
 }
 
-/** What authentication needs. */
-export interface Gatehouse {
+/** Dependencies of authentication. */
+export interface Authenticator {
   keys: KeyDirectory;
   failures: FailureCounter;
 }
 
 /**
- * The caller that the secret belongs to; at once when the directory remembers it. Throws or rejects with key_missing,
+ * The caller that the secret belongs to; without a promise if it is cached. Throws or rejects with key_missing,
  * key_invalid (the same for an unknown and a malformed key), key_disabled (also for a revoked one), key_expired,
  * account_disabled, origin_not_allowed, address_not_allowed; too_many_failures in place of key_invalid when one
  * address fails too often; store_unavailable.
@@ -31,29 +31,29 @@ export interface Gatehouse {
 export function authenticate(
   secret: string | null,
   circumstances: Circumstances,
-  gatehouse: Gatehouse,
+  authenticator: Authenticator,
 ): Caller | Promise<Caller> {
   if (secret === null)
     throw new TurnpikeError(
       'key_missing',
       'x-api-key header is required: send the key there, or as Authorization: Bearer.',
     );
-  if (!hasKeyShape(secret)) throw refuseUnknown(circumstances, gatehouse);
-  const found = gatehouse.keys.find(secret);
-  if (found instanceof Promise) return found.then((caller) => admitCaller(caller, circumstances, gatehouse));
-  return admitCaller(found, circumstances, gatehouse);
+  if (!hasKeyShape(secret)) throw refuseUnknown(circumstances, authenticator);
+  const found = authenticator.keys.find(secret);
+  if (found instanceof Promise) return found.then((caller) => admitCaller(caller, circumstances, authenticator));
+  return admitCaller(found, circumstances, authenticator);
 }
 
-function admitCaller(caller: Caller | null, circumstances: Circumstances, gatehouse: Gatehouse): Caller {
-  if (caller === null) throw refuseUnknown(circumstances, gatehouse);
+function admitCaller(caller: Caller | null, circumstances: Circumstances, authenticator: Authenticator): Caller {
+  if (caller === null) throw refuseUnknown(circumstances, authenticator);
   const { key, account } = caller;
   if (key.status !== 'enabled') throw new TurnpikeError('key_disabled', 'This API key is disabled.');
   if (key.expiresAtMs !== null && key.expiresAtMs <= circumstances.nowMs)
     throw new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
   if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= circumstances.nowMs)
-    throw new TurnpikeError('key_expired', 'This secret of the API key was replaced. Use the new one.');
+    throw new TurnpikeError('key_expired', 'This secret of the API key has been replaced. Use the new secret.');
   if (account.status !== 'enabled') throw new TurnpikeError('account_disabled', 'The account of this key is disabled.');
-  // A request without an origin is no browser's: the list is about browsers only.
+  // Requests without an origin do not come from a browser, so the list does not apply.
   if (key.origins !== null && circumstances.origin !== null && !key.origins.includes(circumstances.origin))
     throw new TurnpikeError('origin_not_allowed', 'This API key may not be used from this origin.');
   if (key.addresses !== null && !isAllowedAddress(key.addresses, circumstances.address))
@@ -61,23 +61,75 @@ function admitCaller(caller: Caller | null, circumstances: Circumstances, gateho
   return caller;
 }
 
-function refuseUnknown(circumstances: Circumstances, gatehouse: Gatehouse): TurnpikeError {
+function refuseUnknown(circumstances: Circumstances, authenticator: Authenticator): TurnpikeError {
   return (
-    gatehouse.failures.count(circumstances.address, circumstances.nowMs) ??
+    authenticator.failures.count(circumstances.address, circumstances.nowMs) ??
     new TurnpikeError('key_invalid', 'invalid x-api-key: no such API key.')
   );
 }
 
-/** Parsed once for each list that the directory holds. */
+/** Parsed once per list in the directory. */
 const rangesOfList = new WeakMap<NonNullable<Key['addresses']>, AddressRange[]>();
 
 function isAllowedAddress(list: NonNullable<Key['addresses']>, text: string): boolean {
   let ranges = rangesOfList.get(list);
   if (ranges === undefined) {
-    // A range that cannot be read allows nothing.
+    // An invalid range allows nothing.
     ranges = list.map(parseRange).filter((range) => range !== null);
     rangesOfList.set(list, ranges);
   }
   const address = parseAddress(text);
   return address !== null && isInRanges(address, ranges);
+}
+
+const MINUTE_MS = 60_000;
+
+interface Window {
+  startMs: number;
+  failures: number;
+}
+
+export class FailureCounter {
+  /** Oldest window first. */
+  readonly #windows = new Map<string, Window>();
+  readonly #perMinuteMax: number;
+  readonly #addressesMax: number;
+
+  constructor(
+    perMinuteMax: number = bounds.failedAuthenticationsPerMinuteMax,
+    addressesMax: number = bounds.failureAddressesMax,
+  ) {
+    this.#perMinuteMax = perMinuteMax;
+    this.#addressesMax = addressesMax;
+  }
+
+  /**
+   * Counts a failure from the address (IPv6: its /64). Returns the error to send once there were too many, else null.
+   */
+  count(address: string, nowMs: number): TurnpikeError | null {
+    const network = subscriberNetwork(address);
+    const window = this.#windows.get(network);
+    if (window === undefined || nowMs - window.startMs >= MINUTE_MS) {
+      this.#open(network, nowMs);
+      return null;
+    }
+    window.failures++;
+    if (window.failures <= this.#perMinuteMax) return null;
+    return new TurnpikeError(
+      'too_many_failures',
+      'Too many failed authentication attempts from this address. Try again later.',
+      {
+        retryAfterMs: window.startMs + MINUTE_MS - nowMs,
+      },
+    );
+  }
+
+  #open(network: string, nowMs: number): void {
+    this.#windows.delete(network);
+    if (this.#windows.size >= this.#addressesMax) {
+      const oldest = this.#windows.keys().next().value;
+      if (oldest !== undefined) this.#windows.delete(oldest);
+    }
+    this.#windows.set(network, { startMs: nowMs, failures: 1 });
+  }
 }

@@ -1,54 +1,53 @@
-// Callers by the keyed hash of their secret: a bounded cache in front of the store. It forgets
-// what changed at once; a balance, a quota or a limit is never in it.
+// Callers by the hash of their secret: a bounded cache in front of the store. Changes invalidate it at once.
+// Balances, quotas and limits are never cached.
 
 import { assert } from '../base/assert.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
+import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
 import type { AccountStore, Caller } from './account.ts';
-import { type FormerHashes, findUnderEither } from './former-hash.ts';
 
 export class KeyDirectory {
   readonly #store: Pick<AccountStore, 'findKeyBySecretHash'>;
-  readonly #hash: (secret: string) => string;
-  readonly #former: FormerHashes | null;
+  readonly #hashesOf: SecretHashes;
   readonly #generationMax: number;
   readonly #generationCharactersMax: number;
-  /** Found again since the last turn, and not yet. When the first is full it becomes the second: an LRU without reordering. */
+  /**
+   * Callers used since the last swap, and before it. When the first map is full it becomes the second: an LRU without
+   * reordering.
+   */
   #recent = new Map<string, Caller>();
   #older = new Map<string, Caller>();
-  /** Of the lists of those that came to the first since its turn. */
+  /** Size of the lists of callers added since the swap. */
   #recentCharacters = 0;
-  /** Look-ups under way, shared by all who ask for the same secret. */
+  /** Queries in progress, shared by requests with the same secret. */
   readonly #lookups = new Map<string, Promise<Caller | null>>();
-  /** Changes with every `forget`, so that a look-up begun before it is not remembered. */
+  /** Increases with every `forget`, so that a query begun before it is not cached. */
   #version = 0;
 
   /**
-   * `hash` is the installation's keyed hash; `former` that of the secret before it, if it is accepted. `cachedMax`
-   * callers, at least 2, are remembered, fewer where their lists are long: together of `charactersMax`, and one more.
+   * Caches up to `cachedMax` callers (at least 2), and fewer if their lists together exceed `charactersMax`.
    */
   constructor(
     store: Pick<AccountStore, 'findKeyBySecretHash'>,
-    hash: (secret: string) => string,
-    former: FormerHashes | null = null,
+    hashesOf: SecretHashes,
     cachedMax: number = bounds.cachedKeysMax,
     charactersMax: number = bounds.cachedKeyCharactersMax,
   ) {
-    assert(cachedMax >= 2, 'a key directory remembers at least two callers');
+    assert(cachedMax >= 2, 'a key directory caches at least two callers');
     this.#store = store;
-    this.#hash = hash;
-    this.#former = former;
+    this.#hashesOf = hashesOf;
     this.#generationMax = Math.floor(cachedMax / 2);
     this.#generationCharactersMax = Math.floor(charactersMax / 2);
   }
 
   /**
-   * Who the secret belongs to, or null when nobody; at once when it is remembered. Whether key and account
-   * are enabled is not looked at. Rejects with store_unavailable when the store cannot tell,
-   * never with null; throws overloaded when too many look-ups are under way.
+   * The caller that the secret belongs to, or null if it is unknown; without a promise if it is cached. Does not check
+   * whether key and account are enabled. Rejects with store_unavailable if the store fails; throws overloaded if too
+   * many queries are in progress.
    */
   find(secret: string): Caller | null | Promise<Caller | null> {
-    const hash = this.#hash(secret);
+    const hash = hashSecret(secret);
     const recent = this.#recent.get(hash);
     if (recent !== undefined) return recent;
     const older = this.#older.get(hash);
@@ -60,7 +59,7 @@ export class KeyDirectory {
     return this.#lookups.get(hash) ?? this.#startLookup(secret, hash);
   }
 
-  /** The key changed: the next `find` reads it anew. */
+  /** The key changed: the next `find` reads it again. */
   forget(keyId: number): void {
     this.#forgetWhere((caller) => caller.key.id === keyId);
   }
@@ -75,7 +74,6 @@ export class KeyDirectory {
     this.#forgetWhere(() => true);
   }
 
-  /** How many callers are remembered. */
   get size(): number {
     return this.#recent.size + this.#older.size;
   }
@@ -94,26 +92,15 @@ export class KeyDirectory {
     const version = this.#version;
     let caller: Caller | null;
     try {
-      caller = await this.#findStored(secret, hash);
+      caller = await this.#store.findKeyBySecretHash(this.#hashesOf(secret));
     } catch (cause) {
-      throw new TurnpikeError('store_unavailable', 'The key cannot be checked at the moment. Try again shortly.', {
+      throw new TurnpikeError('store_unavailable', 'The key could not be checked. Try again shortly.', {
         cause,
       });
     }
-    // Unknown secrets are not remembered: there is no bound on how many can be invented.
+    // Unknown secrets are not cached: anyone can invent any number of them.
     if (caller !== null && version === this.#version) this.#remember(hash, caller);
     return caller;
-  }
-
-  async #findStored(secret: string, hash: string): Promise<Caller | null> {
-    const formerHash = this.#former?.hash(secret) ?? null;
-    const { found, isFormer } = await findUnderEither(hash, formerHash, (one, other) =>
-      this.#store.findKeyBySecretHash(one, other),
-    );
-    // Not awaited: the message has its caller. A move that fails is made when the key is looked up again.
-    if (found !== null && isFormer && formerHash !== null)
-      this.#former?.move(formerHash, hash).catch(() => this.forget(found.key.id));
-    return found;
   }
 
   #remember(hash: string, caller: Caller): void {
@@ -127,14 +114,14 @@ export class KeyDirectory {
 
   #forgetWhere(isChanged: (caller: Caller) => boolean): void {
     this.#version++;
-    this.#lookups.clear(); // Whoever asks from now on must not join a look-up that may have read the old row.
+    this.#lookups.clear(); // Later requests must not share a query that may have read the old row.
     for (const callers of [this.#recent, this.#older]) {
       for (const [hash, caller] of callers) if (isChanged(caller)) callers.delete(hash);
     }
   }
 }
 
-/** What of a caller may be long: the lists that its makers gave. */
+/** Characters in the lists of a caller, which may be long. */
 function charactersOf({ account, key }: Caller): number {
   let characters = 0;
   for (const list of [account.groups, key.groups, key.models, key.origins, key.addresses])

@@ -1,36 +1,134 @@
-// Accounts: made with their first credit, listed, shown, changed. An account is never deleted: its
-// entries stay, so it is disabled instead.
+// Accounts: created with their first credit, listed, shown, changed. Accounts are never deleted, because their
+// entries stay; they are disabled instead.
 
 import { z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
 import type { Account, AccountTerms, FirstCredit } from '../accounts/accounts.ts';
-import { formatId, newNumber } from '../base/ids.ts';
+import { formatId, type IdKind, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { nextTurn } from '../base/next-turn.ts';
+import { nextTurn } from '../base/timers.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
+import type { AccountMeters } from '../ledger/ledger.ts';
+import { invalidMember, invalidRequest, noObject } from './admin-app.ts';
+import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import { type AdminDependencies, holders, maySeeAccount, operator } from './dependencies.ts';
 import {
-  type AccountWithMeters,
-  accountJson,
-  accountSchema,
-  accountTermsJson,
-  findAccount,
-  withMeters,
-} from './account-json.ts';
-import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
-import { answerPage } from './answer-page.ts';
-import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
-import { createOnce, type Remember } from './create-once.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { amountField, groupsField, idsFilter, nameField, noteField, periodField } from './fields.ts';
-import { findByIds } from './find-by-ids.ts';
-import { pageQuery, pagesOf } from './pages.ts';
-import { holders, maySeeAccount, operator } from './principal.ts';
-import { leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
+  amountField,
+  amountShown,
+  groupsField,
+  idField,
+  idsFilter,
+  isoTime,
+  nameField,
+  noteField,
+  periodField,
+  timeShown,
+} from './fields.ts';
+import { after, answerRows, cursorAfter } from './pages.ts';
+import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 
-const PATH = '/api/v1/accounts';
+export const accountSchema = z
+  .object({
+    id: idField('acct'),
+    name: z.string(),
+    groups: z.array(z.string()),
+    status: z.enum(['enabled', 'disabled']),
+    balance: amountShown,
+    held: amountShown,
+    available: amountShown,
+    credit_line: amountShown,
+    allowance: amountShown.nullable(),
+    allowance_period: periodField,
+    allowance_used: amountShown,
+    created_at: timeShown,
+  })
+  .openapi('Account');
+
+export interface AccountWithMeters {
+  account: Account;
+  meters: AccountMeters;
+}
+
+function accountJson({ account, meters }: AccountWithMeters): z.infer<typeof accountSchema> {
+  return {
+    id: formatId('acct', account.id),
+    name: account.name,
+    groups: [...account.groups],
+    status: account.status,
+    balance: formatUsd(meters.balance),
+    held: formatUsd(meters.held),
+    available: formatUsd(meters.available),
+    credit_line: formatUsd(meters.creditLine),
+    allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
+    allowance_period: meters.allowancePeriod,
+    allowance_used: formatUsd(meters.allowanceUsed),
+    created_at: isoTime(account.createdAtMs),
+  };
+}
+
+/** The members that a change can touch, for the audit log: without balances, which change by themselves. */
+function accountTermsJson({ account, meters }: { account: Account; meters: Omit<AccountTerms, 'enabled'> }) {
+  return {
+    name: account.name,
+    groups: [...account.groups],
+    status: account.status,
+    credit_line: formatUsd(meters.creditLine),
+    allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
+    allowance_period: meters.allowancePeriod,
+  };
+}
+
+/** The account with this id "acct_…" and its meters, if the principal may see it. Throws object_not_found. */
+export async function findAccount(call: Call, id: string): Promise<AccountWithMeters> {
+  const number = parseId('acct', id);
+  const isSeen = number !== null && maySeeAccount(call.principal, number);
+  const account = isSeen ? await call.accounts.getAccount(number) : null;
+  if (account === null) throw noObject('account', id);
+  return withMeters(call, account);
+}
+
+/** The number of the account that a query asks for; null without one. Throws object_not_found. */
+export async function askedAccount(call: Call, id: string | undefined): Promise<number | null> {
+  return id === undefined ? null : (await findAccount(call, id)).account.id;
+}
+
+/** The account of a new object: the one asked for, or the principal's own. Throws invalid_request. */
+export async function accountForNew(
+  { accounts, principal }: Call,
+  asked: string | undefined,
+  missing: string,
+): Promise<Account> {
+  const number = asked === undefined ? principal.accountId : parseId('acct', asked);
+  if (asked === undefined && number === null) throw invalidMember('account', missing);
+  const isSeen = number !== null && maySeeAccount(principal, number);
+  const account = isSeen ? await accounts.getAccount(number) : null;
+  if (account === null) throw invalidMember('account', `there is no account "${asked}"`);
+  return account;
+}
+
+export async function withMeters({ ledger, clock }: AdminDependencies, account: Account): Promise<AccountWithMeters> {
+  const meters = await ledger.accountMeters(account.id, clock.nowMs());
+  // Both are written in one transaction, so a missing one is a fault of the store.
+  if (meters === null) throw new Error(`account ${account.id} has no row in the ledger`);
+  return { account, meters };
+}
+
+/** Oldest first. Throws invalid_request together with a cursor: the result is one page. */
+export async function findByIds<Row extends { id: number; createdAtMs: number }>(
+  { query: { cursor } }: Call<unknown, { cursor?: string | undefined }>,
+  kind: IdKind,
+  ids: readonly string[],
+  find: (id: number) => Promise<Row | null>,
+  isSeen: (row: Row) => boolean,
+): Promise<Row[]> {
+  if (cursor !== undefined) throw invalidMember('cursor', 'cannot be combined with ids');
+  const numbers = ids.map((id) => parseId(kind, id)).filter((id) => id !== null);
+  const rows = await Promise.all(numbers.map(find));
+  return rows
+    .filter((row) => row !== null)
+    .filter(isSeen)
+    .sort((one, other) => one.createdAtMs - other.createdAtMs || one.id - other.id);
+}
 
 const changeable = {
   name: nameField,
@@ -54,114 +152,67 @@ const createBody = z.strictObject({
 const changeBody = z.strictObject({ ...changeable, status: z.enum(['enabled', 'disabled']) }).partial();
 const params = z.object({ id: idField('acct') });
 
-const createAccount = defineRoute({
-  operationId: 'account-create',
-  summary: 'Make an account, with its first credit',
-  roles: operator,
-  isCreation: true,
-  method: 'post',
-  path: PATH,
-  request: { body: jsonBody(createBody) },
-  responses: {
-    201: {
-      ...jsonAnswer(accountSchema, 'The account'),
-      links: linksById('account-show', 'account-change', 'credit-create', 'entry-list'),
+export const accountRoutes: AdminRoute[] = [
+  post('/accounts', 'account-create', 'Create an account', operator, {
+    body: createBody,
+    isCreation: true,
+    answer: [accountSchema, 'The account'],
+    links: ['account-show', 'account-change', 'credit-create', 'entry-list'],
+    async handle(call) {
+      const created = await createOnce(call, (remember) => storeAccount(call, remember));
+      return accountJson(await findAccount(call, created.object));
     },
-  },
-});
-const listAccounts = defineRoute({
-  operationId: 'account-list',
-  summary: 'List accounts',
-  roles: holders,
-  method: 'get',
-  path: PATH,
-  request: {
-    query: z.strictObject({
-      ...pageQuery,
-      name: nameField.optional().openapi({ description: 'That their names have it in them, in capitals or not.' }),
-      group: z.string().optional().openapi({ description: 'That they are in this group.' }),
+  }),
+  list('/accounts', 'account-list', 'List accounts', holders, {
+    query: {
+      name: nameField.optional().describe('Part of the account’s name; case-insensitive.'),
+      group: z.string().optional().describe('Only accounts in this group.'),
       ids: idsFilter('acct').optional(),
-    }),
-  },
-  responses: { 200: pageAnswer(accountSchema, 'Accounts, oldest first') },
-});
-const showAccount = defineRoute({
-  operationId: 'account-show',
-  summary: 'Show an account',
-  roles: holders,
-  method: 'get',
-  path: `${PATH}/{id}`,
-  request: { params },
-  responses: { 200: jsonAnswer(accountSchema, 'The account') },
-});
-const changeAccount = defineRoute({
-  operationId: 'account-change',
-  summary: 'Change an account',
-  roles: operator,
-  method: 'patch',
-  path: `${PATH}/{id}`,
-  request: { params, body: jsonBody(changeBody) },
-  responses: { 200: jsonAnswer(accountSchema, 'The account as it is now') },
-});
-
-export function addAccounts(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  const { accounts } = dependencies;
-  app.openapi(createAccount, async (context) => {
-    const body = context.req.valid('json');
-    const created = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, (remember) => storeAccount(dependencies, context, body, remember)),
-    );
-    return context.json(accountJson(await findAccount(dependencies, context.get('principal'), created.object)), 201);
-  });
-  app.openapi(listAccounts, async (context) => {
-    const { limit, cursor, name, group, ids } = context.req.valid('query');
-    const isWanted = accountFilter(name, group);
-    const rowJson = async (row: Account) => accountJson(await withMeters(dependencies, row));
-    if (ids !== undefined) {
-      const isSeen = (row: Account) => maySeeAccount(context.get('principal'), row.id) && isWanted(row);
-      return answerPage(await findByIds({ kind: 'acct', ids, cursor }, accounts.getAccount, isSeen), rowJson, null);
-    }
-    const pages = pagesOf(dependencies, context);
-    const after = pages.after(cursor);
-    const own = context.get('principal').accountId;
-    if (own !== null) {
-      const account = await findAccount(dependencies, context.get('principal'), formatId('acct', own));
-      const isShown = after === null && isWanted(account.account);
-      return context.json({ data: isShown ? [accountJson(account)] : [], next_cursor: null }, 200);
-    }
-    const { rows, last } = await searchAccounts(accounts, isWanted, after, limit);
-    const next = last === null ? null : pages.next(limit, limit, last);
-    return answerPage(rows, rowJson, next);
-  });
-  app.openapi(showAccount, async (context) =>
-    context.json(
-      accountJson(await findAccount(dependencies, context.get('principal'), context.req.valid('param').id)),
-      200,
-    ),
-  );
-  app.openapi(changeAccount, async (context) => {
-    const { id } = context.req.valid('param');
-    const body = context.req.valid('json');
-    const principal = context.get('principal');
-    const after = await takeTurn(context, async () => {
-      const before = await findAccount(dependencies, principal, id);
-      const { account, terms } = changed(before, body);
-      if (body.groups !== undefined) await checkGroupsExist(dependencies, account.groups);
-      const meters = { ...before.meters, ...terms };
-      const note = {
-        action: 'account.update',
-        object: id,
-        account: account.id,
-        before: accountTermsJson(before),
-        after: accountTermsJson({ account, meters }),
-      };
-      await accounts.updateAccount(account, terms, leaveTrail(dependencies, context, [note]));
-      dependencies.forgetAccount(account.id);
-      return findAccount(dependencies, principal, id);
-    });
-    return context.json(accountJson(after), 200);
-  });
-}
+    },
+    page: [accountSchema, 'Accounts, oldest first'],
+    async handle(call) {
+      const { principal, accounts } = call;
+      const { limit, name, group, ids } = call.query;
+      const isWanted = accountFilter(name, group);
+      const json = async (row: Account) => accountJson(await withMeters(call, row));
+      if (ids !== undefined) {
+        const isSeen = (row: Account) => maySeeAccount(principal, row.id) && isWanted(row);
+        return answerRows(await findByIds(call, 'acct', ids, accounts.getAccount, isSeen), json, null);
+      }
+      const from = after(call);
+      if (principal.accountId !== null) {
+        const { account } = await findAccount(call, formatId('acct', principal.accountId));
+        return answerRows(from === null && isWanted(account) ? [account] : [], json, null);
+      }
+      const { rows, last } = await searchAccounts(accounts, isWanted, from, limit);
+      return answerRows(rows, json, last === null ? null : cursorAfter(call, last));
+    },
+  }),
+  get('/accounts/{id}', 'account-show', 'Retrieve an account', holders, {
+    params,
+    answer: [accountSchema, 'The account'],
+    handle: async (call) => accountJson(await findAccount(call, call.params.id)),
+  }),
+  patch('/accounts/{id}', 'account-change', 'Update an account', operator, {
+    params,
+    body: changeBody,
+    answer: [accountSchema, 'The updated account'],
+    async handle(call) {
+      const { id } = call.params;
+      const changed = await call.changeInTurn(async () => {
+        const before = await findAccount(call, id);
+        const { account, terms } = changedAccount(before, call.body);
+        if (call.body.groups !== undefined) await checkGroupsExist(call, account.groups);
+        const after = accountTermsJson({ account, meters: terms });
+        const note = changeNote('account.update', id, account.id, accountTermsJson(before), after);
+        await call.accounts.updateAccount(account, terms, recordAudit(call, [note]));
+        call.forgetAccount(account.id);
+        return findAccount(call, id);
+      });
+      return accountJson(changed);
+    },
+  }),
+];
 
 function accountFilter(name: string | undefined, group: string | undefined): (account: Account) => boolean {
   const part = name?.toLowerCase();
@@ -171,8 +222,8 @@ function accountFilter(name: string | undefined, group: string | undefined): (ac
 }
 
 /**
- * At most `limit` accounts that are wanted, of so many as one page looks through; `last` is the one after which the next
- * page begins, null where there is none.
+ * Up to `limit` matching accounts, from a bounded number of rows. `last` is the cursor of the next page; null at the
+ * end.
  */
 async function searchAccounts(
   accounts: AdminDependencies['accounts'],
@@ -195,68 +246,50 @@ async function searchAccounts(
   return { rows, last: after };
 }
 
-async function storeAccount(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  body: z.output<typeof createBody>,
-  remember: Remember,
-): Promise<{ object: string; secret: null }> {
-  await checkGroupsExist(dependencies, body.groups);
-  const account: Account = {
-    id: newNumber(),
-    name: body.name,
-    groups: body.groups,
-    status: 'enabled',
-    createdAtMs: dependencies.clock.nowMs(),
-  };
-  const terms: AccountTerms = {
-    enabled: true,
-    creditLine: body.credit_line ?? 0,
-    allowance: body.allowance ?? null,
-    allowancePeriod: body.allowance_period ?? 'total',
-  };
+async function storeAccount(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+  const { body } = call;
+  await checkGroupsExist(call, body.groups);
+  const {
+    name,
+    groups,
+    credit_line: creditLine = 0,
+    allowance = null,
+    allowance_period: allowancePeriod = 'total',
+  } = body;
+  const account: Account = { id: newNumber(), name, groups, status: 'enabled', createdAtMs: call.clock.nowMs() };
+  const terms: AccountTerms = { enabled: true, creditLine, allowance, allowancePeriod };
   const credit = firstCredit(body);
   const object = formatId('acct', account.id);
-  const after = { ...accountTermsJson({ account, meters: terms }), credit: formatUsd(credit?.amount ?? 0) };
-  const note = { action: 'account.create', object, account: account.id, before: null, after };
-  const trail = leaveTrail(dependencies, context, [note], remember(object, null));
-  await dependencies.accounts.createAccount(account, terms, credit, trail);
+  const shown = { ...accountTermsJson({ account, meters: terms }), credit: formatUsd(credit?.amount ?? 0) };
+  const note = changeNote('account.create', object, account.id, null, shown);
+  await call.accounts.createAccount(account, terms, credit, recordAudit(call, [note], remember(object, null)));
   return { object, secret: null };
 }
 
 function firstCredit(body: z.output<typeof createBody>): FirstCredit | null {
-  if ((body.credit ?? 0) === 0) return null;
-  return {
-    amount: body.credit as number,
-    kind: body.credit_kind,
-    reference: body.reference ?? null,
-    note: body.note ?? null,
-  };
+  const { credit: amount = 0, credit_kind: kind, reference = null, note = null } = body;
+  return amount === 0 ? null : { amount, kind, reference, note };
 }
 
-/** The account and its terms after a change; what the change does not name stays. */
-function changed(
+/** The account and its terms after a change; absent members stay. */
+function changedAccount(
   { account, meters }: AccountWithMeters,
   body: z.output<typeof changeBody>,
 ): { account: Account; terms: AccountTerms } {
   const creditLine = body.credit_line ?? meters.creditLine;
   if (meters.balance + creditLine < meters.held) {
-    const message = `must be at least ${formatUsd(meters.held - meters.balance)}, what is owed and held now`;
-    throw invalidRequest([{ path: ['credit_line'], message }]);
+    const message = `must be at least ${formatUsd(meters.held - meters.balance)}, the amount that the account owes plus the amount on hold`;
+    throw invalidMember('credit_line', message);
   }
-  const status = body.status ?? account.status;
+  const { name = account.name, groups = account.groups, status = account.status } = body;
+  const { allowance = meters.allowance, allowance_period: allowancePeriod = meters.allowancePeriod } = body;
   return {
-    account: { ...account, name: body.name ?? account.name, groups: body.groups ?? account.groups, status },
-    terms: {
-      enabled: status === 'enabled',
-      creditLine,
-      allowance: body.allowance === undefined ? meters.allowance : body.allowance,
-      allowancePeriod: body.allowance_period ?? meters.allowancePeriod,
-    },
+    account: { ...account, name, groups, status },
+    terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod },
   };
 }
 
-/** Asks what is stored: this node's snapshot may be older than what its turn goes by. */
+/** Reads the store: this node's snapshot may be outdated. */
 async function checkGroupsExist({ catalog }: AdminDependencies, groups: readonly string[]): Promise<void> {
   const documents = await catalog.documents();
   const known = new Set(documents.filter(({ kind }) => kind === 'group').map(({ name }) => name));

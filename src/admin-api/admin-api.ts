@@ -1,87 +1,74 @@
-// The door of the admin API: what console and commands use, under /api/v1. Not on the path of a message.
+// The door of the admin API under /api/v1, for console and commands. Not on the path of a message.
 
-import { type AcceptVouched, makeAcceptVouched } from './accept-vouched.ts';
-import { addAccounts } from './accounts.ts';
+import { accountRoutes } from './accounts.ts';
 import { makeAdminApp, requireInstallation } from './admin-app.ts';
-import { addApply } from './apply.ts';
-import { addAttention } from './attention.ts';
-import { addAudit } from './audit.ts';
-import { addCatalogue } from './catalogue.ts';
-import { addCredits } from './credits.ts';
+import { applyRoutes } from './apply.ts';
+import { attentionRoutes } from './attention.ts';
+import { auditRoutes } from './audit.ts';
+import { catalogRoutes, modelRoutes } from './catalog.ts';
+import { makeChangeLock } from './changes.ts';
+import { creditRoutes, refundRoutes } from './credits.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { addEntries } from './entries.ts';
-import { addGroups } from './groups.ts';
-import { addHolds } from './holds.ts';
-import { addInvitations } from './invitations.ts';
-import { addKeys } from './keys.ts';
-import { addMe } from './me.ts';
-import { addModels } from './models.ts';
+import { entryRoutes, statementRoutes } from './entries.ts';
+import { type AcceptVerified, invitationRoutes, makeAcceptVerified } from './invitations.ts';
+import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
-import { addPeople } from './people.ts';
-import { addPriceDifferences } from './price-differences.ts';
-import { addProviders } from './providers.ts';
-import { addRefunds } from './refunds.ts';
-import { addStatements } from './statements.ts';
-import { addTokens } from './tokens.ts';
-import { makeTurns } from './turns.ts';
-import { addUsage } from './usage.ts';
-import { addUsageTimeline } from './usage-timeline.ts';
-import { addUsageTop } from './usage-top.ts';
-import { addUsageTotals } from './usage-totals.ts';
+import { personRoutes } from './people.ts';
+import { providerRoutes } from './providers.ts';
+import { addRoute } from './route.ts';
+import { meRoutes, tokenRoutes } from './tokens.ts';
+import { usageRoutes } from './usage.ts';
+import { totalRoutes } from './usage-totals.ts';
 
 export type {
   AdminAnswered,
-  AdminCatalog,
   AdminDependencies,
   AdminMove,
+  Principal,
   ProviderHealth,
-  RouteState,
   SessionFinder,
   SignIn,
 } from './dependencies.ts';
-export { firstCurl, invitationLink, makeDemoAccount, makeFirstOperator } from './first-start.ts';
-export type { Principal } from './principal.ts';
+export { makeFirstOperator } from './people.ts';
 
 export interface AdminApi {
-  /** Answers every request under /api/v1 that came from `address`, also those that are for nothing there. Never throws or rejects. */
+  /** Answers every request under /api/v1 from `address`, including unknown paths. Never throws or rejects. */
   fetch(request: Request, address: string, isOverTls?: boolean): Response | Promise<Response>;
-  /** For what stands beside it: throws as `fetch` answers unless an operator or viewer asks, from `address`. */
+  /** For endpoints outside of this API: throws as `fetch` would unless the principal is an operator or viewer. */
   requireInstallation(request: Request, address: string): Promise<void>;
-  /** Accepts an invitation for whom the issuer of single sign-on vouches; see accept-vouched.ts. */
-  acceptVouched: AcceptVouched;
+  /** Accepts an invitation for a person whom the OpenID Connect issuer verified. */
+  acceptVerified: AcceptVerified;
 }
 
-/** The admin API over what a root puts together. One for an installation's process: changes take turns in it. */
+/** The admin API of a process: it contains the change lock. */
 export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
   const app = makeAdminApp(dependencies);
-  const takeTurn = makeTurns(dependencies);
-  addAccounts(app, dependencies, takeTurn);
-  addCredits(app, dependencies, takeTurn);
-  addEntries(app, dependencies);
-  addHolds(app, dependencies);
-  addStatements(app, dependencies);
-  addKeys(app, dependencies, takeTurn);
-  addModels(app, dependencies);
-  addPriceDifferences(app, dependencies);
-  addGroups(app, dependencies);
-  addProviders(app, dependencies);
-  addUsageTimeline(app, dependencies);
-  addUsageTop(app, dependencies);
-  addUsageTotals(app, dependencies); // before the record of a message: its path could be one's id
-  addUsage(app, dependencies);
-  addRefunds(app, dependencies, takeTurn);
-  addApply(app, dependencies, takeTurn);
-  addCatalogue(app, dependencies);
-  addTokens(app, dependencies, takeTurn);
-  addPeople(app, dependencies, takeTurn);
-  addInvitations(app, dependencies, takeTurn);
-  addAttention(app, dependencies);
-  addAudit(app, dependencies);
-  addMe(app, dependencies);
+  const withChangeLock = makeChangeLock(dependencies);
+  const routes = [
+    ...accountRoutes,
+    ...creditRoutes,
+    ...entryRoutes,
+    ...statementRoutes,
+    ...keyRoutes,
+    ...modelRoutes,
+    ...providerRoutes,
+    ...totalRoutes, // before records of messages, whose path would match
+    ...usageRoutes,
+    ...refundRoutes,
+    ...applyRoutes,
+    ...catalogRoutes,
+    ...tokenRoutes,
+    ...personRoutes,
+    ...invitationRoutes(dependencies),
+    ...attentionRoutes,
+    ...auditRoutes,
+    ...meRoutes,
+  ];
+  for (const route of routes) addRoute(app, route, dependencies, withChangeLock);
   addOpenapi(app, dependencies);
   return {
     fetch: (request, address, isOverTls = false) => app.fetch(request, { address, isOverTls }),
     requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
-    acceptVouched: makeAcceptVouched(dependencies, takeTurn),
+    acceptVerified: makeAcceptVerified(dependencies, withChangeLock),
   };
 }

@@ -1,35 +1,126 @@
-// The application that the resources add their routes to: what is checked before any of them, in
-// order (request id, token, body), and how every failure is answered. It never sends CORS headers.
+// The Hono application of the admin API: checks before every route, in order (request id, token, body), and error
+// responses. Never sends CORS headers.
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { AuditRecord } from '../audit/audit.ts';
+import { FairQueue, type QueueBounds } from '../base/fair-queue.ts';
 import { formatId, newRequestId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import { refuseCrossSite } from '../http/http.ts';
-import { AccountLines } from './account-lines.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { installation, type Principal, roleRefusal } from './principal.ts';
-import { readJsonBody } from './read-json-body.ts';
+import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
+import { bodyChunks, declaredLength, refuseCrossSite } from '../http/http.ts';
+import { scanJson } from '../wire/wire.ts';
+import { type AdminDependencies, installation, type Principal, roleRefusal } from './dependencies.ts';
+
+/** Requests of an account that run at a time: a few in all, fewer of one token. */
+export class AccountConcurrency {
+  readonly #queues = new Map<number, FairQueue<string>>();
+
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  /** Resolves when the request may run, until the result is disposed. Rejects with overloaded if too many wait. */
+  async enter(accountId: number, token: string): Promise<Disposable> {
+    const queue = this.#queues.get(accountId) ?? new FairQueue(ACCOUNT_BOUNDS, tooManyOfAccount);
+    this.#queues.set(accountId, queue);
+    const turn = await queue.enter(token);
+    return {
+      [Symbol.dispose]: () => {
+        turn[Symbol.dispose]();
+        if (queue.size === 0) this.#queues.delete(accountId);
+      },
+    };
+  }
+}
+
+const ACCOUNT_BOUNDS: QueueBounds = {
+  running: bounds.adminAnswersPerAccountMax,
+  runningPerOwner: bounds.adminAnswersPerTokenMax,
+  tasks: bounds.adminAnswersPerAccountMax + bounds.adminWaitingPerAccountMax,
+  tasksPerOwner: bounds.adminAnswersPerTokenMax + bounds.adminWaitingPerTokenMax,
+};
+
+const tooManyOfAccount = () => overloaded('Too many requests of this account are waiting. Try again shortly.');
+
+/**
+ * The request with its body read and validated as one JSON object. Throws body_too_large, content_type_unsupported,
+ * invalid_json, invalid_request.
+ */
+async function readJsonBody(request: Request, bytesMax: number): Promise<Request> {
+  const text = decode(await readBounded(request, bytesMax)).trim();
+  if (text !== '') {
+    checkContentType(request.headers);
+    checkObject(text);
+  }
+  const headers = new Headers(request.headers);
+  headers.set('content-type', 'application/json');
+  headers.delete('content-length');
+  return new Request(request.url, { method: request.method, headers, body: text === '' ? '{}' : text });
+}
+
+function checkContentType(headers: Headers): void {
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  if (encoding !== 'identity')
+    throw new TurnpikeError(
+      'content_type_unsupported',
+      'Compressed bodies are not accepted: send the body uncompressed.',
+    );
+  const type = headers.get('content-type') ?? '';
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
+    throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
+}
+
+async function readBounded(request: Request, bytesMax: number): Promise<Buffer> {
+  const tooLarge = () => new TurnpikeError('body_too_large', `The body must not be larger than ${bytesMax} bytes.`);
+  if ((declaredLength(request.headers) ?? 0) > bytesMax) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of bodyChunks(request)) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new TurnpikeError('invalid_json', 'The body is not valid UTF-8.', { cause });
+  }
+}
+
+function checkObject(text: string): void {
+  scanJson(text); // JSON.parse would silently take the last of duplicate members
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new TurnpikeError('invalid_json', 'The body is not valid JSON.', { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TurnpikeError('invalid_request', 'The body must be a JSON object.');
+}
 
 export const OPENAPI_PATH = '/api/v1/openapi.json';
 
-/** Asked by those who have nothing to show yet: what they are told, they know or may know. */
+/** Routes without authentication: they return only what is public. */
 const OPEN = new Set([OPENAPI_PATH, '/api/v1/sign-in', '/api/v1/invitations/show', '/api/v1/invitations/accept']);
 
 export interface AdminEnvironment {
-  /** From where the request came, through trusted proxies. */
+  /** The client's IP address, through trusted proxies. */
   Bindings: { address: string; isOverTls: boolean };
   /**
-   * `failure` is set where the answer is an error, `records` where a change leaves some; `since` within a turn: the epoch of the
-   * store that its change is decided at, null where there is none.
+   * `failure` is set for error responses, `records` for changes; `since`: the epoch that a change is based on, null
+   * without one.
    */
   Variables: {
     requestId: string;
     principal: Principal;
-    /** To be set with the answer, of whoever is signed in by one. */
+    /** Cookies to set with the response. */
     cookies?: readonly string[];
     failure?: TurnpikeError;
     records?: readonly AuditRecord[];
@@ -38,9 +129,9 @@ export interface AdminEnvironment {
 }
 export type AdminApp = OpenAPIHono<AdminEnvironment>;
 
-/** An application without resources, under /api/v1. */
+/** The application without routes, under /api/v1. */
 export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
-  const lines = new AccountLines();
+  const lines = new AccountConcurrency();
   const app = new OpenAPIHono<AdminEnvironment>({
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(faultsOf(result.error));
@@ -51,10 +142,10 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     const requestId = newRequestId(startedMs);
     context.set('requestId', requestId);
     await next();
-    tellAnswered(dependencies, context, startedMs);
+    reportAnswered(dependencies, context, startedMs);
     context.header('request-id', requestId);
     for (const cookie of context.get('cookies') ?? []) context.header('set-cookie', cookie, { append: true });
-    context.header('cache-control', 'no-store'); // balances, and a key's secret at its creation
+    context.header('cache-control', 'no-store'); // for balances, and the secret of a new key
   });
   app.use(async (context, next) => {
     if (OPEN.has(context.req.path)) {
@@ -83,7 +174,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
   return app;
 }
 
-function tellAnswered(dependencies: AdminDependencies, context: Context<AdminEnvironment>, startedMs: number): void {
+function reportAnswered(dependencies: AdminDependencies, context: Context<AdminEnvironment>, startedMs: number): void {
   const failure = context.get('failure');
   dependencies.answered({
     requestId: context.get('requestId'),
@@ -98,18 +189,31 @@ function tellAnswered(dependencies: AdminDependencies, context: Context<AdminEnv
   });
 }
 
-/** A 400 that carries every fault; its message is the first. */
+/** A 400 with all faults; its message is the first one. */
 export function invalidRequest(faults: readonly Fault[]): TurnpikeError {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new TurnpikeError(
     'invalid_request',
-    `${first === undefined ? 'The request is wrong' : formatFault(first)}${more}`,
+    `${first === undefined ? 'The request is invalid' : formatFault(first)}${more}`,
     { members: { faults } },
   );
 }
 
-/** Throws token_missing, token_invalid, too_many_failures or role_not_allowed unless the request shows a token of the installation itself. */
+/** A 400 with one fault. */
+export function invalidMember(member: string, message: string): TurnpikeError {
+  return invalidRequest([{ path: [member], message }]);
+}
+
+/** A 404, also for an object that the principal may not see. */
+export function noObject(kind: string, name: string): TurnpikeError {
+  return new TurnpikeError('object_not_found', `There is no ${kind} "${name}".`);
+}
+
+/**
+ * Throws token_missing, token_invalid, too_many_failures or role_not_allowed unless the request has a token of the
+ * installation.
+ */
 export async function requireInstallation(
   dependencies: AdminDependencies,
   request: Request,
@@ -119,7 +223,7 @@ export async function requireInstallation(
   if (principal.accountId !== null) throw roleRefusal(principal, installation);
 }
 
-/** A token wins: programs of somebody who is signed in show one all the same. */
+/** A token takes precedence over a session. */
 async function authenticateEither(
   dependencies: AdminDependencies,
   context: Context<AdminEnvironment>,
@@ -133,14 +237,13 @@ async function authenticateEither(
   refuseCrossSite(context.req.raw, sessions.publicOrigin);
   const found = await sessions.find(cookie, isOverTls);
   const person = found && (await dependencies.people.findPersonByEmail(found.email));
-  if (person?.status !== 'enabled')
-    throw new TurnpikeError('token_invalid', 'You are not signed in any more: sign in again.');
+  if (person?.status !== 'enabled') throw new TurnpikeError('token_invalid', 'Your session has ended: sign in again.');
   context.set('cookies', found?.cookies ?? []);
   const { id, role, accountId } = person;
   return { id: formatId('person', id), role, accountId, expiresAtMs: null };
 }
 
-/** Guessing is slowed down by what a wrong token is answered with: one that is right is never refused. */
+/** A wrong token slows down guessing by its response; a valid one is never refused. */
 async function authenticate(
   dependencies: AdminDependencies,
   authorization: string | undefined,
@@ -148,28 +251,28 @@ async function authenticate(
 ): Promise<Principal> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (token === undefined)
-    throw new TurnpikeError('token_missing', 'This needs the header "authorization: Bearer <token>".');
+    throw new TurnpikeError('token_missing', 'The header "authorization: Bearer <token>" is required.');
   const principal = await dependencies.verifyToken(token);
   if (principal !== null) return principal;
   throw (
     dependencies.countFailure(address) ??
-    new TurnpikeError('token_invalid', 'The token is not known to this installation, has expired or was revoked.')
+    new TurnpikeError('token_invalid', 'The token is unknown, expired or revoked.')
   );
 }
 
-/** Whoever holds a disabled account may look at it, and change nothing. */
+/** Owners of a disabled account can read but not change it. */
 async function refuseDisabled({ accounts }: AdminDependencies, { accountId }: Principal): Promise<void> {
   if (accountId === null) return;
   const account = await accounts.getAccount(accountId);
   if (account?.status === 'enabled') return;
-  throw new TurnpikeError('role_not_allowed', 'The account of this token is disabled: it may be read, not changed.');
+  throw new TurnpikeError('role_not_allowed', 'The account of this token is disabled: the token is read-only.');
 }
 
 function faultsOf(error: z.ZodError): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
     if (issue.code !== 'unrecognized_keys') return [{ path, message: wordsOf(issue) }];
-    return issue.keys.map((key) => ({ path: [...path, key], message: 'there is no such member' }));
+    return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown member' }));
   });
 }
 
@@ -185,7 +288,7 @@ function answerError(error: TurnpikeError, context: Context<AdminEnvironment>): 
   return new Response(error.body(requestId), { status: error.status, headers });
 }
 
-/** 405 with `allow` where the path is one of ours under another method, else 404. */
+/** 405 with `allow` if the path has another method, else 404. */
 function noRoute(app: AdminApp, context: Context<AdminEnvironment>): TurnpikeError {
   const path = new URL(context.req.url).pathname;
   const methods = app.routes

@@ -1,25 +1,34 @@
-// Apply: makes the catalogue match a document, whole or not at all. What would change is decided
-// by the catalogue's plan; here it is checked against what the plan cannot know, and stored.
+// Apply: makes the catalog equal to a document, whole or not at all. The catalog plans the changes; here the plan is
+// checked against the rest of the installation and stored.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
-import type { Trail } from '../audit/audit.ts';
+import type { AuditContext } from '../audit/audit.ts';
 import { parseId } from '../base/ids.ts';
 import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { type AdminApp, invalidRequest } from './admin-app.ts';
-import { jsonAnswer, jsonBody } from './answers.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies, AdminMove } from './dependencies.ts';
-import { operator } from './principal.ts';
-import { rememberLookups } from './remember-lookups.ts';
-import { type ChangeNote, leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
+import { invalidRequest } from './admin-app.ts';
+import { type ChangeNote, changeNote, recordAudit } from './changes.ts';
+import { type AdminDependencies, type AdminMove, operator } from './dependencies.ts';
+import { type AdminRoute, post } from './route.ts';
+
+type Lookup = AdminDependencies['lookup'];
+
+/** A name that is not resolved in time counts as one without addresses: it is unreachable now. */
+export function rememberLookups(lookup: Lookup, msMax: number = bounds.nameLookupMsMax): Lookup {
+  const asked = new Map<string, Promise<readonly string[]>>();
+  return (hostname) => {
+    const answer = asked.get(hostname) ?? Promise.race([lookup(hostname), sleep(msMax, [], { ref: false })]);
+    asked.set(hostname, answer);
+    return answer;
+  };
+}
 
 const applyBody = z.strictObject({
   document: z
     .custom<object>(
       (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-      'must be an object: the file that apply takes, as JSON',
+      'must be an object: the content of an apply file, as JSON',
     )
     .openapi({ type: 'object' }),
   dry_run: z.boolean().default(false),
@@ -33,7 +42,7 @@ const applyBody = z.strictObject({
     )
     .max(bounds.pageItemsMax)
     .default([])
-    .openapi({ description: 'What is removed by its name, whoever made it.' }),
+    .describe('Resources to delete by name, whatever their origin.'),
 });
 export const changeSchema = z
   .object({
@@ -44,44 +53,42 @@ export const changeSchema = z
   })
   .openapi('Change');
 
-const applyDocument = defineRoute({
-  operationId: 'catalogue-apply',
-  summary: 'Make the catalogue match a document',
-  roles: operator,
-  method: 'post',
-  path: '/api/v1/apply',
-  request: { body: jsonBody(applyBody) },
-  responses: {
-    200: jsonAnswer(z.object({ changes: z.array(changeSchema), dry_run: z.boolean() }), 'What changed, or would'),
-  },
-});
+export const applyRoutes: AdminRoute[] = [
+  post('/apply', 'catalogue-apply', 'Apply a catalog document', operator, {
+    body: applyBody,
+    answer: [
+      z.object({ changes: z.array(changeSchema), dry_run: z.boolean() }),
+      'The changes that were made, or with `dry_run` would be made',
+    ],
+    async handle(call) {
+      const { dry_run: isDry, ...asked } = call.body;
+      const remembered = { ...call, lookup: rememberLookups(call.lookup) };
+      // Before the change lock: a slow name server would delay every other change, including revocations.
+      await planChecked(remembered, asked);
+      const { changes } = await call.changeInTurn(async () => {
+        const plan = await planChecked(remembered, asked);
+        using move = openAdminPort(call, plan);
+        if (isDry || plan.changes.length === 0) return plan;
+        const auditContext = recordAudit(call, await changeNotes(call, plan));
+        await call.catalog.save(plan.put, plan.remove, goingByAccounts(auditContext, plan));
+        move?.keep();
+        return plan;
+      });
+      return { changes, dry_run: isDry };
+    },
+  }),
+];
 
-export function addApply(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  app.openapi(applyDocument, async (context) => {
-    const { dry_run: isDry, ...asked } = context.req.valid('json');
-    const lookup = rememberLookups(dependencies.lookup);
-    // Asked ahead of the turn: every other change, a revocation too, would wait for a slow name service.
-    await planChecked({ ...dependencies, lookup }, asked);
-    const { changes } = await takeTurn(context, async () => {
-      const plan = await planChecked({ ...dependencies, lookup }, asked);
-      using move = openAdminPort(dependencies, plan);
-      if (isDry || plan.changes.length === 0) return plan;
-      const trail = leaveTrail(dependencies, context, await changeNotes(dependencies, plan));
-      await dependencies.catalog.save(plan.put, plan.remove, goingByAccounts(trail, plan));
-      move?.keep();
-      return plan;
-    });
-    return context.json({ changes, dry_run: isDry }, 200);
-  });
+/** Removing a group relies on it being unused: then account changes outpace the plan too. */
+function goingByAccounts(auditContext: AuditContext, { questions }: Plan): AuditContext {
+  if (auditContext.since == null || questions.removedGroups.length === 0) return auditContext;
+  return { ...auditContext, since: { ...auditContext.since, account: 'any' } };
 }
 
-/** A group is removed because nobody is in it: then accounts that change outpace the plan too. */
-function goingByAccounts(trail: Trail, { questions }: Plan): Trail {
-  if (trail.since == null || questions.removedGroups.length === 0) return trail;
-  return { ...trail, since: { ...trail.since, account: 'any' } };
-}
-
-/** The port that the plan has the admin API move to, opened to see that it can be; null when it stays. Throws invalid_request. */
+/**
+ * Opens the port that the plan sets for the admin API, to see that it is available; null if it stays. Throws
+ * invalid_request.
+ */
 function openAdminPort({ moveAdmin }: AdminDependencies, { put, remove }: Plan): AdminMove | null {
   const settings = put.find(({ kind }) => kind === 'settings')?.document;
   if (settings === undefined && !remove.some(({ kind }) => kind === 'settings')) return null;
@@ -94,18 +101,18 @@ function openAdminPort({ moveAdmin }: AdminDependencies, { put, remove }: Plan):
   }
 }
 
-/** One note for each object of the catalogue that the plan changes. */
+/** One note per changed catalog object. */
 async function changeNotes({ catalog }: AdminDependencies, plan: Plan): Promise<ChangeNote[]> {
-  const standing = new Map((await catalog.documents()).map((one) => [`${one.kind} ${one.name}`, one.document]));
+  const breakerState = new Map((await catalog.documents()).map((one) => [`${one.kind} ${one.name}`, one.document]));
   const wanted = new Map(plan.put.map((one) => [`${one.kind} ${one.name}`, one.document]));
   return plan.changes.map(({ action, kind, name }) => {
     const object = `${kind} ${name}`;
-    const before = standing.get(object) ?? null;
-    return { action: `${kind}.${action}`, object, account: null, before, after: wanted.get(object) ?? null };
+    const before = breakerState.get(object) ?? null;
+    return changeNote(`${kind}.${action}`, object, null, before, wanted.get(object) ?? null);
   });
 }
 
-/** The plan of a document without a fault. Throws invalid_request with all of them. */
+/** The plan of a valid document. Throws invalid_request with all faults. */
 async function planChecked(
   dependencies: AdminDependencies,
   { document, prune, remove }: Omit<z.output<typeof applyBody>, 'dry_run'>,
@@ -130,7 +137,10 @@ async function planChecked(
   return plan;
 }
 
-/** A group that an account is in stays: its keys would be refused every model. Only a plan that removes groups asks. */
+/**
+ * A group in use by an account stays, otherwise its keys would lose every model. Read only if the plan removes
+ * groups.
+ */
 async function findUsedGroups({ accounts }: AdminDependencies, removedGroups: readonly string[]): Promise<Fault[]> {
   const removed = new Set(removedGroups);
   const users = new Map<string, string>();
@@ -144,11 +154,11 @@ async function findUsedGroups({ accounts }: AdminDependencies, removedGroups: re
   }
   return [...users].map(([group, account]) => ({
     path: ['groups'],
-    message: `the group "${group}" would be removed, but the account "${account}" is in it`,
+    message: `the group "${group}" would be deleted, but the account "${account}" is in it`,
   }));
 }
 
-/** Each account is asked for once, however many credentials are for it. */
+/** Each account is read once, however many credentials it has. */
 async function findMissingAccounts(
   { accounts }: AdminDependencies,
   asked: Plan['questions']['accounts'],

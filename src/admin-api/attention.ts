@@ -1,46 +1,105 @@
-// What needs somebody: money that runs out or was lost, quotas that end, providers that fail. It looks at who used most of
-// late, by the daily totals, and at no record.
+// Attention items: low balances, write-offs, quotas near their limit, failing providers. Looks at the highest recent
+// usage in the daily totals, never at records.
 
+import { z } from '@hono/zod-openapi';
+import { exactNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { nextTurn } from '../base/next-turn.ts';
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TopQuestion, TopUsage, UsageTotal } from '../ledger/ledger.ts';
-import { type AccountWithMeters, withMeters } from './account-json.ts';
-import type { AdminApp } from './admin-app.ts';
-import { jsonAnswer } from './answers.ts';
-import { askingOf } from './asking.ts';
-import { type AttentionJson, attention, attentionKinds, attentionListSchema } from './attention-json.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { listFailingProviders } from './failing-providers.ts';
-import { everyone, makerOf, type Principal, seesBalance } from './principal.ts';
+import type { UsageTotal } from '../ledger/ledger.ts';
+import { type AccountWithMeters, withMeters } from './accounts.ts';
+import { type AdminDependencies, everyone, makerOf, seesBalance } from './dependencies.ts';
+import { amountShown, countShown, idField, isoTime, timeShown } from './fields.ts';
+import { requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get } from './route.ts';
 
-const showAttention = defineRoute({
-  operationId: 'attention-list',
-  summary: 'List what needs somebody',
-  roles: everyone,
-  method: 'get',
-  path: '/api/v1/attention',
-  responses: { 200: jsonAnswer(attentionListSchema, 'What needs somebody, as far as the caller sees it') },
+const attentionKinds = ['balance_low', 'provider_failing', 'written_off', 'key_quota_low', 'account_disabled'] as const;
+
+export const attentionSchema = z
+  .object({
+    kind: z
+      .enum(attentionKinds)
+      .describe(
+        'balance_low: the account’s balance is used up or will be soon. provider_failing: the last attempts failed, or routes are paused. written_off: the account used more than it could pay for. key_quota_low: the key has used most of its quota. account_disabled: a disabled account with recent usage.',
+      ),
+    severity: z.enum(['warning', 'critical']),
+    account: idField('acct').nullable(),
+    account_name: z.string().nullable(),
+    key: idField('key').nullable(),
+    key_name: z.string().nullable(),
+    provider: z.string().nullable(),
+    balance: amountShown.nullable(),
+    available: amountShown.nullable().describe('Balance plus credit line, minus holds.'),
+    cost: amountShown.nullable().describe('Since `since`.'),
+    cost_per_day: amountShown.nullable(),
+    days_left: z.number().min(0).nullable().describe('Days until the available amount is used up, at `cost_per_day`.'),
+    written_off: amountShown.nullable().describe('Since `since`.'),
+    quota: amountShown.nullable(),
+    quota_used: amountShown.nullable(),
+    failures: countShown.nullable().describe('Largest number of consecutive failures of one of its routes.'),
+    share: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe('The used share of the quota, or the share of the provider’s routes that are paused.'),
+  })
+  .openapi('Attention');
+
+export const attentionListSchema = z.object({
+  since: timeShown.describe('Start of the period that was examined.'),
+  data: z.array(attentionSchema).describe('Critical items first.'),
 });
 
-export function addAttention(app: AdminApp, dependencies: AdminDependencies): void {
-  app.openapi(showAttention, async (context) => {
-    const principal = context.get('principal');
-    const ask = (question: TopQuestion) => dependencies.usage.topUsage(question, askingOf(context));
-    const used = await readUsed(ask, principal, dependencies.clock.nowMs());
-    const found = [
-      ...(seesBalance(principal) ? await listAccounts(dependencies, used) : []),
-      ...(await listKeys(dependencies, used)),
-      ...(principal.accountId === null ? listFailingProviders(dependencies) : []),
-    ];
-    const isoSince = new Date(used.sinceMs).toISOString();
-    return context.json({ since: isoSince, data: found.sort(mostUrgentFirst) }, 200);
+type AttentionJson = z.infer<typeof attentionSchema>;
+
+const UNKNOWN = Object.fromEntries(
+  Object.keys(attentionSchema.shape).map((member) => [member, null]),
+) as unknown as AttentionJson;
+
+/** One item; unknown or inapplicable figures are null. */
+function attention(
+  kind: AttentionJson['kind'],
+  severity: AttentionJson['severity'],
+  known: Partial<AttentionJson>,
+): AttentionJson {
+  return { ...UNKNOWN, ...known, kind, severity };
+}
+
+/** Providers whose last attempts failed, or with a route whose circuit is open. */
+function listFailingProviders({ catalog, health, routeStates }: AdminDependencies): AttentionJson[] {
+  const states = routeStates();
+  return [...catalog.current().providers.keys()].flatMap((provider) => {
+    const routes = states.filter((state) => state.provider === provider);
+    const isUp = health(provider)?.isUp ?? true;
+    const isFailing = routes.some(({ state }) => state === 'open' || state === 'half_open');
+    if (isUp && !isFailing) return [];
+    const notAsked = routes.filter(({ state }) => state !== 'ready').length;
+    const isCritical = !isUp || notAsked === routes.length;
+    const failures = Math.max(0, ...routes.map(({ failuresInARow }) => failuresInARow));
+    const share = routes.length === 0 ? null : notAsked / routes.length;
+    return [attention('provider_failing', isCritical ? 'critical' : 'warning', { provider, failures, share })];
   });
 }
+
+export const attentionRoutes: AdminRoute[] = [
+  get('/attention', 'attention-list', 'List items that need attention', everyone, {
+    answer: [attentionListSchema, 'Items that need attention and that the token may see'],
+    async handle(call) {
+      const { principal } = call;
+      const used = await readUsed(call);
+      const found = [
+        ...(seesBalance(principal) ? await listAccounts(call, used) : []),
+        ...(await listKeys(call, used)),
+        ...(principal.accountId === null ? listFailingProviders(call) : []),
+      ];
+      return { since: isoTime(used.sinceMs), data: found.sort(mostUrgentFirst) };
+    },
+  }),
+];
 
 interface Used {
   sinceMs: number;
@@ -49,22 +108,22 @@ interface Used {
   writtenOff: UsageTotal[];
 }
 
-type AskTop = (question: TopQuestion) => Promise<TopUsage>;
-
-/** Of a week; where that is too much to add up, of the present day, and where that is too, of none. */
-async function readUsed(ask: AskTop, principal: Principal, nowMs: number): Promise<Used> {
+/** Usage of the last week; of the current day if a week has too many rows; otherwise none. */
+async function readUsed(call: Call): Promise<Used> {
+  const nowMs = call.clock.nowMs();
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   for (const sinceMs of [todayMs - (bounds.attentionDays - 1) * DAY_MS, todayMs])
     try {
-      return await readUsedSince(ask, principal, sinceMs);
+      return await readUsedSince(call, sinceMs);
     } catch (failure) {
       if (!(failure instanceof TurnpikeError && failure.code === 'invalid_request')) throw failure;
     }
   return { sinceMs: nowMs, accounts: [], keys: [], writtenOff: [] };
 }
 
-async function readUsedSince(ask: AskTop, principal: Principal, sinceMs: number): Promise<Used> {
-  const { accounts, keys, writtenOff } = await ask({
+async function readUsedSince(call: Call, sinceMs: number): Promise<Used> {
+  const { principal } = call;
+  const question = {
     account: principal.accountId,
     key: null,
     madeBy: makerOf(principal),
@@ -72,7 +131,8 @@ async function readUsedSince(ask: AskTop, principal: Principal, sinceMs: number)
     sinceMs,
     untilMs: null,
     limit: bounds.attentionBusiestMax,
-  });
+  };
+  const { accounts, keys, writtenOff } = await call.usage.topUsage(question, requesterOf(call));
   const ofHolders = { accounts: accounts.rows, writtenOff };
   return { sinceMs, keys: keys.rows, ...(seesBalance(principal) ? ofHolders : { accounts: [], writtenOff: [] }) };
 }
@@ -97,13 +157,13 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
   return found;
 }
 
-/** At the pace since then, or since it was made, a day at least. */
+/** At the pace since then, or since its creation; at least a day. */
 function judgeBalance(one: AccountWithMeters, total: UsageTotal, sinceMs: number, nowMs: number): AttentionJson[] {
   const elapsedMs = Math.max(DAY_MS, nowMs - Math.max(sinceMs, one.account.createdAtMs));
   const costPerDay = (total.cost * BigInt(DAY_MS)) / BigInt(elapsedMs);
   const { available } = one.meters;
   const isEmpty = available <= 0;
-  const daysLeft = costPerDay === 0n ? null : Number((BigInt(available) * 100n) / costPerDay) / 100;
+  const daysLeft = costPerDay === 0n ? null : exactNumber((BigInt(available) * 100n) / costPerDay) / 100;
   if (!isEmpty && (daysLeft === null || daysLeft >= bounds.attentionDaysLeft)) return [];
   const isCritical = isEmpty || (daysLeft !== null && daysLeft < 1);
   const pace = { cost: formatUsd(total.cost), cost_per_day: formatUsd(costPerDay), days_left: daysLeft };

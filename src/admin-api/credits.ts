@@ -1,21 +1,17 @@
-// Credit: adds to an account's balance, corrects it downward within what is available, or gives up a debt.
+// Credits: add to an account's balance, deduct within what is available, or forgive a debt. Refunds: return all or part
+// of a message's cost, which reduces the record's cost.
 
 import { z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, NANO_MAX } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Answer, Credit } from '../ledger/ledger.ts';
-import { findAccount } from './account-json.ts';
-import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
-import { amountShown, idField, jsonAnswer, jsonBody } from './answers.ts';
-import { createOnce, type Remember } from './create-once.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { amountField, noteField } from './fields.ts';
-import { operator } from './principal.ts';
-import { leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
+import { type Answer, type Credit, Outpaced, type StoredUsageRecord } from '../ledger/ledger.ts';
+import { findAccount } from './accounts.ts';
+import { invalidMember, noObject } from './admin-app.ts';
+import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import { operator } from './dependencies.ts';
+import { amountField, amountShown, idField, noteField, requestIdField } from './fields.ts';
+import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
 
 const creditBody = z.strictObject({
   amount: amountField(-NANO_MAX).refine((amount) => amount !== 0, 'must not be zero'),
@@ -26,7 +22,7 @@ const creditBody = z.strictObject({
       error: 'must be payment, promotion, adjustment or write_off',
     })
     .optional()
-    .openapi({ description: 'write_off: a debt is given up, at most as much as is owed.' }),
+    .describe('write_off: writes off a debt, at most the amount that the account owes.'),
 });
 export const creditSchema = z
   .object({
@@ -39,94 +35,146 @@ export const creditSchema = z
   })
   .openapi('Credit');
 
-const giveCredit = defineRoute({
-  operationId: 'credit-create',
-  summary: 'Credit an account, or correct its balance',
-  roles: operator,
-  isCreation: true,
-  conflict: 'The reference has credited this account before, with another amount',
-  method: 'post',
-  path: '/api/v1/accounts/{id}/credits',
-  request: { params: z.object({ id: idField('acct') }), body: jsonBody(creditBody) },
-  responses: {
-    201: jsonAnswer(creditSchema, 'The credit was given'),
-    200: jsonAnswer(creditSchema, 'The same amount had been given before under this reference; nothing was added'),
-  },
-});
-
-export function addCredits(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  app.openapi(giveCredit, async (context) => {
-    const body = context.req.valid('json');
-    const { id } = context.req.valid('param');
-    let answer: Credited | null = null;
-    const created = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, async (remember) => {
-        answer = await storeCredit(dependencies, context, id, body, remember);
+export const creditRoutes: AdminRoute[] = [
+  post('/accounts/{id}/credits', 'credit-create', 'Credit an account or adjust its balance', operator, {
+    params: z.object({ id: idField('acct') }),
+    body: creditBody,
+    isCreation: true,
+    conflict: 'The reference already credited this account with a different amount',
+    answer: [creditSchema, 'The credit was added'],
+    repeated: 'The same amount was already credited under this reference; nothing was added',
+    async handle(call) {
+      const { id } = call.params;
+      const { amount, reference = null, note = null } = call.body;
+      let given: Credited | null = null;
+      const created = await createOnce(call, async (remember) => {
+        given = await storeCredit(call, id, remember);
         return { object: id, secret: null };
-      }),
-    );
-    const { account, meters } = await findAccount(dependencies, context.get('principal'), created.object);
-    const { amount, reference = null, note = null } = body;
-    const given = answer as Credited | null;
-    const isRepeated = given === null || given.repeated;
-    const shown = {
-      account: formatId('acct', account.id),
-      amount: formatUsd(amount),
-      balance: formatUsd(given?.balance ?? meters.balance),
-      reference,
-      note,
-      repeated: isRepeated,
-    };
-    return context.json(shown, isRepeated ? 200 : 201);
-  });
-}
+      });
+      const { account, meters } = await findAccount(call, created.object);
+      const { balance = meters.balance, repeated = true } = (given as Credited | null) ?? {};
+      if (repeated) call.context.status(200);
+      const shown = { amount: formatUsd(amount), balance: formatUsd(balance), reference, note, repeated };
+      return { account: formatId('acct', account.id), ...shown };
+    },
+  }),
+];
 
-/** Gives the credit, once for its reference. Throws invalid_request, conflict, object_not_found. */
-async function storeCredit(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  id: string,
-  { amount, reference = null, note = null, kind }: z.output<typeof creditBody>,
-  remember: Remember,
-): Promise<Credited> {
-  const { account } = await findAccount(dependencies, context.get('principal'), id);
+/** Adds the credit, once per reference. Throws invalid_request, conflict, object_not_found. */
+async function storeCredit(call: CallWith<typeof creditBody>, id: string, remember: Remember): Promise<Credited> {
+  const { amount, reference = null, note = null, kind } = call.body;
+  const { account } = await findAccount(call, id);
   const source = kind ?? (amount < 0 ? 'adjustment' : 'payment');
-  const after = { amount: formatUsd(amount), kind: source, reference, note };
-  const change = { action: 'credit.create', object: id, account: account.id, before: null, after };
-  const trail = leaveTrail(dependencies, context, [change], remember(id, null));
-  // Decided by the ledger alone: what other nodes change is nothing to it.
-  const [answer] = await dependencies.ledger.submit({
+  const shown = { amount: formatUsd(amount), kind: source, reference, note };
+  const change = changeNote('credit.create', id, account.id, null, shown);
+  const auditContext = recordAudit(call, [change], remember(id, null));
+  // The ledger alone decides: changes of other nodes do not matter.
+  const [answer] = await call.ledger.submit({
     operations: [{ kind: 'credit', account: account.id, amount, source, reference, note }],
-    alongside: dependencies.trailRows({ ...trail, since: null }),
+    coCommitted: call.auditRows({ ...auditContext, since: null }),
   });
   const given = credited(answer, account.id, source);
-  if (given.amount !== amount) throw otherAmount(reference, given.amount, amount);
+  if (given.amount !== amount) {
+    const was = `The reference "${reference}" already credited this account with ${formatUsd(given.amount)}`;
+    throw new TurnpikeError('conflict', `${was}, not with ${formatUsd(amount)}: nothing was credited.`);
+  }
   return given;
 }
 
 type Credited = Extract<Answer, { kind: 'credited' }>;
-type CreditSource = Credit['source'];
 
-function credited(answer: Answer | undefined, account: number, source: CreditSource): Credited {
+function credited(answer: Answer | undefined, account: number, source: Credit['source']): Credited {
   if (answer?.ok && answer.kind === 'credited') return answer;
-  if (answer?.ok === false && answer.reason === 'beyond_maximum') {
-    const message = `would raise the balance beyond ${formatUsd(NANO_MAX)}, the most that an account can hold`;
-    throw invalidRequest([{ path: ['amount'], message }]);
-  }
+  if (answer?.ok === false && answer.reason === 'beyond_maximum') throw invalidMember('amount', BEYOND_MAXIMUM);
   if (answer?.ok === false && answer.reason === 'below_available') {
     const available = formatUsd(answer.available ?? 0);
-    const message =
+    throw invalidMember(
+      'amount',
       source === 'write_off'
-        ? `must be above zero, and at most the ${available} that the account owes`
-        : `takes more than the ${available} that is available`;
-    throw invalidRequest([{ path: ['amount'], message }]);
+        ? `must be greater than zero and at most ${available}, the amount that the account owes`
+        : `exceeds the ${available} that is available`,
+    );
   }
-  if (answer?.ok === false && answer.reason === 'unknown_account')
-    throw new TurnpikeError('object_not_found', `There is no account "${formatId('acct', account)}".`);
+  if (answer?.ok === false && answer.reason === 'unknown_account') throw noObject('account', formatId('acct', account));
   throw new Error(`the ledger answered a credit with ${JSON.stringify(answer)}`);
 }
 
-function otherAmount(reference: string | null, before: number, amount: number): TurnpikeError {
-  const was = `The reference "${reference}" credited this account with ${formatUsd(before)} before`;
-  return new TurnpikeError('conflict', `${was}, not with ${formatUsd(amount)}: nothing was credited.`);
+const BEYOND_MAXIMUM = `would raise the balance above ${formatUsd(NANO_MAX)}, the largest possible balance`;
+
+const refundBody = z.strictObject({
+  amount: amountField(0)
+    .refine((amount) => amount !== 0, 'must not be zero')
+    .optional()
+    .describe('At most the part of the cost that is not yet refunded; by default all of it.'),
+  note: noteField.nullable().optional(),
+});
+export const refundSchema = z
+  .object({
+    request_id: requestIdField,
+    account: idField('acct'),
+    amount: amountShown,
+    balance: amountShown,
+    note: z.string().nullable(),
+  })
+  .openapi('Refund');
+
+export const refundRoutes: AdminRoute[] = [
+  post('/usage/{request_id}/refunds', 'refund-create', 'Refund the cost of a message, or a part of it', operator, {
+    params: z.object({ request_id: requestIdField }),
+    body: refundBody,
+    isCreation: true,
+    answer: [refundSchema, 'The refund was made'],
+    async handle(call) {
+      const { request_id } = call.params;
+      const record = await findRecord(call, request_id);
+      const { object } = await createOnce(call, (remember) => storeRefund(call, request_id, remember));
+      const meters = await call.ledger.accountMeters(record.account, call.clock.nowMs());
+      return {
+        request_id,
+        account: formatId('acct', record.account),
+        amount: object.slice(object.indexOf(' ') + 1),
+        balance: formatUsd(meters?.balance ?? 0),
+        note: call.body.note ?? null,
+      };
+    },
+  }),
+];
+
+async function findRecord({ usage }: Call, requestId: string): Promise<StoredUsageRecord> {
+  const record = await usage.getUsage(requestId);
+  if (record !== null) return record;
+  throw noObject('usage record of', requestId);
+}
+
+/** Refunds an amount. Throws invalid_request if it exceeds what was paid, object_not_found. */
+async function storeRefund(call: CallWith<typeof refundBody>, requestId: string, remember: Remember): Promise<Made> {
+  const { amount: asked, note = null } = call.body;
+  const { account, cost, writtenOff } = await findRecord(call, requestId);
+  // Decided here and not by the ledger, so that a retry returns the same amount.
+  const amount = asked ?? cost - writtenOff;
+  if (amount === 0) throw invalidMember('amount', 'this message has no cost left to refund');
+  // Identifies the refund for its idempotency record: one message may have several, each with its own amount.
+  const object = `${requestId} ${formatUsd(amount)}`;
+  const change = changeNote('refund.create', requestId, account, null, { amount: formatUsd(amount), note });
+  const auditContext = recordAudit(call, [change], remember(object, null));
+  const [answer] = await call.ledger.submit({
+    operations: [{ kind: 'refund', requestId, amount, note }],
+    coCommitted: call.auditRows({ ...auditContext, since: null }), // the ledger decides whether it is possible
+  });
+  checkRefunded(answer, requestId, asked);
+  return { object, secret: null };
+}
+
+function checkRefunded(answer: Answer | undefined, requestId: string, asked: number | undefined): void {
+  if (answer?.ok) return;
+  if (answer?.reason === 'below_available') {
+    if (asked === undefined) throw new Outpaced('a part of it was refunded in the meantime');
+    throw invalidMember(
+      'amount',
+      `exceeds the ${formatUsd(answer.available ?? 0)} of this message that can still be refunded`,
+    );
+  }
+  if (answer?.reason === 'beyond_maximum') throw invalidMember('amount', BEYOND_MAXIMUM);
+  if (answer?.reason === 'unknown_message') throw noObject('usage record of', requestId);
+  throw new Error(`the ledger answered a refund with ${JSON.stringify(answer)}`);
 }

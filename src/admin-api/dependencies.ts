@@ -1,25 +1,24 @@
-// What the admin API needs of the rest of the service, put together by the root. It holds no
-// state of its own but the order in which changes are made.
+// The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
-import type { AccountStore, PersonStore, TokenStore } from '../accounts/accounts.ts';
-import type { AuditRecord, AuditStore, Trail } from '../audit/audit.ts';
+import type { AccountStore, PersonStore, Role, TokenStore } from '../accounts/accounts.ts';
+import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import type { CatalogDocument, Catalogue, DocumentKind } from '../catalog/catalog.ts';
-import type { TurnpikeError } from '../errors.ts';
+import type { Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
-import type { Vault } from '../secrets/secrets.ts';
-import type { Principal } from './principal.ts';
+import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 
-/** The catalogue in force, and the documents that it was built from. */
-export interface AdminCatalog {
-  current(): Catalogue;
+/** The current catalog and its documents. */
+interface AdminCatalog {
+  current(): Catalog;
   documents(): Promise<CatalogDocument[]>;
-  /** Stores in one transaction and puts the new snapshot in force before it resolves. */
+  /** Stores in one transaction; when it resolves, the new catalog is current. */
   save(
     put: readonly CatalogDocument[],
     remove: readonly { kind: DocumentKind; name: string }[],
-    trail: Trail,
+    auditContext: AuditContext,
   ): Promise<void>;
 }
 
@@ -31,114 +30,163 @@ export interface AdminAnswered {
   status: number;
   code: string | null;
   address: string;
-  /** Null where nobody showed a token that opens anything. */
+  /** null without a valid token. */
   actor: string | null;
   durationMs: number;
   records: readonly AuditRecord[];
 }
 
-/** How a provider did in the last attempts of this server; null for never. */
+/** Health of a provider in this server's last attempts; null: never. */
 export interface ProviderHealth {
   isUp: boolean;
   lastSuccessMs: number | null;
   lastFailureMs: number | null;
 }
 
-/** How one model of a provider does, asked for with one of its credentials, on this server. */
-export interface RouteState {
-  provider: string;
-  /** The credential's name; null where the provider takes none. */
-  credential: string | null;
-  /** The model's name at the provider. */
-  model: string;
-  state: (typeof ROUTE_STATES)[number];
-  /** When an open circuit is tried again, or a rest ends; null at present. */
-  untilMs: number | null;
-  failuresInARow: number;
-  inFlight: number;
-  lastFailure: { kind: string; atMs: number } | null;
-}
-
-export const ROUTE_STATES = ['ready', 'open', 'half_open', 'resting'] as const;
-
-/** How people prove who they are, by their e-mail: passwords, second factors, sessions. Who may sign in, and what they may do, is not its. */
+/** Authentication of people by email: passwords, second factors, sessions. Decides nothing about rights. */
 export interface SignIn {
-  /** What they had before opens nothing any more: password, second factor, sessions. Rejects with store_unavailable. */
+  /** Replaces all former credentials: password, second factor, sessions. Rejects with store_unavailable. */
   setPassword(person: { email: string; name: string; password: string }): Promise<void>;
   /** Rejects with store_unavailable. */
   endSessions(email: string): Promise<void>;
-  /** Whatever password this e-mail has opens nothing any more, nor its second factor and sessions. Rejects with store_unavailable. */
+  /** Removes password, second factor and sessions of this email. Rejects with store_unavailable. */
   forgetPassword(email: string): Promise<void>;
-  /** What people know the provider of OpenID Connect by; null where there is none. */
+  /** Display name of the OpenID Connect provider; null without one. */
   oidcName: string | null;
 }
 
-/** Who is signed in by a cookie. Whether they are let in is asked of the people. */
+/** Finds sessions by cookie. The person's rights are checked separately. */
 export interface SessionFinder {
-  /** By which people reach the service, where that is known. */
+  /** The public URL, if known. */
   publicOrigin: string | null;
-  /** Whether the header `cookie` may be of somebody who is signed in. No look-up. */
+  /** Whether the `cookie` header may contain a session. No query. */
   hasCookie(header: string | null, isOverTls: boolean): boolean;
-  /** `cookies` are to be set with the answer. Rejects with store_unavailable, overloaded. */
+  /** `cookies` are to be set with the response. Rejects with store_unavailable, overloaded. */
   find(header: string | null, isOverTls: boolean): Promise<{ email: string; cookies: readonly string[] } | null>;
 }
 
-/** A port that was opened, and is closed again unless it is kept. */
+/** An opened port, closed again unless it is kept. */
 export interface AdminMove extends Disposable {
-  /** The admin API answers there from now on, and where it was before no longer. */
   keep(): void;
 }
 
 export interface AdminDependencies {
-  /** The version of this program, for the OpenAPI document. */
+  /** The program's version, for the OpenAPI document. */
   version: string;
-  /** Who shows this token, or null when it opens nothing. Rejects with store_unavailable when that cannot be told. */
+  /** The principal of a token, or null if it is invalid. Rejects with store_unavailable. */
   verifyToken(token: string): Principal | null | Promise<Principal | null>;
-  /** Counts a token that opens nothing. What to answer in place of token_invalid once there were too many from the address. */
+  /**
+   * Counts an invalid token. Returns the error to send instead of token_invalid once there were too many from the
+   * address.
+   */
   countFailure(address: string): TurnpikeError | null;
   accounts: AccountStore;
   tokens: TokenStore;
   people: PersonStore;
   signIn: SignIn;
-  /** Left out: only tokens open anything. */
+  /** Absent: only tokens authenticate. */
   sessions?: SessionFinder;
-  /** The origin that messages are sent to, where it is not that of the admin API; null: where that is. */
+  /** The origin for messages; null: the same as the admin API's. */
   messagesAt(): string | null;
   audit: AuditStore;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
-  /** A trail as rows that go alongside a bundle of the ledger. */
-  trailRows(trail: Trail): unknown[];
+  /** An audit context as co-committed rows. */
+  auditRows(auditContext: AuditContext): unknown[];
   /**
-   * The epoch of the last change in the store, of whichever node; null for a store of one process, as where it is left out.
-   * Rejects with store_unavailable.
+   * The epoch of the store's last change, on any node; null or absent with SQLite. Rejects with store_unavailable.
    */
   readEpoch?(): Promise<number> | null;
   usage: UsageStore;
   catalog: AdminCatalog;
   /**
-   * Opens the port that the setting `admin_listen` names, null: that of messages. Null when nothing changes by it. Throws an
-   * error that says why it cannot be opened.
+   * Opens the port of the setting `admin_listen`; null: the port of messages. Returns null if nothing changes. Throws
+   * an error that says why it cannot be opened.
    */
   moveAdmin(listen: string | null): AdminMove | null;
-  /** The kinds of providers that the service knows. */
+  /** The provider kinds of this version. */
   providerKinds: readonly string[];
-  /** Asks a provider whether it is there, bounded in time. Never rejects. */
+  /** Tests a provider's connection, bounded in time. Never rejects. */
   probe(endpoint: ProviderEndpoint): Promise<ProbeResult>;
-  /** Null where nobody watches. */
+  /** null if health is not tracked. */
   health(provider: string): ProviderHealth | null;
-  /** What was used since the start, of all providers. */
-  routeStates(): readonly RouteState[];
+  /** States of targets used since the start. */
+  routeStates(): readonly TargetHealth[];
   vault: Vault;
+  hashesOf: SecretHashes;
   clock: Clock;
-  /** Drops what this node remembers of a key or an account, after a change was stored. */
+  /** Forgets cached data of a key or account, after a change was stored. */
   forgetKey(keyId: number): void;
   forgetAccount(accountId: number): void;
   /** Ends the running messages of a key, for `revoke --now`. */
   endKeyMessages(keyId: number): void | Promise<void>;
-  /** Resolves a host's addresses, to tell private ones. */
+  /** Resolves a host's addresses, to detect private ones. */
   lookup(hostname: string): Promise<readonly string[]>;
-  /** Told of every request when it was answered, with the audit records that it left. */
+  /** Called for every answered request, with its audit records. */
   answered(answered: AdminAnswered): void;
-  /** The operator's log of what failed inside; callers only see the request id. */
+  /** Logs internal failures; clients only see the request id. */
   report(requestId: string, thrown: unknown): void;
+}
+
+export interface Principal {
+  /** "tok_…", "person_…", or "local" for the operator of this machine. */
+  id: string;
+  role: Role;
+  /** The account of an owner or member; null for the installation's roles. */
+  accountId: number | null;
+  /** When its token expires; null: never. */
+  expiresAtMs: number | null;
+}
+
+/** Roles of the installation; only the first may make changes. */
+export const installation = ['operator', 'viewer'] as const;
+export const operator = ['operator'] as const;
+/** Roles that may see an account's money. */
+export const holders = ['operator', 'viewer', 'owner'] as const;
+export const holdersWhoChange = ['operator', 'owner'] as const;
+export const everyone = ['operator', 'viewer', 'owner', 'member'] as const;
+export const everyoneWhoChanges = ['operator', 'owner', 'member'] as const;
+
+/** Whether the principal sees provider costs, margins and routes. */
+export function seesProviderCost(principal: Principal): boolean {
+  return principal.accountId === null;
+}
+
+/** Whether the principal sees the account's balance: every role but member. */
+export function seesBalance(principal: Principal): boolean {
+  return principal.role !== 'member';
+}
+
+/** The account that a list is restricted to: the principal's own, else the requested one. */
+export function accountOf(principal: Principal, asked: number | null): number | null {
+  return principal.accountId ?? asked;
+}
+
+/** The actor whose keys alone a member sees; null for other roles. */
+export function makerOf(principal: Principal): string | null {
+  return principal.role === 'member' ? principal.id : null;
+}
+
+/** Whether the principal may see objects of this account. Others are reported as not found. */
+export function maySeeAccount(principal: Principal, accountId: number): boolean {
+  return principal.accountId === null || principal.accountId === accountId;
+}
+
+export function maySeeKey(principal: Principal, key: { accountId: number; madeBy: string | null }): boolean {
+  return maySeeAccount(principal, key.accountId) && (principal.role !== 'member' || key.madeBy === principal.id);
+}
+
+/** Bounds the number of undeletable objects that an account's token may create. Operators are not bounded. */
+export function refuseBeyond(principal: Principal, what: string, count: number, countMax: number): void {
+  if (principal.accountId === null || count < countMax) return;
+  throw new TurnpikeError(
+    'conflict',
+    `This account has ${count} ${what}, including inactive ones. Only an operator can create more.`,
+  );
+}
+
+export function roleRefusal(principal: Principal, roles: readonly Role[]): TurnpikeError {
+  return new TurnpikeError(
+    'role_not_allowed',
+    `The role ${principal.role} is not allowed to do this; the role must be ${roles.join(' or ')}.`,
+  );
 }

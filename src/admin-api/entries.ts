@@ -1,87 +1,184 @@
-// The journal of an account: every change of its balance, newest first. Entries are never altered.
+// The journal of an account: every change of its balance, newest first; its open holds, one per running message, oldest
+// first; and its monthly statements: opening and closing balance, what changed it, and usage.
 
 import { z } from '@hono/zod-openapi';
-import { besideUsageKinds, creditKinds, type EntryPage, type SeldomKind } from '../ledger/ledger.ts';
-import { findAccount } from './account-json.ts';
-import { type AdminApp, invalidRequest } from './admin-app.ts';
-import { answerPage } from './answer-page.ts';
-import { idField, pageAnswer } from './answers.ts';
-import { askingOf } from './asking.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { entryJson, entrySchema } from './entry-json.ts';
-import { timeField } from './fields.ts';
-import { pageQuery, pagesOf } from './pages.ts';
-import { holders } from './principal.ts';
+import { parseDigits } from '../base/checked-number.ts';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import {
+  type AccountMonth,
+  besideUsageKinds,
+  creditKinds,
+  type Entry,
+  type EntryPage,
+  type OpenHold,
+  type SeldomKind,
+  systemAccounts,
+} from '../ledger/ledger.ts';
+import { findAccount } from './accounts.ts';
+import { invalidMember } from './admin-app.ts';
+import { type AdminDependencies, holders } from './dependencies.ts';
+import { amountShown, countShown, dayShown, idField, isoTime, requestIdField, timeField, timeShown } from './fields.ts';
+import { after, afterText, answerPage, requesterOf } from './pages.ts';
+import { type AdminRoute, get, list } from './route.ts';
+import { used, usedJson } from './usage-totals.ts';
 
+const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
+  [systemAccounts.payments, 'payments'],
+  [systemAccounts.promotions, 'promotions'],
+  [systemAccounts.revenue, 'revenue'],
+  [systemAccounts.adjustments, 'adjustments'],
+  [systemAccounts.writeOffs, 'write_offs'],
+  [systemAccounts.carriedForward, 'carried_forward'],
+]);
+
+const entryKinds = [
+  'payment',
+  'promotion',
+  'adjustment',
+  'debt_write_off',
+  'usage',
+  'write_off',
+  'correction',
+  'refund',
+  'carried_forward',
+] as const;
+
+export const entrySchema = z
+  .object({
+    seq: countShown,
+    at: timeShown,
+    kind: z.enum(entryKinds),
+    debit: z.string().describe('The account whose balance decreased: an account ID, or the name of a system account.'),
+    credit: z.string().describe('The account whose balance increased.'),
+    amount: amountShown,
+    change: amountShown.describe("The signed change of this account's balance."),
+    reference: z.string().nullable(),
+    note: z.string().nullable(),
+  })
+  .openapi('Entry');
+
+function entryJson(entry: Entry, account: number): z.infer<typeof entrySchema> {
+  return {
+    seq: entry.seq,
+    at: isoTime(entry.atMs),
+    kind: entry.kind,
+    debit: partyName(entry.debit),
+    credit: partyName(entry.credit),
+    amount: formatUsd(entry.amount),
+    change: formatUsd(changeOf(entry, account)),
+    reference: entry.reference,
+    note: entry.note,
+  };
+}
+
+/** Write-offs move between system accounts: the entry belongs to the account but leaves its balance unchanged. */
+function changeOf({ debit, credit, amount }: Entry, account: number): number {
+  if (credit === account) return amount;
+  return debit === account ? -amount : 0;
+}
+
+function partyName(party: number): string {
+  return SYSTEM_NAMES.get(party) ?? formatId('acct', party);
+}
+
+const seldomKinds: readonly SeldomKind[] = entryKinds.filter((kind) => kind !== 'usage');
 const KINDS: Readonly<Record<string, readonly SeldomKind[]>> = {
-  payment: ['payment'],
-  promotion: ['promotion'],
-  adjustment: ['adjustment'],
-  debt_write_off: ['debt_write_off'],
-  write_off: ['write_off'],
-  correction: ['correction'],
-  refund: ['refund'],
-  carried_forward: ['carried_forward'],
+  ...Object.fromEntries(seldomKinds.map((kind) => [kind, [kind]])),
   credit: creditKinds,
   beside_usage: [...besideUsageKinds, 'carried_forward'],
 };
 
-/** Nearly every entry is of the kind that is missing here, and a search would find nearly all. */
+/** Usage is missing from the filter: nearly every entry is usage, and a search would find nearly all. */
 const kindField = z
   .enum(Object.keys(KINDS) as [string, ...string[]], { error: `must be ${Object.keys(KINDS).join(' or ')}` })
-  .openapi({
-    description:
-      'credit: payment, promotion, adjustment and debt_write_off. beside_usage: all that changes a balance but usage.',
-  });
+  .describe(
+    'credit: payment, promotion, adjustment and debt_write_off. beside_usage: every change of the balance except usage.',
+  );
 const REQUEST_ID = /^req_[0-9A-Za-z]{25}$/;
 
-const listEntries = defineRoute({
-  operationId: 'entry-list',
-  summary: "List an account's journal entries",
-  roles: holders,
-  method: 'get',
-  path: '/api/v1/accounts/{id}/entries',
-  request: {
-    params: z.object({ id: idField('acct') }),
-    query: z.strictObject({
-      ...pageQuery,
-      kind: kindField.optional(),
-      request: z.string().regex(REQUEST_ID, 'must be a request id').optional().openapi({
-        description: 'Of this message alone, as long as its usage record is kept; not together with kind.',
-      }),
-      since: timeField.optional(),
-      until: timeField.optional(),
-    }),
-  },
-  responses: { 200: pageAnswer(entrySchema, 'Journal entries, newest first') },
-});
+export const holdSchema = z
+  .object({
+    request_id: requestIdField,
+    key: idField('key'),
+    group: z.string(),
+    model: z.string(),
+    stream: z.boolean(),
+    amount: amountShown.describe('The amount on hold; it changes while the message runs.'),
+    since: timeShown.describe('Time of the admission.'),
+    caller_left: z
+      .boolean()
+      .describe('The client has disconnected; the service waits for the end of the answer to bill it.'),
+  })
+  .openapi('Hold');
 
-export function addEntries(app: AdminApp, dependencies: AdminDependencies): void {
-  app.openapi(listEntries, async (context) => {
-    const { account } = await findAccount(dependencies, context.get('principal'), context.req.valid('param').id);
-    const { limit, cursor, kind, request, since, until } = context.req.valid('query');
-    if (kind !== undefined && request !== undefined)
-      throw invalidRequest([{ path: ['kind'], message: 'cannot be given together with request' }]);
-    const pages = pagesOf(dependencies, context);
-    const message = request === undefined ? undefined : await findMessage(dependencies, account.id, request);
-    const kinds = kind === undefined ? undefined : KINDS[kind];
-    const page = {
-      account: account.id,
-      ...(kinds !== undefined && { kinds }),
-      ...(message != null && { message }),
-      sinceMs: since ?? null,
-      untilMs: until ?? null,
-      before: pages.after(cursor),
-      limit,
-    };
-    const rows = message === null ? [] : await dependencies.ledger.listEntries(page, askingOf(context));
-    const next = pages.next(rows.length, limit, rows.at(-1)?.seq);
-    return answerPage(rows, (row) => entryJson(row, account.id), next);
-  });
+function holdJson(hold: OpenHold): z.infer<typeof holdSchema> {
+  return {
+    request_id: hold.requestId,
+    key: formatId('key', hold.key),
+    group: hold.group,
+    model: hold.draft.model,
+    stream: hold.draft.stream,
+    amount: formatUsd(hold.amount),
+    since: isoTime(hold.openedAtMs),
+    caller_left: hold.left,
+  };
 }
 
-/** When a message of the account ended, which its entries are found by; null: none of this account has, or it is not kept. */
+const params = z.object({ id: idField('acct') });
+
+export const entryRoutes: AdminRoute[] = [
+  list('/accounts/{id}/entries', 'entry-list', "List an account's journal entries", holders, {
+    params,
+    query: {
+      kind: kindField.optional(),
+      request: z
+        .string()
+        .regex(REQUEST_ID, 'must be a request id')
+        .optional()
+        .describe('Only entries of this message, while its usage record is kept. Cannot be combined with `kind`.'),
+      since: timeField.optional(),
+      until: timeField.optional(),
+    },
+    page: [entrySchema, 'Journal entries, newest first'],
+    async handle(call) {
+      const { account } = await findAccount(call, call.params.id);
+      const { limit, kind, request, since, until } = call.query;
+      if (kind !== undefined && request !== undefined) throw invalidMember('kind', 'cannot be combined with request');
+      const before = after(call);
+      const message = request === undefined ? undefined : await findMessage(call, account.id, request);
+      const kinds = kind === undefined ? undefined : KINDS[kind];
+      const page = {
+        account: account.id,
+        ...(kinds !== undefined && { kinds }),
+        ...(message != null && { message }),
+        sinceMs: since ?? null,
+        untilMs: until ?? null,
+        before,
+        limit,
+      };
+      const rows = message === null ? [] : await call.ledger.listEntries(page, requesterOf(call));
+      const json = (row: Entry) => entryJson(row, account.id);
+      return answerPage(call, rows, json, ({ seq }) => seq);
+    },
+  }),
+  list('/accounts/{id}/holds', 'hold-list', 'List the open holds of an account', holders, {
+    params,
+    page: [holdSchema, 'Open holds, oldest first'],
+    async handle(call) {
+      const { account } = await findAccount(call, call.params.id);
+      const page = { account: account.id, after: afterText(call), limit: call.query.limit };
+      return answerPage(call, await call.ledger.listHolds(page, requesterOf(call)), holdJson, (row) => row.requestId);
+    },
+  }),
+];
+
+/**
+ * When the account's message ended, which locates its entries; null if the account has no such message, or it was
+ * dropped.
+ */
 async function findMessage(
   { usage }: AdminDependencies,
   account: number,
@@ -89,4 +186,116 @@ async function findMessage(
 ): Promise<EntryPage['message'] | null> {
   const record = await usage.getUsage(requestId);
   return record?.account === account ? { requestId, endedAtMs: record.atMs } : null;
+}
+
+const monthShown = z.string().openapi({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$', examples: ['2026-11'] });
+
+export const statementSchema = z
+  .object({
+    account: idField('acct'),
+    month: monthShown,
+    since: timeShown.describe('Start of the month.'),
+    until: timeShown.describe('Start of the next month.'),
+    is_over: z.boolean().describe('Whether the month has ended; otherwise `closing_balance` is the current balance.'),
+    opening_balance: amountShown,
+    closing_balance: amountShown.describe('Exactly opening_balance + credited − used + refunded + corrected.'),
+    credited: amountShown.describe('The signed sum of payments, promotions, adjustments and written-off debts.'),
+    used: amountShown.describe('The amount that messages were charged when they ended.'),
+    refunded: amountShown.describe('Refunds made in this month, for messages of any month.'),
+    corrected: amountShown.describe(
+      'Corrections made in this month, for messages of any month; negative if they were charges.',
+    ),
+    usage: z
+      .object(used)
+      .describe(
+        'Usage of the messages that ended in this month, at their current cost: cost − written_off equals `used` minus later refunds and corrections of these messages.',
+      ),
+    by_day: z.array(z.object({ day: dayShown, ...used })).describe('Oldest day first.'),
+    by_model: z.array(z.object({ model: z.string(), ...used })).describe('Highest cost first.'),
+    models: countShown.describe('Total number of models; by_model lists the first ones.'),
+    by_key: z.array(z.object({ key: idField('key'), ...used })).describe('Highest cost first.'),
+    keys: countShown.describe('Total number of keys; by_key lists the first ones.'),
+    entries: z
+      .array(entrySchema)
+      .describe('Changes of the balance other than usage: credits, refunds and corrections, newest first.'),
+    has_more_entries: z.boolean().describe('entry-list with kind=beside_usage lists all of them.'),
+  })
+  .openapi('Statement');
+
+const MONTH_WORDS = 'must be a month, such as "2026-11"';
+const MONTH = /^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/;
+
+export const statementRoutes: AdminRoute[] = [
+  get('/accounts/{id}/statement', 'statement-show', 'Retrieve the monthly statement of an account', holders, {
+    params,
+    query: {
+      month: z
+        .string()
+        .regex(MONTH, MONTH_WORDS)
+        .optional()
+        .openapi({ description: 'The month in UTC; by default the current one.', examples: ['2026-11'] }),
+    },
+    answer: [statementSchema, 'The statement'],
+    async handle(call) {
+      const { id } = call.params;
+      const { account } = await findAccount(call, id);
+      const nowMs = call.clock.nowMs();
+      const name = call.query.month ?? nameOf(nowMs);
+      if (name > nameOf(nowMs)) throw invalidMember('month', 'has not begun');
+      const span = spanOf(name);
+      const most = { entriesMax: bounds.statementEntriesMax, groupsMax: bounds.statementGroupsMax };
+      const month = await call.ledger.readMonth({ account: account.id, ...span, ...most }, requesterOf(call));
+      // Both are written in one transaction, so a missing one is a fault of the store.
+      if (month === null) throw new Error(`account ${account.id} has no row in the ledger`);
+      if (month.journalSinceMs !== null && span.sinceMs < month.journalSinceMs)
+        throw new TurnpikeError('object_not_found', `The journal is kept only since ${nameOf(month.journalSinceMs)}.`);
+      return { account: id, month: name, ...statementJson(month, span, nowMs, account.id) };
+    },
+  }),
+];
+
+interface Span {
+  sinceMs: number;
+  untilMs: number;
+}
+
+function spanOf(name: string): Span {
+  const [year = 0, month = 0] = name.split('-').map(parseDigits);
+  return { sinceMs: Date.UTC(year, month - 1), untilMs: Date.UTC(year, month) };
+}
+
+function nameOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 7);
+}
+
+function statementJson(
+  month: AccountMonth,
+  { sinceMs, untilMs }: Span,
+  nowMs: number,
+  account: number,
+): Omit<z.infer<typeof statementSchema>, 'account' | 'month'> {
+  const { day, model, key } = month.totals;
+  return {
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    is_over: nowMs >= untilMs,
+    opening_balance: formatUsd(month.opening),
+    closing_balance: formatUsd(month.closing),
+    credited: formatUsd(month.credited),
+    used: formatUsd(month.used),
+    refunded: formatUsd(month.refunded),
+    corrected: formatUsd(month.corrected),
+    usage: usedJson(day.whole),
+    by_day: day.rows.toReversed().map((row) => ({ day: dayOf(row.dayMs), ...usedJson(row) })),
+    by_model: model.rows.map((row) => ({ model: row.model ?? '', ...usedJson(row) })),
+    models: model.groups,
+    by_key: key.rows.map((row) => ({ key: formatId('key', row.key ?? 0), ...usedJson(row) })),
+    keys: key.groups,
+    entries: month.entries.map((entry) => entryJson(entry, account)),
+    has_more_entries: month.hasMoreEntries,
+  };
+}
+
+function dayOf(dayMs: number | null): string {
+  return new Date(dayMs ?? 0).toISOString().slice(0, 10);
 }

@@ -1,28 +1,27 @@
-// What is asked by who cannot sign in yet: how one signs in here, what a one-time link is for, and its acceptance, which sets
-// a password. A link that is wrong, used or over is answered the same, and counted against its address like a wrong token.
+// Routes for people who cannot sign in yet: sign-in options, the purpose of a one-time link, and accepting it, which
+// sets a password. Wrong, used and expired links get the same response, and count against the address like a wrong
+// token.
 
 import { z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import { Hono } from 'hono';
 import { hasLinkShape, type Person } from '../accounts/accounts.ts';
-import { formatId } from '../base/ids.ts';
+import { formatId, newRequestId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
-import { idField, jsonAnswer, jsonBody, timeShown } from './answers.ts';
-import { defineRoute } from './define-route.ts';
+import { type AdminEnvironment, invalidMember } from './admin-app.ts';
+import { recordAudit, type WithChangeLock } from './changes.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { emailField, nameField } from './fields.ts';
-import { personJson } from './person-json.ts';
-import { roleField } from './token-json.ts';
-import { leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
+import { emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { personNote } from './people.ts';
+import { type AdminRoute, type Call, type CallWith, get, post } from './route.ts';
+import { roleField } from './tokens.ts';
 
-const UNKNOWN_LINK = 'This link is not known here, was used already, or has ended: ask for another one.';
-const NOT_FOUND = 'The link is not known, was used, or has ended';
+const UNKNOWN_LINK = 'This link is unknown, already used or expired. Ask for a new one.';
+const NOT_FOUND = 'The link is unknown, already used or expired';
 
 const secretField = z.string({ error: 'must be the secret of a link' }).openapi({ examples: ['tk-inv-…'] });
 const passwordField = z
-  .string({ error: 'must be a text' })
+  .string({ error: 'must be a string' })
   .refine((text) => [...text].length >= bounds.passwordCharactersLeast, {
     error: `must have at least ${bounds.passwordCharactersLeast} characters`,
   })
@@ -33,12 +32,12 @@ const passwordField = z
   .openapi({ minLength: bounds.passwordCharactersLeast, maxLength: bounds.passwordCharactersMax, format: 'password' });
 const acceptBody = z.strictObject({
   secret: secretField,
-  email: emailField.optional().openapi({ description: 'Needed where the invitation has none, and only there.' }),
+  email: emailField.optional().describe('Required if the invitation has no email address; otherwise not allowed.'),
   name: nameField,
   password: passwordField,
 });
 export const invitationSchema = z.object({
-  email: z.string().nullable().openapi({ description: 'Null: whoever accepts it says it.' }),
+  email: z.string().nullable().describe('null: the person enters it when they accept the invitation.'),
   role: roleField,
   account: z.object({ id: idField('acct'), name: z.string() }).nullable(),
   purpose: z.enum(['invitation', 'recovery']),
@@ -47,75 +46,49 @@ export const invitationSchema = z.object({
 export const acceptedSchema = z.object({ email: z.string(), role: roleField });
 export const signInSchema = z.object({
   password: z.literal(true),
-  oidc: z.object({ name: z.string() }).nullable().openapi({ description: 'A provider of OpenID Connect.' }),
-  first_operator: z.boolean().openapi({ description: 'Nobody operates the installation yet: there is a link for it.' }),
+  oidc: z.object({ name: z.string() }).nullable().describe('The OpenID Connect provider; null if there is none.'),
+  first_operator: z
+    .boolean()
+    .describe('The installation has no operator yet; the data directory has a link to create one.'),
 });
 
-const showSignIn = defineRoute({
-  operationId: 'signin-show',
-  summary: 'Show how people sign in',
-  roles: 'anyone',
-  method: 'get',
-  path: '/api/v1/sign-in',
-  responses: { 200: jsonAnswer(signInSchema, 'How people sign in, to anyone') },
-});
-const showInvitation = defineRoute({
-  operationId: 'invitation-show',
-  summary: 'Show what a one-time link is for',
-  roles: 'anyone',
-  notFound: NOT_FOUND,
-  method: 'post',
-  path: '/api/v1/invitations/show',
-  request: { body: jsonBody(z.strictObject({ secret: secretField })) },
-  responses: { 200: jsonAnswer(invitationSchema, 'What it is for, to who shows its secret') },
-});
-const acceptInvitation = defineRoute({
-  operationId: 'invitation-accept',
-  summary: 'Set a password by a one-time link',
-  roles: 'anyone',
-  notFound: NOT_FOUND,
-  conflict: 'Somebody else has this e-mail',
-  method: 'post',
-  path: '/api/v1/invitations/accept',
-  request: { body: jsonBody(acceptBody) },
-  responses: { 200: jsonAnswer(acceptedSchema, 'Who can sign in now, with that password alone') },
-});
-
-export function addInvitations(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  const isWithoutOperator = watchForOperator(dependencies);
-  app.openapi(showSignIn, async (context) => {
-    const { oidcName } = dependencies.signIn;
-    const oidc = oidcName === null ? null : { name: oidcName };
-    return context.json({ password: true as const, oidc, first_operator: await isWithoutOperator() }, 200);
-  });
-  app.openapi(showInvitation, async (context) => {
-    const { secret } = context.req.valid('json');
-    return context.json(await invitationJson(dependencies, await findInvited(dependencies, context, secret)), 200);
-  });
-  app.openapi(acceptInvitation, async (context) => {
-    const body = context.req.valid('json');
-    await findInvited(dependencies, context, body.secret); // who shows a wrong one does not keep others from their turn
-    return context.json(await takeTurn(context, () => accept(dependencies, context, body)), 200);
-  });
+export function invitationRoutes({ people }: AdminDependencies): AdminRoute[] {
+  let hasOperator = false; // once an operator has signed in, the store is not read again
+  return [
+    get('/sign-in', 'signin-show', 'Retrieve the sign-in methods', 'anyone', {
+      answer: [signInSchema, 'The sign-in methods; no authentication required'],
+      async handle({ signIn: { oidcName } }) {
+        hasOperator ||= (await people.countInRole('operator', 'enabled')) > 0;
+        hasOperator ||= (await people.countInRole('operator', 'disabled')) > 0;
+        const oidc = oidcName === null ? null : { name: oidcName };
+        return { password: true as const, oidc, first_operator: !hasOperator };
+      },
+    }),
+    post('/invitations/show', 'invitation-show', 'Retrieve an invitation by its secret', 'anyone', {
+      body: z.strictObject({ secret: secretField }),
+      notFound: NOT_FOUND,
+      answer: [invitationSchema, 'The invitation'],
+      handle: async (call) => invitationJson(call, await findInvited(call, call.body.secret)),
+    }),
+    post('/invitations/accept', 'invitation-accept', 'Accept an invitation and set a password', 'anyone', {
+      body: acceptBody,
+      notFound: NOT_FOUND,
+      conflict: 'Another person has this email address',
+      answer: [acceptedSchema, 'The person, who can now sign in with this password'],
+      async handle(call) {
+        await findInvited(call, call.body.secret); // a wrong link must not make others wait
+        return call.changeInTurn(() => accept(call));
+      },
+    }),
+  ];
 }
 
-/** Whether nobody has ever been let in as an operator. Once somebody has, that is not asked again. */
-function watchForOperator({ people }: AdminDependencies): () => Promise<boolean> {
-  let isKnown = false;
-  return async () => {
-    isKnown ||= (await people.countInRole('operator', 'enabled')) > 0;
-    isKnown ||= (await people.countInRole('operator', 'disabled')) > 0;
-    return !isKnown;
-  };
-}
-
-/** Whose link it is. Throws object_not_found, and too_many_failures where there were too many of those. */
+/** The person of a link. Throws object_not_found, and too_many_failures after too many wrong links. */
 async function findInvited(
-  { people, vault, clock, countFailure }: AdminDependencies,
-  context: Context<AdminEnvironment>,
+  { people, hashesOf, clock, countFailure, context }: Call,
   secret: string,
 ): Promise<Person & { linkExpiresAtMs: number }> {
-  const person = hasLinkShape(secret) ? await people.findPersonByLinkHash(vault.hash(secret)) : null;
+  const person = hasLinkShape(secret) ? await people.findPersonByLinkHash(hashesOf(secret)) : null;
   const { linkExpiresAtMs = null } = person ?? {};
   if (person !== null && person.status !== 'disabled' && linkExpiresAtMs !== null && linkExpiresAtMs > clock.nowMs())
     return { ...person, linkExpiresAtMs };
@@ -132,38 +105,64 @@ async function invitationJson(
     role,
     account: found && { id: formatId('acct', found.id), name: found.name },
     purpose: status === 'invited' ? 'invitation' : 'recovery',
-    expires_at: new Date(linkExpiresAtMs).toISOString(),
+    expires_at: isoTime(linkExpiresAtMs),
   };
 }
 
-/** The password first: between the two, the link still opens what it opened. */
-async function accept(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  { secret, email: given, name, password }: z.output<typeof acceptBody>,
-): Promise<z.infer<typeof acceptedSchema>> {
-  const before = await findInvited(dependencies, context, secret);
-  const email = await emailOf(dependencies, before, given);
-  await dependencies.signIn.setPassword({ email, name, password });
-  const after: Person = { ...before, email, name, status: 'enabled', linkExpiresAtMs: null };
-  const object = formatId('person', before.id);
-  context.set('principal', { id: object, role: before.role, accountId: before.accountId, expiresAtMs: null });
-  const note = {
-    action: 'person.accept',
-    object,
-    account: before.accountId,
-    before: personJson(before),
-    after: personJson(after),
-  };
-  await dependencies.people.updatePerson(after, { hash: null }, leaveTrail(dependencies, context, [note]));
-  return { email, role: after.role };
+/** The password first: if interrupted, the link still works. */
+async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof acceptedSchema>> {
+  const { secret, email: given, name, password } = call.body;
+  const before = await findInvited(call, secret);
+  const email = await emailOf(call, before, given);
+  await call.signIn.setPassword({ email, name, password });
+  await storeAccepted(call, before, { ...before, email, name, status: 'enabled', linkExpiresAtMs: null });
+  return { email, role: before.role };
 }
 
-/** The invitation's own e-mail, or the one that is given where it has none. Throws invalid_request and conflict. */
+/** Records the person themselves as the actor. */
+async function storeAccepted(
+  call: Pick<Call, 'context' | 'clock' | 'people'>,
+  before: Person,
+  after: Person,
+  how: object = {},
+): Promise<void> {
+  const { id, role, accountId } = before;
+  call.context.set('principal', { id: formatId('person', id), role, accountId, expiresAtMs: null });
+  const note = personNote('person.accept', before, after);
+  const auditContext = recordAudit(call, [{ ...note, after: { ...note.after, ...how } }]);
+  await call.people.updatePerson(after, { hash: null }, auditContext);
+}
+
+/** The invitation's email, or the given one if it has none. Throws invalid_request and conflict. */
 async function emailOf({ people }: AdminDependencies, { email }: Person, given: string | undefined): Promise<string> {
   if (email !== null && given === undefined) return email;
-  if (email !== null) throw invalidRequest([{ path: ['email'], message: 'must not be given: the invitation has one' }]);
-  if (given === undefined) throw invalidRequest([{ path: ['email'], message: 'is required' }]);
+  if (email !== null) throw invalidMember('email', 'must be absent: the invitation has an email address');
+  if (given === undefined) throw invalidMember('email', 'is required');
   if ((await people.findPersonByEmail(given)) === null) return given;
-  throw new TurnpikeError('conflict', `email: there is a person with the e-mail "${given}" already.`);
+  throw new TurnpikeError('conflict', `email: a person with the email address "${given}" already exists.`);
+}
+
+/** No effect if no invitation for this email is open. Rejects with store_unavailable, overloaded. */
+export type AcceptVerified = (email: string, address: string) => Promise<void>;
+
+export function makeAcceptVerified(dependencies: AdminDependencies, withChangeLock: WithChangeLock): AcceptVerified {
+  const own = new Hono<AdminEnvironment>(); // internal: not reachable from outside
+  own.onError((failure) => {
+    throw failure;
+  });
+  own.post('/', async (context) => {
+    context.set('requestId', newRequestId(dependencies.clock.nowMs()));
+    const email = await context.req.text();
+    await withChangeLock(context, async () => {
+      const before = await dependencies.people.findPersonByEmail(email);
+      if (before?.status !== 'invited') return;
+      await dependencies.signIn.forgetPassword(email); // set by a former owner of this email, or with another link
+      const after: Person = { ...before, status: 'enabled', linkExpiresAtMs: null };
+      await storeAccepted({ ...dependencies, context }, before, after, { accepted_by: 'single sign-on' });
+    });
+    return context.body(null);
+  });
+  return async (email, address) => {
+    await own.request('/', { method: 'POST', body: email }, { address, isOverTls: false });
+  };
 }

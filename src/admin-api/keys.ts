@@ -1,43 +1,191 @@
-// Keys: made and rotated (the secret is shown in that one answer), listed, shown, changed, revoked.
-// A key is never deleted, because usage records name it.
+// Keys: created and rotated (only that response shows the secret), listed, shown, changed, revoked. Keys are never
+// deleted, because usage records name them.
 
 import { z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
-import { type Account, type Key, makeKeySecret } from '../accounts/accounts.ts';
+import { type Account, type Key, type KeyTerms, makeKeySecret, NO_KEY_LIMITS, newKey } from '../accounts/accounts.ts';
 import { formatId, parseId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import type { Fault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Secret } from '../secrets/secrets.ts';
-import { accountNumber } from './account-json.ts';
-import { type AdminApp, type AdminEnvironment, invalidRequest } from './admin-app.ts';
-import { answerPage } from './answer-page.ts';
-import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
-import { createOnce, type Remember } from './create-once.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { accountField, durationField, idsFilter } from './fields.ts';
-import { findByIds } from './find-by-ids.ts';
-import { blankKey, changeableKey, changedKey, type KeyChange } from './key-changes.ts';
-import { findKey, type KeyWithMeters, keyJson, keySchema, keyTermsJson, withKeyMeters } from './key-json.ts';
-import { pageQuery, pagesOf } from './pages.ts';
+import type { KeyMeters } from '../ledger/ledger.ts';
+import { hashSecret } from '../secrets/secrets.ts';
+import { accountForNew, askedAccount, findByIds } from './accounts.ts';
+import { invalidRequest, noObject } from './admin-app.ts';
+import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
+  type AdminDependencies,
   accountOf,
   everyone,
   everyoneWhoChanges,
   makerOf,
   maySeeKey,
-  type Principal,
   refuseBeyond,
-} from './principal.ts';
+} from './dependencies.ts';
+import {
+  accountField,
+  actorShown,
+  addressesField,
+  amountField,
+  amountShown,
+  durationField,
+  groupsField,
+  idField,
+  idsFilter,
+  isoTime,
+  limitField,
+  nameField,
+  originsField,
+  patternsField,
+  periodField,
+  timeField,
+  timeShown,
+} from './fields.ts';
+import { after, answerPage, answerRows } from './pages.ts';
+import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { shownSecret } from './tokens.ts';
-import { leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
 
-const PATH = '/api/v1/keys';
-const REVOKED = 'The key was revoked, which is final';
+export const keySchema = z
+  .object({
+    id: idField('key'),
+    account: idField('acct'),
+    name: z.string(),
+    prefix: z.string().describe('The first characters of its secret, for identification.'),
+    groups: z.array(z.string()),
+    models: z.array(z.string()).nullable(),
+    quota: amountShown.nullable(),
+    quota_period: periodField,
+    quota_used: amountShown,
+    rpm: limitField,
+    input_tpm: limitField,
+    output_tpm: limitField,
+    concurrency: limitField,
+    origins: z.array(z.string()).nullable(),
+    addresses: z.array(z.string()).nullable(),
+    status: z.enum(['enabled', 'disabled', 'expired', 'revoked']),
+    expires_at: timeShown.nullable(),
+    last_used_at: timeShown.nullable(),
+    made_by: actorShown.nullable(),
+    created_at: timeShown,
+  })
+  .openapi('Key');
+
+interface KeyWithMeters {
+  key: Key;
+  account: Account;
+  meters: KeyMeters;
+}
+
+/** A key without its own `groups` has all groups of its account. */
+export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number): z.infer<typeof keySchema> {
+  const isPast = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  return {
+    id: formatId('key', key.id),
+    account: formatId('acct', key.accountId),
+    name: key.name,
+    prefix: key.prefix,
+    groups: [...(key.groups ?? account.groups)],
+    models: key.models && [...key.models],
+    quota: meters.quota === null ? null : formatUsd(meters.quota),
+    quota_period: meters.quotaPeriod,
+    quota_used: formatUsd(meters.quotaUsed),
+    rpm: meters.requestsPerMinute,
+    input_tpm: meters.inputTokensPerMinute,
+    output_tpm: meters.outputTokensPerMinute,
+    concurrency: meters.concurrency,
+    origins: key.origins && [...key.origins],
+    addresses: key.addresses && [...key.addresses],
+    status: key.status === 'enabled' && isPast ? 'expired' : key.status,
+    expires_at: isoTime(key.expiresAtMs),
+    last_used_at: isoTime(meters.lastUsedAtMs),
+    made_by: key.madeBy,
+    created_at: isoTime(key.createdAtMs),
+  };
+}
+
+/** The members that a change can touch, for the audit log. */
+function keyTermsJson(found: KeyWithMeters) {
+  const { id, account, quota_used, last_used_at, made_by, created_at, ...terms } = keyJson(found, 0);
+  const { groups, status } = found.key;
+  return { ...terms, groups: groups && [...groups], status };
+}
+
+/** The key with this id "key_…", its account and meters, if the principal may see it. Throws object_not_found. */
+export async function findKey(call: Call, id: string): Promise<KeyWithMeters> {
+  const number = parseId('key', id);
+  const key = number === null ? null : await call.accounts.getKey(number);
+  if (key === null || !maySeeKey(call.principal, key)) throw noObject('key', id);
+  return withKeyMeters(call, key);
+}
+
+/** The number of the key that a query asks for; null without one. Throws object_not_found. */
+export async function askedKey(call: Call, id: string | undefined): Promise<number | null> {
+  return id === undefined ? null : (await findKey(call, id)).key.id;
+}
+
+async function withKeyMeters({ accounts, ledger, clock }: AdminDependencies, key: Key): Promise<KeyWithMeters> {
+  const [account, meters] = await Promise.all([
+    accounts.getAccount(key.accountId),
+    ledger.keyMeters(key.id, clock.nowMs()),
+  ]);
+  // All are written in one transaction, so a missing one is a fault of the store.
+  if (account === null || meters === null) throw new Error(`key ${key.id} has no account or no row in the ledger`);
+  return { key, account, meters };
+}
+
+/** The members of a key that can be given and changed. */
+const changeableKey = z
+  .strictObject({
+    name: nameField,
+    groups: groupsField.nullable(),
+    models: patternsField.nullable(),
+    quota: amountField(0).nullable(),
+    quota_period: periodField,
+    rpm: limitField,
+    input_tpm: limitField,
+    output_tpm: limitField,
+    concurrency: limitField,
+    expires_at: timeField.nullable(),
+    origins: originsField.nullable(),
+    addresses: addressesField.nullable(),
+  })
+  .partial();
+
+type KeyChange = z.output<typeof changeableKey> & { status?: Key['status'] | undefined };
+
+/** The key and its terms after a change; absent members stay. Throws invalid_request. */
+function changedKey(before: KeyWithMeters, change: KeyChange, nowMs: number): { key: Key; terms: KeyTerms } {
+  const faults = faultsOf(before.account, change, nowMs);
+  if (faults.length > 0) throw invalidRequest(faults);
+  const { key, meters } = before;
+  // null is a value (no limit); only an absent member keeps the previous one.
+  const { name = key.name, groups = key.groups, models = key.models, status = key.status } = change;
+  const { origins = key.origins, addresses = key.addresses, expires_at: expiresAtMs = key.expiresAtMs } = change;
+  const { quota = meters.quota, quota_period: quotaPeriod = meters.quotaPeriod } = change;
+  const { rpm: requestsPerMinute = meters.requestsPerMinute, concurrency = meters.concurrency } = change;
+  const { input_tpm: inputTokensPerMinute = meters.inputTokensPerMinute } = change;
+  const { output_tpm: outputTokensPerMinute = meters.outputTokensPerMinute } = change;
+  const rates = { requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency };
+  return {
+    key: { ...key, name, groups, models, origins, addresses, status, expiresAtMs },
+    terms: { status, expiresAtMs, quota, quotaPeriod, ...rates },
+  };
+}
+
+function faultsOf(account: Account, change: KeyChange, nowMs: number): Fault[] {
+  const notAmong = `is not one of the account's groups (${account.groups.join(', ')})`;
+  const faults: Fault[] = (change.groups ?? []).flatMap((group, at) =>
+    account.groups.includes(group) ? [] : [{ path: ['groups', at], message: `"${group}" ${notAmong}` }],
+  );
+  if (change.expires_at != null && change.expires_at <= nowMs)
+    faults.push({ path: ['expires_at'], message: 'must be in the future' });
+  return faults;
+}
+
+const REVOKED = 'The key is revoked';
 
 const createBody = changeableKey.extend({
-  account: accountField.optional().openapi({ description: "Needed, but by an account's own token." }),
+  account: accountField.optional().describe('Required, except with a token of an account.'),
 });
 const changeBody = changeableKey.extend({
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
@@ -45,229 +193,134 @@ const changeBody = changeableKey.extend({
 const rotateBody = z.strictObject({
   grace: durationField
     .default(bounds.keyGraceMs)
-    .openapi({ type: 'string', default: '24h', description: 'How long the secret of before still opens the key.' }),
+    .openapi({ type: 'string', default: '24h', description: 'How long the previous secret stays valid.' }),
 });
 const params = z.object({ id: idField('key') });
 export const withSecret = keySchema.extend({ key: z.string() });
 export const rotatedSchema = withSecret.extend({
-  grace_ends_at: z.string().openapi({ description: 'When the secrets of before stop to open the key.' }),
+  grace_ends_at: z.string().describe('When the previous secrets expire.'),
 });
 
-const createKey = defineRoute({
-  operationId: 'key-create',
-  summary: 'Make a key',
-  roles: everyoneWhoChanges,
-  isCreation: true,
-  conflict: 'The account has as many keys as its own tokens may make',
-  method: 'post',
-  path: PATH,
-  request: { body: jsonBody(createBody) },
-  responses: {
-    201: {
-      ...jsonAnswer(withSecret, 'The key with its secret, shown this once'),
-      links: linksById('key-show', 'key-change', 'key-revoke', 'key-rotate'),
-    },
-  },
-});
-const listKeys = defineRoute({
-  operationId: 'key-list',
-  summary: 'List keys',
-  roles: everyone,
-  method: 'get',
-  path: PATH,
-  request: {
-    query: z.strictObject({ ...pageQuery, account: accountField.optional(), ids: idsFilter('key').optional() }),
-  },
-  responses: { 200: pageAnswer(keySchema, 'Keys, oldest first') },
-});
-const showKey = defineRoute({
-  operationId: 'key-show',
-  summary: 'Show a key',
-  roles: everyone,
-  method: 'get',
-  path: `${PATH}/{id}`,
-  request: { params },
-  responses: { 200: jsonAnswer(keySchema, 'The key') },
-});
-const changeKey = defineRoute({
-  operationId: 'key-change',
-  summary: 'Change a key',
-  roles: everyoneWhoChanges,
-  conflict: REVOKED,
-  method: 'patch',
-  path: `${PATH}/{id}`,
-  request: { params, body: jsonBody(changeBody) },
-  responses: { 200: jsonAnswer(keySchema, 'The key as it is now') },
-});
-const revokeKey = defineRoute({
-  operationId: 'key-revoke',
-  summary: 'Revoke a key for good',
-  roles: everyoneWhoChanges,
-  method: 'post',
-  path: `${PATH}/{id}/revoke`,
-  request: { params, body: jsonBody(z.strictObject({ now: z.boolean().default(false) })) },
-  responses: { 200: jsonAnswer(keySchema, 'The key, which opens nothing any more') },
-});
-const rotateKey = defineRoute({
-  operationId: 'key-rotate',
-  summary: 'Give a key another secret',
-  roles: everyoneWhoChanges,
-  isCreation: true,
-  conflict: REVOKED,
-  method: 'post',
-  path: `${PATH}/{id}/rotate`,
-  request: { params, body: jsonBody(rotateBody) },
-  responses: { 201: jsonAnswer(rotatedSchema, 'The key with its new secret, shown this once') },
-});
-
-export function addKeys(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  const { accounts, clock } = dependencies;
-  const json = (found: KeyWithMeters) => keyJson(found, clock.nowMs());
-  app.openapi(createKey, async (context) => {
-    const body = context.req.valid('json');
-    const created = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, (remember) => storeKey(dependencies, context, body, remember)),
-    );
-    const key = await findKey(dependencies, context.get('principal'), created.object);
-    return context.json({ ...json(key), key: shownSecret(created) }, 201);
-  });
-  app.openapi(listKeys, async (context) => {
-    const principal = context.get('principal');
-    const { limit, cursor, account, ids } = context.req.valid('query');
-    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
-    const rowJson = async (row: Key) => json(await withKeyMeters(dependencies, row));
-    if (ids !== undefined) {
-      const isSeen = (row: Key) => maySeeKey(principal, row) && (asked === null || row.accountId === asked);
-      return answerPage(await findByIds({ kind: 'key', ids, cursor }, accounts.getKey, isSeen), rowJson, null);
-    }
-    const pages = pagesOf(dependencies, context);
-    const page = {
-      accountId: accountOf(principal, asked),
-      madeBy: makerOf(principal),
-      after: pages.after(cursor),
-      limit,
-    };
-    const rows = await accounts.listKeys(page);
-    const next = pages.next(rows.length, limit, rows.at(-1)?.id);
-    return answerPage(rows, rowJson, next);
-  });
-  app.openapi(showKey, async (context) =>
-    context.json(json(await findKey(dependencies, context.get('principal'), context.req.valid('param').id)), 200),
-  );
-  app.openapi(changeKey, async (context) => {
-    const { id } = context.req.valid('param');
-    const body = context.req.valid('json');
-    const after = await takeTurn(context, () => storeChange(dependencies, context, id, body, 'key.update'));
-    return context.json(json(after), 200);
-  });
-  app.openapi(revokeKey, async (context) => {
-    const { id } = context.req.valid('param');
-    const after = await takeTurn(context, () =>
-      storeChange(dependencies, context, id, { status: 'revoked' }, 'key.revoke'),
-    );
-    if (context.req.valid('json').now) await dependencies.endKeyMessages(after.key.id);
-    return context.json(json(after), 200);
-  });
-  app.openapi(rotateKey, async (context) => {
-    const { id } = context.req.valid('param');
-    const body = context.req.valid('json');
-    const rotated = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, (remember, atMs) =>
-        storeRotation(dependencies, context, id, atMs + body.grace, remember),
-      ),
-    );
-    const key = await findKey(dependencies, context.get('principal'), rotated.object);
-    const grace_ends_at = new Date(rotated.atMs + body.grace).toISOString();
-    return context.json({ ...json(key), key: shownSecret(rotated), grace_ends_at }, 201);
-  });
+async function showKey(call: Call, id: string): Promise<z.infer<typeof keySchema>> {
+  return keyJson(await findKey(call, id), call.clock.nowMs());
 }
 
-async function storeKey(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  body: z.output<typeof createBody>,
-  remember: Remember,
-): Promise<{ object: string; secret: Secret }> {
-  const principal = context.get('principal');
-  const account = await accountOfKey(dependencies, principal, body.account);
-  refuseBeyond(principal, 'keys', await dependencies.accounts.countKeys(account.id), bounds.keysPerAccountMax);
+export const keyRoutes: AdminRoute[] = [
+  post('/keys', 'key-create', 'Create a key', everyoneWhoChanges, {
+    body: createBody,
+    isCreation: true,
+    conflict: 'The account has reached the number of keys that its own tokens may create',
+    answer: [withSecret, 'The key with its secret, which is shown only once'],
+    links: ['key-show', 'key-change', 'key-revoke', 'key-rotate'],
+    async handle(call) {
+      const created = await createOnce(call, (remember) => storeKey(call, remember));
+      return { ...(await showKey(call, created.object)), key: shownSecret(created) };
+    },
+  }),
+  list('/keys', 'key-list', 'List keys', everyone, {
+    query: { account: accountField.optional(), ids: idsFilter('key').optional() },
+    page: [keySchema, 'Keys, oldest first'],
+    async handle(call) {
+      const { principal, accounts } = call;
+      const { limit, account, ids } = call.query;
+      const asked = await askedAccount(call, account);
+      const json = async (row: Key) => keyJson(await withKeyMeters(call, row), call.clock.nowMs());
+      if (ids !== undefined) {
+        const isSeen = (row: Key) => maySeeKey(principal, row) && (asked === null || row.accountId === asked);
+        return answerRows(await findByIds(call, 'key', ids, accounts.getKey, isSeen), json, null);
+      }
+      const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), after: after(call), limit };
+      return answerPage(call, await accounts.listKeys(page), json, ({ id }) => id);
+    },
+  }),
+  get('/keys/{id}', 'key-show', 'Retrieve a key', everyone, {
+    params,
+    answer: [keySchema, 'The key'],
+    handle: (call) => showKey(call, call.params.id),
+  }),
+  patch('/keys/{id}', 'key-change', 'Update a key', everyoneWhoChanges, {
+    params,
+    body: changeBody,
+    conflict: REVOKED,
+    answer: [keySchema, 'The updated key'],
+    async handle(call) {
+      const change = () => storeChange(call, call.params.id, call.body, 'key.update');
+      return keyJson(await call.changeInTurn(change), call.clock.nowMs());
+    },
+  }),
+  post('/keys/{id}/revoke', 'key-revoke', 'Revoke a key permanently', everyoneWhoChanges, {
+    params,
+    body: z.strictObject({ now: z.boolean().default(false) }),
+    answer: [keySchema, 'The revoked key'],
+    async handle(call) {
+      const change = () => storeChange(call, call.params.id, { status: 'revoked' }, 'key.revoke');
+      const revoked = await call.changeInTurn(change);
+      if (call.body.now) await call.endKeyMessages(revoked.key.id);
+      return keyJson(revoked, call.clock.nowMs());
+    },
+  }),
+  post('/keys/{id}/rotate', 'key-rotate', 'Rotate the secret of a key', everyoneWhoChanges, {
+    params,
+    body: rotateBody,
+    isCreation: true,
+    conflict: REVOKED,
+    answer: [rotatedSchema, 'The key with its new secret, which is shown only once'],
+    async handle(call) {
+      const { grace } = call.body;
+      const rotated = await createOnce(call, (remember, atMs) =>
+        storeRotation(call, call.params.id, atMs + grace, remember),
+      );
+      const grace_ends_at = isoTime(rotated.atMs + grace);
+      return { ...(await showKey(call, rotated.object)), key: shownSecret(rotated), grace_ends_at };
+    },
+  }),
+];
+
+async function storeKey(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+  const { principal, accounts } = call;
+  const { account: asked, ...change } = call.body;
+  const account = await accountForNew(call, asked, 'is required');
+  refuseBeyond(principal, 'keys', await accounts.countKeys(account.id), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
-  const nowMs = dependencies.clock.nowMs();
-  const { account: _, ...change } = body;
-  const { key, terms } = changedKey(blankKey(account, prefix, principal.id, nowMs), change, nowMs);
+  const nowMs = call.clock.nowMs();
+  const meters = { ...NO_KEY_LIMITS, quotaUsed: 0, quotaHeld: 0, lastUsedAtMs: null };
+  const blank = { account, key: newKey(account.id, '', prefix, principal.id, nowMs), meters };
+  const { key, terms } = changedKey(blank, change, nowMs);
   const object = formatId('key', key.id);
-  const after = keyTermsJson({ key, account, meters: terms });
-  const note = { action: 'key.create', object, account: account.id, before: null, after };
-  const trail = leaveTrail(dependencies, context, [note], remember(object, secret));
-  await dependencies.accounts.createKey(key, dependencies.vault.hash(secret.reveal()), terms, trail);
+  const shown = keyTermsJson({ key, account, meters: { ...meters, ...terms } });
+  const note = changeNote('key.create', object, account.id, null, shown);
+  const auditContext = recordAudit(call, [note], remember(object, secret));
+  await accounts.createKey(key, hashSecret(secret.reveal()), terms, auditContext);
   return { object, secret };
 }
 
-/** The account that a new key is for: the principal's own where it has one. Throws invalid_request. */
-async function accountOfKey(
-  { accounts }: AdminDependencies,
-  principal: Principal,
-  asked: string | undefined,
-): Promise<Account> {
-  const number = asked === undefined ? principal.accountId : parseId('acct', asked);
-  if (asked === undefined && number === null) throw invalidRequest([{ path: ['account'], message: 'is required' }]);
-  const isOwn = principal.accountId === null || principal.accountId === number;
-  const account = number === null || !isOwn ? null : await accounts.getAccount(number);
-  if (account === null) throw invalidRequest([{ path: ['account'], message: `there is no account "${asked}"` }]);
-  return account;
-}
-
 /** Stores a change of a key; the next admission sees it. */
-async function storeChange(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  id: string,
-  change: KeyChange,
-  action: string,
-): Promise<KeyWithMeters> {
-  const principal = context.get('principal');
-  const before = await findKey(dependencies, principal, id);
+async function storeChange(call: Call, id: string, change: KeyChange, action: string): Promise<KeyWithMeters> {
+  const before = await findKey(call, id);
   if (change.status !== 'revoked') refuseRevoked(before, id);
-  const { key, terms } = changedKey(before, change, dependencies.clock.nowMs());
-  const after = { ...before, key, meters: { ...before.meters, ...terms } };
-  const note = {
-    action,
-    object: id,
-    account: key.accountId,
-    before: keyTermsJson(before),
-    after: keyTermsJson(after),
-  };
-  await dependencies.accounts.updateKey(key, terms, leaveTrail(dependencies, context, [note]));
-  dependencies.forgetKey(key.id);
-  return findKey(dependencies, principal, id);
+  const { key, terms } = changedKey(before, change, call.clock.nowMs());
+  const shown = keyTermsJson({ ...before, key, meters: { ...before.meters, ...terms } });
+  const note = changeNote(action, id, key.accountId, keyTermsJson(before), shown);
+  await call.accounts.updateKey(key, terms, recordAudit(call, [note]));
+  call.forgetKey(key.id);
+  return findKey(call, id);
 }
 
-/** Gives a key another secret. The one of before ends now, or after the grace. */
-async function storeRotation(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  id: string,
-  graceEndsAtMs: number,
-  remember: Remember,
-): Promise<{ object: string; secret: Secret }> {
-  const before = await findKey(dependencies, context.get('principal'), id);
+/** Gives a key a new secret. The former one ends now, or after the grace period. */
+async function storeRotation(call: Call, id: string, graceEndsAtMs: number, remember: Remember): Promise<Made> {
+  const before = await findKey(call, id);
   refuseRevoked(before, id);
   const { secret, prefix } = makeKeySecret();
   const key = { ...before.key, prefix };
-  const note = {
-    action: 'key.rotate',
-    object: id,
-    account: key.accountId,
-    before: { prefix: before.key.prefix },
-    after: { prefix, grace_ends_at: new Date(graceEndsAtMs).toISOString() },
-  };
-  const trail = leaveTrail(dependencies, context, [note], remember(id, secret));
-  await dependencies.accounts.rotateKey(key, dependencies.vault.hash(secret.reveal()), graceEndsAtMs, trail);
-  dependencies.forgetKey(key.id);
+  const shown = { prefix, grace_ends_at: isoTime(graceEndsAtMs) };
+  const note = changeNote('key.rotate', id, key.accountId, { prefix: before.key.prefix }, shown);
+  const auditContext = recordAudit(call, [note], remember(id, secret));
+  await call.accounts.rotateKey(key, hashSecret(secret.reveal()), graceEndsAtMs, auditContext);
+  call.forgetKey(key.id);
   return { object: id, secret };
 }
 
 function refuseRevoked({ key }: KeyWithMeters, id: string): void {
   if (key.status === 'revoked')
-    throw new TurnpikeError('conflict', `The key "${id}" was revoked. That is final: create another.`);
+    throw new TurnpikeError('conflict', `The key "${id}" is revoked permanently. Create a new key.`);
 }

@@ -1,30 +1,31 @@
-// The OpenAPI document of this API, made of the schemas that check its input. It is the same for
-// everyone, and readable without a token.
+// The OpenAPI document, made of the schemas that check the input. It is public.
 
-import { type RouteConfig, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { type AdminApp, OPENAPI_PATH } from './admin-app.ts';
-import { jsonAnswer } from './answers.ts';
 import type { AdminDependencies } from './dependencies.ts';
 
-const showDocument: RouteConfig = {
-  operationId: 'openapi-show',
-  summary: 'Show this document',
-  tags: ['openapi'],
-  security: [],
-  method: 'get',
-  path: OPENAPI_PATH,
-  responses: { 200: jsonAnswer(z.looseObject({}), 'This document, to anyone') },
-};
-
-/** Called last: it tells of the routes that were added before. */
+/** Call last: describes the routes added before. */
 export function addOpenapi(app: AdminApp, { version }: AdminDependencies): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
     description: 'A token of the installation (operator, viewer) or of one account (owner, member).',
   });
-  app.openAPIRegistry.registerPath(showDocument);
-  let text: string | null = null; // made when it is first asked for: most starts never are
+  app.openAPIRegistry.registerPath({
+    operationId: 'openapi-show',
+    summary: 'Retrieve this document',
+    tags: ['openapi'],
+    security: [],
+    method: 'get',
+    path: OPENAPI_PATH,
+    responses: {
+      200: {
+        description: 'This document; no authentication required',
+        content: { 'application/json': { schema: z.looseObject({}) } },
+      },
+    },
+  });
+  let text: string | null = null; // made on first use: most processes never need it
   app.get(OPENAPI_PATH, (context) => {
     text ??= JSON.stringify(describe(app, version));
     return context.body(text, 200, { 'content-type': 'application/json' });
@@ -37,7 +38,8 @@ function describe(app: AdminApp, version: string): object {
     info: {
       title: 'Turnpike admin API',
       version,
-      description: 'Accounts, keys, tokens, credit, usage, catalogue and audit of an installation of Turnpike.',
+      description:
+        'Manages the accounts, keys, tokens, credit, usage, catalog and audit log of a Turnpike installation.',
       license: { name: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

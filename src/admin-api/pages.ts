@@ -1,25 +1,25 @@
-// Lists come in pages: `limit` and an opaque `cursor` in, `data` and `next_cursor` out. The cursor
-// is where the page before ended, so that rows which come meanwhile neither repeat nor hide any.
+// Pagination: `limit` and an opaque `cursor` in, `data` and `next_cursor` out. The cursor is the position of the
+// last row, so that new rows neither repeat nor hide any.
 
 import { z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import { integerOf, parseWholeNumber } from '../base/checked-number.ts';
+import { nextTurn, type Requester } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Vault } from '../secrets/secrets.ts';
-import type { AdminEnvironment } from './admin-app.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { makerOf } from './principal.ts';
+import { makerOf } from './dependencies.ts';
+import type { Call } from './route.ts';
 
 const PROOF_CHARACTERS = 22;
 
 const LIMIT_WORDS = `must be a whole number from 1 to ${bounds.pageItemsMax}`;
 
-/** The query members of every list. */
+/** Query members of every list. */
 export const pageQuery = {
   limit: z
     .string()
     .regex(/^[1-9]\d{0,5}$/, LIMIT_WORDS)
-    .transform(Number)
+    .transform((text) => parseWholeNumber(text) ?? 0)
     .refine((limit) => limit <= bounds.pageItemsMax, LIMIT_WORDS)
     .default(100)
     .openapi({ type: 'integer', minimum: 1, maximum: bounds.pageItemsMax, default: 100 }),
@@ -27,66 +27,85 @@ export const pageQuery = {
     .string()
     .optional()
     .openapi({
-      description: 'The `next_cursor` of the page before.',
+      description: 'The `next_cursor` of the previous page.',
       pattern: `^[0-9A-Za-z_-]+\\.[0-9A-Za-z_-]{${PROOF_CHARACTERS}}$`,
     }),
 };
 
-export interface Page {
-  data: object[];
-  next_cursor: string | null;
-}
+type PageCall = Call<unknown, { limit: number; cursor?: string | undefined }>;
 
-/** The pages of one list, as one caller sees it. */
-export interface Pages {
-  /** The number in a cursor; null without one. Throws invalid_request for what no answer of this list gave. */
-  after(cursor: string | undefined): number | null;
-  /** The text in a cursor, likewise. */
-  afterText(cursor: string | undefined): string | null;
-  /** The cursor after the row at `position`; a page that was not filled is the last one. */
-  next(rows: number, limit: number, position: number | string | undefined): string | null;
-}
+/** A page of rows of this shape. */
+export type PageResponse<Json> = Response & { readonly row?: Json };
 
 /**
- * Of the path that is asked, for those who see what this principal sees. A cursor carries a proof of that, so
- * that nobody can look for the places of rows which are not theirs.
+ * The text in the request's cursor; null without one. A cursor is authenticated for its principal and path, so that
+ * nobody can probe for rows of others. Throws invalid_request for a cursor that this list did not return.
  */
-export function pagesOf({ vault }: AdminDependencies, context: Context<AdminEnvironment>): Pages {
-  const principal = context.get('principal');
-  const scope = `${principal.accountId} ${makerOf(principal)} ${context.req.path}`;
-  const makeUnder = ({ hash }: Pick<Vault, 'hash'>, position: string) => {
-    const proof = hash(`cursor ${scope} ${position}`).slice(-PROOF_CHARACTERS);
-    return `${Buffer.from(position).toString('base64url')}.${proof}`;
-  };
-  const make = (position: string) => makeUnder(vault, position);
-  const afterText = (cursor: string | undefined) => {
-    if (cursor === undefined) return null;
-    const position = Buffer.from(cursor.slice(0, cursor.indexOf('.')), 'base64url').toString();
-    if (make(position) === cursor) return position;
-    // Of another node, or of this one before its restart, while the installation's secret is being replaced.
-    if (vault.previous !== null && makeUnder(vault.previous, position) === cursor) return position;
-    throw new TurnpikeError('invalid_request', 'cursor: is not the next_cursor of an earlier page of this list');
-  };
-  return {
-    afterText,
-    after(cursor) {
-      const position = afterText(cursor);
-      return position === null ? null : Number(position);
-    },
-    next: (rows, limit, position) => (rows < limit || position === undefined ? null : make(String(position))),
-  };
+export function afterText(call: PageCall): string | null {
+  const { cursor } = call.query;
+  if (cursor === undefined) return null;
+  const position = Buffer.from(cursor.slice(0, cursor.indexOf('.')), 'base64url').toString();
+  if (cursorAfter(call, position) === cursor) return position;
+  // A cursor made under the former installation secret, during a rotation.
+  const { previous } = call.vault;
+  if (previous !== null && cursorAfter(call, position, previous) === cursor) return position;
+  throw new TurnpikeError('invalid_request', 'cursor: must be the next_cursor of a previous page of this list');
 }
 
-/** A page of what stands in memory, in the order of its names. */
-export function pageByName<T extends { name: string }>(
-  pages: Pages,
-  all: Iterable<T>,
-  query: { limit: number; cursor?: string | undefined },
-): { rows: T[]; next: string | null } {
-  const after = pages.afterText(query.cursor);
+/** The number in the request's cursor, likewise. */
+export function after(call: PageCall): number | null {
+  const position = afterText(call);
+  return position === null ? null : integerOf(position);
+}
+
+export function cursorAfter(call: PageCall, position: string | number, { hash }: Pick<Vault, 'hash'> = call.vault) {
+  const { principal, context } = call;
+  const scope = `${principal.accountId} ${makerOf(principal)} ${context.req.path}`;
+  const proof = hash(`cursor ${scope} ${position}`).slice(-PROOF_CHARACTERS);
+  return `${Buffer.from(String(position)).toString('base64url')}.${proof}`;
+}
+
+/** A page of objects in memory, in name order. */
+export function answerByName<Row extends { name: string }, Json>(
+  call: PageCall,
+  all: Iterable<Row>,
+  json: (row: Row) => Json,
+): Promise<PageResponse<Json>> {
+  const last = afterText(call);
   const rows = [...all]
-    .filter((one) => after === null || one.name > after)
+    .filter(({ name }) => last === null || name > last)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .slice(0, query.limit);
-  return { rows, next: pages.next(rows.length, query.limit, rows.at(-1)?.name) };
+    .slice(0, call.query.limit);
+  return answerPage(call, rows, json, ({ name }) => name);
+}
+
+/** The page of these rows, with a cursor when it is full. */
+export function answerPage<Row, Json>(
+  call: PageCall,
+  rows: readonly Row[],
+  json: (row: Row) => Json | Promise<Json>,
+  positionOf: (row: Row) => string | number,
+): Promise<PageResponse<Json>> {
+  const last = rows.length < call.query.limit ? undefined : rows.at(-1);
+  return answerRows(rows, json, last === undefined ? null : cursorAfter(call, positionOf(last)));
+}
+
+/** A page of these rows, each converted by `json`. */
+export async function answerRows<Row, Json>(
+  rows: readonly Row[],
+  json: (row: Row) => Json | Promise<Json>,
+  next: string | null,
+): Promise<PageResponse<Json>> {
+  const parts: string[] = [];
+  for (let at = 0; at < rows.length; at += bounds.rowsAtOnce) {
+    if (at > 0) await nextTurn();
+    const written = await Promise.all(rows.slice(at, at + bounds.rowsAtOnce).map(json));
+    parts.push(written.map((one) => JSON.stringify(one)).join(','));
+  }
+  const body = `{"data":[${parts.join(',')}],"next_cursor":${JSON.stringify(next)}}`;
+  return new Response(body, { headers: { 'content-type': 'application/json' } });
+}
+
+export function requesterOf({ context, principal }: Call): Requester {
+  return { requesterId: principal.id, signal: context.req.raw.signal };
 }

@@ -1,39 +1,149 @@
-// People: invited (the secret of their one-time link is shown in that one answer), listed, shown, changed. Nobody makes
-// somebody who may do more than they may themselves. How people sign in is not known here.
+// People: invited (only that response shows the link), listed, shown, changed. Nobody can create a person with more
+// rights than their own.
 
 import { z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
-import { makeLinkSecret, type Person } from '../accounts/accounts.ts';
-import { formatId, newNumber } from '../base/ids.ts';
+import { makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
+import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Secret } from '../secrets/secrets.ts';
-import { accountNumber } from './account-json.ts';
-import { accountOfRole } from './account-of-role.ts';
-import type { AdminApp, AdminEnvironment } from './admin-app.ts';
-import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
-import { createOnce, type Remember } from './create-once.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { accountField, emailField, nameField } from './fields.ts';
-import { freeEmail } from './free-email.ts';
-import { pageQuery, pagesOf } from './pages.ts';
-import { changedPerson, type PersonChange, refuseFormer, refuseLastOperator } from './person-changes.ts';
-import { findPerson, personJson, personSchema } from './person-json.ts';
-import { accountOf, holders, holdersWhoChange, refuseBeyond } from './principal.ts';
-import { roleField } from './token-json.ts';
-import { shownSecret } from './tokens.ts';
-import { leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
+import { hashSecret, type Secret } from '../secrets/secrets.ts';
+import { askedAccount } from './accounts.ts';
+import { invalidMember, noObject } from './admin-app.ts';
+import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import {
+  type AdminDependencies,
+  accountOf,
+  holders,
+  holdersWhoChange,
+  type Principal,
+  refuseBeyond,
+} from './dependencies.ts';
+import { accountField, actorShown, emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { after, answerPage } from './pages.ts';
+import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+import { accountOfRole, roleField, shownSecret } from './tokens.ts';
 
-const PATH = '/api/v1/people';
+export const personSchema = z
+  .object({
+    id: idField('person'),
+    role: roleField,
+    account: idField('acct').nullable().describe('null: the whole installation.'),
+    email: z
+      .string()
+      .nullable()
+      .describe(
+        'null before the first operator accepts their invitation, and for an invitation that was replaced by another one.',
+      ),
+    name: z.string(),
+    status: z.enum(['invited', 'enabled', 'disabled']),
+    link_expires_at: timeShown.nullable().describe('Expiry of the one-time link; null if there is none.'),
+    made_by: actorShown,
+    created_at: timeShown,
+  })
+  .openapi('Person');
+
+function personJson(person: Person): z.infer<typeof personSchema> {
+  return {
+    id: formatId('person', person.id),
+    role: person.role,
+    account: person.accountId === null ? null : formatId('acct', person.accountId),
+    email: person.email,
+    name: person.name,
+    status: person.status,
+    link_expires_at: isoTime(person.linkExpiresAtMs),
+    made_by: person.madeBy,
+    created_at: isoTime(person.createdAtMs),
+  };
+}
+
+/** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
+async function findPerson({ people, principal }: Call, id: string): Promise<Person> {
+  const number = parseId('person', id);
+  const person = number === null ? null : await people.getPerson(number);
+  if (person === null || (principal.accountId !== null && person.accountId !== principal.accountId))
+    throw noObject('person', id);
+  return person;
+}
+
+/**
+ * The former owner without the email, and the audit note; null if the email is unused. Throws conflict if its owner may
+ * sign in, or the principal belongs to an account.
+ */
+async function freeEmail(
+  { people, signIn, principal }: Call,
+  email: string,
+): Promise<{ former: Person; note: ChangeNote } | null> {
+  const before = await people.findPersonByEmail(email);
+  if (before === null) return null;
+  if (principal.accountId !== null || before.status === 'enabled')
+    throw new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists.`);
+  await signIn.forgetPassword(email);
+  const former: Person = { ...before, email: null, status: 'disabled', linkExpiresAtMs: null };
+  return { former, note: personNote('person.update', before, former) };
+}
+
+export function personNote(action: string, before: Person, after: Person): ChangeNote {
+  return changeNote(action, formatId('person', before.id), before.accountId, personJson(before), personJson(after));
+}
+
+interface PersonChange {
+  name?: string | undefined;
+  role?: Role | undefined;
+  status?: 'enabled' | 'disabled' | undefined;
+}
+
+/** The person after a change; absent members stay. Throws invalid_request and conflict. */
+function changedPerson(principal: Principal, before: Person, change: PersonChange): Person {
+  const { name = before.name, role = before.role, status = before.status } = change;
+  const isSelf = principal.id === formatId('person', before.id);
+  if (isSelf && (role !== before.role || status !== before.status))
+    throw new TurnpikeError(
+      'conflict',
+      'You cannot change your own role or disable yourself. Ask another person who may do it.',
+    );
+  const isOfInstallation = role === 'operator' || role === 'viewer';
+  if (isOfInstallation !== (before.accountId === null)) {
+    const [wanted, of] =
+      before.accountId === null ? ['operator or viewer', 'the installation'] : ['owner or member', 'an account'];
+    throw invalidMember('role', `must be ${wanted}: this person belongs to ${of}`);
+  }
+  if (status === 'enabled' && before.email === null)
+    throw new TurnpikeError(
+      'conflict',
+      'This person has no email address yet: they enter it when they accept their invitation.',
+    );
+  return { ...before, name, role, status, linkExpiresAtMs: status === 'disabled' ? null : before.linkExpiresAtMs };
+}
+
+/** Only this machine's operator may remove the last operator who can sign in. */
+async function refuseLastOperator({ people, principal }: Call, before: Person, after: Person): Promise<void> {
+  const operates = ({ role, status }: Person) => role === 'operator' && status === 'enabled';
+  if (principal.id === 'local' || !operates(before) || operates(after)) return;
+  if ((await people.countInRole('operator', 'enabled')) > 1) return;
+  throw new TurnpikeError(
+    'conflict',
+    'This is the last operator who can sign in: only a command on the local machine may change that.',
+  );
+}
+
+/**
+ * Refuses a principal who lost their rights while the change waited for the lock: of two operators who disable each
+ * other at once, one stays.
+ */
+async function refuseFormer({ people, principal }: Call): Promise<void> {
+  const id = parseId('person', principal.id);
+  if (id === null) return;
+  const person = await people.getPerson(id);
+  if (person?.status === 'enabled' && person.role === principal.role) return;
+  throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
+}
 
 const createBody = z.strictObject({
   email: emailField,
   role: roleField,
   account: accountField
     .optional()
-    .openapi({ description: "Needed for owner and member, but by an account's own people and tokens." }),
+    .describe('Required for the roles owner and member, except with a session or token of an account.'),
   name: nameField.default(''),
 });
 const changeBody = z.strictObject({
@@ -43,179 +153,98 @@ const changeBody = z.strictObject({
 });
 const params = z.object({ id: idField('person') });
 export const invitedSchema = personSchema.extend({
-  link_secret: z.string().openapi({ description: 'Of a link to `/console/invitation#…`. It is good for one time.' }),
+  link_secret: z.string().describe('The secret of the link `/console/invitation#…`, which works once.'),
 });
 
-const createPerson = defineRoute({
-  operationId: 'person-create',
-  summary: 'Invite a person',
-  roles: holdersWhoChange,
-  isCreation: true,
-  conflict:
-    'Somebody who is let in has this e-mail (for an account’s own: anybody), or the account has as many people as its own may invite',
-  method: 'post',
-  path: PATH,
-  request: { body: jsonBody(createBody) },
-  responses: {
-    201: {
-      ...jsonAnswer(invitedSchema, 'The person with the secret of their link, shown this once'),
-      links: linksById('person-show', 'person-update', 'person-link'),
+export const personRoutes: AdminRoute[] = [
+  post('/people', 'person-create', 'Invite a person', holdersWhoChange, {
+    body: createBody,
+    isCreation: true,
+    conflict:
+      'Another active person has this email address (for the people of an account: any person), or the account has reached the number of people that its own people may invite',
+    answer: [invitedSchema, 'The person with the secret of their link, which is shown only once'],
+    links: ['person-show', 'person-update', 'person-link'],
+    async handle(call) {
+      const created = await createOnce(call, (remember) => storePerson(call, remember));
+      return { ...personJson(await findPerson(call, created.object)), link_secret: shownSecret(created) };
     },
-  },
-});
-const listPeople = defineRoute({
-  operationId: 'person-list',
-  summary: 'List people',
-  roles: holders,
-  method: 'get',
-  path: PATH,
-  request: { query: z.strictObject({ ...pageQuery, account: accountField.optional() }) },
-  responses: { 200: pageAnswer(personSchema, 'People, oldest first') },
-});
-const showPerson = defineRoute({
-  operationId: 'person-show',
-  summary: 'Show a person',
-  roles: holders,
-  method: 'get',
-  path: `${PATH}/{id}`,
-  request: { params },
-  responses: { 200: jsonAnswer(personSchema, 'The person') },
-});
-const updatePerson = defineRoute({
-  operationId: 'person-update',
-  summary: 'Change a person',
-  roles: holdersWhoChange,
-  conflict: 'It is themselves, the last operator, or somebody who has no e-mail yet',
-  method: 'patch',
-  path: `${PATH}/{id}`,
-  request: { params, body: jsonBody(changeBody) },
-  responses: { 200: jsonAnswer(personSchema, 'The person as they are now') },
-});
-const linkPerson = defineRoute({
-  operationId: 'person-link',
-  summary: 'Give a person another one-time link',
-  roles: holdersWhoChange,
-  isCreation: true,
-  conflict: 'The person is disabled, or it is themselves',
-  method: 'post',
-  path: `${PATH}/{id}/link`,
-  request: { params, body: jsonBody(z.strictObject({})) },
-  responses: { 201: jsonAnswer(invitedSchema, 'The person with the secret of their new link, shown this once') },
-});
+  }),
+  list('/people', 'person-list', 'List people', holders, {
+    query: { account: accountField.optional() },
+    page: [personSchema, 'People, oldest first'],
+    async handle(call) {
+      const { limit, account } = call.query;
+      const accountId = accountOf(call.principal, await askedAccount(call, account));
+      const rows = await call.people.listPeople({ accountId, after: after(call), limit });
+      return answerPage(call, rows, personJson, ({ id }) => id);
+    },
+  }),
+  get('/people/{id}', 'person-show', 'Retrieve a person', holders, {
+    params,
+    answer: [personSchema, 'The person'],
+    handle: async (call) => personJson(await findPerson(call, call.params.id)),
+  }),
+  patch('/people/{id}', 'person-update', 'Update a person', holdersWhoChange, {
+    params,
+    body: changeBody,
+    conflict: 'The person is yourself, the last operator, or has no email address yet',
+    answer: [personSchema, 'The updated person'],
+    async handle(call) {
+      const after = await call.changeInTurn(() => storeChange(call, call.params.id, call.body));
+      if (after.status === 'disabled') await endSessions(call, after);
+      return personJson(after);
+    },
+  }),
+  post('/people/{id}/link', 'person-link', 'Create a new one-time link for a person', holdersWhoChange, {
+    params,
+    body: z.strictObject({}),
+    isCreation: true,
+    conflict: 'The person is disabled, or is yourself',
+    answer: [invitedSchema, 'The person with the secret of their new link, which is shown only once'],
+    async handle(call) {
+      const linked = await createOnce(call, (remember) => storeLink(call, call.params.id, remember));
+      return { ...personJson(await findPerson(call, linked.object)), link_secret: shownSecret(linked) };
+    },
+  }),
+];
 
-export function addPeople(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  const { people } = dependencies;
-  app.openapi(createPerson, async (context) => {
-    const body = context.req.valid('json');
-    const created = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, (remember) => storePerson(dependencies, context, body, remember)),
-    );
-    const person = await findPerson(dependencies, context.get('principal'), created.object);
-    return context.json({ ...personJson(person), link_secret: shownSecret(created) }, 201);
-  });
-  app.openapi(listPeople, async (context) => {
-    const { limit, cursor, account } = context.req.valid('query');
-    const principal = context.get('principal');
-    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
-    const accountId = accountOf(principal, asked);
-    const pages = pagesOf(dependencies, context);
-    const rows = await people.listPeople({ accountId, after: pages.after(cursor), limit });
-    const next_cursor = pages.next(rows.length, limit, rows.at(-1)?.id);
-    return context.json({ data: rows.map(personJson), next_cursor }, 200);
-  });
-  app.openapi(showPerson, async (context) => {
-    const { id } = context.req.valid('param');
-    return context.json(personJson(await findPerson(dependencies, context.get('principal'), id)), 200);
-  });
-  app.openapi(updatePerson, async (context) => {
-    const { id } = context.req.valid('param');
-    const body = context.req.valid('json');
-    const after = await takeTurn(context, () => storeChange(dependencies, context, id, body));
-    if (after.status === 'disabled') await endSessions(dependencies, context, after);
-    return context.json(personJson(after), 200);
-  });
-  app.openapi(linkPerson, async (context) => {
-    const { id } = context.req.valid('param');
-    const body = context.req.valid('json');
-    const linked = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, (remember) => storeLink(dependencies, context, id, remember)),
-    );
-    const person = await findPerson(dependencies, context.get('principal'), linked.object);
-    return context.json({ ...personJson(person), link_secret: shownSecret(linked) }, 201);
-  });
-}
-
-async function storePerson(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  body: z.output<typeof createBody>,
-  remember: Remember,
-): Promise<{ object: string; secret: Secret }> {
-  const { people, vault, clock } = dependencies;
-  const principal = context.get('principal');
-  await refuseFormer(dependencies, principal);
-  const accountId = await accountOfRole(dependencies, principal, body);
+async function storePerson(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+  const { people, principal, body } = call;
+  await refuseFormer(call);
+  const accountId = await accountOfRole(call);
   if (accountId !== null)
     refuseBeyond(principal, 'people', await people.countPeople(accountId), bounds.peoplePerAccountMax);
-  const freed = await freeEmail(dependencies, principal, body.email);
-  const nowMs = clock.nowMs();
-  const person: Person = {
-    id: newNumber(),
-    accountId,
-    role: body.role,
-    email: body.email,
-    name: body.name,
-    status: 'invited',
-    linkExpiresAtMs: nowMs + bounds.linkMs,
-    madeBy: principal.id,
-    createdAtMs: nowMs,
-  };
-  const secret = makeLinkSecret();
+  const freed = await freeEmail(call, body.email);
+  const { role, email, name } = body;
+  const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());
+  const person: Person = { ...link, accountId, role, email, name, madeBy: principal.id };
   const object = formatId('person', person.id);
-  const note = { action: 'person.create', object, account: accountId, before: null, after: personJson(person) };
-  const notes = freed === null ? [note] : [freed.note, note];
-  const trail = leaveTrail(dependencies, context, notes, remember(object, secret));
-  await people.createPerson(person, vault.hash(secret.reveal()), trail, freed?.former);
+  const note = changeNote('person.create', object, accountId, null, personJson(person));
+  const auditContext = recordAudit(call, freed === null ? [note] : [freed.note, note], remember(object, secret));
+  await people.createPerson(person, linkHash, auditContext, freed?.former);
   return { object, secret };
 }
 
-async function storeChange(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  id: string,
-  change: PersonChange,
-): Promise<Person> {
-  const principal = context.get('principal');
-  await refuseFormer(dependencies, principal);
-  const before = await findPerson(dependencies, principal, id);
-  const after = changedPerson(principal, before, change);
-  await refuseLastOperator(dependencies, principal, before, after);
-  await shutOut(dependencies, before, after);
-  const note = {
-    action: 'person.update',
-    object: id,
-    account: before.accountId,
-    before: personJson(before),
-    after: personJson(after),
-  };
+async function storeChange(call: Call, id: string, change: PersonChange): Promise<Person> {
+  await refuseFormer(call);
+  const before = await findPerson(call, id);
+  const after = changedPerson(call.principal, before, change);
+  await refuseLastOperator(call, before, after);
+  await endFormerAccess(call, before, after);
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
-  await dependencies.people.updatePerson(after, link, leaveTrail(dependencies, context, [note]));
+  await call.people.updatePerson(after, link, recordAudit(call, [personNote('person.update', before, after)]));
   return after;
 }
 
-/** Before somebody is let in: what opened nothing until then must not open anything after, but for a password of their own. */
-async function shutOut({ signIn }: AdminDependencies, before: Person, after: Person): Promise<void> {
+/** Before a person is enabled: former credentials must not work, except a password of their own. */
+async function endFormerAccess({ signIn }: AdminDependencies, before: Person, after: Person): Promise<void> {
   if (after.email === null || after.status !== 'enabled') return;
-  if (before.status === 'disabled') await signIn.endSessions(after.email); // where that failed when they were disabled
-  if (before.status === 'invited') await signIn.forgetPassword(after.email); // of who had the e-mail before
+  if (before.status === 'disabled') await signIn.endSessions(after.email); // if that failed when they were disabled
+  if (before.status === 'invited') await signIn.forgetPassword(after.email); // a former owner of the email may have set one
 }
 
-/** Whoever is disabled is let in nowhere, with a session or without: what keeps it from being ended is for the log alone. */
-async function endSessions(
-  { signIn, report }: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  { email }: Person,
-): Promise<void> {
+/** A disabled person cannot sign in or use a session: a failure to end it is only logged. */
+async function endSessions({ signIn, report, context }: Call, { email }: Person): Promise<void> {
   if (email === null) return;
   try {
     await signIn.endSessions(email);
@@ -224,31 +253,37 @@ async function endSessions(
   }
 }
 
-/** The link that was made before opens nothing any more; what they sign in by stays until the new one is accepted. */
-async function storeLink(
-  dependencies: AdminDependencies,
-  context: Context<AdminEnvironment>,
-  id: string,
-  remember: Remember,
-): Promise<{ object: string; secret: Secret }> {
-  const { people, vault, clock } = dependencies;
-  const principal = context.get('principal');
-  await refuseFormer(dependencies, principal);
-  const before = await findPerson(dependencies, principal, id);
-  if (principal.id === id)
-    throw new TurnpikeError('conflict', 'Nobody makes a link for themselves: that takes somebody else.');
+/** The former link stops working; existing credentials work until the new link is accepted. */
+async function storeLink(call: Call, id: string, remember: Remember): Promise<Made> {
+  await refuseFormer(call);
+  const before = await findPerson(call, id);
+  if (call.principal.id === id)
+    throw new TurnpikeError('conflict', 'You cannot create a link for yourself. Ask another person who may do it.');
   if (before.status === 'disabled')
     throw new TurnpikeError('conflict', `The person "${id}" is disabled: enable them first.`);
-  const after: Person = { ...before, linkExpiresAtMs: clock.nowMs() + bounds.linkMs };
+  const after: Person = { ...before, linkExpiresAtMs: call.clock.nowMs() + bounds.linkMs };
   const secret = makeLinkSecret();
-  const note = {
-    action: 'person.link',
-    object: id,
-    account: before.accountId,
-    before: { link_expires_at: personJson(before).link_expires_at },
-    after: { link_expires_at: personJson(after).link_expires_at },
-  };
-  const trail = leaveTrail(dependencies, context, [note], remember(id, secret));
-  await people.updatePerson(after, { hash: vault.hash(secret.reveal()) }, trail);
+  const shown = (person: Person) => ({ link_expires_at: isoTime(person.linkExpiresAtMs) });
+  const note = changeNote('person.link', id, before.accountId, shown(before), shown(after));
+  const auditContext = recordAudit(call, [note], remember(id, secret));
+  await call.people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, auditContext);
   return { object: id, secret };
+}
+
+/** The parts of a new person that do not depend on who invites whom. */
+function makeInvitation(nowMs: number) {
+  const secret = makeLinkSecret();
+  const status = 'invited' as const;
+  const times = { linkExpiresAtMs: nowMs + bounds.linkMs, createdAtMs: nowMs };
+  return { id: newNumber(), status, ...times, secret, linkHash: hashSecret(secret.reveal()) };
+}
+
+/** An invitation as operator, with its link. Stores nothing. */
+export function makeFirstOperator(nowMs: number): { person: Person; linkHash: string; secret: Secret } {
+  const { secret, linkHash, ...link } = makeInvitation(nowMs);
+  return {
+    person: { ...link, accountId: null, role: 'operator', email: null, name: '', madeBy: 'start' },
+    linkHash,
+    secret,
+  };
 }

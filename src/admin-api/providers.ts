@@ -1,19 +1,56 @@
-// Providers: from where models come, and whether they are there. A credential is never shown again, only
-// that there is one, and whom it is for.
+// Providers with their health. Credentials are never shown, only that they exist and for whom.
 
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
-import type { Catalogue, ProviderSettings } from '../catalog/catalog.ts';
-import { TurnpikeError } from '../errors.ts';
-import type { AdminApp } from './admin-app.ts';
-import { countShown, idField, jsonAnswer, jsonBody, pageAnswer, timeShown } from './answers.ts';
-import { defineRoute } from './define-route.ts';
-import { type AdminDependencies, type ProviderHealth, ROUTE_STATES, type RouteState } from './dependencies.ts';
-import { pageByName, pageQuery, pagesOf } from './pages.ts';
-import { installation, operator } from './principal.ts';
-import { testProvider } from './test-provider.ts';
+import type { Catalog, Credential, ProviderSettings } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import type { ProbeResult } from '../providers/providers.ts';
+import { noObject } from './admin-app.ts';
+import { type AdminDependencies, installation, operator } from './dependencies.ts';
+import { countShown, idField, isoTime, timeShown } from './fields.ts';
+import { answerByName } from './pages.ts';
+import { type AdminRoute, get, list, post } from './route.ts';
 
-const PATH = '/api/v1/providers';
+const NOT_TESTED: ProbeResult = {
+  ok: false,
+  status: null,
+  ms: 0,
+  fault: 'timeout',
+  message: 'Not tested: the tests before this one took too long.',
+  models: null,
+};
+
+/**
+ * The overall result, with the error of the first failed credential; `credentials` is empty if the provider has none.
+ * Never rejects: a failure is the result.
+ */
+async function testProvider(
+  { probe, clock }: AdminDependencies,
+  { name, kind, baseUrl, credentials }: ProviderSettings,
+) {
+  const probeWith = (credential: Credential['secret'] | null) => probe({ name, kind, baseUrl, credential });
+  if (credentials.length === 0) return { ...(await probeWith(null)), credentials: [] };
+  const startedMs = clock.nowMs();
+  const tests: [Credential, ProbeResult][] = [];
+  for (const credential of credentials) {
+    const isLate = clock.nowMs() - startedMs >= bounds.providerTestMsMax;
+    tests.push([credential, isLate ? NOT_TESTED : await probeWith(credential.secret)]);
+  }
+  const each = tests.map(([credential, result]) => {
+    const { ok, status, fault, message } = result;
+    return { name: credential.name, ok, status, fault, message };
+  });
+  return { ...sumUp(tests), credentials: each };
+}
+
+function sumUp(tests: readonly [Credential, ProbeResult][]): ProbeResult {
+  const [first, second] = tests;
+  const [credential, result] = tests.find(([, { ok }]) => !ok) ?? (first as [Credential, ProbeResult]);
+  const ms = tests.reduce((sum, [, one]) => sum + one.ms, 0);
+  if (second === undefined) return { ...result, ms };
+  const which = result.ok ? `All ${tests.length} credentials` : `Credential "${credential.name}"`;
+  return { ...result, ms, message: `${which}: ${result.message}` };
+}
 
 export const providerSchema = z
   .object({
@@ -23,135 +60,105 @@ export const providerSchema = z
     has_credential: z.boolean(),
     credentials: z
       .array(z.object({ name: z.string(), account: idField('acct').nullable(), group: z.string().nullable() }))
-      .openapi({ description: 'Whom each is for: one account, one group, or, without both, everyone else.' }),
-    models: z.array(z.string()).openapi({ description: 'The models that have a route to it, by name.' }),
+      .describe('The scope of each credential: one account, one group, or, if both are null, all others.'),
+    models: z.array(z.string()).describe('The models with a route to the provider, by name.'),
     health: z
       .object({ up: z.boolean(), last_success_at: timeShown.nullable(), last_failure_at: timeShown.nullable() })
       .nullable()
-      .openapi({ description: 'By the last attempts of this server; null where nobody watches them.' }),
+      .describe('From the last attempts of this node; null if health is not tracked.'),
     routes: z
       .array(
         z.object({
-          model: z.string().openapi({ description: "The model's name at the provider." }),
+          model: z.string().describe("The model's name at the provider."),
           credential: z.string().nullable(),
-          state: z.enum(ROUTE_STATES).openapi({
-            description:
-              'open: it failed several times in a row and is tried after all others, until one message at a time finds out whether it is well again (half_open); resting: its provider said when to come again.',
-          }),
+          state: z
+            .enum(['ready', 'open', 'half_open', 'resting'])
+            .describe(
+              'ready: in use. open: the route failed several times in a row and is tried only after all others. half_open: one message at a time tests whether it works again. resting: the provider asked to wait until `until`.',
+            ),
           until: timeShown.nullable(),
           failures_in_a_row: countShown,
           in_flight: countShown,
           last_failure: z.object({ fault: z.string(), at: timeShown }).nullable(),
         }),
       )
-      .openapi({
-        description: 'What this server used since it started, and is still sold: each model with each credential.',
-      }),
+      .describe(
+        'Routes that this node has used since its start and that are still configured, one for each model and credential.',
+      ),
   })
   .openapi('Provider');
 const resultFields = {
   ok: z.boolean(),
-  status: z.int().nullable().openapi({ description: "The provider's; null where it gave none." }),
+  status: z.int().nullable().describe("The provider's HTTP status; null if there was no answer."),
   fault: z.enum(['credentials', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected']).nullable(),
-  message: z.string().openapi({ description: 'For people: what it means, and what to do.' }),
+  message: z.string().describe('A message for people: the meaning of the result, and the remedy.'),
 };
 export const testSchema = z
   .object({
     provider: z.string(),
     ...resultFields,
     ms: countShown,
-    models: countShown.nullable().openapi({ description: 'How many models it lists; null where it does not tell.' }),
+    models: countShown.nullable().describe('Number of models that the provider lists; null if unknown.'),
     credentials: z
       .array(z.object({ name: z.string(), ...resultFields }))
-      .openapi({ description: 'Each of them, in order; the members above are those of the first that failed.' }),
+      .describe('The result of each credential, in order. The members above are those of the first one that failed.'),
   })
   .openapi('ProviderTest');
 const params = z.object({ name: z.string().openapi({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }) });
 
-const listProviders = defineRoute({
-  operationId: 'provider-list',
-  summary: 'List providers',
-  roles: installation,
-  method: 'get',
-  path: PATH,
-  request: { query: z.strictObject(pageQuery) },
-  responses: { 200: pageAnswer(providerSchema, 'Providers by name') },
-});
-const showProvider = defineRoute({
-  operationId: 'provider-show',
-  summary: 'Show a provider',
-  roles: installation,
-  method: 'get',
-  path: `${PATH}/{name}`,
-  request: { params },
-  responses: { 200: jsonAnswer(providerSchema, 'The provider') },
-});
-/** Changes nothing, but calls out with the installation's credential: for operators alone. */
-const testOne = defineRoute({
-  operationId: 'provider-test',
-  summary: 'Test a provider',
-  roles: operator,
-  method: 'post',
-  path: `${PATH}/{name}/test`,
-  request: { params, body: jsonBody(z.strictObject({})) },
-  responses: {
-    200: jsonAnswer(testSchema, 'How it went, well or not: a small request for each credential, which costs nothing'),
-  },
-});
+export const providerRoutes: AdminRoute[] = [
+  list('/providers', 'provider-list', 'List providers', installation, {
+    page: [providerSchema, 'Providers by name'],
+    handle: (call) =>
+      answerByName(call, call.catalog.current().providers.values(), (provider) => providerJson(call, provider)),
+  }),
+  get('/providers/{name}', 'provider-show', 'Retrieve a provider', installation, {
+    params,
+    answer: [providerSchema, 'The provider'],
+    handle: (call) => providerJson(call, findProvider(call.catalog.current(), call.params.name)),
+  }),
+  // Changes nothing, but sends the installation's credential: operators only.
+  post('/providers/{name}/test', 'provider-test', 'Test a provider', operator, {
+    params,
+    body: z.strictObject({}),
+    answer: [
+      testSchema,
+      'The result, whether or not the test succeeded. The test sends a small request for each credential, which is free of charge',
+    ],
+    async handle(call) {
+      const provider = findProvider(call.catalog.current(), call.params.name);
+      return { provider: provider.name, ...(await testProvider(call, provider)) };
+    },
+  }),
+];
 
-export function addProviders(app: AdminApp, dependencies: AdminDependencies): void {
-  const { catalog } = dependencies;
-  const json = (provider: ProviderSettings) =>
-    providerJson(
-      provider,
-      modelsOf(catalog.current(), provider.name),
-      dependencies.health(provider.name),
-      dependencies.routeStates().filter((state) => state.provider === provider.name),
-    );
-  app.openapi(listProviders, (context) => {
-    const all = catalog.current().providers.values();
-    const { rows, next } = pageByName(pagesOf(dependencies, context), all, context.req.valid('query'));
-    return context.json({ data: rows.map(json), next_cursor: next }, 200);
-  });
-  app.openapi(showProvider, (context) =>
-    context.json(json(findProvider(catalog.current(), context.req.valid('param').name)), 200),
-  );
-  app.openapi(testOne, async (context) => {
-    const provider = findProvider(catalog.current(), context.req.valid('param').name);
-    return context.json({ provider: provider.name, ...(await testProvider(dependencies, provider)) }, 200);
-  });
-}
-
-function findProvider({ providers }: Catalogue, name: string): ProviderSettings {
+function findProvider({ providers }: Catalog, name: string): ProviderSettings {
   const provider = providers.get(name);
-  if (provider === undefined) throw new TurnpikeError('object_not_found', `There is no provider "${name}".`);
+  if (provider === undefined) throw noObject('provider', name);
   return provider;
 }
 
-function modelsOf({ models }: Catalogue, provider: string): string[] {
-  return [...models.values()]
-    .filter(({ routes }) => routes.some((route) => route.provider === provider))
-    .map(({ name }) => name)
-    .sort();
-}
-
 function providerJson(
-  provider: ProviderSettings,
-  models: string[],
-  health: ProviderHealth | null,
-  states: readonly RouteState[],
+  dependencies: AdminDependencies,
+  { name: provider, kind, baseUrl, credentials }: ProviderSettings,
 ): z.infer<typeof providerSchema> {
+  const health = dependencies.health(provider);
+  const models = [...dependencies.catalog.current().models.values()];
+  const states = dependencies.routeStates().filter((state) => state.provider === provider);
   return {
-    name: provider.name,
-    kind: provider.kind,
-    base_url: provider.baseUrl === '' ? null : provider.baseUrl,
-    has_credential: provider.credentials.length > 0,
-    credentials: provider.credentials.map(({ name, account, group }) => ({
+    name: provider,
+    kind,
+    base_url: baseUrl === '' ? null : baseUrl,
+    has_credential: credentials.length > 0,
+    credentials: credentials.map(({ name, account, group }) => ({
       name,
       account: account === null ? null : formatId('acct', account),
       group,
     })),
-    models,
+    models: models
+      .filter(({ routes }) => routes.some((route) => route.provider === provider))
+      .map(({ name }) => name)
+      .sort(),
     health: health && {
       up: health.isUp,
       last_success_at: isoTime(health.lastSuccessMs),
@@ -164,14 +171,7 @@ function providerJson(
       until: isoTime(state.untilMs),
       failures_in_a_row: state.failuresInARow,
       in_flight: state.inFlight,
-      last_failure: state.lastFailure && {
-        fault: state.lastFailure.kind,
-        at: new Date(state.lastFailure.atMs).toISOString(),
-      },
+      last_failure: state.lastFailure && { fault: state.lastFailure.kind, at: isoTime(state.lastFailure.atMs) },
     })),
   };
-}
-
-function isoTime(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString();
 }

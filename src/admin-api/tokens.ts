@@ -1,168 +1,206 @@
-// Tokens of this API: made (the secret is shown in that one answer), listed, shown, revoked. Nobody
-// makes one that may do more, or lasts longer, than the one that they hold.
+// Tokens of this API: created (only that response shows the secret), listed, shown, revoked. Nobody can create a
+// token with more rights, or a longer life, than their own. `/me` shows the authenticated principal.
 
 import { z } from '@hono/zod-openapi';
-import { type AccessToken, makeTokenSecret } from '../accounts/accounts.ts';
-import { formatId, newNumber } from '../base/ids.ts';
+import { type AccessToken, makeTokenSecret, type Role } from '../accounts/accounts.ts';
+import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
-import type { Secret } from '../secrets/secrets.ts';
-import { accountOfRole } from './account-of-role.ts';
-import { type AdminApp, invalidRequest } from './admin-app.ts';
-import { idField, jsonAnswer, jsonBody, linksById, pageAnswer } from './answers.ts';
-import { type Created, createOnce } from './create-once.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { accountField, nameField, timeField } from './fields.ts';
-import { pageQuery, pagesOf } from './pages.ts';
-import { accountOf, holders, holdersWhoChange, type Principal, refuseBeyond } from './principal.ts';
-import { findToken, roleField, tokenJson, tokenSchema } from './token-json.ts';
-import { leaveTrail } from './trail.ts';
-import type { TakeTurn } from './turns.ts';
+import { hashSecret, type Secret } from '../secrets/secrets.ts';
+import { accountForNew } from './accounts.ts';
+import { invalidMember, noObject } from './admin-app.ts';
+import { type Created, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import { accountOf, everyone, holders, holdersWhoChange, type Principal, refuseBeyond } from './dependencies.ts';
+import { accountField, actorShown, idField, isoTime, nameField, timeField, timeShown } from './fields.ts';
+import { after, answerPage } from './pages.ts';
+import { type AdminRoute, type Call, type CallWith, get, list, post } from './route.ts';
 
-const PATH = '/api/v1/tokens';
+/** null: the installation. Throws invalid_request if role and account do not match, or exceed the principal's own. */
+export async function accountOfRole(
+  call: Call<unknown, unknown, { role: Role; account?: string | undefined }>,
+): Promise<number | null> {
+  const { principal, body } = call;
+  const { role, account } = body;
+  const isOfInstallation = role === 'operator' || role === 'viewer';
+  if (isOfInstallation && principal.accountId !== null)
+    throw invalidMember('role', 'must be owner or member: your own token belongs to an account');
+  if (isOfInstallation) {
+    if (account === undefined) return null;
+    throw invalidMember('account', `must be absent: the role ${role} is for the whole installation`);
+  }
+  return (await accountForNew(call, account, `is required for the role ${role}`)).id;
+}
+
+export const roleField = z.enum(['operator', 'viewer', 'owner', 'member'], {
+  error: 'must be operator, viewer, owner or member',
+});
+
+export const tokenSchema = z
+  .object({
+    id: idField('tok'),
+    role: roleField,
+    account: idField('acct').nullable().describe('null: the whole installation.'),
+    name: z.string(),
+    prefix: z.string(),
+    status: z.enum(['enabled', 'expired', 'revoked']),
+    expires_at: timeShown.nullable(),
+    made_by: actorShown,
+    created_at: timeShown,
+  })
+  .openapi('Token');
+
+function tokenJson({ clock }: Call, token: AccessToken): z.infer<typeof tokenSchema> {
+  const isPast = token.expiresAtMs !== null && token.expiresAtMs <= clock.nowMs();
+  return {
+    id: formatId('tok', token.id),
+    role: token.role,
+    account: token.accountId === null ? null : formatId('acct', token.accountId),
+    name: token.name,
+    prefix: token.prefix,
+    status: token.status === 'enabled' && isPast ? 'expired' : token.status,
+    expires_at: isoTime(token.expiresAtMs),
+    made_by: token.madeBy,
+    created_at: new Date(token.createdAtMs).toISOString(),
+  };
+}
+
+/** The token with this id "tok_…", if the principal may see it. Throws object_not_found. */
+async function findToken({ tokens, principal }: Call, id: string): Promise<AccessToken> {
+  const number = parseId('tok', id);
+  const token = number === null ? null : await tokens.getToken(number);
+  const isSeen = token !== null && (principal.accountId === null || token.accountId === principal.accountId);
+  if (!isSeen) throw noObject('token', id);
+  return token;
+}
 
 const createBody = z.strictObject({
   role: roleField,
   account: accountField
     .optional()
-    .openapi({ description: "Needed for owner and member, but by an account's own token." }),
+    .describe('Required for the roles owner and member, except with a token of an account.'),
   name: nameField.default(''),
   expires_at: timeField.nullable().optional(),
 });
-type CreateBody = z.output<typeof createBody>;
 const params = z.object({ id: idField('tok') });
 
-const createToken = defineRoute({
-  operationId: 'token-create',
-  summary: 'Make a token for this API',
-  roles: holdersWhoChange,
-  isCreation: true,
-  conflict: 'The account has as many tokens as its own tokens may make',
-  method: 'post',
-  path: PATH,
-  request: { body: jsonBody(createBody) },
-  responses: {
-    201: {
-      ...jsonAnswer(tokenSchema.extend({ token: z.string() }), 'The token with its secret, shown this once'),
-      links: linksById('token-show', 'token-revoke'),
-    },
-  },
-});
-const listTokens = defineRoute({
-  operationId: 'token-list',
-  summary: 'List tokens',
-  roles: holders,
-  method: 'get',
-  path: PATH,
-  request: { query: z.strictObject(pageQuery) },
-  responses: { 200: pageAnswer(tokenSchema, 'Tokens, oldest first') },
-});
-const showToken = defineRoute({
-  operationId: 'token-show',
-  summary: 'Show a token',
-  roles: holders,
-  method: 'get',
-  path: `${PATH}/{id}`,
-  request: { params },
-  responses: { 200: jsonAnswer(tokenSchema, 'The token') },
-});
-const revokeToken = defineRoute({
-  operationId: 'token-revoke',
-  summary: 'Revoke a token for good',
-  roles: holdersWhoChange,
-  method: 'post',
-  path: `${PATH}/{id}/revoke`,
-  request: { params, body: jsonBody(z.strictObject({})) },
-  responses: { 200: jsonAnswer(tokenSchema, 'The token, which opens nothing any more') },
-});
+export const meSchema = z
+  .object({
+    id: z.string().describe('"tok_…", "person_…", or "local" for the local operator of the machine.'),
+    kind: z.enum(['token', 'person', 'local']),
+    name: z.string().nullable(),
+    email: z.string().nullable().describe('null for a token.'),
+    role: roleField,
+    account: z.object({ id: idField('acct'), name: z.string(), groups: z.array(z.string()) }).nullable(),
+    expires_at: timeShown.nullable(),
+    base_url: z.string().nullable().describe('The public URL of this service for API clients; null if not configured.'),
+  })
+  .openapi('Me');
 
-export function addTokens(app: AdminApp, dependencies: AdminDependencies, takeTurn: TakeTurn): void {
-  const { tokens, clock } = dependencies;
-  const json = (token: AccessToken) => tokenJson(token, clock.nowMs());
-  app.openapi(createToken, async (context) => {
-    const body = context.req.valid('json');
-    const principal = context.get('principal');
-    const created = await takeTurn(context, () =>
-      createOnce(dependencies, context, body, async (remember) => {
-        const { token, secret } = await newToken(dependencies, principal, body);
-        const object = formatId('tok', token.id);
-        const note = { action: 'token.create', object, account: token.accountId, before: null, after: json(token) };
-        const trail = leaveTrail(dependencies, context, [note], remember(object, secret));
-        await tokens.createToken(token, dependencies.vault.hash(secret.reveal()), trail);
-        return { object, secret };
-      }),
-    );
-    const token = await findToken(dependencies, principal, created.object);
-    return context.json({ ...json(token), token: shownSecret(created) }, 201);
-  });
-  app.openapi(listTokens, async (context) => {
-    const { limit, cursor } = context.req.valid('query');
-    const accountId = accountOf(context.get('principal'), null);
-    const pages = pagesOf(dependencies, context);
-    const rows = await tokens.listTokens({ accountId, after: pages.after(cursor), limit });
-    return context.json({ data: rows.map(json), next_cursor: pages.next(rows.length, limit, rows.at(-1)?.id) }, 200);
-  });
-  app.openapi(showToken, async (context) =>
-    context.json(json(await findToken(dependencies, context.get('principal'), context.req.valid('param').id)), 200),
-  );
-  app.openapi(revokeToken, async (context) => {
-    const { id } = context.req.valid('param');
-    const principal = context.get('principal');
-    const revoked = await takeTurn(context, async () => {
-      const before = await findToken(dependencies, principal, id);
-      const after: AccessToken = { ...before, status: 'revoked' };
-      if (before.status === 'revoked') return before;
-      const note = {
-        action: 'token.revoke',
-        object: id,
-        account: before.accountId,
-        before: json(before),
-        after: json(after),
-      };
-      await tokens.updateToken(after, leaveTrail(dependencies, context, [note]));
-      return after;
-    });
-    return context.json(json(revoked), 200);
-  });
+export const tokenRoutes: AdminRoute[] = [
+  post('/tokens', 'token-create', 'Create a token for this API', holdersWhoChange, {
+    body: createBody,
+    isCreation: true,
+    conflict: 'The account has reached the number of tokens that its own tokens may create',
+    answer: [tokenSchema.extend({ token: z.string() }), 'The token with its secret, which is shown only once'],
+    links: ['token-show', 'token-revoke'],
+    async handle(call) {
+      const created = await createOnce(call, (remember) => storeToken(call, remember));
+      return { ...tokenJson(call, await findToken(call, created.object)), token: shownSecret(created) };
+    },
+  }),
+  list('/tokens', 'token-list', 'List tokens', holders, {
+    page: [tokenSchema, 'Tokens, oldest first'],
+    async handle(call) {
+      const page = { accountId: accountOf(call.principal, null), after: after(call), limit: call.query.limit };
+      const json = (token: AccessToken) => tokenJson(call, token);
+      return answerPage(call, await call.tokens.listTokens(page), json, ({ id }) => id);
+    },
+  }),
+  get('/tokens/{id}', 'token-show', 'Retrieve a token', holders, {
+    params,
+    answer: [tokenSchema, 'The token'],
+    handle: async (call) => tokenJson(call, await findToken(call, call.params.id)),
+  }),
+  post('/tokens/{id}/revoke', 'token-revoke', 'Revoke a token permanently', holdersWhoChange, {
+    params,
+    body: z.strictObject({}),
+    answer: [tokenSchema, 'The revoked token'],
+    async handle(call) {
+      const { id } = call.params;
+      const revoked = await call.changeInTurn(async () => {
+        const before = await findToken(call, id);
+        if (before.status === 'revoked') return before;
+        const after: AccessToken = { ...before, status: 'revoked' };
+        const [was, is] = [tokenJson(call, before), tokenJson(call, after)];
+        const note = changeNote('token.revoke', id, before.accountId, was, is);
+        await call.tokens.updateToken(after, recordAudit(call, [note]));
+        return after;
+      });
+      return tokenJson(call, revoked);
+    },
+  }),
+];
+
+export const meRoutes: AdminRoute[] = [
+  get('/me', 'me-show', 'Retrieve the caller’s identity', everyone, {
+    answer: [meSchema, 'The token or person that sent the request'],
+    async handle(call) {
+      const { id, role, accountId, expiresAtMs } = call.principal;
+      const found = accountId === null ? null : await call.accounts.getAccount(accountId);
+      const account = found && { id: formatId('acct', found.id), name: found.name, groups: [...found.groups] };
+      const base_url = call.messagesAt();
+      return { id, ...(await describeWho(call)), role, account, expires_at: isoTime(expiresAtMs), base_url };
+    },
+  }),
+];
+
+async function describeWho({ tokens, people, principal: { id } }: Call) {
+  const [token, person] = [parseId('tok', id), parseId('person', id)];
+  if (person !== null) {
+    const { name = null, email = null } = (await people.getPerson(person)) ?? {};
+    return { kind: 'person' as const, name, email };
+  }
+  const { name = null } = (token === null ? null : await tokens.getToken(token)) ?? {};
+  return { kind: token === null ? ('local' as const) : ('token' as const), name, email: null };
 }
 
-/** The secret of an answer that shows one: always there, by how its creation was remembered. */
+/** The secret in a creation's response: always present, by how the creation was stored. */
 export function shownSecret(created: Created): string {
   return (created.secret as Secret).reveal();
 }
 
-async function newToken(
-  dependencies: AdminDependencies,
-  principal: Principal,
-  body: CreateBody,
-): Promise<{ token: AccessToken; secret: Secret }> {
-  const accountId = await accountOfRole(dependencies, principal, body);
+async function storeToken(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+  const { principal, body, tokens } = call;
+  const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'tokens', await dependencies.tokens.countTokens(accountId), bounds.tokensPerAccountMax);
-  const nowMs = dependencies.clock.nowMs();
+    refuseBeyond(principal, 'tokens', await tokens.countTokens(accountId), bounds.tokensPerAccountMax);
+  const nowMs = call.clock.nowMs();
   const { secret, prefix } = makeTokenSecret();
+  const { role, name } = body;
+  const expiresAtMs = endOfToken(principal, body.expires_at, nowMs);
+  const made = { madeBy: principal.id, createdAtMs: nowMs };
   const token: AccessToken = {
     id: newNumber(),
     accountId,
-    role: body.role,
-    name: body.name,
+    role,
+    name,
     prefix,
     status: 'enabled',
-    expiresAtMs: endOfToken(principal, body.expires_at, nowMs),
-    madeBy: principal.id,
-    createdAtMs: nowMs,
+    expiresAtMs,
+    ...made,
   };
-  return { token, secret };
+  const object = formatId('tok', token.id);
+  const note = changeNote('token.create', object, accountId, null, tokenJson(call, token));
+  await tokens.createToken(token, hashSecret(secret.reveal()), recordAudit(call, [note], remember(object, secret)));
+  return { object, secret };
 }
 
-/** A token that ends makes none that lasts longer. */
+/** An expiring token cannot create one that lasts longer. */
 function endOfToken(principal: Principal, asked: number | null | undefined, nowMs: number): number | null {
   const endsAtMs = asked === undefined ? principal.expiresAtMs : asked;
-  if (endsAtMs !== null && endsAtMs <= nowMs)
-    throw invalidRequest([{ path: ['expires_at'], message: 'must be in the future' }]);
+  if (endsAtMs !== null && endsAtMs <= nowMs) throw invalidMember('expires_at', 'must be in the future');
   if (principal.expiresAtMs !== null && (endsAtMs === null || endsAtMs > principal.expiresAtMs)) {
     const latest = new Date(principal.expiresAtMs).toISOString();
-    throw invalidRequest([{ path: ['expires_at'], message: `must be at most ${latest}, when your own token ends` }]);
+    throw invalidMember('expires_at', `must be at most ${latest}, when your own token ends`);
   }
   return endsAtMs;
 }

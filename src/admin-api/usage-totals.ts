@@ -1,112 +1,244 @@
-// Usage added up by day, model, key or account, from totals that are kept by the day. What providers
-// charged is known for some messages only: margins are of those, and it is said what they leave out.
+// Usage totals by day, model, key or account, from the daily totals, and usage over time. Provider cost is known only
+// for some messages; margins cover only those and say what they exclude.
 
 import { z } from '@hono/zod-openapi';
+import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { marginOfTotal, type TopQuestion, totalsGroupings, type UsageTotal } from '../ledger/ledger.ts';
-import { accountNumber } from './account-json.ts';
-import type { AdminApp } from './admin-app.ts';
-import { amountShown, countShown, dayShown, idField, jsonAnswer } from './answers.ts';
-import { askingOf } from './asking.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { accountField, modelFilter, timeField } from './fields.ts';
-import { findKey } from './key-json.ts';
-import { pageQuery } from './pages.ts';
-import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './principal.ts';
+import { bounds } from '../config.ts';
+import {
+  marginOfTotal,
+  stepMs,
+  type TimelineStep,
+  type TopGroups,
+  type TopQuestion,
+  timelineSteps,
+  totalsGroupings,
+  type UsageBucket,
+  type UsageTotal,
+} from '../ledger/ledger.ts';
+import { askedAccount } from './accounts.ts';
+import { invalidMember } from './admin-app.ts';
+import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
+import {
+  accountField,
+  amountShown,
+  countShown,
+  dayShown,
+  idField,
+  isoTime,
+  modelFilter,
+  timeField,
+  timeShown,
+} from './fields.ts';
+import { askedKey } from './keys.ts';
+import { pageQuery, requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get } from './route.ts';
+
+const counted = {
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cache_read_input_tokens: z.int(),
+  cache_creation_input_tokens: z.int(),
+  cost: amountShown,
+  written_off: amountShown,
+};
+
+export const used = { messages: z.int(), ...counted };
+
+const marginShown = {
+  provider_cost: amountShown
+    .nullable()
+    .describe('The sum over the messages whose provider_cost is known; null if there are none.'),
+  margin: amountShown
+    .nullable()
+    .describe('cost − written_off − provider_cost of the messages whose provider_cost is known.'),
+  revenue_without_margin: amountShown
+    .nullable()
+    .describe('cost − written_off of the messages whose provider_cost is unknown.'),
+};
 
 export const totalSchema = z
   .object({
-    day: dayShown.nullable().openapi({ description: 'The day, UTC; null unless grouped by day.' }),
+    day: dayShown.nullable().describe('The day in UTC; null unless grouped by day.'),
     account: idField('acct').nullable(),
     key: idField('key').nullable(),
     model: z.string().nullable(),
-    messages: z.int(),
-    input_tokens: z.int(),
-    output_tokens: z.int(),
-    cache_read_input_tokens: z.int(),
-    cache_creation_input_tokens: z.int(),
-    cost: amountShown,
-    written_off: amountShown,
-    provider_cost: amountShown
-      .nullable()
-      .openapi({ description: 'Of the messages for which it is known; null when it is for none.' }),
-    margin: amountShown
-      .nullable()
-      .openapi({ description: 'cost − written_off − provider_cost, of the messages whose provider_cost is known.' }),
-    revenue_without_margin: amountShown
-      .nullable()
-      .openapi({ description: 'cost − written_off of the messages whose provider_cost is not known.' }),
+    ...used,
+    ...marginShown,
   })
   .openapi('UsageTotal');
 
-/** What totals are asked of, whatever they are grouped by. */
-export const totalsNarrowing = {
-  limit: pageQuery.limit,
+export const bucketSchema = z
+  .object({
+    at: timeShown.describe('Start of the bucket.'),
+    messages: countShown,
+    failed: countShown
+      .nullable()
+      .describe('Number of these messages that were not completed; null for a day where this is not counted.'),
+    ...counted,
+    ...marginShown,
+    first_token_ms_p50: z
+      .number()
+      .nullable()
+      .describe('Median time to the first token in a sample of the messages; null if none had a token.'),
+    first_token_ms_p95: z.number().nullable(),
+  })
+  .openapi('UsageBucket');
+
+export const timelineSchema = z
+  .object({
+    step: z.enum(timelineSteps),
+    since: timeShown.describe('Start of the first bucket.'),
+    until: timeShown.describe('End of the last bucket.'),
+    counted_since: timeShown.describe(
+      'Messages before this time are not counted, because there are too many records or they are no longer kept. Equal to `since` if everything is counted.',
+    ),
+    data: z.array(bucketSchema).describe('All buckets, oldest first.'),
+  })
+  .openapi('UsageTimeline');
+
+/** Default length of a timeline. */
+const USUAL_MS: Readonly<Record<TimelineStep, number>> = {
+  minute: 3_600_000,
+  five_minutes: DAY_MS,
+  hour: 2 * DAY_MS,
+  day: 30 * DAY_MS,
+};
+
+/** The last day that ends in a four-digit year. */
+const LAST_MS = Date.UTC(9999, 11, 30);
+
+export const usageFilters = {
   account: accountField.optional(),
   key: idField('key').optional(),
   model: modelFilter.optional(),
-  since: timeField.optional().openapi({ description: 'From this day on, UTC.' }),
-  until: timeField.optional().openapi({ description: 'Up to this day, with it.' }),
 };
 
-const showTotals = defineRoute({
-  operationId: 'usage-total',
-  summary: 'Add usage up',
-  roles: everyone,
-  method: 'get',
-  path: '/api/v1/usage/totals',
-  request: {
-    query: z.strictObject({
+/** Filters of totals, whatever their grouping. */
+const totalsNarrowing = {
+  limit: pageQuery.limit,
+  ...usageFilters,
+  since: timeField.optional().describe('The first day to include, in UTC.'),
+  until: timeField.optional().describe('The last day to include, in UTC.'),
+};
+
+const groupsSchema = z.object({
+  data: z.array(totalSchema).describe('At most `limit` groups, highest cost first.'),
+  groups: countShown.describe('Total number of groups.'),
+});
+export const topSchema = z
+  .object({
+    models: groupsSchema,
+    keys: groupsSchema,
+    accounts: groupsSchema,
+    total: totalSchema.describe('The total of all groups, including those not listed.'),
+  })
+  .openapi('UsageTop');
+
+export const totalRoutes: AdminRoute[] = [
+  get('/usage/timeline', 'usage-timeline', 'Retrieve usage over time', everyone, {
+    query: {
+      step: z
+        .enum(timelineSteps, { error: `must be ${timelineSteps.join(' or ')}` })
+        .default('hour')
+        .describe(`Length of a bucket; at most ${bounds.timelineBucketsMax} buckets.`),
+      ...usageFilters,
+      since: timeField.optional().describe('The first bucket is the one that includes this time.'),
+      until: timeField
+        .optional()
+        .describe('The last bucket is the one that includes this time; by default the current one.'),
+    },
+    answer: [timelineSchema, 'Usage over time'],
+    async handle(call) {
+      const { principal, query } = call;
+      const { step, account, key, model = null, since, until } = query;
+      const span = spanOf(step, since, until ?? call.clock.nowMs());
+      const question = { step, ...(await narrowTo(call, account, key)), model, ...span };
+      const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
+      return {
+        step,
+        since: isoTime(span.sinceMs),
+        until: isoTime(span.untilMs),
+        counted_since: isoTime(countedSinceMs),
+        data: buckets.map((bucket) => bucketJson(bucket, principal)),
+      };
+    },
+  }),
+  get('/usage/top', 'usage-top', 'List the models, keys and accounts with the highest cost', everyone, {
+    query: totalsNarrowing,
+    answer: [topSchema, 'The models, keys and accounts with the highest cost'],
+    async handle(call) {
+      const { principal, usage, query } = call;
+      const question = await narrowTotals(call, query);
+      const { models, keys, accounts, whole } = await usage.topUsage(question, requesterOf(call));
+      const shown = ({ rows, groups }: TopGroups) => ({ data: rows.map((row) => totalJson(row, principal)), groups });
+      const lists = { models: shown(models), keys: shown(keys), accounts: shown(accounts) };
+      return { ...lists, total: totalJson(whole, principal) };
+    },
+  }),
+  get('/usage/totals', 'usage-total', 'Retrieve usage totals', everyone, {
+    query: {
       ...totalsNarrowing,
       group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
-    }),
-  },
-  responses: {
-    200: jsonAnswer(
+    },
+    answer: [
       z.object({
-        data: z.array(totalSchema).openapi({ description: 'The latest days; of other groups those that cost most.' }),
-        groups: countShown.openapi({ description: 'How many there are; `data` has at most `limit` of them.' }),
-        total: totalSchema.openapi({ description: 'Of all groups, shown or not.' }),
+        data: z.array(totalSchema).describe('The latest days, or the other groups with the highest cost.'),
+        groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
+        total: totalSchema.describe('The total of all groups, including those not listed.'),
       }),
-      'Usage added up',
-    ),
-  },
-});
+      'Usage totals',
+    ],
+    async handle(call) {
+      const { principal, usage, query } = call;
+      const question = { ...(await narrowTotals(call, query)), groupBy: query.group_by };
+      const { rows, groups, whole } = await usage.totalUsage(question, requesterOf(call));
+      const data = rows.map((row) => totalJson(row, principal));
+      return { data, groups, total: totalJson(whole, principal) };
+    },
+  }),
+];
 
-export function addUsageTotals(app: AdminApp, dependencies: AdminDependencies): void {
-  app.openapi(showTotals, async (context) => {
-    const principal = context.get('principal');
-    const { group_by: groupBy, ...narrowing } = context.req.valid('query');
-    const question = { ...(await narrowTotals(dependencies, principal, narrowing)), groupBy };
-    const { rows, groups, whole } = await dependencies.usage.totalUsage(question, askingOf(context));
-    const data = rows.map((row) => totalJson(row, principal));
-    return context.json({ data, groups, total: totalJson(whole, principal) }, 200);
-  });
-}
-
-/** The question of whoever asks: of what is another's there is nothing to ask. Throws object_not_found. */
-export async function narrowTotals(
-  dependencies: AdminDependencies,
-  principal: Principal,
-  { limit, account, key, model, since, until }: TotalsNarrowing,
-): Promise<TopQuestion> {
-  const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
+/** Restricts a query to an account, a key and what the principal may see. Throws object_not_found. */
+export async function narrowTo(call: Call, account: string | undefined, key: string | undefined) {
   return {
-    account: accountOf(principal, asked),
-    key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
-    madeBy: makerOf(principal),
-    model: model ?? null,
-    sinceMs: since ?? null,
-    untilMs: until ?? null,
-    limit,
+    account: accountOf(call.principal, await askedAccount(call, account)),
+    key: await askedKey(call, key),
+    madeBy: makerOf(call.principal),
   };
 }
 
-type TotalsNarrowing = z.output<z.ZodObject<typeof totalsNarrowing>>;
+type TotalsQuery = z.output<z.ZodObject<typeof totalsNarrowing>>;
 
-export function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
+async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion> {
+  const { limit, account, key, model = null, since = null, until = null } = query;
+  return { ...(await narrowTo(call, account, key)), model, sinceMs: since, untilMs: until, limit };
+}
+
+/** Whole buckets between two times. Throws invalid_request if there are too many, or none. */
+function spanOf(step: TimelineStep, since: number | undefined, until: number): { sinceMs: number; untilMs: number } {
+  const startOf = (atMs: number) => Math.floor(Math.min(LAST_MS, Math.max(0, atMs)) / stepMs[step]) * stepMs[step];
+  const untilMs = startOf(until) + stepMs[step];
+  const sinceMs = startOf(since ?? untilMs - USUAL_MS[step]);
+  if (sinceMs >= untilMs) throw invalidMember('since', 'must not be after until');
+  const buckets = (untilMs - sinceMs) / stepMs[step];
+  if (buckets <= bounds.timelineBucketsMax) return { sinceMs, untilMs };
+  const message = `divides the period into ${buckets} buckets; at most ${bounds.timelineBucketsMax} are allowed`;
+  throw invalidMember('step', message);
+}
+
+function bucketJson(bucket: UsageBucket, principal: Principal): z.infer<typeof bucketSchema> {
+  return {
+    at: isoTime(bucket.atMs),
+    failed: bucket.failed,
+    ...totalFigures(bucket.total, principal),
+    first_token_ms_p50: bucket.firstTokens?.p50 ?? null,
+    first_token_ms_p95: bucket.firstTokens?.p95 ?? null,
+  };
+}
+
+function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
   return {
     day: total.dayMs === null ? null : new Date(total.dayMs).toISOString().slice(0, 10),
     account: total.account === null ? null : formatId('acct', total.account),
@@ -116,8 +248,7 @@ export function totalJson(total: UsageTotal, principal: Principal): z.infer<type
   };
 }
 
-/** The figures of a total, whatever it is of. */
-export function totalFigures(total: UsageTotal, principal: Principal) {
+export function usedJson(total: UsageTotal) {
   return {
     messages: total.messages,
     input_tokens: total.inputTokens,
@@ -126,15 +257,16 @@ export function totalFigures(total: UsageTotal, principal: Principal) {
     cache_creation_input_tokens: total.cacheWriteTokens,
     cost: formatUsd(total.cost),
     written_off: formatUsd(total.writtenOff),
-    ...(seesProviderCost(principal) ? marginJson(total) : NO_MARGIN),
   };
 }
 
-const NO_MARGIN = { provider_cost: null, margin: null, revenue_without_margin: null };
-
-function marginJson(total: UsageTotal) {
+/** The figures of a total, with the margin for those who see provider costs. */
+function totalFigures(total: UsageTotal, principal: Principal) {
+  if (!seesProviderCost(principal))
+    return { ...usedJson(total), provider_cost: null, margin: null, revenue_without_margin: null };
   const margin = marginOfTotal(total);
   return {
+    ...usedJson(total),
     provider_cost: margin === null ? null : formatUsd(total.providerCost),
     margin: margin === null ? null : formatUsd(margin),
     revenue_without_margin: formatUsd(total.cost - total.writtenOff - total.costedRevenue),

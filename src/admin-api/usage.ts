@@ -1,35 +1,111 @@
-// Usage: one record for every message that was admitted, newest first.
+// Usage: one record per admitted message, newest first.
 
 import { z } from '@hono/zod-openapi';
 import { beganAtMs, formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { TurnpikeError } from '../errors.ts';
-import { type AttemptRecord, marginOf, type StoredUsageRecord } from '../ledger/ledger.ts';
-import { accountNumber } from './account-json.ts';
-import type { AdminApp } from './admin-app.ts';
-import { answerPage } from './answer-page.ts';
-import { amountShown, countShown, idField, jsonAnswer, pageAnswer, requestIdField, timeShown } from './answers.ts';
-import { askingOf } from './asking.ts';
-import { defineRoute } from './define-route.ts';
-import type { AdminDependencies } from './dependencies.ts';
-import { accountField, modelFilter, timeField } from './fields.ts';
-import { findKey, isoTime } from './key-json.ts';
-import { metersJson, metersSchema } from './meters-json.ts';
-import { pageQuery, pagesOf } from './pages.ts';
-import { priceJson, priceSchema } from './price-json.ts';
+import { explainPrice } from '../catalog/catalog.ts';
 import {
-  accountOf,
-  everyone,
-  makerOf,
-  maySeeAccount,
-  maySeeKey,
-  type Principal,
-  seesProviderCost,
-} from './principal.ts';
+  type AttemptRecord,
+  marginOf,
+  type SpendingReading,
+  type StoredUsageRecord,
+  type UsageMeters,
+  type UsageRecord,
+} from '../ledger/ledger.ts';
+import { noObject } from './admin-app.ts';
+import { everyone, maySeeAccount, maySeeKey, type Principal, seesBalance, seesProviderCost } from './dependencies.ts';
+import {
+  amountShown,
+  countShown,
+  idField,
+  isoTime,
+  periodField,
+  rateShown,
+  requestIdField,
+  timeField,
+  timeShown,
+} from './fields.ts';
+import { after, answerPage, answerRows, cursorAfter, requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get, list } from './route.ts';
+import { narrowTo, usageFilters } from './usage-totals.ts';
+
+const spendingSchema = z
+  .object({ limit: amountShown, period: periodField, before: amountShown, after: amountShown })
+  .describe('Usage in the period in which the message ended; null without a limit.');
+
+export const metersSchema = z
+  .object({
+    balance: z
+      .object({ before: amountShown, after: amountShown })
+      .nullable()
+      .describe('The balance of the account; null for a member, who may not see it.'),
+    quota: spendingSchema.nullable(),
+    allowance: spendingSchema.nullable(),
+  })
+  .openapi('Meters');
+
+function metersJson(meters: UsageMeters, principal: Principal): z.infer<typeof metersSchema> {
+  const isShown = seesBalance(principal);
+  const { before, after } = meters.balance;
+  return {
+    balance: isShown ? { before: formatUsd(before), after: formatUsd(after) } : null,
+    quota: spendingJson(meters.quota),
+    allowance: isShown ? spendingJson(meters.allowance) : null,
+  };
+}
+
+function spendingJson(reading: SpendingReading | null): z.infer<typeof spendingSchema> | null {
+  if (reading === null) return null;
+  const { limit, period, before, after } = reading;
+  return { limit: formatUsd(limit), period, before: formatUsd(before), after: formatUsd(after) };
+}
+
+const exactShown = z.string().openapi({ pattern: '^(0|[1-9]\\d*)(\\.\\d{1,24})?$', description: 'USD, exact.' });
+
+const priceSchema = z
+  .object({
+    parts: z.array(
+      z.object({
+        part: z.enum(['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'web_search']),
+        count: countShown.describe('Tokens, or searches for web_search.'),
+        rate: rateShown.describe('USD per million tokens, or per thousand searches for web_search.'),
+        amount: exactShown.describe('count × rate, before the multiplier.'),
+      }),
+    ),
+    multiplier: rateShown,
+    before_rounding: exactShown.describe('Sum of the parts × multiplier.'),
+    after_rounding: amountShown.describe('before_rounding, rounded up once to 9 fraction digits.'),
+    given_back: amountShown.describe(
+      'after_rounding − cost: refunded since, or reversed by a later attempt under the same idempotency key.',
+    ),
+  })
+  .openapi('Price');
+
+/** null if nothing was priced, or the record's rates do not add up to its cost. */
+function priceJson(record: UsageRecord): z.infer<typeof priceSchema> | null {
+  const price = explainPrice(record.rates, {
+    input: record.inputTokens,
+    output: record.outputTokens,
+    cacheRead: record.cacheReadTokens,
+    cacheWrite5m: record.cacheWrite5mTokens,
+    cacheWrite1h: record.cacheWrite1hTokens,
+    webSearches: record.webSearches,
+  });
+  if (price === null || price.afterRounding < record.cost) return null;
+  return {
+    parts: price.parts,
+    multiplier: price.multiplier,
+    before_rounding: price.beforeRounding,
+    after_rounding: formatUsd(price.afterRounding),
+    given_back: formatUsd(price.afterRounding - record.cost),
+  };
+}
 
 function sinceReceived(description: string) {
-  return z.number().openapi({ description: `Milliseconds since received_at. ${description}` });
+  return z.number().describe(`Milliseconds since received_at. ${description}`);
 }
+
+const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 
 export const usageSchema = z
   .object({
@@ -42,7 +118,7 @@ export const usageSchema = z
     provider: z.string().nullable(),
     upstream_model: z.string().nullable(),
     stream: z.boolean(),
-    outcome: z.enum(['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed']),
+    outcome: z.enum(outcomes),
     status: z.int(),
     input_tokens: countShown,
     output_tokens: countShown,
@@ -54,9 +130,7 @@ export const usageSchema = z
     cost: amountShown,
     written_off: amountShown,
     provider_cost: amountShown.nullable(),
-    margin: amountShown
-      .nullable()
-      .openapi({ description: 'cost − written_off − provider_cost; null when provider_cost is not known.' }),
+    margin: amountShown.nullable().describe('cost − written_off − provider_cost; null if provider_cost is unknown.'),
     rates: z.record(z.string(), z.string()),
     attempts: z.array(
       z.object({
@@ -65,99 +139,72 @@ export const usageSchema = z
         credential: z.string().nullable(),
         result: z.string(),
         status: z.int().nullable(),
-        reason: z.string().nullable().openapi({
-          description: 'Why it failed; null where it was answered, and for who does not see what providers cost.',
-        }),
-        started_ms: sinceReceived('When it began; null in older records.').nullable(),
-        ms: z.number().openapi({
-          description: 'How long it lasted until its first content or its whole answer had come, or until it failed.',
-        }),
+        reason: z
+          .string()
+          .nullable()
+          .describe(
+            'The reason of the failure; null if the attempt succeeded, and for tokens that may not see provider details.',
+          ),
+        started_ms: sinceReceived('Start of the attempt; null in older records.').nullable(),
+        ms: z.number().describe('Milliseconds until the first content, the whole answer or the failure.'),
       }),
     ),
-    received_at: timeShown.nullable().openapi({ description: 'From which all milliseconds here count.' }),
-    admitted_ms: sinceReceived('When it was admitted; null in older records, and where nobody ended it.').nullable(),
-    latency_ms: sinceReceived('When its answer had ended.'),
-    first_token_ms: sinceReceived('When its first content had come; null where it was not streamed.').nullable(),
-    meters: metersSchema.nullable().openapi({ description: 'As the message ended; null in older records.' }),
+    received_at: timeShown.nullable().describe('The time from which all milliseconds of this record are measured.'),
+    admitted_ms: sinceReceived(
+      'Time of the admission; null in older records, and for messages that were ended after a crash.',
+    ).nullable(),
+    latency_ms: sinceReceived('End of the answer.'),
+    first_token_ms: sinceReceived('Time to the first content; null if the message was not streamed.').nullable(),
+    meters: metersSchema.nullable().describe('Balances and limits before and after the charge; null in older records.'),
   })
   .openapi('UsageRecord');
 
 export const receiptSchema = usageSchema
-  .extend({ price: priceSchema.nullable().openapi({ description: 'Null where nothing was priced.' }) })
+  .extend({ price: priceSchema.nullable().describe('null if the message was not priced.') })
   .openapi('UsageReceipt');
 
-const outcomeField = z.enum(['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'], {
-  error: 'must be completed, client_gone, upstream_cut, quota_cut, service_cut or failed',
-});
-
-const listUsage = defineRoute({
-  operationId: 'usage-list',
-  summary: 'List usage records',
-  roles: everyone,
-  method: 'get',
-  path: '/api/v1/usage',
-  request: {
-    query: z.strictObject({
-      ...pageQuery,
-      account: accountField.optional(),
-      key: idField('key').optional(),
-      model: modelFilter.optional(),
-      outcome: outcomeField.optional(),
+export const usageRoutes: AdminRoute[] = [
+  list('/usage', 'usage-list', 'List usage records', everyone, {
+    query: {
+      ...usageFilters,
+      outcome: z
+        .enum(outcomes, { error: 'must be completed, client_gone, upstream_cut, quota_cut, service_cut or failed' })
+        .optional(),
       since: timeField.optional(),
       until: timeField.optional(),
-    }),
-  },
-  responses: { 200: pageAnswer(usageSchema, 'Usage records, newest first') },
-});
-const showUsage = defineRoute({
-  operationId: 'usage-show',
-  summary: 'Show a usage record',
-  roles: everyone,
-  method: 'get',
-  path: '/api/v1/usage/{request_id}',
-  request: { params: z.object({ request_id: requestIdField }) },
-  responses: { 200: jsonAnswer(receiptSchema, 'The record of one message, and how its cost came about') },
-});
+    },
+    page: [usageSchema, 'Usage records, newest first'],
+    async handle(call) {
+      const { limit, account, key, model = null, outcome = null, since, until } = call.query;
+      const page = {
+        ...(await narrowTo(call, account, key)),
+        outcome: outcome === 'completed' ? null : outcome,
+        sinceMs: since ?? null,
+        untilMs: until ?? null,
+        before: after(call),
+        limit,
+      };
+      const json = (row: StoredUsageRecord) => usageJson(row, call.principal);
+      if (model === null && outcome !== 'completed')
+        return answerPage(call, await call.usage.listUsage(page, requesterOf(call)), json, ({ seq }) => seq);
+      const search = { ...page, model, isCompleted: outcome === 'completed' };
+      const { rows, next } = await call.usage.searchUsage(search, requesterOf(call));
+      return answerRows(rows, json, next === null ? null : cursorAfter(call, next)); // even if the page is not full
+    },
+  }),
+  get('/usage/{request_id}', 'usage-show', 'Retrieve a usage record', everyone, {
+    params: z.object({ request_id: requestIdField }),
+    answer: [receiptSchema, 'The record of one message with the breakdown of its cost'],
+    async handle(call) {
+      const { request_id: requestId } = call.params;
+      const record = await call.usage.getUsage(requestId);
+      if (record === null || !(await maySeeRecord(call, record))) throw noObject('usage record of', requestId);
+      return { ...usageJson(record, call.principal), price: priceJson(record) };
+    },
+  }),
+];
 
-export function addUsage(app: AdminApp, dependencies: AdminDependencies): void {
-  app.openapi(listUsage, async (context) => {
-    const principal = context.get('principal');
-    const { limit, cursor, account, key, model = null, outcome = null, since, until } = context.req.valid('query');
-    const asked = account === undefined ? null : await accountNumber(dependencies, principal, account);
-    const pages = pagesOf(dependencies, context);
-    const page = {
-      account: accountOf(principal, asked),
-      key: key === undefined ? null : (await findKey(dependencies, principal, key)).key.id,
-      madeBy: makerOf(principal),
-      outcome: outcome === 'completed' ? null : outcome,
-      sinceMs: since ?? null,
-      untilMs: until ?? null,
-      before: pages.after(cursor),
-      limit,
-    };
-    const json = (row: StoredUsageRecord) => usageJson(row, principal);
-    if (model === null && outcome !== 'completed') {
-      const rows = await dependencies.usage.listUsage(page, askingOf(context));
-      return answerPage(rows, json, pages.next(rows.length, limit, rows.at(-1)?.seq));
-    }
-    const search = { ...page, model, isCompleted: outcome === 'completed' };
-    const { rows, next } = await dependencies.usage.searchUsage(search, askingOf(context));
-    return answerPage(rows, json, next === null ? null : pages.next(limit, limit, next)); // also where the page is not full
-  });
-  app.openapi(showUsage, async (context) => {
-    const { request_id: requestId } = context.req.valid('param');
-    const record = await dependencies.usage.getUsage(requestId);
-    if (record === null || !(await maySeeRecord(dependencies, context.get('principal'), record)))
-      throw new TurnpikeError('object_not_found', `There is no usage record of "${requestId}".`);
-    return context.json({ ...usageJson(record, context.get('principal')), price: priceJson(record) }, 200);
-  });
-}
-
-async function maySeeRecord(
-  { accounts }: AdminDependencies,
-  principal: Principal,
-  record: StoredUsageRecord,
-): Promise<boolean> {
+async function maySeeRecord({ accounts, principal }: Call, record: StoredUsageRecord): Promise<boolean> {
   if (principal.role !== 'member') return maySeeAccount(principal, record.account);
   const key = await accounts.getKey(record.key);
   return key !== null && maySeeKey(principal, key);
@@ -168,7 +215,7 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
   const margin = marginOf({ ...record, providerCost });
   return {
     request_id: record.requestId,
-    at: new Date(record.atMs).toISOString(),
+    at: isoTime(record.atMs),
     account: formatId('acct', record.account),
     key: formatId('key', record.key),
     group: record.group,
@@ -202,7 +249,7 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
   };
 }
 
-/** The credential and the provider's words are the operator's. */
+/** Credentials and provider messages are visible only to operators. */
 function attemptJson(
   { provider, model, credential = null, result, status, reason = null, startedMs = null, ms }: AttemptRecord,
   principal: Principal,

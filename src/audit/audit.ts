@@ -1,37 +1,36 @@
-// The door of the audit: what a record of a change says, and what every change leaves in its own
-// transaction. Credentials and secrets are masked here, so that no caller can forget to.
+// The door of the audit log: records of changes, written in the transaction of the change. Credentials and secrets
+// are masked here.
 
-export { describeChange, withoutSecrets } from './describe-change.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Requester } from '../base/timers.ts';
 
-import type { Asking } from '../base/asking.ts';
-import type { JsonMembers } from './describe-change.ts';
-
-export type { JsonMembers } from './describe-change.ts';
-
-/** Who made a change, and from where. */
+/** The actor of a change, and its IP address. */
 export interface Actor {
-  /** "tok_…" of a token, "person_…" of a person, "local" of this machine's operator, "start" of the service's own start. */
+  /**
+   * "tok_…" for a token, "person_…" for a person, "local" for the operator of this machine, "start" for the service
+   * itself at its start.
+   */
   id: string;
   role: 'operator' | 'viewer' | 'owner' | 'member' | 'service';
-  /** Through trusted proxies; empty where no request was made. */
+  /** Through trusted proxies; empty without a request. */
   address: string;
   requestId: string | null;
 }
 
-/** What the service does by itself at its start. */
+/** Changes that the service makes at its start. */
 export const theService: Actor = Object.freeze({ id: 'start', role: 'service', address: '', requestId: null });
 
-/** One change. Written with what it changes or not at all, and never altered. */
+/** One change. Committed with the change, and never altered. */
 export interface AuditRecord {
   atMs: number;
   actor: Actor;
   /** Resource and verb: "key.create". */
   action: string;
-  /** What was changed: "key_…", "acct_…", or kind and name of an object of the catalogue: "model claude-…". */
+  /** The changed object: "key_…", "acct_…", or kind and name of a catalog object: "model claude-…". */
   object: string;
-  /** Whose object it is; null for the installation's. */
+  /** The object's account; null: the installation. */
   account: number | null;
-  /** The members that changed, as they were and as they are; null where there was, or is, nothing. */
+  /** Changed members before and after; null: created or deleted. */
   before: JsonMembers | null;
   after: JsonMembers | null;
 }
@@ -40,17 +39,17 @@ export interface StoredAuditRecord extends AuditRecord {
   seq: number;
 }
 
-/** The answer of a creation, kept for a day under the caller's idempotency key. */
+/** The response of a creation, kept for a day under the idempotency key. */
 export interface RememberedCreation {
-  /** Whose idempotency key it is: an actor's id. */
+  /** The actor of the idempotency key. */
   principal: string;
   idempotencyKey: string;
   atMs: number;
-  /** Of route and body: another request under the same key is refused. */
+  /** Hash of route and body: a different request with the same key is refused. */
   requestHash: string;
-  /** Names what was made, for its answer to be given again. */
+  /** Id of the created object, for the repeated response. */
   object: string;
-  /** The secret that was shown, sealed; null where none was. */
+  /** The secret that was shown, sealed; null without one. */
   secretSealed: string | null;
 }
 
@@ -62,22 +61,24 @@ export function creationContext({
   return `creation:${principal}:${idempotencyKey}`;
 }
 
-/** What a change leaves beside itself, in the same transaction. */
-export interface Trail {
+/** Written in the transaction of a change. */
+export interface AuditContext {
   audit: readonly AuditRecord[];
   creation: RememberedCreation | null;
   /**
-   * Refused as Outpaced where something was changed since by which this was decided. Left out, or null, for what needs none: all
-   * changes of a store of one process, and those made under a lock.
+   * Refuses the change with Outpaced if its basis was changed meanwhile. Absent or null: not needed, with a single
+   * process or under a lock.
    */
   since?: DecidedAt | null;
 }
 
-/** What a change was decided by: what stood at an epoch of the store. */
+/** The basis of a change: the state at an epoch of the store. */
 export interface DecidedAt {
-  /** Read before anything else was. */
+  /** Read before everything else. */
   epoch: number;
-  /** Whose objects it was decided by, beside the installation's own: an account's, nobody's, or anybody's. */
+  /**
+   * The account whose objects the decision read, in addition to the installation's: one account, none (null), or any.
+   */
   account: number | null | 'any';
 }
 
@@ -87,15 +88,51 @@ export interface AuditPage {
   actor: string | null;
   sinceMs: number | null;
   untilMs: number | null;
-  /** The seq of the last one seen. */
+  /** Cursor: the seq of the last record seen. */
   before: number | null;
   limit: number;
 }
 
 export interface AuditStore {
   /** Newest first. */
-  listAudit(page: AuditPage, asking?: Asking): Promise<StoredAuditRecord[]>;
+  listAudit(page: AuditPage, requester?: Requester): Promise<StoredAuditRecord[]>;
   findCreation(principal: string, idempotencyKey: string): Promise<RememberedCreation | null>;
-  /** All whose answer had a secret: there are those of a day. */
+  /** All creations with a secret; they are kept for a day. */
   listSealedCreations(): Promise<RememberedCreation[]>;
+}
+
+export type JsonMembers = Record<string, unknown>;
+
+const SECRET_NAME = /secret|sealed|api_key|password|credential|^token$|^key$/i;
+const MASK = '[secret]';
+const OTHER_MASK = '[another secret]';
+
+/** Members that differ, before and after. A changed credential is shown as changed, never its value. */
+export function describeChange(
+  before: JsonMembers | null,
+  after: JsonMembers | null,
+): { before: JsonMembers | null; after: JsonMembers | null } {
+  if (before === null || after === null) return { before: masked(before, MASK), after: masked(after, MASK) };
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => !isDeepStrictEqual(before[name], after[name]),
+  );
+  const pick = (from: JsonMembers) =>
+    Object.fromEntries(names.filter((name) => name in from).map((name) => [name, from[name]]));
+  return { before: masked(pick(before), MASK), after: masked(pick(after), OTHER_MASK, before) };
+}
+
+/** A deep copy with every credential masked. A credential equal to the one in the same place of `before` gets the mask for unchanged. */
+function masked(members: JsonMembers | null, mask: string, before: unknown = null): JsonMembers | null {
+  if (members === null) return null;
+  const stood = new Map(Object.entries(before ?? {}));
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, maskValue(name, value, mask, stood.get(name))]),
+  );
+}
+
+function maskValue(name: string, value: unknown, mask: string, before: unknown): unknown {
+  if (typeof value === 'string' && SECRET_NAME.test(name)) return value === before ? MASK : mask;
+  if (Array.isArray(value)) return value.map((member) => maskValue('', member, mask, null));
+  if (typeof value === 'object' && value !== null) return masked(value as JsonMembers, mask, before);
+  return value;
 }

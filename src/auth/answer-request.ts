@@ -1,28 +1,54 @@
-// One request below /console/auth, as better-auth answers it, behind a limit of guesses at one person's password: whoever
-// guesses from many addresses is slowed down, and nobody is ever locked out of a browser that they signed in with before.
+// Answers one request below /console/auth with better-auth, behind a limit on password guesses per person. Guessing
+// from many addresses is slowed down; a browser that signed in before is never locked out.
 
-import { createHash } from 'node:crypto';
-import { subscriberNetwork } from '../base/address-range.ts';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { subscriberNetwork } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
-import type { AskedRequest, GivenAnswer, SignInSettings } from '../sign-in/sign-in.ts';
+import type { AuthRequest, AuthResponse, SignInSettings } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../storage/storage.ts';
-import { knownDeviceCookie, readKnownDevice } from './known-device.ts';
 import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, originOf } from './make-auth.ts';
-import { endSessions, findPasswordHash } from './set-password.ts';
+import { endSessions, findPasswordHash } from './passwords.ts';
+
+const NAME = 'turnpike.known_device';
+const NONCE_BYTES = 16;
+const SHAPE = /^[\w-]{22}\.[\w-]{43}$/;
+
+/** The device name if the cookie was made for this email; else null. */
+function readKnownDevice(cookie: string, email: string, secret: string): string | null {
+  const prefix = `${NAME}=`;
+  const value = cookie
+    .split(/; */)
+    .find((part) => part.startsWith(prefix))
+    ?.slice(prefix.length);
+  if (value === undefined || !SHAPE.test(value)) return null;
+  const [nonce = '', shown = ''] = value.split('.');
+  return timingSafeEqual(Buffer.from(shown), Buffer.from(sign(nonce, email, secret))) ? nonce : null;
+}
+
+/** The cookie to set after a sign-in. */
+function knownDeviceCookie(email: string, secret: string): string {
+  const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+  const age = bounds.knownDeviceKeptMs / 1000;
+  return `${NAME}=${nonce}.${sign(nonce, email, secret)}; Max-Age=${age}; Path=/; HttpOnly; SameSite=Strict`;
+}
+
+function sign(nonce: string, email: string, secret: string): string {
+  return createHmac('sha256', secret).update(`known device\n${nonce}\n${email}`).digest('base64url');
+}
 
 const SIGN_IN = '/sign-in/email';
 const SIGN_OUT = '/sign-out';
 const CHANGE_PASSWORD = '/change-password';
 const VERIFY_CODE = '/two-factor/verify-totp';
-/** How the cookie of a sign-in that waited for its second factor is taken back. */
+/** Deletes the cookie of a sign-in that waited for its second factor. */
 const CHALLENGE_ENDED = 'turnpike.two_factor=;';
 
 export async function answerRequest(
   auth: BetterAuth,
   throttle: Throttle,
   settings: SignInSettings,
-  asked: AskedRequest,
-): Promise<GivenAnswer> {
+  asked: AuthRequest,
+): Promise<AuthResponse> {
   if (asked.path === SIGN_IN) return signIn(auth, throttle, settings, asked);
   if (asked.path === SIGN_OUT) await endSession(auth, asked.cookie);
   const answer = await auth.handler(toRequest(asked, settings));
@@ -32,21 +58,21 @@ export async function answerRequest(
   return toText(answer);
 }
 
-/** By ourselves: better-auth says that all is well also where the session could not be ended. Rejects with what kept it from that. */
+/** Done here because better-auth reports success even if the session could not be ended. Rejects with the cause. */
 async function endSession(auth: BetterAuth, cookie: string): Promise<void> {
   const found = await auth.api.getSession({ headers: new Headers({ cookie }) });
   if (found !== null) await (await auth.$context).internalAdapter.deleteSession(found.session.token);
 }
 
-/** Each code opens one session: whoever saw it typed has nothing of it. The session of a second one is ended again. */
+/** Each code opens one session, so that a code seen while typed is useless. Ends the session of a second use. */
 async function isReplayed(
   auth: BetterAuth,
   throttle: Throttle,
-  asked: AskedRequest,
+  asked: AuthRequest,
   answer: Response,
 ): Promise<boolean> {
   const isSignIn = answer.headers.getSetCookie().some((cookie) => cookie.startsWith(CHALLENGE_ENDED));
-  if (!isSignIn) return false; // it was set up just now
+  if (!isSignIn) return false; // it has just been set up
   const { token, user } = (await answer.clone().json()) as { token: string; user: { id: string } };
   const name = `code:${user.id}:${digest(asked.body?.['code'] ?? '')}`;
   const { isAllowed } = await throttle.take(name, 1, bounds.secondFactorCodeMs, Date.now());
@@ -54,13 +80,13 @@ async function isReplayed(
   return !isAllowed;
 }
 
-/** The address is counted first: whoever may not ask takes nothing from an e-mail. */
+/** The address is counted first: a refused address does not use up the limit of an email. */
 async function signIn(
   auth: BetterAuth,
   throttle: Throttle,
   settings: SignInSettings,
-  asked: AskedRequest,
-): Promise<GivenAnswer> {
+  asked: AuthRequest,
+): Promise<AuthResponse> {
   const email = (asked.body?.['email'] ?? '').toLowerCase();
   const network = `address:${subscriberNetwork(asked.address)}`;
   const device = readKnownDevice(asked.cookie, email, settings.secret);
@@ -73,7 +99,7 @@ async function signIn(
   const before = await findPasswordHash(auth, email);
   const answer = await auth.handler(toRequest(asked, settings));
   if (!answer.ok) return toText(answer);
-  // Replaced while it was looked at: whoever replaced it wanted nobody in who has the former one.
+  // The password was replaced meanwhile: the former one must not open a session.
   if ((await findPasswordHash(auth, email)) !== before) {
     await endSessions(auth, email);
     return { status: 401, headers: [], body: JSON.stringify({ code: 'INVALID_EMAIL_OR_PASSWORD' }) };
@@ -83,7 +109,7 @@ async function signIn(
   return toText(answer);
 }
 
-/** Also those that were begun with the former password while it was replaced. */
+/** Including sessions begun with the former password while it was replaced. */
 async function endOthers(auth: BetterAuth, answer: Response): Promise<void> {
   const { token, user } = (await answer.clone().json()) as { token: string | null; user: { id: string } };
   const { internalAdapter } = await auth.$context;
@@ -91,8 +117,8 @@ async function endOthers(auth: BetterAuth, answer: Response): Promise<void> {
     if (session.token !== token) await internalAdapter.deleteSession(session.token);
 }
 
-/** As if it came from the console's own page: that it did is asked by the main thread, which knows the connection. */
-function toRequest({ method, path, query, cookie, userAgent, address, body }: AskedRequest, settings: SignInSettings) {
+/** As if sent by the console's own page. The main thread, which knows the connection, has checked that. */
+function toRequest({ method, path, query, cookie, userAgent, address, body }: AuthRequest, settings: SignInSettings) {
   const origin = originOf(settings);
   const headers = new Headers({ origin, 'user-agent': userAgent, [ADDRESS_HEADER]: address });
   if (cookie !== '') headers.set('cookie', cookie);
@@ -101,16 +127,16 @@ function toRequest({ method, path, query, cookie, userAgent, address, body }: As
   return new Request(`${origin}${AUTH_PATH}${path}${query}`, { method, headers, body: text });
 }
 
-/** The one value that is not a text. */
+/** The only value that is not a text. */
 function toValues({ revokeOtherSessions, ...body }: Record<string, string>): Record<string, unknown> {
   return revokeOtherSessions === undefined ? body : { ...body, revokeOtherSessions: revokeOtherSessions === 'true' };
 }
 
-async function toText(answer: Response): Promise<GivenAnswer> {
+async function toText(answer: Response): Promise<AuthResponse> {
   return { status: answer.status, headers: [...answer.headers], body: await answer.text() };
 }
 
-function tooMany(retryAfterMs: number): GivenAnswer {
+function tooMany(retryAfterMs: number): AuthResponse {
   const headers: [string, string][] = [['x-retry-after', String(Math.ceil(retryAfterMs / 1000))]];
   return { status: 429, headers, body: '{}' };
 }

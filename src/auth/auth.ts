@@ -1,4 +1,103 @@
-// The door of how people prove who they are: better-auth, in the thread of sign-in. What they may do is not known here:
-// whether a session is made is asked of the main thread each time.
+// The door of authentication: better-auth in the sign-in thread, which answers requests of the main thread. The main
+// thread decides whether to allow each session; rights are unknown here.
 
-export { type Auth, type AuthParts, openAuth } from './open-auth.ts';
+import { getMigrations } from 'better-auth/db/migration';
+import { bounds } from '../config.ts';
+import type { Admission, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
+import type { SignInDatabase } from '../storage/storage.ts';
+import { answerRequest } from './answer-request.ts';
+import { type BetterAuth, makeAuth } from './make-auth.ts';
+import { endSessions, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Nothing is fetched before the returned function is called: a silent issuer must not delay password sign-ins. */
+function boundFetching(): () => void {
+  const fetchUnbound: Fetch = globalThis.fetch;
+  let isAllowed = false;
+  const fetchBound: Fetch = async (input, init) => {
+    if (!isAllowed) throw new Error('the issuer is only called for a single sign-on');
+    const limit = AbortSignal.timeout(bounds.issuerAnswerMsMax);
+    const signal = init?.signal ? AbortSignal.any([init.signal, limit]) : limit;
+    const answer = await fetchUnbound(input, { ...init, signal });
+    return new Response(await readBounded(answer), { status: answer.status, headers: answer.headers });
+  };
+  globalThis.fetch = Object.assign(fetchBound, { preconnect: globalThis.fetch.preconnect });
+  return () => {
+    isAllowed = true;
+  };
+}
+
+async function readBounded(answer: Response): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (answer.body === null || [204, 304].includes(answer.status)) return null;
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of answer.body) {
+    bytes += piece.byteLength;
+    if (bytes > bounds.issuerAnswerBytesMax) throw new Error('the response of the issuer is too large');
+    pieces.push(piece);
+  }
+  return new Uint8Array(Buffer.concat(pieces));
+}
+
+export interface AuthParts {
+  settings: SignInSettings;
+  database: SignInDatabase;
+  admit(admission: Admission): Promise<Refusal>;
+  tell(words: string): void;
+}
+
+export interface Auth {
+  /** The answer as JSON values. Rejects with the cause of a failure. */
+  answer(question: SignInQuestion): Promise<unknown>;
+}
+
+/** Creates its tables. Rejects if the database is unavailable. */
+export async function openAuth({ settings, database, admit, tell }: AuthParts): Promise<Auth> {
+  const allowFetching = boundFetching();
+  const hashing = new PasswordHashing();
+  let isOpen = false;
+  // Warnings before the first request to the issuer are not failures.
+  const tellOnceOpen = (words: string) => isOpen && tell(words);
+  const auth = makeAuth({ settings, database, hashing, admit, tell: tellOnceOpen });
+  await database.lockMigrations(async () => {
+    const { runMigrations } = await getMigrations(auth.options);
+    await runMigrations();
+    await database.throttle.makeTable();
+  });
+  await auth.$context;
+  allowFetching();
+  isOpen = true;
+  await dropEnded(auth, database);
+  setInterval(() => void dropEnded(auth, database).catch((failure) => tell(String(failure))), bounds.dropEveryMs);
+  return {
+    answer(question) {
+      switch (question.kind) {
+        case 'handle':
+          return answerRequest(auth, database.throttle, settings, question.request);
+        case 'find-session':
+          return findSession(auth, question.cookie);
+        case 'set-password':
+          return setPassword(auth, hashing, question.person);
+        case 'end-sessions':
+          return endSessions(auth, question.email);
+        case 'forget-password':
+          return forgetPassword(auth, question.email);
+      }
+    },
+  };
+}
+
+async function findSession(auth: BetterAuth, cookie: string) {
+  const { headers, response } = await auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true });
+  return response && { email: response.user.email, cookies: headers.getSetCookie() };
+}
+
+/** Deletes expired rows that may never be requested again. */
+async function dropEnded(auth: BetterAuth, database: SignInDatabase): Promise<void> {
+  const { adapter } = await auth.$context;
+  const where = [{ field: 'expiresAt', operator: 'lt' as const, value: new Date() }];
+  await adapter.deleteMany({ model: 'session', where });
+  await adapter.deleteMany({ model: 'verification', where });
+  await database.throttle.dropBefore(Date.now() - bounds.dropEveryMs);
+}

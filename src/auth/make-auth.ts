@@ -1,4 +1,4 @@
-// better-auth's options: what it does of its own accord is turned off unless it is wanted here.
+// Options of better-auth: its defaults are disabled unless needed here.
 
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { APIError } from 'better-auth/api';
@@ -6,22 +6,22 @@ import { genericOAuth, twoFactor } from 'better-auth/plugins';
 import { bounds } from '../config.ts';
 import type { Admission, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
-import { HashingCrowded, type PasswordHashing } from './hash-password.ts';
+import { HashingCrowded, type PasswordHashing } from './passwords.ts';
 
 export const AUTH_PATH = '/console/auth';
-/** The name of the one issuer, in the path of its callback. */
-export const ISSUER_NAME = 'oidc';
-/** Set by the main thread alone. */
+/** Name of the single issuer, in its callback path. */
+const ISSUER_NAME = 'oidc';
+/** Only the main thread sets it. */
 export const ADDRESS_HEADER = 'x-turnpike-address';
-/** Where nobody says how people reach the console: no link is made of it. */
+/** Used if no public URL is configured: no link is made with it. */
 const NO_ORIGIN = 'http://console.invalid';
 
-export interface MakeParts {
+interface MakeParts {
   settings: SignInSettings;
   database: SignInDatabase;
   hashing: PasswordHashing;
   admit(admission: Admission): Promise<Refusal>;
-  /** Words for the operator's log. */
+  /** Text for the operator's log. */
   tell(words: string): void;
 }
 
@@ -35,7 +35,7 @@ export function makeAuth(parts: MakeParts) {
   return betterAuth({ ...authOptions(parts), plugins: makePlugins(parts.settings) });
 }
 
-export function makePlugins({ publicUrl, oidc }: SignInSettings) {
+function makePlugins({ publicUrl, oidc }: SignInSettings) {
   const second = twoFactor({
     issuer: publicUrl === null ? 'Turnpike' : `Turnpike ${new URL(publicUrl).host}`,
     accountLockout: {
@@ -80,7 +80,7 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
       enabled: true,
       disableSignUp: true,
       minPasswordLength: bounds.passwordCharactersLeast,
-      maxPasswordLength: 2 * bounds.passwordCharactersMax, // of half characters, as it counts
+      maxPasswordLength: 2 * bounds.passwordCharactersMax, // better-auth counts UTF-16 units
       password: {
         hash: (password) => unlessCrowded(hashing.hash(password)),
         verify: ({ password, hash }) => unlessCrowded(hashing.verify(password, hash)),
@@ -89,13 +89,13 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
     session: {
       expiresIn: bounds.sessionMs / 1000,
       updateAge: bounds.sessionRefreshMs / 1000,
-      freshAge: 0, // what needs more than a session asks for the password
-      cookieCache: { enabled: false }, // a session that was ended opens nothing from that moment on
+      freshAge: 0, // sensitive changes ask for the password
+      cookieCache: { enabled: false }, // an ended session stops working at once
     },
     account: {
       updateAccountOnSignIn: false,
       storeStateStrategy: 'database',
-      // The e-mail of a person was said by whoever invited them, and the issuer has to have verified it.
+      // The inviting person entered the email, and the issuer must have verified it.
       accountLinking: { enabled: true, requireLocalEmailVerified: false, trustedProviders: [] },
     },
     rateLimit: rateLimitOver(database),
@@ -103,7 +103,7 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
       cookiePrefix: 'turnpike',
       useSecureCookies: false, // the main thread knows which requests came over TLS
       defaultCookieAttributes: { httpOnly: true, sameSite: 'strict', path: '/' },
-      cookies: { state: { attributes: { sameSite: 'lax' } } }, // a strict one would not come back from the issuer
+      cookies: { state: { attributes: { sameSite: 'lax' } } }, // a strict cookie would not come back from the issuer
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
     ...gates(parts),
@@ -115,7 +115,7 @@ async function unlessCrowded<Value>(hashed: Promise<Value>): Promise<Value> {
     return await hashed;
   } catch (failure) {
     if (!(failure instanceof HashingCrowded)) throw failure;
-    throw new APIError('SERVICE_UNAVAILABLE', { code: 'CROWDED', message: 'Too many people sign in.' });
+    throw new APIError('SERVICE_UNAVAILABLE', { code: 'CROWDED', message: 'Too many sign-ins are in progress.' });
   }
 }
 
@@ -127,7 +127,7 @@ function rateLimitOver(database: SignInDatabase): NonNullable<BetterAuthOptions[
     window,
     max: bounds.signInRequestsPerAddressMax,
     customRules: {
-      '/sign-in/email': false, // counted before anything else, see answer-request.ts
+      '/sign-in/email': false, // counted in answer-request.ts
       '/sign-in/*': guessing,
       '/two-factor/*': guessing,
       '/change-password': guessing,
@@ -142,7 +142,7 @@ function rateLimitOver(database: SignInDatabase): NonNullable<BetterAuthOptions[
   };
 }
 
-/** Nothing is kept of whom the main thread does not know, and no session is made for whom it does not let in. */
+/** Nothing is stored about people unknown to the main thread, and no session is created without its consent. */
 function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'databaseHooks'> {
   return {
     user: {
@@ -153,14 +153,14 @@ function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'database
         if (user.emailVerified !== true) return { error: 'email_not_verified' };
         const known =
           user.id === undefined ? null : await context?.context.internalAdapter.findUserById(String(user.id));
-        // The issuer gave this name to somebody with another e-mail than before.
+        // The issuer gave this name to a different email than before.
         if (known && known.email !== email) return { error: 'email_changed' };
         const refusal = await admit({ email, by: 'single-sign-on', address, isFinal: false });
         return refusal === null ? undefined : { error: refusal };
       },
     },
     databaseHooks: {
-      // What the issuer hands out besides is of no use here.
+      // Other values from the issuer are not needed.
       account: {
         create: {
           before: async (account) => ({
@@ -172,7 +172,7 @@ function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'database
         create: {
           async before(session, context) {
             const by = proofOf(context?.path ?? '');
-            if (by === null || !context) return; // of somebody who is in, in place of the one before
+            if (by === null || !context) return; // replaces the previous session of a signed-in person
             const user = await context.context.internalAdapter.findUserById(session.userId);
             if (!user) return false;
             const isFinal = by !== 'password' || (user as { twoFactorEnabled?: boolean }).twoFactorEnabled !== true;
@@ -195,7 +195,7 @@ function addressOf(context: { headers?: Headers | undefined } | null | undefined
   return context?.headers?.get(ADDRESS_HEADER) ?? '';
 }
 
-/** The first words and the failure's message: what else is there may hold what somebody sent. */
+/** The first words and the failure's message: other values may contain what a person sent. */
 function wordsOf(message: string, more: readonly unknown[]): string {
   const failure = more.find((one) => one instanceof Error);
   return failure === undefined ? message : `${message}: ${failure.message}`;

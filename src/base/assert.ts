@@ -1,5 +1,4 @@
-// An assertion guards an invariant of our own code. What a caller, a provider or a disk can
-// cause is an error of errors.ts, never an assertion.
+// Assertions guard our own code. Faults that a client, provider or disk can cause are errors of errors.ts.
 
 export class BrokenInvariant extends Error {
   override name = 'BrokenInvariant';

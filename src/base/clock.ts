@@ -1,4 +1,4 @@
-// Time as a value. Milliseconds since 1970 UTC everywhere; periods are UTC and weeks begin on Monday.
+// Time in milliseconds since 1970 UTC. Periods are UTC; weeks start on Monday.
 
 /** A source of time. `nowMs` never goes backward within one clock. */
 export interface Clock {
@@ -10,10 +10,7 @@ export type Period = 'total' | 'day' | 'week' | 'month';
 export const DAY_MS = 86_400_000;
 const MONDAY_OFFSET_MS = 4 * DAY_MS; // 1970-01-01 was a Thursday: the first Monday came four days later.
 
-/**
- * The machine's clock. Where the machine is set back it goes on at half speed until it is caught up with:
- * never backward, and never held still. `read` and `elapse` are the machine's, but for tests.
- */
+/** The machine's clock. Set back, it runs at half speed until the machine catches up. Tests replace the sources. */
 export function systemClock(read: () => number = Date.now, elapse: () => number = () => performance.now()): Clock {
   let latestMs = 0;
   let latestElapsedMs = elapse();
@@ -27,47 +24,34 @@ export function systemClock(read: () => number = Date.now, elapse: () => number 
   };
 }
 
-/** A clock that a test sets. */
-export function manualClock(startMs: number): Clock & { advance(ms: number): void } {
-  let currentMs = startMs;
-  return {
-    nowMs: () => currentMs,
-    advance(ms) {
-      currentMs += ms;
-    },
-  };
-}
-
-/** The start of the period that holds `atMs`; 0 for `total`, which has one period only. */
+/** The start of the period that contains `atMs`; 0 for `total`, which has only one period. */
 export function periodStartMs(period: Period, atMs: number): number {
   if (period === 'total') return 0;
   if (period === 'day') return Math.floor(atMs / DAY_MS) * DAY_MS;
   if (period === 'week') return Math.floor((atMs - MONDAY_OFFSET_MS) / (7 * DAY_MS)) * 7 * DAY_MS + MONDAY_OFFSET_MS;
-  const date = new Date(atMs);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+  return monthStartMs(atMs, 0);
 }
 
-/** The start of the month that is so many before the one that holds `atMs`. */
+/** The start of the month `monthsBefore` months before the one that contains `atMs`. */
 export function monthStartMs(atMs: number, monthsBefore: number): number {
   const date = new Date(atMs);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - monthsBefore, 1);
 }
 
-/** The fewest days that so many months in a row can have. */
+/** The fewest days that `months` consecutive months can have. */
 export function leastDaysOf(months: number): number {
   const days = Array.from({ length: 12 }, (_, month) => {
-    // From 2097 on, since 2100 is no leap year: nowhere near are months in a row shorter.
+    // From 2097 on, because 2100 is no leap year: no other consecutive months are shorter.
     return (Date.UTC(2097, month + months, 1) - Date.UTC(2097, month, 1)) / DAY_MS;
   });
   return Math.min(...days);
 }
 
-/** When the period that holds `atMs` ends; null for `total`. */
+/** The end of the period that contains `atMs`; null for `total`. */
 export function periodEndMs(period: Period, atMs: number): number | null {
   if (period === 'total') return null;
   const startMs = periodStartMs(period, atMs);
   if (period === 'day') return startMs + DAY_MS;
   if (period === 'week') return startMs + 7 * DAY_MS;
-  const date = new Date(startMs);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  return monthStartMs(startMs, -1);
 }

@@ -1,5 +1,4 @@
-// A text as a number that looks drawn by lot, and is the same for the same text everywhere. For spreading
-// work, not for secrets: whoever wants two texts of one number finds them.
+// A hash of a text, the same on every machine, to spread load. Not cryptographic: collisions are easy to construct.
 
 const LANES = [
   [0x9e3779b1, 0x85ebca6b],

@@ -1,8 +1,9 @@
-// Identifiers. Accounts, keys, tokens and people are whole numbers inside (small rows, fast indexes) and
-// "acct_…", "key_…", "tok_…", "person_…" outside: the one is the other in base62, so that no table maps between them.
+// Identifiers. Accounts, keys, tokens and people are whole numbers in the store (small rows, fast indexes) and
+// "acct_…", "key_…", "tok_…", "person_…" in the API: the same number in base62.
 
 import { randomFillSync } from 'node:crypto';
 import { assert } from './assert.ts';
+import { exactNumber } from './checked-number.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const ID_DIGITS = 9; // 62^9 > 2^53
@@ -16,7 +17,7 @@ export function toBase62(value: bigint, digits: number): string {
   let rest = value;
   let text = '';
   for (let place = 0; place < digits; place++) {
-    text = BASE62[Number(rest % 62n)] + text;
+    text = BASE62[exactNumber(rest % 62n)] + text;
     rest /= 62n;
   }
   assert(rest === 0n, `a number does not fit into ${digits} base62 digits`);
@@ -26,14 +27,14 @@ export function toBase62(value: bigint, digits: number): string {
 /** A random whole number for a new account or key. */
 export function newNumber(): number {
   const bytes = randomFillSync(Buffer.alloc(8));
-  return ID_LEAST + Number(bytes.readBigUInt64BE() % BigInt(Number.MAX_SAFE_INTEGER - ID_LEAST));
+  return ID_LEAST + exactNumber(bytes.readBigUInt64BE() % BigInt(Number.MAX_SAFE_INTEGER - ID_LEAST));
 }
 
 export function formatId(kind: IdKind, value: number): string {
   return `${kind}_${safeToBase62(value)}`;
 }
 
-/** As toBase62, for a whole number below 2^53: it stands on the path of every message, and bigints are slow. */
+/** As toBase62, for a safe integer, without slow bigints: every message calls it. */
 function safeToBase62(value: number): string {
   let rest = value;
   let text = '';
@@ -45,36 +46,33 @@ function safeToBase62(value: number): string {
   return text;
 }
 
-/** The number behind "acct_…", "key_…", "tok_…" or "person_…", or null when the text is no id of this kind. */
+/** The number behind "acct_…", "key_…", "tok_…" or "person_…", or null when the text is not an id of this kind. */
 export function parseId(kind: IdKind, text: string): number | null {
   if (!text.startsWith(`${kind}_`)) return null;
   const digits = text.slice(kind.length + 1);
-  if (digits.length !== ID_DIGITS) return null;
-  let value = 0n;
-  for (const digit of digits) {
-    const worth = BASE62.indexOf(digit);
-    if (worth < 0) return null;
-    value = value * 62n + BigInt(worth);
-  }
-  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null;
+  return digits.length === ID_DIGITS ? fromBase62(digits) : null;
 }
 
-/** The least id of a message that begins at that time, or later. */
-export function earliestRequestId(beganAtMs: number): string {
-  return `req_${safeToBase62(beganAtMs)}`;
-}
-
-/** When the message of a request id began; null for what is no request id. */
-export function beganAtMs(requestId: string): number | null {
-  const digits = requestId.startsWith('req_') ? requestId.slice(4, 4 + ID_DIGITS) : '';
-  if (requestId.length !== 4 + ID_DIGITS + REQUEST_RANDOM_DIGITS) return null;
+/** Null for other characters, and above the largest safe integer. */
+function fromBase62(digits: string): number | null {
   let value = 0;
   for (const digit of digits) {
     const worth = BASE62.indexOf(digit);
     if (worth < 0) return null;
     value = value * 62 + worth;
   }
-  return digits === '' ? null : value;
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+/** A lower bound for the ids of messages that begin at that time or later. */
+export function earliestRequestId(beganAtMs: number): string {
+  return `req_${safeToBase62(beganAtMs)}`;
+}
+
+/** When the message of a request id began; null for other text. */
+export function beganAtMs(requestId: string): number | null {
+  if (!requestId.startsWith('req_') || requestId.length !== 4 + ID_DIGITS + REQUEST_RANDOM_DIGITS) return null;
+  return fromBase62(requestId.slice(4, 4 + ID_DIGITS));
 }
 
 const randomPool = Buffer.alloc(4096);
@@ -82,10 +80,7 @@ let randomPoolUsed = randomPool.length;
 let lastRequestMs = -1;
 let timeDigits = '';
 
-/**
- * A new request id: "req_", 9 base62 characters of the time and 16 random ones (95 bits). Ids of
- * later milliseconds sort later, so that an index of them grows at its end.
- */
+/** "req_", 9 base62 characters of the time and 16 random ones (95 bits): an index of them grows at its end. */
 export function newRequestId(nowMs: number): string {
   if (nowMs !== lastRequestMs) {
     lastRequestMs = nowMs;

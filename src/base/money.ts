@@ -1,7 +1,7 @@
-// Money is a whole number of nanodollars (10^-9 USD) in a JavaScript number that is always a
-// safe integer. Decimal text is parsed and printed here without ever passing through a float.
+// Money in whole nanodollars (10^-9 USD), always a safe integer. Decimal text is converted without floating point.
 
 import { assert } from './assert.ts';
+import { exactNumber } from './checked-number.ts';
 
 /** Whole nanodollars, |n| <= NANO_MAX. */
 export type Nano = number;
@@ -13,10 +13,7 @@ export function assertNano(amount: number, what: string): void {
   assert(Number.isSafeInteger(amount), `${what} is not a whole number of nanodollars: ${amount}`);
 }
 
-/**
- * Reads a decimal ("10", "-0.5", "3.75") as a whole number of units of 10^-fractionDigits.
- * Returns null when the text is not such a decimal or has more fraction digits than fit.
- */
+/** Reads a decimal ("-0.5") in units of 10^-fractionDigits; null for other text, or with more fraction digits. */
 export function parseDecimal(text: string, fractionDigits: number): bigint | null {
   const match = /^(-?)(\d{1,20})(?:\.(\d+))?$/.exec(text.trim());
   if (match === null) return null;
@@ -26,18 +23,18 @@ export function parseDecimal(text: string, fractionDigits: number): bigint | nul
   return match[1] === '-' ? -units : units;
 }
 
-/** Reads an amount in USD. Null when it is no decimal, finer than a nanodollar, or beyond NANO_MAX. */
+/** Reads an amount in USD. Null when it is not a decimal, finer than a nanodollar, or beyond NANO_MAX. */
 export function parseUsd(text: string): Nano | null {
   const units = parseDecimal(text, 9);
   if (units === null || units > BigInt(NANO_MAX) || units < BigInt(-NANO_MAX)) return null;
-  return Number(units);
+  return exactNumber(units);
 }
 
 /** Prints an amount in USD: "0", else at least two and at most nine fraction digits ("9.99", "0.000123"). */
 export function formatUsd(amount: Nano | bigint): string {
   if (amount === 0 || amount === 0n) return '0';
   if (typeof amount === 'bigint' || !Number.isSafeInteger(amount)) return formatDecimal(BigInt(amount), 9, 2);
-  // The same without bigints: it is printed for every message.
+  // The same without bigints, because every message prints amounts.
   const digits = Math.abs(amount);
   const whole = Math.floor(digits / NANO_PER_USD);
   const fraction = String(digits - whole * NANO_PER_USD)

@@ -1,14 +1,14 @@
-// Who is present: a list that its members join and leave in any order, at the cost of a few stores.
-// Not a Set: with members that come and go by the thousand, and own much, the collector pays dearly for one.
+// A list that members join and leave in constant time, with less garbage than a Set of thousands of large members.
 
-/** A member knows its place, so that it is found without a search. ABSENT when it is on no roster. */
+/** A member knows its place in the list, so that it is found without a search. */
 export interface Placed {
   place: number;
 }
 
+/** The place of a member that is on no roster. */
 export const ABSENT = -1;
 
-/** A member is on one roster at a time. */
+/** A member can be on one roster at a time. */
 export class Roster<Member extends Placed> {
   readonly #members: (Member | null)[] = [];
   readonly #freePlaces: number[] = [];
@@ -17,14 +17,14 @@ export class Roster<Member extends Placed> {
     return this.#members.length - this.#freePlaces.length;
   }
 
-  /** One that is present stays where it is. */
+  /** Does nothing when the member is present. */
   add(member: Member): void {
     if (member.place !== ABSENT) return;
     member.place = this.#freePlaces.pop() ?? this.#members.length;
     this.#members[member.place] = member;
   }
 
-  /** One that is absent stays so. */
+  /** Does nothing when the member is absent. */
   remove(member: Member): void {
     if (member.place === ABSENT) return;
     this.#members[member.place] = null;
@@ -32,7 +32,7 @@ export class Roster<Member extends Placed> {
     member.place = ABSENT;
   }
 
-  /** Those present now: a copy, so that they may leave while it is walked. */
+  /** A copy, so that members may leave while it is read. */
   list(): Member[] {
     return this.#members.filter((member) => member !== null);
   }

@@ -1,16 +1,14 @@
-// Waiting as a dependency, so that a simulation can let minutes pass in no time. Whoever waits takes
-// these as a parameter, with the machine's own where nothing else is given.
+// Timers as a parameter of code that waits, so that a simulation can let minutes pass at once.
 
 export interface Timers {
-  /** Calls back once, after `ms`. The function that it returns takes that back. */
+  /** Calls back once, after `ms`. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
-  /** Calls back again and again, every `ms`, and keeps no process running for it. What it returns ends that. */
+  /** Calls back every `ms`, without keeping the process running. Returns a function that stops it. */
   every(ms: number, callback: () => void): () => void;
-  /** Calls back at the next turn of the event loop. */
+  /** Calls back on the next turn of the event loop. */
   soon(callback: () => void): void;
 }
 
-/** The timers of the runtime. */
 export const machineTimers: Timers = {
   after(ms, callback) {
     const timer = setTimeout(callback, ms);
@@ -26,12 +24,11 @@ export const machineTimers: Timers = {
   },
 };
 
-/** Resolves after `ms`. */
 export function sleep(timers: Timers, ms: number): Promise<void> {
   return new Promise((resolve) => timers.after(ms, resolve));
 }
 
-/** The promise, for no longer than `ms`: then it rejects with what `late` gives, and the promise goes unheard. */
+/** Rejects with `late()` when the promise takes longer than `ms`; its later outcome is ignored. */
 export function within<Value>(timers: Timers, ms: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stopWaiting = timers.after(ms, () => reject(late()));
@@ -46,4 +43,16 @@ export function within<Value>(timers: Timers, ms: number, promise: Promise<Value
       },
     );
   });
+}
+
+/** Resolves on the next turn of the event loop: lets other work run between steps of long work. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export interface Requester {
+  /** Id of the requester, such as "tok_…". */
+  requesterId: string;
+  /** Aborted when the response is no longer needed. */
+  signal: AbortSignal;
 }

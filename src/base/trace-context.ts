@@ -1,7 +1,6 @@
-// W3C Trace Context, level 1 (https://www.w3.org/TR/trace-context/): which trace a request is part
-// of, as the headers `traceparent` and `tracestate` say it. Text in, text out; no span is made here.
+// Parses `traceparent` and `tracestate` of W3C Trace Context, level 1 (https://www.w3.org/TR/trace-context/).
 
-/** The headers as they may be sent on. */
+/** The headers as they are forwarded. */
 export interface TraceContext {
   /** "00-<32 digits: trace>-<16 digits: parent>-<2 digits: flags>", all hexadecimal in lower case. */
   readonly traceparent: string;
@@ -16,17 +15,17 @@ const STATE_MEMBERS_MAX = 32;
 const STATE_MEMBER =
   /^[a-z0-9][a-z0-9_\-*/]{0,255}(?:@[a-z][a-z0-9_\-*/]{0,13})?=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** The context that two header values name, or null for none that is valid: then both count as absent. */
+/** Reads the two headers. Null when `traceparent` is invalid: then both count as absent. */
 export function readTraceContext(traceparent: string | null, tracestate: string | null): TraceContext | null {
-  const version = traceparent === null ? undefined : TRACEPARENT.exec(traceparent);
-  if (traceparent === null || version === undefined || version === null) return null;
+  const version = TRACEPARENT.exec(traceparent ?? '');
+  if (traceparent === null || version === null) return null;
   if (version[1] === 'ff' || (version[1] === '00' && version[2] !== undefined)) return null;
-  // Of a later version its first fields are known, and are sent on as the version that this is.
+  // A later version has the same first fields, which are forwarded as version 00.
   const known = version[1] === '00' ? traceparent : `00${traceparent.slice(2, TRACEPARENT_CHARACTERS)}`;
   return { traceparent: known, tracestate: tracestate === null ? null : readState(tracestate) };
 }
 
-/** As it came when every member is well formed, and null otherwise: what one cannot read one does not send on. */
+/** Unchanged when every member is well formed, otherwise null: invalid members are not forwarded. */
 function readState(tracestate: string): string | null {
   if (tracestate.length > STATE_CHARACTERS_MAX) return null;
   const members = tracestate

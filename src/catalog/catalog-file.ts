@@ -1,53 +1,104 @@
-// Reads the file that `apply` takes: every fault of its members is found, also beside others, and
-// what it takes from the price list is put in its place. What would change is planned elsewhere.
+// Reads the file of `apply`: finds all faults of its members, and fills in values from the price list.
 
 import type { z } from 'zod';
-import {
-  type CredentialInput,
-  type GroupInput,
-  groupInput,
-  type ModelInput,
-  modelInput,
-  modelName,
-  type ProviderInput,
-  plainName,
-  type SettingsInput,
-  settingsInput,
-  vendorPrefixes,
-} from './document.ts';
+import type { CredentialInput, GroupInput, ModelInput, ProviderInput, SettingsInput } from './document.ts';
+import { groupInput, modelInput, modelName, plainName, settingsInput, vendorPrefixes } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
+import { findListed } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
-import { takeListed } from './take-listed.ts';
 
-/** A file as it was read. A name whose object has a fault stands with null, so that references to it are no faults too. */
-export interface CatalogFile {
-  providers: Map<string, ProviderInput | null>;
-  /** The further credentials of those providers that have the key, by name, also where the provider has a fault. */
-  credentials: Map<string, Map<string, CredentialInput | null>>;
-  models: Map<string, ModelInput | null>;
-  /** What each model leads to and is called, also of one that has a fault. */
-  references: Map<string, ModelReferences>;
-  groups: Map<string, GroupInput | null>;
-  /** What the file says under `vendor_prefixes`: empty for a key without a value, null without the key. */
-  vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
-  /** The members that the file has under `settings`; null without the key. */
-  settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
+/** A model's members as if the file stated every price. */
+interface Taken {
+  members: unknown;
+  /** The day of the list that the price comes from; null for a stated price. */
+  listedOn: string | null;
 }
 
-/** Names by their positions in the file; null for what cannot be one, which is a fault already. */
-export interface ModelReferences {
-  providers: (string | null)[];
-  aliases: (string | null)[];
+type Path = readonly (string | number)[];
+
+const FROM_LIST = 'catalogue';
+const STAND_IN = { input: '0', output: '0' }; // after a fault, so that it is not reported twice
+
+/** Fills in values from the list for model `name`. After a fault, the members serve only to find further faults. */
+export function takeListed(name: string, object: unknown, path: Path, faults: Fault[]): Taken {
+  if (typeof object !== 'object' || object === null || Array.isArray(object))
+    return { members: object, listedOn: null };
+  const members = membersOf(object, [], []);
+  const listedOn = takePrice(name, members, path, faults);
+  const routes = members.get('routes');
+  const withCost = (route: unknown, at: number) => takeCost(name, route, [...path, 'routes', at], faults);
+  if (Array.isArray(routes)) members.set('routes', routes.map(withCost));
+  return { members: Object.fromEntries(members), listedOn };
+}
+
+/** Members that the file gives itself stay. */
+function takePrice(name: string, members: Map<string, unknown>, path: Path, faults: Fault[]): string | null {
+  const requested = members.get(FROM_LIST);
+  members.delete(FROM_LIST);
+  if (requested === undefined || requested === false) return null;
+  const listed = requested === true ? findListed(namesOf(name, members)) : null;
+  const isBoth = members.has('price');
+  if (typeof requested !== 'boolean' || isBoth || listed === null) {
+    let message = 'the price list has no entry for this model, its aliases or its first route: set a price';
+    if (typeof requested !== 'boolean') message = 'must be true or false';
+    else if (isBoth) message = 'cannot be combined with price: remove one of them';
+    faults.push({ path: [...path, FROM_LIST], message });
+    if (!isBoth) members.set('price', STAND_IN);
+    return null;
+  }
+  members.set('price', listed.price);
+  const others = {
+    display_name: listed.displayName,
+    max_input_tokens: listed.maxInputTokens,
+    max_output_tokens: listed.maxOutputTokens,
+  };
+  for (const [member, value] of Object.entries(others)) if (!members.has(member)) members.set(member, value);
+  return listed.asOf;
+}
+
+/** Names under which the model may be on the list: its own, its aliases, and its first route's. */
+function namesOf(name: string, members: ReadonlyMap<string, unknown>): string[] {
+  const aliases = members.get('aliases');
+  const routes = members.get('routes');
+  const upstream = membersOf(Array.isArray(routes) ? routes[0] : null, [], []).get('model');
+  const others: unknown[] = [...(Array.isArray(aliases) ? aliases : []), upstream];
+  return [name, ...others.filter((other) => typeof other === 'string')];
+}
+
+function takeCost(name: string, route: unknown, path: Path, faults: Fault[]): unknown {
+  const members = membersOf(route, [], []);
+  if (members.get('cost') !== FROM_LIST) return route;
+  const upstream = members.get('model') ?? name;
+  const listed = typeof upstream === 'string' ? findListed([upstream]) : null;
+  const message = 'the price list has no entry for the model of this route: set the cost';
+  if (listed === null) faults.push({ path: [...path, 'cost'], message });
+  members.set('cost', listed === null ? STAND_IN : listed.price);
+  return Object.fromEntries(members);
+}
+
+/** A file as read. An object with a fault is null, so that references to it are not reported as faults too. */
+export interface CatalogFile {
+  providers: Map<string, ProviderInput | null>;
+  /** Further credentials of providers that have the key, by name, including providers with faults. */
+  credentials: Map<string, Map<string, CredentialInput | null>>;
+  models: Map<string, ModelInput | null>;
+  /** Routes and aliases of each model, including models with faults. */
+  references: ReturnType<typeof readReferences>;
+  groups: Map<string, GroupInput | null>;
+  /** The file's `vendor_prefixes`: empty for a key without a value, null without the key. */
+  vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
+  /** The file's `settings`; null without the key. */
+  settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
 }
 
 const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
 
-/** Reads a file (contract.md, "The file that apply takes"), adding every fault of its members. */
+/** Reads a file (docs/configuration.md) and adds all faults of its members. */
 export function readCatalogFile(value: unknown, kinds: readonly string[], faults: Fault[]): CatalogFile {
   const sections = membersOf(value ?? {}, [], faults);
   for (const name of sections.keys())
     if (!SECTIONS.includes(name))
-      faults.push({ path: [name], message: `there is no such member (known: ${SECTIONS.join(', ')})` });
+      faults.push({ path: [name], message: `unknown member (known: ${SECTIONS.join(', ')})` });
   const readSection = <T>(
     section: string,
     nameSchema: z.ZodType,
@@ -79,7 +130,6 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
   };
 }
 
-/** Its members, with what they take from the price list in its place. */
 function readModel(object: unknown, path: [section: string, name: string], faults: Fault[]): ModelInput | null {
   const found: Fault[] = [];
   const { members, listedOn } = takeListed(path[1], object, path, found);
@@ -89,21 +139,18 @@ function readModel(object: unknown, path: [section: string, name: string], fault
   return listedOn === null ? model : { ...model, price_source: { catalogue: listedOn } };
 }
 
-function readReferences(models: unknown): CatalogFile['references'] {
+/** Names by position in the file; null for invalid ones, which are reported already. */
+function readReferences(models: unknown) {
   const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
   const nameIn = (schema: z.ZodType<string>, value: unknown) => schema.safeParse(value).data ?? null;
-  const referencesOf = (model: unknown): ModelReferences => {
+  const referencesOf = (model: unknown) => {
     const members = membersOf(model, [], []);
     return {
       providers: listOf(members.get('routes')).map((one) => nameIn(plainName, membersOf(one, [], []).get('provider'))),
       aliases: listOf(members.get('aliases')).map((alias) => nameIn(modelName, alias)),
     };
   };
-  const named = [...membersOf(models, [], [])].map(([name, model]): [string, ModelReferences] => [
-    name,
-    referencesOf(model),
-  ]);
-  return new Map(named);
+  return new Map([...membersOf(models, [], [])].map(([name, model]) => [name, referencesOf(model)]));
 }
 
 function readPrefixes(value: unknown, faults: Fault[]): CatalogFile['vendorPrefixes'] {

@@ -1,39 +1,29 @@
-// The door of the catalogue: what is sold, to whom, over which routes, at what price.
+// The door of the catalog: models, groups, routes and prices.
 
-export { buildCatalogue, DEFAULT_SETTINGS, DocumentBroken } from './build-catalogue.ts';
-export { CatalogueHolder } from './catalogue-holder.ts';
-export { checkFeatures, type PricedFeatures } from './check-features.ts';
-export { comparePrices, type PriceComparison, type PriceDifference, type Retirement } from './compare-prices.ts';
-export {
-  type DocumentsDescription,
-  describeDocuments,
-  type ModelDescription,
-  type ProviderDescription,
-} from './describe-documents.ts';
-export { describeSettings, type SettingDescription } from './describe-settings.ts';
+export { buildCatalog, CatalogHolder, DEFAULT_SETTINGS } from './build-catalog.ts';
+export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
+export { describeDocuments } from './describe-documents.ts';
+export { describeSettings } from './describe-settings.ts';
 export { DEFAULT_MAX_TOKENS, formatRate, readDecimalRate } from './document.ts';
-export { explainPrice, type PriceExplanation, type PricePart } from './explain-price.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
-export { matchesAnyPattern, matchesPattern } from './match-pattern.ts';
 export type {
-  Catalogue,
+  Catalog,
   Credential,
   Group,
   Model,
   ModelPrice,
   ProviderSettings,
-  RateLimits,
   Rates,
   Route,
   Settings,
 } from './model.ts';
-export { type Buyer, credentialsFor } from './own-credentials.ts';
-export { type Change, type Plan, type PlanOptions, planApply, type Removed } from './plan-apply.ts';
+export { type Plan, type PlanOptions, planApply } from './plan-apply.ts';
 export {
-  type CacheWrites,
+  explainPrice,
   outputTokensAfter,
   outputTokensThatFit,
+  type PricePart,
   priceMessage,
   priceRoute,
   priceWorstCase,
@@ -41,15 +31,19 @@ export {
   type Speed,
   type WorstCase,
 } from './price.ts';
+export { allListedModels, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';
+export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
 export {
-  allListedModels,
-  type ListedModel,
-  listedModels,
-  type PriceList,
-  priceLists,
-} from './price-list/price-list.ts';
-export { findPrivateAddress, findPrivateProviders } from './private-address.ts';
-export { defaultBaseUrl } from './read-provider.ts';
-export { credentialContext, resealDocument, type SealedCredential, sealedCredentials } from './reseal-document.ts';
-export { type CallerScope, listOffers, type Offer, resolveModel, withOwnCredentials } from './resolve-model.ts';
+  type CallerScope,
+  checkFeatures,
+  credentialsFor,
+  listOffers,
+  matchesAnyPattern,
+  matchesPattern,
+  type Offer,
+  type PricedFeatures,
+  resolveModel,
+  withOwnCredentials,
+} from './resolve-model.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
+export { credentialContext, resealDocument, sealedCredentials } from './store.ts';

@@ -1,8 +1,8 @@
-// Where the configured prices and costs are not what the price list has: a pure function of the
-// catalogue. What the list does not state is unknown to it, and no difference.
+// Compares configured prices and costs with the price list. Values missing from the list are unknown. Pure.
 
-import { formatRate, type PriceInput, type RatesInput, SANDBOX_KIND } from './document.ts';
-import type { Catalogue, Model, ModelPrice, Rates, Route } from './model.ts';
+import { formatRate, SANDBOX_KIND } from './document.ts';
+import type { Catalog, Model, ModelPrice, Route } from './model.ts';
+import { printRates } from './price.ts';
 import { findListed, type ListedModel } from './price-list/price-list.ts';
 
 /** One part of a price or of a route's cost. Rates are decimals in USD, `long_context.above` is in tokens. */
@@ -10,37 +10,30 @@ export interface PriceDifference {
   model: string;
   /** "provider/model" for a route's cost; null for the price. */
   route: string | null;
-  /** As `apply` calls it: "input", "long_context.cache_read". */
+  /** As in the file of `apply`: "input", "long_context.cache_read". */
   part: string;
-  /** Null where it is not configured. */
+  /** null if not configured. */
   configured: string | null;
-  /** Null where the list has no such part: a long context that costs no more. */
+  /** null if the list has no such part. */
   listed: string | null;
-  /** The day of the list. */
   asOf: string;
-  /** The day of the list that the configured price was taken from; null for one that was stated, and for costs. */
+  /** The day of the list that the configured price was taken from; null for stated prices and for costs. */
   configuredAsOf: string | null;
-}
-
-/** A route to a model that its provider has announced the end of. */
-export interface Retirement {
-  model: string;
-  route: string;
-  retiresOn: string;
 }
 
 export interface PriceComparison {
   differences: PriceDifference[];
-  /** Models that the list knows by no name, in the catalogue's order. */
+  /** Models that are not on the list, in the catalog's order. */
   unknown: string[];
-  retiring: Retirement[];
+  /** Routes to models whose retirement their providers have announced. */
+  retiring: { model: string; route: string; retiresOn: string }[];
 }
 
-/** Compares every model that is not the sandbox's, and each cost that is known, with the price list. */
-export function comparePrices(catalogue: Catalogue): PriceComparison {
+/** Compares every model except the sandbox's, and every known cost, with the price list. */
+export function comparePrices(catalog: Catalog): PriceComparison {
   const comparison: PriceComparison = { differences: [], unknown: [], retiring: [] };
-  for (const model of catalogue.models.values()) {
-    const routes = model.routes.filter((route) => catalogue.providers.get(route.provider)?.kind !== SANDBOX_KIND);
+  for (const model of catalog.models.values()) {
+    const routes = model.routes.filter((route) => catalog.providers.get(route.provider)?.kind !== SANDBOX_KIND);
     if (routes.length > 0) compareModel(model, routes, comparison);
   }
   return comparison;
@@ -48,11 +41,8 @@ export function comparePrices(catalogue: Catalogue): PriceComparison {
 
 function compareModel(model: Model, routes: readonly Route[], comparison: PriceComparison): void {
   const { differences, unknown, retiring } = comparison;
-  const listed = findListed([
-    model.name,
-    ...model.aliases,
-    ...model.routes.slice(0, 1).map((route) => route.upstreamModel),
-  ]);
+  const upstreamNames = model.routes.map((route) => route.upstreamModel);
+  const listed = findListed([model.name, ...model.aliases, ...upstreamNames.slice(0, 1)]);
   if (listed === null) unknown.push(model.name);
   else differences.push(...differencesOf(model.name, null, model.price, listed, model.priceListedOn));
   for (const route of routes) {
@@ -72,8 +62,8 @@ function differencesOf(
   listed: ListedModel,
   configuredAsOf: string | null,
 ): PriceDifference[] {
-  const configuredParts = partsOfPrice(price);
-  const listedParts = partsOfListed(listed.price);
+  const configuredParts = partsOf(chargedPrice(price));
+  const listedParts = partsOf(listed.price); // only what the list states
   const above = 'long_context.above';
   const isDearerOnlyHere = configuredParts.has(above) && !listedParts.has(above);
   return [...listedParts.keys(), ...(isDearerOnlyHere ? [above] : [])]
@@ -82,50 +72,25 @@ function differencesOf(
     .map((pair) => ({ model, route, ...pair, asOf: listed.asOf, configuredAsOf }));
 }
 
-/** Everything that is charged, also where it is charged as something else: a cache without a rate costs the input's. */
-function partsOfPrice(price: ModelPrice): Map<string, string> {
-  const { standard, longContext, fast, webSearchPerThousand } = price;
-  return partsOf({
-    ...ratesOf('', standard),
-    'long_context.above': longContext === null ? null : String(longContext.aboveTokens),
-    ...(longContext !== null && ratesOf('long_context.', longContext.rates)),
-    ...(fast !== null && ratesOf('fast.', fast)),
-    web_search_per_thousand: webSearchPerThousand === null ? null : formatRate(webSearchPerThousand),
-  });
-}
-
-function ratesOf(prefix: string, rates: Rates): Record<string, string> {
+/** Every charged part, named as in a file, including those with a default: a cache without a rate costs the input rate. */
+function chargedPrice({ standard, longContext: long, fast, webSearchPerThousand: search }: ModelPrice): Nested {
   return {
-    [`${prefix}input`]: formatRate(rates.input),
-    [`${prefix}output`]: formatRate(rates.output),
-    [`${prefix}cache_read`]: formatRate(rates.cacheRead),
-    [`${prefix}cache_write_5m`]: formatRate(rates.cacheWrite5m),
-    [`${prefix}cache_write_1h`]: formatRate(rates.cacheWrite1h),
+    ...printRates(standard),
+    long_context: long && { above: long.aboveTokens, ...printRates(long.rates) },
+    fast: fast && printRates(fast),
+    web_search_per_thousand: search === null ? null : formatRate(search),
   };
 }
 
-/** Only what the list states. */
-function partsOfListed(price: PriceInput): Map<string, string> {
-  const { long_context: longContext, fast, web_search_per_thousand } = price;
-  return partsOf({
-    ...listedRatesOf('', price),
-    'long_context.above': longContext === null ? null : String(longContext.above),
-    ...(longContext !== null && listedRatesOf('long_context.', longContext)),
-    ...(fast !== null && listedRatesOf('fast.', fast)),
-    web_search_per_thousand,
+interface Nested {
+  readonly [part: string]: string | number | null | Nested;
+}
+
+/** All parts that are not null, by path. */
+function partsOf(price: Nested, prefix = ''): Map<string, string> {
+  const parts = Object.entries(price).flatMap(([name, part]): [string, string][] => {
+    if (part === null) return [];
+    return typeof part === 'object' ? [...partsOf(part, `${prefix}${name}.`)] : [[prefix + name, String(part)]];
   });
-}
-
-function listedRatesOf(prefix: string, rates: RatesInput): Record<string, string | null> {
-  return {
-    [`${prefix}input`]: rates.input,
-    [`${prefix}output`]: rates.output,
-    [`${prefix}cache_read`]: rates.cache_read,
-    [`${prefix}cache_write_5m`]: rates.cache_write_5m,
-    [`${prefix}cache_write_1h`]: rates.cache_write_1h,
-  };
-}
-
-function partsOf(parts: Record<string, string | null>): Map<string, string> {
-  return new Map(Object.entries(parts).filter((part): part is [string, string] => part[1] !== null));
+  return new Map(parts);
 }

@@ -1,50 +1,13 @@
-// What stands, as a file would have it: the documents that can be changed and applied again. No credential is in it,
-// sealed or not: one that a file leaves out stays as it is.
+// The stored catalog as an apply file, without credentials: those that a file omits stay as they are.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { z } from 'zod';
 import type { JsonObject } from '../wire/wire.ts';
-import {
-  type GroupInput,
-  type SettingsInput,
-  storedGroup,
-  storedModel,
-  storedProvider,
-  storedSettings,
-} from './document.ts';
+import { takeListed } from './catalog-file.ts';
+import { groupInput, storedModel, storedProvider, storedSettings } from './document.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
-import { takeListed } from './take-listed.ts';
 
-/** A model as a file would have it. */
-export type ModelDescription = Omit<z.output<typeof storedModel>, 'price' | 'price_source' | 'created_at'> & {
-  price?: z.output<typeof storedModel>['price'];
-  catalogue?: true;
-};
-export interface ProviderDescription {
-  kind: string;
-  /** Not of what is inside the service. */
-  base_url?: string;
-  private_network: boolean;
-  /** The further ones, without what opens the provider. */
-  credentials?: Record<string, { account: string | null; group: string | null }>;
-}
-export interface DocumentsDescription {
-  document: {
-    vendor_prefixes?: string[];
-    providers: Record<string, ProviderDescription>;
-    models: Record<string, ModelDescription>;
-    groups: Record<string, GroupInput>;
-    settings: Omit<SettingsInput, 'vendor_prefixes'>;
-  };
-  /** Who made each of them. */
-  origins: { kind: DocumentKind; name: string; origin: CatalogDocument['origin'] }[];
-}
-
-/**
- * Describes what stands. Applied as it is, it changes nothing, but for a model whose price was taken from the list of
- * another version: that is stated here, since this version's list may have another.
- */
-export function describeDocuments(documents: readonly CatalogDocument[]): DocumentsDescription {
+/** Applying the result changes nothing, but prices taken from another version's list are stated as numbers. */
+export function describeDocuments(documents: readonly CatalogDocument[]) {
   const inOrder = documents.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const described = <T>(kind: DocumentKind, describe: (document: JsonObject, name: string) => T): Record<string, T> =>
     Object.fromEntries(
@@ -57,14 +20,15 @@ export function describeDocuments(documents: readonly CatalogDocument[]): Docume
       ...(vendor_prefixes !== undefined && { vendor_prefixes }),
       providers: described('provider', describeProvider),
       models: described('model', describeModel),
-      groups: described('group', (document) => storedGroup.parse(document)),
+      groups: described('group', (document) => groupInput.parse(document)),
       settings,
     },
     origins: inOrder.map(({ kind, name, origin }) => ({ kind, name, origin })),
   };
 }
 
-function describeProvider(document: JsonObject): ProviderDescription {
+/** Without `base_url` inside the service; further credentials without their secrets. */
+function describeProvider(document: JsonObject) {
   const { kind, base_url, private_network, credentials } = storedProvider.parse(document);
   const further = Object.entries(credentials).map(([name, { account, group }]) => [name, { account, group }] as const);
   return {
@@ -75,11 +39,11 @@ function describeProvider(document: JsonObject): ProviderDescription {
   };
 }
 
-function describeModel(document: JsonObject, name: string): ModelDescription {
+function describeModel(document: JsonObject, name: string) {
   const { price, price_source, created_at: _, ...members } = storedModel.parse(document);
   if (price_source === undefined) return { ...members, price };
   const { members: taken, listedOn } = takeListed(name, { ...members, catalogue: true }, [], []);
   const isAsListed =
     listedOn === price_source.catalogue && isDeepStrictEqual((taken as { price?: unknown }).price, price);
-  return isAsListed ? { ...members, catalogue: true } : { ...members, price };
+  return isAsListed ? { ...members, catalogue: true as const } : { ...members, price };
 }

@@ -1,10 +1,9 @@
-// Every setting of the service in words, with its bounds, its default and what is in force: what docs/configuration.md
-// says of them, held equal to it by a test.
+// Descriptions, bounds and defaults of all settings. A test holds docs/configuration.md equal to it.
 
 import { z } from 'zod';
 import { assert } from '../base/assert.ts';
 import type { JsonValue } from '../wire/wire.ts';
-import { settingsFrom } from './build-catalogue.ts';
+import { settingsFrom } from './build-catalog.ts';
 import { type SettingsInput, settingsInput, storedSettings } from './document.ts';
 import type { Settings } from './model.ts';
 import type { CatalogDocument } from './store.ts';
@@ -13,56 +12,57 @@ type SettingName = keyof SettingsInput;
 
 export interface SettingDescription {
   name: SettingName;
-  /** In force, as a file would have it. */
+  /** The value in force, in the form of a file. */
   value: JsonValue;
-  /** In force where nobody says anything of it. */
   default: JsonValue;
-  /** Who said it; null where the default is in force. */
+  /** The origin of the value; null for the default. */
   origin: CatalogDocument['origin'] | null;
   description: string;
   kind: 'integer' | 'boolean' | 'text' | 'texts';
-  /** Of whole numbers. */
   least: number | null;
   most: number | null;
-  /** Whether it may be null, which its description gives a meaning. */
+  /** Whether it may be null; the description says what null means. */
   nullable: boolean;
 }
 
-/** In the order of docs/configuration.md, whose words they are. */
-export const settingDescriptions: Readonly<Record<SettingName, string>> = {
+/** In the order and words of docs/configuration.md. */
+const settingDescriptions: Readonly<Record<SettingName, string>> = {
   vendor_prefixes:
-    'the prefixes of header names that are accepted, as in `<prefix>-version`, `<prefix>-beta`, `<prefix>-dangerous-direct-browser-access`',
-  output_tranche_tokens: 'the output tokens that a stream holds ahead, and by which its hold grows, see ledger.md',
-  output_floor_tokens: 'the output tokens that must be payable for a stream to begin',
-  drain_seconds: 'how long running messages may take to end after SIGTERM',
+    'accepted prefixes of header names, as in `<prefix>-version`, `<prefix>-beta`, `<prefix>-dangerous-direct-browser-access`',
+  output_tranche_tokens:
+    'output tokens that a stream holds in advance; its hold grows in steps of this size, see ledger.md',
+  output_floor_tokens: 'output tokens that the client must be able to pay for before a stream starts',
+  drain_seconds: 'time that running messages have to finish after SIGTERM',
   drain_notice_seconds:
-    'how long after SIGTERM new messages are still taken while `GET /readyz` says 503 already: behind a load balancer that asks it, longer than that takes to notice, so that none is refused; at most 600',
-  body_bytes_max: 'the largest body; 32 MiB is also the most',
-  require_browser_header: 'messages from browsers must carry `<prefix>-dangerous-direct-browser-access: true`',
-  upstream_connect_seconds: 'how long it may take until an upstream is connected, at most 600',
-  upstream_first_event_seconds: 'how long it may take until the first event of a stream',
-  upstream_silence_seconds: 'how long an upstream may be without progress between two events; its pings are none',
-  upstream_stream_seconds: 'how long the whole of one stream may take',
-  upstream_answer_seconds: 'how long an answer that is not streamed may take',
-  attempts_seconds: 'after so long no further route is tried',
-  circuit_failures: 'after how many failures in a row a route is tried after all others, for a while; `null`: never',
-  finish_without_caller_seconds: 'how long an answer is awaited whose caller has left',
+    'time after SIGTERM in which new messages are still accepted although `GET /readyz` already returns 503; behind a load balancer, longer than it needs to notice; at most 600',
+  body_bytes_max: 'largest request body; at most 32 MiB',
+  require_browser_header:
+    'whether messages from browsers must have the header `<prefix>-dangerous-direct-browser-access: true`',
+  upstream_connect_seconds: 'time limit for connecting to an upstream; at most 600',
+  upstream_first_event_seconds: 'time limit for the first event of a stream',
+  upstream_silence_seconds: 'time limit between two events of a stream; pings do not count',
+  upstream_stream_seconds: 'time limit for a whole stream; time spent waiting for the client does not count',
+  upstream_answer_seconds: 'time limit for an answer that is not streamed',
+  attempts_seconds: 'time after which no further route is tried',
+  circuit_failures:
+    'consecutive failures after which a route is tried only after all others, for a while; `null`: never',
+  finish_without_caller_seconds: 'time to wait for the rest of an answer after its client has disconnected',
   finish_streams_without_caller_max:
-    'how many streams at once are read to their end though their callers have left, for an exact bill; the others are stopped and billed as received',
+    'largest number of streams that are read to their end after their clients have disconnected, for an exact bill; further streams are stopped and billed as received',
   settle_wait_seconds:
-    'how long the end of a message, or a stream that used up what it holds, waits for a ledger that does not answer',
+    'time that a message waits for a ledger that does not respond, at its end or when a stream needs a larger hold',
   admin_listen:
-    '`"ADDRESS:PORT"` on which alone the admin API answers, see operating.md; `null`: where messages are answered',
-  shed_loop_delay_ms: 'messages are shed while the event loop runs later than this, see operating.md',
-  shed_body_bytes: 'how many bytes of bodies are held at once; at least `body_bytes_max`',
-  shed_open_messages: 'how many messages are under way at once: streams, and all others whose answer is not at its end',
+    '`"ADDRESS:PORT"` of a separate listener for the admin API, see operating.md; `null`: it shares the listener of messages',
+  shed_loop_delay_ms: 'delay of the event loop above which messages are shed, see operating.md',
+  shed_body_bytes: 'largest total size of request bodies in memory; at least `body_bytes_max`',
+  shed_open_messages: 'largest number of messages in progress',
   usage_retention_days:
-    'for how many days beside the present one usage records are kept, at least 2, see operating.md; `null`: for ever',
+    'days before today for which usage records are kept, at least 2, see operating.md; `null`: forever',
   journal_retention_months:
-    'how many months of the journal are kept beside the present one, at least 2 and as long as `usage_retention_days`, which it needs; `null`: all',
+    'months before the current month for which the journal is kept, at least 2, and at least as long as `usage_retention_days`, which must be set; `null`: forever',
 };
 
-/** Every setting, and what these documents say of it. */
+/** All settings, with the values of these documents. */
 export function describeSettings(documents: readonly CatalogDocument[]): SettingDescription[] {
   const entry = documents.find(({ kind }) => kind === 'settings');
   const stored = storedSettings.parse(entry?.document ?? {});
@@ -103,10 +103,10 @@ const kinds: Readonly<Record<string, SettingDescription['kind']>> = {
 const schemas = z.toJSONSchema(settingsInput, { io: 'input' }).properties as Record<string, SettingSchema>;
 
 function kindOf(name: SettingName): Pick<SettingDescription, 'kind' | 'least' | 'most' | 'nullable'> {
-  const schema = schemas[name] ?? { type: 'array' }; // vendor_prefixes stand beside the settings
+  const schema = schemas[name] ?? { type: 'array' }; // vendor_prefixes are beside the settings
   const types = (schema.anyOf ?? [schema]).flatMap(({ type }) => type ?? []);
   const { minimum = null, maximum = null } = schema.anyOf?.find((one) => one.type !== 'null') ?? schema;
   const kind = kinds[types.find((type) => type !== 'null') ?? ''];
-  assert(kind !== undefined, `the setting ${name} is of no kind that is known`);
+  assert(kind !== undefined, `the setting ${name} has an unknown kind`);
   return { kind, least: minimum, most: maximum, nullable: types.includes('null') };
 }

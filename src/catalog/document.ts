@@ -1,14 +1,13 @@
-// The schemas of what `apply` takes and of what is stored. Strict: a member that nobody knows is a
-// fault, never ignored. Decimals stay texts here, in one canonical form; model.ts has them as numbers.
+// Schemas of applied files and stored documents. Decimals stay canonical texts; model.ts has them as integers.
 
 import { z } from 'zod';
+import { parseListenAddress } from '../base/addresses.ts';
 import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
-import { parseListenAddress } from '../base/listen-address.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
 
-export const SANDBOX_KIND = 'sandbox'; // the one kind of provider that lives inside the service
+export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 
 const RATE_FRACTION_DIGITS = 12;
 const RATE_MAX = 10_000n * 10n ** 12n; // USD per million tokens, or per thousand searches
@@ -20,22 +19,22 @@ const LIST_ENTRIES_MAX = 1_000;
 const SHED_BODY_BYTES_MAX = 2 ** 40;
 const CREDENTIAL_CHARACTERS_MAX = 8_192;
 
-/** A rate as whole units of 10^-12 USD; null when it is no decimal from 0 to 10,000 of at most 12 fraction digits. */
+/** A rate in units of 10^-12 USD; null unless it is a decimal from 0 to 10,000 with at most 12 fraction digits. */
 export function readDecimalRate(value: unknown): bigint | null {
   return readDecimal(value, RATE_FRACTION_DIGITS, RATE_MAX);
 }
 
-/** The decimal of whole units of 10^-12 USD; with a sign for a margin below zero. */
+/** The decimal of an amount in units of 10^-12 USD; negative for a negative margin. */
 export function formatRate(units: bigint): string {
   return formatDecimal(units, RATE_FRACTION_DIGITS);
 }
 
-/** A multiplier as whole millionths; null when it is no decimal from 0 to 1,000 of at most 6 fraction digits. */
+/** A multiplier in millionths; null unless it is a decimal from 0 to 1,000 with at most 6 fraction digits. */
 export function readMultiplier(value: unknown): bigint | null {
   return readDecimal(value, MULTIPLIER_FRACTION_DIGITS, MULTIPLIER_MAX);
 }
 
-/** Whole numbers may come without quotes; other numbers are refused, because they were floats before we saw them. */
+/** Reads integers also without quotes; other numbers are refused: they were floats before this code reads them. */
 function readDecimal(value: unknown, fractionDigits: number, unitsMax: bigint): bigint | null {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== 'string') return null;
@@ -51,7 +50,7 @@ function decimal(read: (value: unknown) => bigint | null, fractionDigits: number
     const isFloat = typeof value === 'number' && !Number.isInteger(value);
     context.addIssue({
       code: 'custom',
-      message: isFloat ? 'must be written in quotes: a number that is not whole loses exactness' : `must be ${words}`,
+      message: isFloat ? 'must be in quotes: an unquoted fraction loses precision' : `must be ${words}`,
     });
     return z.NEVER;
   });
@@ -92,8 +91,7 @@ const rateMembers = {
   cache_write_5m: rate.nullable().default(null),
   cache_write_1h: rate.nullable().default(null),
 };
-/** `default_max_tokens` of a model whose operator says nothing of it. */
-export const DEFAULT_MAX_TOKENS = 4_096;
+export const DEFAULT_MAX_TOKENS = 4_096; // of a model without `default_max_tokens`
 
 const priceMembers = {
   ...rateMembers,
@@ -105,8 +103,8 @@ const priceMembers = {
   web_search_per_thousand: rate.nullable().default(null),
 };
 const PRICE_MISSING =
-  'is missing: what has no price is not sold; give at least { input: "…", output: "…" } in USD per million tokens, or "catalogue: true" for a model of the price list';
-const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "catalogue" for those of the price list';
+  'is missing: a model without a price cannot be sold; set at least { input: "…", output: "…" } in USD per million tokens, or "catalogue: true" for a model of the price list';
+const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "catalogue" for the rates of the price list';
 const price = z.strictObject(priceMembers, {
   error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
@@ -135,7 +133,6 @@ const modelMembers = {
 };
 export const modelInput = z.strictObject(modelMembers);
 
-/** A model of the price list that comes with the service. */
 export const listedModel = z.strictObject({
   aliases: modelMembers.aliases,
   display_name: z.string().min(1).max(200),
@@ -155,10 +152,14 @@ export const groupInput = z.strictObject({
 });
 
 export const vendorPrefixes = z
-  .array(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be at most 32 of a-z, 0-9 and "-", a letter first'))
+  .array(
+    z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must have at most 32 characters of a-z, 0-9 and "-", and start with a letter'),
+  )
   .min(1)
   .max(16)
-  .refine((prefixes) => new Set(prefixes).size === prefixes.length, 'must not name a prefix twice');
+  .refine((prefixes) => new Set(prefixes).size === prefixes.length, 'must not contain a prefix twice');
 const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
   output_tranche_tokens: z.int().min(16).max(1_000_000),
@@ -193,46 +194,38 @@ export const settingsInput = z
   .refine((settings) => (settings.shed_body_bytes ?? SHED_BODY_BYTES_MAX) >= bodyBytesMaxOf(settings), {
     path: ['shed_body_bytes'],
     error: (issue) =>
-      `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as { body_bytes_max?: number })}: a body of that size would always be shed`,
+      `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as SettingsInput)}: a body of that size would always be shed`,
   })
   .refine(isJournalKeptWithUsage, {
     path: ['journal_retention_months'],
     error: (issue) => {
-      const { usage_retention_days: days } = issue.input as RetentionInput;
-      const why = 'no month is dropped of which usage records are kept';
+      const { usage_retention_days: days } = issue.input as SettingsInput;
+      const why = 'a month whose usage records are kept cannot be dropped';
       return days == null
-        ? `needs usage_retention_days beside it: ${why}`
-        : `is too few for usage_retention_days, ${days}: ${why}`;
+        ? `requires usage_retention_days: ${why}`
+        : `is too low for usage_retention_days, ${days}: ${why}`;
     },
   });
 
-interface RetentionInput {
-  usage_retention_days?: number | null | undefined;
-  journal_retention_months?: number | null | undefined;
-}
-
-function isJournalKeptWithUsage({
-  usage_retention_days: days,
-  journal_retention_months: months,
-}: RetentionInput): boolean {
+function isJournalKeptWithUsage({ usage_retention_days: days, journal_retention_months: months }: SettingsInput) {
   return months == null || (days != null && leastDaysOf(months) >= days);
 }
 
-function bodyBytesMaxOf(settings: { body_bytes_max?: number | undefined }): number {
-  return settings.body_bytes_max ?? bounds.bodyBytesMax;
+function bodyBytesMaxOf({ body_bytes_max }: SettingsInput): number {
+  return body_bytes_max ?? bounds.bodyBytesMax;
 }
 
 const credential = z
   .string()
-  .min(1, 'must not be empty: leave it out where there is none')
+  .min(1, 'must not be empty: omit it if there is none')
   .max(CREDENTIAL_CHARACTERS_MAX)
   .refine(
     (text) => !/\$\{[^}]*\}/.test(text),
-    'has a variable that was not expanded: the process that reads the file does that',
+    'contains a variable that was not expanded: the process that reads the file must expand it',
   )
   .refine(
     (text) => /^[\x21-\x7e]*$/.test(text.replaceAll(/\$\{[^}]*\}/g, '')),
-    'must be printable characters, no spaces',
+    'must be printable characters without spaces',
   );
 
 export function providerMembers(kinds: readonly string[]) {
@@ -245,31 +238,28 @@ export function providerMembers(kinds: readonly string[]) {
   });
 }
 
-export const DEFAULT_CREDENTIAL = 'default'; // the name of the one under `api_key`
+export const DEFAULT_CREDENTIAL = 'default'; // the name of the credential under `api_key`
 
 const accountId = z
   .string()
   .refine((text) => parseId('acct', text) !== null, 'must be the id of an account such as acct_000000001');
-const isBoundOnce = ({ account, group }: { account: string | null; group: string | null }) =>
-  account === null || group === null;
 
-/** One of the further credentials of a provider. */
 export const credentialInput = z
   .strictObject({
     api_key: credential.optional(),
     account: accountId.nullable().default(null),
     group: plainName.nullable().default(null),
   })
-  .refine(isBoundOnce, { path: ['group'], error: 'stands beside account: a credential is for one of the two' });
+  .refine(({ account, group }) => account === null || group === null, {
+    path: ['group'],
+    error: 'cannot be combined with account: a credential is for one of the two',
+  });
 
-/** What a file says of a provider, but for its further credentials; `base_url` is empty for one inside the service. */
-export interface ProviderInput {
-  kind: string;
+/** A provider in a file, without its further credentials; `base_url` is empty for one inside the service. */
+export type ProviderInput = Omit<z.output<ReturnType<typeof providerMembers>>, 'base_url' | 'credentials'> & {
   base_url: string;
-  api_key?: string | undefined;
-  private_network: boolean;
-}
-/** What a file says of a model; `price_source` where it took the price from the price list, with the list's day. */
+};
+/** A model in a file; `price_source` has the list's day if the price comes from the price list. */
 export interface ModelInput extends z.output<typeof modelInput> {
   price_source?: { catalogue: string };
 }
@@ -279,13 +269,13 @@ export type PriceInput = z.output<typeof price>;
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
 export type SettingsInput = z.output<typeof storedSettings>;
 
-/** What is stored of a credential, sealed for its provider and its name; an account's is its id. */
+/** A stored credential, sealed for its provider and name; an account is given by its id. */
 const storedCredential = z.strictObject({
   api_key_sealed: z.string(),
   account: accountId.nullable(),
   group: plainName.nullable(),
 });
-/** What is stored of a provider: beside the credential of `api_key` those further ones that have names. */
+/** A stored provider: the credential of `api_key` and further, named ones. */
 export const storedProvider = z.strictObject({
   kind: z.string().min(1),
   base_url: z.string(),
@@ -298,11 +288,10 @@ export const storedModel = z.strictObject({
   price_source: z.strictObject({ catalogue: z.string() }).exactOptional(),
   created_at: z.string(),
 });
-export const storedGroup = groupInput;
 export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, ...settingsMembers }).partial();
 export const storedSchemas = {
   provider: storedProvider,
   model: storedModel,
-  group: storedGroup,
+  group: groupInput,
   settings: storedSettings,
 };

@@ -1,15 +1,14 @@
-// Faults of a file or document that someone wrote: where, and in plain words what. All of them are
-// gathered, none is thrown, and none repeats the value that was wrong: it may be a credential.
+// Faults in files and documents, all collected. None repeats the wrong value, which may be a credential.
 
 import type { z } from 'zod';
 
 export interface Fault {
-  /** Names and positions from the top of the file, such as ["models", "llama", "routes", 0, "provider"]. */
+  /** Path from the top of the file, such as ["models", "llama", "routes", 0, "provider"]. */
   path: (string | number)[];
   message: string;
 }
 
-/** The value as the schema gives it, or null after adding every fault, each below `path`. */
+/** The parsed value, or null after adding all faults below `path`. */
 export function readPart<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -21,20 +20,20 @@ export function readPart<Schema extends z.ZodType>(
   for (const issue of result.error.issues) {
     const at = [...path, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) faults.push({ path: [...at, key], message: 'there is no such member' });
+      for (const key of issue.keys) faults.push({ path: [...at, key], message: 'unknown member' });
     } else faults.push({ path: at, message: issue.message });
   }
   return null;
 }
 
-/** The members of an object as a map, so that no name ("__proto__") means anything. */
+/** The members of an object as a map, so that names such as "__proto__" have no effect. */
 export function membersOf(value: unknown, path: (string | number)[], faults: Fault[]): Map<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return new Map(Object.entries(value));
-  faults.push({ path, message: 'must be an object with members' });
+  faults.push({ path, message: 'must be an object' });
   return new Map();
 }
 
-/** The fault as one line: its path with dots, then its words. */
+/** The fault in one line: its path with dots, then its description. */
 export function formatFault(fault: Fault): string {
   return fault.path.length === 0 ? fault.message : `${fault.path.join('.')}: ${fault.message}`;
 }
@@ -62,10 +61,10 @@ function isQuotedNumber(issue: z.core.$ZodRawIssue): boolean {
 }
 
 const TYPE_WORDS: Record<string, string> = {
-  string: 'a text',
-  number: 'a whole number', // decimals are texts, and have words of their own
+  string: 'a string',
+  number: 'a whole number', // decimals are texts with their own description
   int: 'a whole number',
   boolean: 'true or false',
   array: 'a list',
-  object: 'an object with members',
+  object: 'an object',
 };

@@ -1,18 +1,18 @@
-// What stands in the catalogue of a new installation (contract.md, "First start"), so that it
-// answers a message before anybody has configured anything.
+// The catalog of a new installation, which answers a message without configuration (README.md).
 
 import { assert } from '../base/assert.ts';
+import { parseTimeMs } from '../base/checked-number.ts';
 import { SANDBOX_KIND } from './document.ts';
 import { formatFault } from './fault.ts';
 import { planApply } from './plan-apply.ts';
 import { listedModels, PRICE_LIST_MS } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
-/** Each is a family on the price list, and the name of the provider that is made of it. */
+/** Families on the price list, and the names of their providers. */
 export const firstFamilies = ['anthropic', 'openai', 'gemini'] as const;
 export type FirstFamily = (typeof firstFamilies)[number];
 
-/** The kind of each family's provider: of the two that its models speak, the one that lets them think beside tools. */
+/** The provider kind of each family: of two possible ones, the one that allows thinking with tools. */
 export const firstKinds: Readonly<Record<FirstFamily, string>> = {
   anthropic: 'anthropic',
   openai: 'openai-responses',
@@ -21,8 +21,8 @@ export const firstKinds: Readonly<Record<FirstFamily, string>> = {
 
 /**
  * The sandbox with its models and the groups `default` and `sandbox`; for each family with a credential, sealed with
- * the context "provider:<family>", also that provider and its models, at their list prices and at that cost, but for
- * those that have been retired by `nowMs`.
+ * the context "provider:<family>", also that provider and its models, with list prices as prices and costs, except for
+ * models retired by `nowMs`.
  */
 export function firstDocuments(
   sandboxModels: readonly string[],
@@ -47,19 +47,21 @@ export function firstDocuments(
     origin: 'start',
     kinds: [SANDBOX_KIND, ...Object.values(firstKinds)],
     nowMs: PRICE_LIST_MS,
-    seal: (text) => text, // never asked: the file has no credential
+    seal: (text) => text, // never called: the file has no credentials
     unseal: (sealed) => sealed,
   });
-  assert(faults.length === 0, `the first documents are wrong: ${faults.map(formatFault).join('; ')}`);
+  assert(faults.length === 0, `the initial documents are invalid: ${faults.map(formatFault).join('; ')}`);
   return put.map(({ document, ...entry }) => {
     const sealed = entry.kind === 'provider' ? sealedKeys[entry.name as FirstFamily] : undefined;
     return { ...entry, document: sealed === undefined ? document : { ...document, api_key_sealed: sealed } };
   });
 }
 
-/** The family's models that are still to be had, as a file would have them. */
+/** The family's models that are not retired, in the form of a file. */
 function modelsOf(family: string, nowMs: number): Record<string, object> {
-  const current = listedModels(family).filter(({ retiresOn }) => retiresOn === null || nowMs < Date.parse(retiresOn));
+  const current = listedModels(family).filter(
+    ({ retiresOn }) => retiresOn === null || nowMs < (parseTimeMs(retiresOn) ?? 0),
+  );
   return Object.fromEntries(
     current.map(({ name, aliases }) => [
       name,

@@ -1,9 +1,9 @@
-// What is sold, as plain values: models with prices and routes, groups with multipliers and
-// limits, providers. A catalogue is an immutable snapshot of all of them, swapped whole.
+// The catalog as an immutable snapshot of plain values: models, groups, providers, settings.
 
 import type { Secret } from '../secrets/secrets.ts';
+import type { SettingsInput } from './document.ts';
 
-/** USD per million tokens, in whole units of 10^-12 USD. */
+/** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
   input: bigint;
   output: bigint;
@@ -14,9 +14,8 @@ export interface Rates {
 
 export interface ModelPrice {
   standard: Rates;
-  /** Rates of the whole request once its prompt has more than `aboveTokens` tokens. */
+  /** Rates of the whole request if its prompt exceeds `aboveTokens`. */
   longContext: { aboveTokens: number; rates: Rates } | null;
-  /** Rates of `speed: "fast"`. */
   fast: Rates | null;
   /** USD per thousand web searches, in units of 10^-12 USD. */
   webSearchPerThousand: bigint | null;
@@ -24,15 +23,14 @@ export interface ModelPrice {
 
 export interface Route {
   provider: string;
-  /** The model's name at the provider. */
   upstreamModel: string;
   /** Lower is tried first. */
   priority: number;
-  /** The share among routes of one priority. */
+  /** The share among routes of the same priority. */
   weight: number;
-  /** How many messages at once it carries on one node; null: no bound. */
+  /** Concurrency limit on one node; null: no limit. */
   concurrency: number | null;
-  /** What the provider charges the operator; null when it is not known. */
+  /** The provider's charge to the operator; null if unknown. */
   cost: ModelPrice | null;
 }
 
@@ -41,7 +39,7 @@ export interface Model {
   aliases: readonly string[];
   displayName: string;
   price: ModelPrice;
-  /** The day of the price list that the price was taken from, such as "2026-07-24"; null when it was stated. */
+  /** The day of the price list that the price was taken from, such as "2026-07-24"; null for a stated price. */
   priceListedOn: string | null;
   maxOutputTokens: number | null;
   maxInputTokens: number | null;
@@ -50,7 +48,7 @@ export interface Model {
   createdAt: string;
 }
 
-/** Bounds of use a minute and at once; null is no limit. */
+/** Rate and concurrency limits; null: no limit. */
 export interface RateLimits {
   requestsPerMinute: number | null;
   inputTokensPerMinute: number | null;
@@ -60,20 +58,19 @@ export interface RateLimits {
 
 export interface Group {
   name: string;
-  /** Patterns of model names; `*` stands for any run of characters. */
+  /** Patterns of model names; `*` matches any run of characters. */
   models: readonly string[];
-  /** The price's factor, in whole millionths. */
+  /** The price multiplier, in millionths. */
   multiplierMillionths: bigint;
-  /** Apply to each account of the group. */
+  /** Apply to each account of the group separately. */
   limits: RateLimits;
 }
 
-/** What opens a provider. */
 export interface Credential {
   /** Its name within the provider; "default" for the one under `api_key`. */
   name: string;
   secret: Secret;
-  /** The number of the account that alone may use it, and the group; null: no such bound. At most one is set. */
+  /** The account or group that alone may use it; null: unrestricted. At most one is set. */
   account: number | null;
   group: string | null;
 }
@@ -81,62 +78,26 @@ export interface Credential {
 export interface ProviderSettings {
   name: string;
   kind: string;
-  /** Without a slash at its end; empty for a provider inside the service. */
+  /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
-  /** Empty: the provider takes none. */
+  /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }
 
-/** Settings of the whole service; see docs/configuration.md. */
-export interface Settings {
-  vendorPrefixes: readonly string[];
-  outputTrancheTokens: number;
-  /** The output tokens that must be payable for a stream to begin. */
-  outputFloorTokens: number;
-  drainSeconds: number;
-  /** How long messages are still taken once readiness says that the service stops. */
-  drainNoticeSeconds: number;
-  bodyBytesMax: number;
-  requireBrowserHeader: boolean;
-  /** How long it may take until an upstream is connected, */
-  upstreamConnectSeconds: number;
-  /** until the first event of a stream, */
-  upstreamFirstEventSeconds: number;
-  /** and the whole of one stream. */
-  upstreamStreamSeconds: number;
-  /** How long an upstream may be without progress between events; its keep-alives do not count. */
-  upstreamSilenceSeconds: number;
-  /** How long a whole answer that is not streamed may take. */
-  upstreamAnswerSeconds: number;
-  /** After so long no further route is tried. */
-  attemptsSeconds: number;
-  /** After how many failures in a row a route is tried after all others, for a while; null: never. */
-  circuitFailures: number | null;
-  /** How long an answer is awaited whose caller has left. */
-  finishWithoutCallerSeconds: number;
-  /** How many streams at once are read to their end for an exact bill though their callers have left; else they are stopped. */
-  finishStreamsWithoutCallerMax: number;
-  /** How long the end of a message waits for the ledger. */
-  settleWaitSeconds: number;
-  /** ADDRESS:PORT of the admin API; null: where messages are answered. */
-  adminListen: string | null;
-  /** Above which messages are refused before they are read: how late the event loop is, */
-  shedLoopDelayMs: number;
-  /** the bytes of all bodies that are held, */
-  shedBodyBytes: number;
-  /** and the messages whose answer is not at its end, streams among them. */
-  shedOpenMessages: number;
-  /** How long usage records are kept beside the present day; null: for ever. */
-  usageRetentionDays: number | null;
-  /** How many months of the journal are kept beside the present one; null: all. */
-  journalRetentionMonths: number | null;
-}
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+type Immutable<Value> = Value extends (infer Member)[] ? readonly Member[] : Value;
 
-export interface Catalogue {
+/** Settings of the service, described in describe-settings.ts: "drain_seconds" is drainSeconds here. */
+export type Settings = {
+  [Name in keyof SettingsInput as CamelCase<Name>]-?: Immutable<Exclude<SettingsInput[Name], undefined>>;
+};
+
+export interface Catalog {
   providers: ReadonlyMap<string, ProviderSettings>;
-  /** By their own names. */
   models: ReadonlyMap<string, Model>;
-  /** Alias → a model's own name. */
+  /** Alias → model name. */
   aliases: ReadonlyMap<string, string>;
   groups: ReadonlyMap<string, Group>;
   settings: Settings;

@@ -1,41 +1,157 @@
-// What would change if a file were applied: a pure function of the documents that stand and the
-// file. It finds every fault before it plans anything; a file with a fault changes nothing.
+// Plans the changes of an applied file. Pure. Finds all faults before planning; a file with a fault changes nothing.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
-import { storedSchemas } from './document.ts';
+import { type CredentialInput, type ProviderInput, storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
-import { checkCredentials, checkRemovedGroups, credentialMembers, type PlanSeals } from './plan-credentials.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
+import { credentialContext } from './store.ts';
 
-export const SETTINGS_NAME = 'settings'; // there is one document of this kind
+interface PlanSeals {
+  seal(text: string, context: string): string;
+  unseal(sealed: string, context: string): string;
+}
+
+interface Basis {
+  read: CatalogFile;
+  /** All stored objects, by `keyOf`. */
+  standing: ReadonlyMap<string, CatalogDocument>;
+  remove: readonly CatalogDocument[];
+  staying: readonly CatalogDocument[];
+  report(path: Fault['path'], message: string): void;
+}
+
+const ELSEWHERE =
+  'must be given again, because base_url has another host: a stored credential is never sent to a new host';
+
+/**
+ * Finds kept credentials that do not exist, that would be sent to a host other than the one they were given for, or whose
+ * group does not exist after the file.
+ */
+function checkCredentials({ read, standing: stored, staying, report }: Basis): void {
+  const standingOf = (provider: string) => stored.get(keyOf('provider', provider))?.document;
+  const hasGroup = (name: string) => read.groups.has(name) || staying.some(isNamed('group', name));
+  for (const [provider, credentials] of read.credentials) {
+    const standing = furtherOf(standingOf(provider));
+    for (const [name, credential] of credentials) {
+      if (credential === null) continue;
+      const path = ['providers', provider, 'credentials', name];
+      if (credential.api_key === undefined && !standing.has(name))
+        report([...path, 'api_key'], 'is missing: no credential of this name is stored');
+      if (credential.group !== null && !hasGroup(credential.group))
+        report([...path, 'group'], `there is no group "${credential.group}"`);
+    }
+  }
+  for (const [name, provider] of read.providers) {
+    const before = standingOf(name);
+    if (provider === null || before === undefined || provider.base_url === '') continue;
+    if (originOf(before['base_url']) === originOf(provider.base_url)) continue;
+    for (const place of keptCredentials(provider, read.credentials.get(name), before))
+      report(['providers', name, ...place, 'api_key'], ELSEWHERE);
+  }
+}
+
+/** Finds kept credentials whose group is removed. */
+function checkRemovedGroups({ read, staying, report }: Basis, removedGroups: readonly string[]): void {
+  for (const { kind, name: provider, document } of staying) {
+    if (kind !== 'provider' || read.credentials.has(provider) || read.providers.get(provider)?.base_url === '')
+      continue;
+    for (const [name, { group }] of furtherOf(document))
+      if (typeof group === 'string' && removedGroups.includes(group))
+        report(
+          ['groups'],
+          `the group "${group}" would be removed, but the credential "${name}" of the provider "${provider}" is restricted to it`,
+        );
+  }
+}
+
+/** The credential members of a provider's document; `given` are the file's further credentials, if it has the key. */
+function credentialMembers(
+  name: string,
+  { base_url, api_key }: ProviderInput,
+  given: ReadonlyMap<string, CredentialInput | null> | undefined,
+  before: JsonObject | undefined,
+  seals: PlanSeals,
+): { api_key_sealed: string | null; credentials: JsonObject } {
+  if (base_url === '') return { api_key_sealed: null, credentials: {} };
+  const standing = furtherOf(before);
+  const api_key_sealed = sealKept(api_key, before?.['api_key_sealed'], credentialContext(name), seals);
+  if (given === undefined) return { api_key_sealed, credentials: Object.fromEntries(standing) };
+  const credentials = [...given].flatMap(([credential, input]) => {
+    if (input === null) return [];
+    const { api_key: text, account, group } = input;
+    const context = credentialContext(name, credential);
+    const sealed = sealKept(text, standing.get(credential)?.['api_key_sealed'], context, seals);
+    return [[credential, { api_key_sealed: sealed, account, group }] as const];
+  });
+  return { api_key_sealed, credentials: Object.fromEntries(credentials) };
+}
+
+/** Paths of the provider's credentials that the file keeps. */
+function keptCredentials(
+  { api_key }: ProviderInput,
+  given: ReadonlyMap<string, CredentialInput | null> | undefined,
+  before: JsonObject,
+): string[][] {
+  const isKept = (name: string) =>
+    given === undefined || (given.has(name) && given.get(name)?.api_key === undefined && given.get(name) !== null);
+  return [
+    ...(api_key === undefined && typeof before['api_key_sealed'] === 'string' ? [[]] : []),
+    ...[...furtherOf(before).keys()].filter(isKept).map((name) => ['credentials', name]),
+  ];
+}
+
+/** A credential equal to the stored one keeps its seal, so that applying a file again changes nothing. */
+function sealKept(
+  text: string | undefined,
+  before: JsonValue | undefined,
+  context: string,
+  { seal, unseal }: PlanSeals,
+): string | null {
+  const standing = typeof before === 'string' ? before : null;
+  if (text === undefined) return standing;
+  try {
+    if (standing !== null && unseal(standing, context) === text) return standing;
+  } catch {
+    // sealed under another installation secret: the file's credential replaces it
+  }
+  return seal(text, context);
+}
+
+function furtherOf(document: JsonObject | undefined): Map<string, JsonObject> {
+  const members = Object.entries(objectOf(document?.['credentials']));
+  return new Map(members.filter((member): member is [string, JsonObject] => isJsonObject(member[1])));
+}
+
+function originOf(baseUrl: JsonValue | undefined): string | null {
+  return typeof baseUrl === 'string' ? (URL.parse(baseUrl)?.origin ?? null) : null;
+}
+
+const SETTINGS_NAME = 'settings'; // the single document of this kind
 
 export interface PlanOptions extends PlanSeals {
-  /** Also remove what a file made and this one does not have. */
+  /** Also removes objects that an earlier file created and this one omits. */
   prune: boolean;
-  /** Also removed, whoever made them. */
+  /** Also removed, whatever their origin. */
   remove?: readonly Removed[];
-  /** Marks what is made; what stands keeps its mark. */
+  /** The origin of created objects; existing ones keep theirs. */
   origin: CatalogDocument['origin'];
-  /** The kinds of providers that the service knows. */
   kinds: readonly string[];
-  /** When the models of this file are made. */
   nowMs: number;
 }
 
-/** What is to be removed by its name. */
 export interface Removed {
   kind: Exclude<DocumentKind, 'settings'>;
   name: string;
 }
 
-/** One change, for a person to read: no value of it is shown, so no credential is. */
+/** One change, without values, so that no credential is shown. */
 export interface Change {
   action: 'create' | 'update' | 'delete';
   kind: DocumentKind;
   name: string;
-  /** The members that differ, for an update. */
+  /** Changed members, for an update. */
   fields?: string[];
 }
 
@@ -44,28 +160,20 @@ export interface Plan {
   changes: Change[];
   put: CatalogDocument[];
   remove: { kind: DocumentKind; name: string }[];
-  /** What only the caller can find out, also of a file with faults: where names lead, who is in a group, and which accounts there are. */
+  /** Facts that the caller must check, also for a file with faults: name resolution, groups in use, and accounts. */
   questions: {
     providers: { name: string; base_url: string }[];
     removedGroups: string[];
-    /** Ids of accounts that credentials of the file are for, each with its place. */
+    /** Account ids in the file's credentials, with their paths. */
     accounts: { id: string; path: Fault['path'] }[];
   };
 }
 
-interface Named {
-  kind: DocumentKind;
-  name: string;
-  document: JsonObject;
-}
-
 /**
- * Plans a file. Empty when everything is as the file says. An object of the file is replaced whole,
- * except for a provider's credentials: each stays when its `api_key` is left out, and the further ones all stay when
- * `credentials` is. `settings` is one object,
- * and so is `vendor_prefixes`: what stands stays only where the file does not have the key. Whether
- * accounts still use a group that is to be removed, and where names of providers resolve to, is asked
- * under `questions`, and which accounts there are: the caller finds out before it applies.
+ * Plans a file; the plan is empty if the catalog already matches. An object of the file replaces the stored one as a
+ * whole, except for credentials: one without `api_key` keeps its secret, and a provider without `credentials` keeps the
+ * further ones. `settings` and `vendor_prefixes` are one object each, kept if the file omits the key. The caller must
+ * answer `questions` before it applies the plan.
  */
 export function planApply(current: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
   const faults: Fault[] = [];
@@ -77,15 +185,14 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
       named.has(keyOf(entry.kind, entry.name)) || (options.prune && entry.origin === 'file' && !isInFile(read, entry)),
   );
   const staying = current.filter((entry) => !remove.includes(entry));
-  const standingProvider = (name: string) => standing.get(keyOf('provider', name))?.document;
-  const hasGroup = (name: string) =>
-    read.groups.has(name) || staying.some(({ kind, name: other }) => kind === 'group' && other === name);
-  checkCredentials(read, standingProvider, hasGroup, faults);
-  checkRemoved(read, standing, options.remove ?? [], faults);
-  checkRoutes(read, staying, remove, faults);
-  checkNames(read, staying, faults);
+  const report: Basis['report'] = (path, message) => void faults.push({ path, message });
+  const basis: Basis = { read, standing, remove, staying, report };
+  checkCredentials(basis);
+  checkRemoved(basis, options.remove ?? []);
+  checkRoutes(basis);
+  checkNames(basis);
   const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
-  checkRemovedGroups(read, staying, removedGroups, faults);
+  checkRemovedGroups(basis, removedGroups);
   const questions = { providers: providersToLookUp(read), removedGroups, accounts: accountsOf(read) };
   const plan: Plan = { faults, changes: [], put: [], remove: [], questions };
   if (faults.length > 0) return plan;
@@ -97,18 +204,16 @@ export function planApply(current: readonly CatalogDocument[], file: unknown, op
     const change = { kind: wanted.kind, name: wanted.name };
     plan.changes.push(before === undefined ? { action: 'create', ...change } : { action: 'update', ...change, fields });
   }
-  // What stands unchanged was looked up when it came: a start without a name service does not wait for it.
-  const isChanged = (name: string) => plan.put.some((entry) => entry.kind === 'provider' && entry.name === name);
+  // Unchanged providers were resolved when they were created: a start must not wait for a name server.
+  const isChanged = (name: string) => plan.put.some(isNamed('provider', name));
   questions.providers = questions.providers.filter(({ name }) => isChanged(name));
   questions.accounts = questions.accounts.filter(({ path }) => isChanged(String(path[1])));
-  for (const { kind, name } of remove) {
-    plan.remove.push({ kind, name });
-    plan.changes.push({ action: 'delete', kind, name });
-  }
+  plan.remove.push(...remove.map(({ kind, name }) => ({ kind, name })));
+  plan.changes.push(...plan.remove.map((removed): Change => ({ action: 'delete', ...removed })));
   return plan;
 }
 
-/** Those of which nobody said that they may be in a private network. */
+/** Providers that are not allowed in a private network. */
 function providersToLookUp(read: CatalogFile): Plan['questions']['providers'] {
   return [...read.providers].flatMap(([name, provider]) =>
     provider === null || provider.private_network ? [] : [{ name, base_url: provider.base_url }],
@@ -125,74 +230,58 @@ function accountsOf(read: CatalogFile): Plan['questions']['accounts'] {
   );
 }
 
-/** What is named to be removed stands, and the file does not have it. */
-function checkRemoved(
-  read: CatalogFile,
-  standing: ReadonlyMap<string, CatalogDocument>,
-  removed: readonly Removed[],
-  faults: Fault[],
-): void {
+/** An object to remove must exist, and must not be in the file. */
+function checkRemoved({ read, standing, report }: Basis, removed: readonly Removed[]): void {
   for (const [index, { kind, name }] of removed.entries()) {
     const entry = standing.get(keyOf(kind, name));
     const path = ['remove', index];
-    if (entry === undefined) faults.push({ path, message: `there is no ${kind} "${name}"` });
-    else if (isInFile(read, entry)) faults.push({ path, message: `the ${kind} "${name}" is in the document as well` });
+    if (entry === undefined) report(path, `there is no ${kind} "${name}"`);
+    else if (isInFile(read, entry)) report(path, `the ${kind} "${name}" is also in the document`);
   }
 }
 
-function checkRoutes(
-  read: CatalogFile,
-  staying: readonly CatalogDocument[],
-  remove: readonly CatalogDocument[],
-  faults: Fault[],
-): void {
-  const stays = (provider: string) =>
-    read.providers.has(provider) || staying.some((entry) => entry.kind === 'provider' && entry.name === provider);
+function checkRoutes({ read, staying, remove, report }: Basis): void {
+  const stays = (provider: string) => read.providers.has(provider) || staying.some(isNamed('provider', provider));
   for (const [name, { providers }] of read.references)
     for (const [index, provider] of providers.entries())
       if (provider !== null && !stays(provider))
-        faults.push({
-          path: ['models', name, 'routes', index, 'provider'],
-          message: `there is no provider "${provider}"`,
-        });
+        report(['models', name, 'routes', index, 'provider'], `there is no provider "${provider}"`);
   for (const { name } of remove.filter((entry) => entry.kind === 'provider'))
     for (const model of staying)
       if (model.kind === 'model' && !read.models.has(model.name) && routeProviders(model.document).includes(name))
-        faults.push({
-          path: ['providers'],
-          message: `the provider "${name}" would be removed, but the model "${model.name}" has a route to it`,
-        });
+        report(
+          ['providers'],
+          `the provider "${name}" would be removed, but the model "${model.name}" has a route to it`,
+        );
 }
 
-/** Every name and alias leads to one model. */
-function checkNames(read: CatalogFile, staying: readonly CatalogDocument[], faults: Fault[]): void {
+/** Names and aliases are unique. */
+function checkNames({ read, staying, report }: Basis): void {
   const others = staying.filter((entry) => entry.kind === 'model' && !read.models.has(entry.name));
   const names = new Set([...read.models.keys(), ...others.map((entry) => entry.name)]);
   const owners = new Map<string, string>();
   for (const other of others)
     for (const alias of textsOf(other.document['aliases'])) {
       owners.set(alias, other.name);
-      if (read.models.has(alias))
-        faults.push({ path: ['models', alias], message: `is an alias of the model "${other.name}" already` });
+      if (read.models.has(alias)) report(['models', alias], `is already an alias of the model "${other.name}"`);
     }
   for (const [name, { aliases }] of read.references)
     for (const [index, alias] of aliases.entries()) {
       if (alias === null) continue;
       const path = ['models', name, 'aliases', index];
       const owner = owners.get(alias);
-      if (names.has(alias)) faults.push({ path, message: `"${alias}" is the name of a model` });
-      else if (owner !== undefined)
-        faults.push({ path, message: `"${alias}" is an alias of the model "${owner}" already` });
+      if (names.has(alias)) report(path, `"${alias}" is the name of a model`);
+      else if (owner !== undefined) report(path, `"${alias}" is already an alias of the model "${owner}"`);
       owners.set(alias, name);
     }
 }
 
-/** Everything the file asks for, as it would be stored. Called only for a file without a fault. */
+/** All documents of the file, as they would be stored. Only for a file without faults. */
 function* wantedDocuments(
   read: CatalogFile,
   standing: ReadonlyMap<string, CatalogDocument>,
   options: PlanOptions,
-): Generator<Named> {
+): Generator<Omit<CatalogDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
     const { kind, base_url, private_network } = provider;
@@ -213,14 +302,14 @@ function* wantedDocuments(
     yield { kind: 'settings', name: SETTINGS_NAME, document };
 }
 
-/** The one document of both keys of the file. */
+/** The single document of both keys of the file. */
 function settingsDocument(read: CatalogFile, kept: JsonObject = {}): JsonObject {
   const { vendor_prefixes: keptPrefixes, ...keptSettings } = kept;
   const prefixes = read.vendorPrefixes ?? (keptPrefixes === undefined ? {} : { vendor_prefixes: keptPrefixes });
   return { ...prefixes, ...(read.settings ?? keptSettings) } as JsonObject;
 }
 
-/** The members that differ; of credentials each that does, by its name. */
+/** Changed members; for credentials, each changed one by name. */
 function differingMembers(before: JsonObject, after: JsonObject): string[] {
   return differingNames(before, after).flatMap((name) => {
     if (name === 'api_key_sealed') return ['api_key'];
@@ -234,22 +323,14 @@ function differingNames(before: JsonObject, after: JsonObject): string[] {
   return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]));
 }
 
-/** What stands, as this version would store it: a member that came with a newer version is no change by itself. */
+/** The stored document as this version would write it: a member added by a newer version is not a change. */
 function asStoredNow({ kind, document }: CatalogDocument): JsonObject {
   return (storedSchemas[kind].safeParse(document).data ?? document) as JsonObject;
 }
 
 function isInFile(read: CatalogFile, { kind, name }: CatalogDocument): boolean {
-  switch (kind) {
-    case 'provider':
-      return read.providers.has(name);
-    case 'model':
-      return read.models.has(name);
-    case 'group':
-      return read.groups.has(name);
-    case 'settings':
-      return hasSettings(read);
-  }
+  if (kind === 'settings') return hasSettings(read);
+  return { provider: read.providers, model: read.models, group: read.groups }[kind].has(name);
 }
 
 function hasSettings(read: CatalogFile): boolean {
@@ -257,12 +338,15 @@ function hasSettings(read: CatalogFile): boolean {
 }
 
 function routeProviders(model: JsonObject): string[] {
-  const routes = model['routes'];
-  return Array.isArray(routes) ? routes.flatMap((route) => textsOf([(route as JsonObject)['provider']])) : [];
+  return jsonObjects(model['routes']).flatMap(({ provider }) => textsOf([provider]));
 }
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((part) => typeof part === 'string') : [];
+}
+
+function isNamed(kind: DocumentKind, name: string): (entry: CatalogDocument) => boolean {
+  return (entry) => entry.kind === kind && entry.name === name;
 }
 
 function keyOf(kind: DocumentKind, name: string): string {

@@ -1,14 +1,15 @@
-// What a message costs: a pure function of token counts, rates and a multiplier. Exact: everything
-// is summed in whole units and rounded up to nanodollars once a request. No floats.
+// The exact cost of a message: summed in integers and rounded up to nanodollars once. Pure.
 
 import { assert } from '../base/assert.ts';
-import { formatDecimal, type Nano } from '../base/money.ts';
+import { exactNumber, isWholeNumber } from '../base/checked-number.ts';
+import { formatDecimal, type Nano, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { promptTokens, type TokenCounts } from '../wire/wire.ts';
+import { formatRate } from './document.ts';
 import type { ModelPrice, Rates, Route } from './model.ts';
 
 export type Speed = 'standard' | 'fast';
-/** Which writes to a cache a request asks for; with `1h` those of 5 minutes too. */
+/** Cache writes requested; `1h` includes 5-minute writes. */
 export type CacheWrites = 'none' | '5m' | '1h';
 
 /** The most that a message may use, however its tokens split. */
@@ -21,18 +22,19 @@ export interface WorstCase {
   cacheWrites?: CacheWrites;
 }
 
-// A rate is in 10^-12 USD per million tokens and the multiplier in millionths: a token times both
-// is in 10^-24 USD, of which a nanodollar has 10^15.
+// Rates are in 10^-12 USD per million tokens and multipliers in millionths: a token times both is in 10^-24 USD, and
+// a nanodollar has 10^15 of them.
 const UNITS_PER_NANO = 1_000_000_000_000_000n;
 const NANO_MAX = BigInt(bounds.nanoPerMessageMax);
 const MILLION = 1_000_000n;
-export const SEARCHES_TO_MILLION = 1_000n; // a search has its price per thousand, a token per million
+const RATE_DIGITS = 12;
+const MULTIPLIER_DIGITS = 6;
+const SEARCHES_TO_MILLION = 1_000n; // search prices are per thousand, token prices per million
 
 /**
- * The cost in nanodollars. Long-context rates apply to the whole request once its prompt is above
- * the threshold, at standard speed only. A web search without a price costs nothing: it was
- * refused at the door, so a provider that reports one did so unasked. Never above
- * bounds.nanoPerMessageMax. `fast` needs fast rates: checkFeatures has seen to it.
+ * The cost in nanodollars, at most bounds.nanoPerMessageMax. Long-context rates apply to the whole request if its prompt
+ * exceeds the threshold, at standard speed only. A web search without a price costs nothing: checkFeatures refuses
+ * requests for one, so the provider searched unasked. `fast` requires fast rates, which checkFeatures ensures.
  */
 export function priceMessage(price: ModelPrice, counts: TokenCounts, multiplierMillionths: bigint, speed: Speed): Nano {
   return roundUp(messageUnits(price, counts, speed) * multiplierMillionths);
@@ -50,7 +52,7 @@ function messageUnits(price: ModelPrice, counts: TokenCounts, speed: Speed): big
   );
 }
 
-/** At least priceMessage of any split of at most these counts at this speed. */
+/** At least priceMessage of any split of these counts at this speed. */
 export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMillionths: bigint): Nano {
   const dearest = dearestRates(price, most);
   const units =
@@ -60,10 +62,7 @@ export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMil
   return roundUp(units * multiplierMillionths);
 }
 
-/**
- * The largest number of output tokens whose worst case fits into `available`; 0 when none does,
- * also when the input alone is too dear; at most bounds.usageTokensMax, where output is free or nearly so.
- */
+/** The most output tokens whose worst case fits into `available`, from 0 to bounds.usageTokensMax. */
 export function outputTokensThatFit(
   price: ModelPrice,
   most: Omit<WorstCase, 'outputTokens'>,
@@ -75,7 +74,7 @@ export function outputTokensThatFit(
   return tokensFor(available, before * multiplierMillionths, dearest.output * multiplierMillionths);
 }
 
-/** The same where the prompt's counts are known: the output tokens that what is left of `available` pays exactly. */
+/** The same with known prompt counts: the output tokens that the rest of `available` pays for. */
 export function outputTokensAfter(
   price: ModelPrice,
   prompt: TokenCounts,
@@ -96,10 +95,10 @@ function tokensFor(available: Nano, unitsBefore: bigint, unitsPerToken: bigint):
   if (left < 0n) return 0;
   if (unitsPerToken === 0n) return tokensMax;
   const tokens = left / unitsPerToken;
-  return tokens > BigInt(tokensMax) ? tokensMax : Number(tokens);
+  return tokens > BigInt(tokensMax) ? tokensMax : exactNumber(tokens);
 }
 
-/** What the provider charges for it, or null when the route's cost, or the part of it that was used, is not known. */
+/** The provider's charge; null if the route's cost, or a used part of it, is unknown. */
 export function priceRoute(route: Route, counts: TokenCounts, speed: Speed): Nano | null {
   const cost = route.cost;
   if (cost === null) return null;
@@ -108,7 +107,7 @@ export function priceRoute(route: Route, counts: TokenCounts, speed: Speed): Nan
   return priceMessage(cost, counts, MILLION, speed);
 }
 
-/** The rates that were applied, as decimals in USD per million tokens, for the usage record. */
+/** The applied rates as decimals in USD per million tokens, for the usage record. */
 export function rateRecord(
   price: ModelPrice,
   counts: TokenCounts,
@@ -117,28 +116,31 @@ export function rateRecord(
 ): Record<string, string> {
   const rates = appliedRates(price, promptTokens(counts), speed);
   const tier = speed === 'fast' ? 'fast' : rates === price.standard ? 'standard' : 'long_context';
-  const record: Record<string, string> = {
-    tier,
-    multiplier: formatDecimal(multiplierMillionths, 6),
-    ...printRates(rates),
-  };
-  if (counts.webSearches > 0) record['web_search_per_thousand'] = formatDecimal(price.webSearchPerThousand ?? 0n, 12);
+  const multiplier = formatDecimal(multiplierMillionths, MULTIPLIER_DIGITS);
+  const record: Record<string, string> = { tier, multiplier, ...printRates(rates) };
+  if (counts.webSearches > 0) record['web_search_per_thousand'] = formatRate(price.webSearchPerThousand ?? 0n);
   return record;
 }
 
-/** Rates are the catalogue's and never altered: each is printed once. */
-const printedRates = new WeakMap<Rates, Record<string, string>>();
+/** Rates by their names in files and records. */
+const RATE_NAMES = {
+  input: 'input',
+  output: 'output',
+  cache_read: 'cacheRead',
+  cache_write_5m: 'cacheWrite5m',
+  cache_write_1h: 'cacheWrite1h',
+} as const;
+type RateName = keyof typeof RATE_NAMES;
 
-function printRates(rates: Rates): Record<string, string> {
+/** Rates are immutable: each is formatted once. */
+const printedRates = new WeakMap<Rates, Record<RateName, string>>();
+
+/** Decimals in USD per million tokens. */
+export function printRates(rates: Rates): Record<RateName, string> {
   let printed = printedRates.get(rates);
   if (printed === undefined) {
-    printed = {
-      input: formatDecimal(rates.input, 12),
-      output: formatDecimal(rates.output, 12),
-      cache_read: formatDecimal(rates.cacheRead, 12),
-      cache_write_5m: formatDecimal(rates.cacheWrite5m, 12),
-      cache_write_1h: formatDecimal(rates.cacheWrite1h, 12),
-    };
+    const entries = Object.entries(RATE_NAMES).map(([name, member]) => [name, formatRate(rates[member])]);
+    printed = Object.fromEntries(entries) as Record<RateName, string>;
     printedRates.set(rates, printed);
   }
   return printed;
@@ -150,7 +152,7 @@ function appliedRates(price: ModelPrice, prompt: number, speed: Speed): Rates {
   return long !== null && prompt > long.aboveTokens ? long.rates : price.standard;
 }
 
-/** A prompt of at most `inputTokens` may still end up below the long-context threshold, so both tiers count. */
+/** A prompt of at most `inputTokens` may stay below the long-context threshold, so both tiers are considered. */
 function dearestRates(
   price: ModelPrice,
   { inputTokens, speed, cacheWrites = '1h' }: Pick<WorstCase, 'inputTokens' | 'speed' | 'cacheWrites'>,
@@ -181,16 +183,66 @@ function searchUnits(price: ModelPrice, webSearches: number): bigint {
 
 function unitsOf(count: number, rate: bigint): bigint {
   if (count === 0) return 0n;
-  assert(count > 0 && Number.isSafeInteger(count), 'a count of tokens is a whole number and not negative');
+  assert(isWholeNumber(count), 'a token count is a non-negative integer');
   return BigInt(count) * rate;
 }
 
-/** Units of 10^-24 USD as nanodollars. */
-export function roundUp(units: bigint): Nano {
+/** Units of 10^-24 USD, rounded up to nanodollars. */
+function roundUp(units: bigint): Nano {
   const nano = (units + UNITS_PER_NANO - 1n) / UNITS_PER_NANO;
-  return Number(nano > NANO_MAX ? NANO_MAX : nano);
+  return exactNumber(nano > NANO_MAX ? NANO_MAX : nano);
 }
 
 function larger(one: bigint, other: bigint): bigint {
   return one > other ? one : other;
+}
+
+/** All amounts are exact decimals in USD. */
+export interface PricePart {
+  part: 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'web_search';
+  /** Tokens; for `web_search`, searches. */
+  count: number;
+  /** Per million tokens; for `web_search`, per thousand searches. */
+  rate: string;
+  /** Before the multiplier. */
+  amount: string;
+}
+
+const AMOUNT_DIGITS = 18; // a token at a rate per million with twelve digits
+const PARTS: readonly [part: PricePart['part'], count: keyof TokenCounts, rate: string][] = [
+  ['input', 'input', 'input'],
+  ['cache_read', 'cacheRead', 'cache_read'],
+  ['cache_write_5m', 'cacheWrite5m', 'cache_write_5m'],
+  ['cache_write_1h', 'cacheWrite1h', 'cache_write_1h'],
+  ['output', 'output', 'output'],
+  ['web_search', 'webSearches', 'web_search_per_thousand'],
+];
+
+/** `rates` are as written by rateRecord. null if a rate for a used part is missing. The sum before rounding is exact. */
+export function explainPrice(rates: Readonly<Record<string, string>>, counts: TokenCounts) {
+  const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
+  if (multiplier === null) return null;
+  const parts: PricePart[] = [];
+  let sum = 0n;
+  for (const [part, counted, rated] of PARTS) {
+    const count = counts[counted];
+    if (count === 0) continue;
+    const rate = readDecimal(rates, rated, RATE_DIGITS);
+    if (rate === null) return null;
+    const amount = BigInt(count) * rate * (part === 'web_search' ? SEARCHES_TO_MILLION : 1n);
+    parts.push({ part, count, rate: formatRate(rate), amount: formatDecimal(amount, AMOUNT_DIGITS) });
+    sum += amount;
+  }
+  const units = sum * multiplier;
+  return {
+    parts,
+    multiplier: formatDecimal(multiplier, MULTIPLIER_DIGITS),
+    beforeRounding: formatDecimal(units, AMOUNT_DIGITS + MULTIPLIER_DIGITS),
+    afterRounding: roundUp(units),
+  };
+}
+
+function readDecimal(rates: Readonly<Record<string, string>>, name: string, digits: number): bigint | null {
+  const text = Object.hasOwn(rates, name) ? rates[name] : undefined;
+  return text === undefined ? null : parseDecimal(text, digits);
 }

@@ -1,19 +1,42 @@
-// Reads what a file says of one provider and of its credentials: that the members fit its kind, and
-// where it is when the file leaves that out. What stands already is not looked at.
+// Reads a provider and its credentials from a file: members must fit its kind; missing addresses get defaults.
 
-import { findPrivateHost } from '../base/private-address.ts';
+import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
-import {
-  type CredentialInput,
-  credentialInput,
-  DEFAULT_CREDENTIAL,
-  type ProviderInput,
-  plainName,
-  providerMembers,
-  SANDBOX_KIND,
-} from './document.ts';
+import type { CredentialInput, ProviderInput } from './document.ts';
+import { credentialInput, DEFAULT_CREDENTIAL, plainName, providerMembers, SANDBOX_KIND } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
-import { privateNetworkFault } from './private-address.ts';
+
+/** The private address that a base URL resolves to, by `lookup`; null also for a name that does not resolve. */
+export async function findPrivateAddress(
+  baseUrl: string,
+  lookup: (hostname: string) => Promise<readonly string[]>,
+): Promise<string | null> {
+  const host = findPrivateHost(baseUrl);
+  if (host !== null) return host;
+  const name = URL.parse(baseUrl)?.hostname;
+  if (name === undefined || name === '' || name.startsWith('[') || parseAddress(name) !== null) return null;
+  const addresses = await lookup(name).catch(() => []);
+  return addresses.find(isPrivateAddress) ?? null;
+}
+
+/** Faults of providers whose names resolve into a private network. */
+export async function findPrivateProviders(
+  providers: readonly { name: string; base_url: string }[],
+  lookup: (hostname: string) => Promise<readonly string[]>,
+): Promise<Fault[]> {
+  const found = await Promise.all(providers.map(({ base_url }) => findPrivateAddress(base_url, lookup)));
+  return providers.flatMap(({ name }, at) => {
+    const address = found[at] ?? null;
+    return address === null ? [] : [privateNetworkFault(name, address)];
+  });
+}
+
+function privateNetworkFault(provider: string, address: string): Fault {
+  return {
+    path: ['providers', provider, 'base_url'],
+    message: `resolves to ${address} in a private network: set "private_network: true" to allow it`,
+  };
+}
 
 const DEFAULT_BASE_URLS: Record<string, string> = {
   anthropic: 'https://api.anthropic.com',
@@ -21,14 +44,14 @@ const DEFAULT_BASE_URLS: Record<string, string> = {
   'openai-responses': 'https://api.openai.com',
 };
 
-/** Where a provider of the kind is when a file does not say it; null where it has to. */
+/** Default base URL of a provider kind; null if it must be given. */
 export function defaultBaseUrl(kind: string): string | null {
   return DEFAULT_BASE_URLS[kind] ?? null;
 }
 
 type ProviderPath = [section: string, name: string];
 
-/** Its members, and then whether they fit its kind: asked also beside other faults, so that all are named. */
+/** Checks members also beside other faults, so that all are reported. */
 export function readProvider(
   object: unknown,
   kinds: readonly string[],
@@ -45,8 +68,8 @@ export function readProvider(
 }
 
 /**
- * The further credentials of a provider, by name, also beside other faults of it; one that has a fault stands with
- * null. Null without the key; none for a key without a value.
+ * Further credentials by name, including those of a provider with faults; one with a fault maps to null. null without
+ * the key; empty for a key without a value.
  */
 export function readCredentials(
   object: unknown,
@@ -65,7 +88,7 @@ export function readCredentials(
   for (const [name, one] of given) {
     readPart(plainName, name, [...place, name], faults);
     if (name === DEFAULT_CREDENTIAL)
-      faults.push({ path: [...place, name], message: 'is the name of the credential under api_key' });
+      faults.push({ path: [...place, name], message: 'is reserved for the credential in api_key' });
     credentials.set(name, readPart(credentialInput, one, [...place, name], faults));
   }
   return credentials;
@@ -79,18 +102,18 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
   if (kind === SANDBOX_KIND)
     return ['base_url', 'api_key', 'credentials']
       .filter((name) => members.has(name))
-      .map((name) => faultOf(name, 'is for providers outside of the service only'));
+      .map((name) => faultOf(name, 'is only for providers outside the service'));
   if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
   if (baseUrl === undefined || baseUrl === '')
-    return [faultOf('base_url', `is missing: the kind ${kind} has no address of its own`)];
+    return [faultOf('base_url', `is missing: the kind ${kind} has no default address`)];
   if (typeof baseUrl !== 'string') return [];
   if (!isBaseUrl(WITH_VERSION.includes(kind) ? baseUrl.replace(API_VERSION, '') : baseUrl))
-    return [faultOf('base_url', 'must be an http or https address without user, query and fragment')];
+    return [faultOf('base_url', 'must be an http or https URL without user, query and fragment')];
   const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
   return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
 }
 
-/** Azure's older addresses name the version of its API in a query: of these kinds, and no other query. */
+/** Kinds whose addresses may have Azure's older API version query, and no other. */
 const WITH_VERSION: readonly string[] = ['openai', 'openai-responses'];
 const API_VERSION = /\?api-version=[\w.-]+$/;
 

@@ -1,81 +1,172 @@
-// From the name that a caller asked for to what is sold under it: the model, the group whose price
-// and limits apply, and the routes to it. Which route is taken is not decided here.
+// Resolves a requested name to an offer: the model, the group whose price and limits apply, and its routes.
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { matchesAnyPattern } from './match-pattern.ts';
-import type { Catalogue, Group, Model, Route } from './model.ts';
-import { type Buyer, credentialsFor, hasOwnCredential } from './own-credentials.ts';
+import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
+import type { Speed } from './price.ts';
+
+interface CompiledPattern {
+  head: string;
+  middles: readonly string[];
+  /** null if the pattern has no `*`: the head is the whole name. */
+  tail: string | null;
+}
+
+const COMPILED_PATTERNS_MAX = 10_000; // account holders create patterns: the cache is cleared when it is full
+const compiledPatterns = new Map<string, CompiledPattern>();
+
+/** Whether the pattern matches the whole name. Case-sensitive. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  if (pattern === '*') return true;
+  const { head, middles, tail } = compile(pattern);
+  if (tail === null) return name === head;
+  if (name.length < head.length + tail.length || !name.startsWith(head) || !name.endsWith(tail)) return false;
+  const end = name.length - tail.length;
+  let from = head.length;
+  for (const middle of middles) {
+    const at = name.indexOf(middle, from);
+    if (at < 0 || at + middle.length > end) return false;
+    from = at + middle.length;
+  }
+  return true;
+}
+
+export function matchesAnyPattern(patterns: readonly string[], name: string): boolean {
+  for (const pattern of patterns) if (matchesPattern(pattern, name)) return true;
+  return false;
+}
+
+function compile(pattern: string): CompiledPattern {
+  const known = compiledPatterns.get(pattern);
+  if (known !== undefined) return known;
+  const parts = pattern.split('*');
+  const compiled: CompiledPattern = {
+    head: parts[0] ?? '',
+    middles: parts.slice(1, -1).filter((part) => part !== ''),
+    tail: parts.length === 1 ? null : (parts[parts.length - 1] ?? ''),
+  };
+  if (compiledPatterns.size >= COMPILED_PATTERNS_MAX) compiledPatterns.clear();
+  compiledPatterns.set(pattern, compiled);
+  return compiled;
+}
+
+/** The account and group of a message. */
+export interface Buyer {
+  /** The account's number. */
+  account: number;
+  /** The group that sells the model. */
+  group: string;
+}
+
+const NONE_NEEDED: readonly null[] = [null];
+
+/** The account's own; else the group's; else the shared ones. Empty: the provider is unavailable to this buyer. */
+export function credentialsFor({ credentials }: ProviderSettings, buyer: Buyer): readonly (Credential | null)[] {
+  if (credentials.length === 0) return NONE_NEEDED;
+  if (credentials.every(isShared)) return credentials;
+  const ofAccount = credentials.filter(({ account }) => account === buyer.account);
+  if (ofAccount.length > 0) return ofAccount;
+  const ofGroup = credentials.filter(({ account, group }) => account === null && group === buyer.group);
+  return ofGroup.length > 0 ? ofGroup : credentials.filter(isShared);
+}
+
+function isShared({ account, group }: Credential): boolean {
+  return account === null && group === null;
+}
 
 /** A model as one caller may buy it. */
 export interface Offer {
   model: Model;
-  /** The first of the caller's groups that offers the model: its multiplier and limits apply. */
+  /** The caller's first group that offers the model: its multiplier and limits apply. */
   group: Group;
-  /** At least one, each to a provider that the catalogue knows and that takes a credential which the caller may use. */
+  /** At least one, each to a known provider with a credential that the caller may use. */
   routes: readonly Route[];
-  /** Over credentials of the caller's account alone, also when the catalogue changes before they are used. */
+  /** Only through credentials of the caller's account, even if the catalog changes before they are used. */
   ownOnly?: true;
 }
 
-/** What of a caller matters here. */
 export interface CallerScope {
   /** The account's number. */
   account: number;
   /** Patterns of the key; null: all models. */
   keyModels: readonly string[] | null;
-  /** Names of groups, in order. Those that the catalogue does not know are passed over. */
+  /** Names of groups, in order. Unknown ones are skipped. */
   groups: readonly string[];
 }
 
-/**
- * The offer behind a name or an alias. Throws model_not_found, in the same words whether there is
- * no such model, the key or its groups may not use it, or no provider serves it.
- */
-export function resolveModel(catalogue: Catalogue, caller: CallerScope, requestedName: string): Offer {
-  const name = catalogue.aliases.get(requestedName) ?? requestedName;
-  const model = catalogue.models.get(name);
-  const offer = model === undefined ? null : offerOf(catalogue, caller, model);
+/** Throws model_not_found, in the same words for a model that is unknown, forbidden or without a provider. */
+export function resolveModel(catalog: Catalog, caller: CallerScope, requestedName: string): Offer {
+  const name = catalog.aliases.get(requestedName) ?? requestedName;
+  const model = catalog.models.get(name);
+  const offer = model === undefined ? null : offerOf(catalog, caller, model);
   if (offer !== null) return offer;
   const shown = requestedName.slice(0, bounds.modelNameCharactersMax);
-  throw new TurnpikeError('model_not_found', `model: ${shown}: there is no such model, or this key may not use it`);
+  throw new TurnpikeError(
+    'model_not_found',
+    `model: ${shown}: the model does not exist, or this key does not have access to it`,
+  );
 }
 
-/** Everything that a caller may buy, in the catalogue's order. */
-export function listOffers(catalogue: Catalogue, caller: CallerScope): Offer[] {
+/** Everything that a caller may buy, in the catalog's order. */
+export function listOffers(catalog: Catalog, caller: CallerScope): Offer[] {
   const offers: Offer[] = [];
-  for (const model of catalogue.models.values()) {
-    const offer = offerOf(catalogue, caller, model);
+  for (const model of catalog.models.values()) {
+    const offer = offerOf(catalog, caller, model);
     if (offer !== null) offers.push(offer);
   }
   return offers;
 }
 
 /** The offer over credentials of the account alone; null where it has none at any of the offer's providers. */
-export function withOwnCredentials({ providers }: Catalogue, offer: Offer, account: number): Offer | null {
-  const isOwn = ({ provider }: Route) => {
-    const settings = providers.get(provider);
-    return settings !== undefined && hasOwnCredential(settings, account);
-  };
-  const routes = offer.routes.filter(isOwn);
+export function withOwnCredentials({ providers }: Catalog, offer: Offer, account: number): Offer | null {
+  const isOwn = (credential: Credential) => credential.account === account;
+  const routes = offer.routes.filter(({ provider }) => providers.get(provider)?.credentials.some(isOwn));
   return routes.length === 0 ? null : { ...offer, routes, ownOnly: true };
 }
 
-function offerOf(catalogue: Catalogue, caller: CallerScope, model: Model): Offer | null {
+function offerOf(catalog: Catalog, caller: CallerScope, model: Model): Offer | null {
   if (caller.keyModels !== null && !matchesAnyPattern(caller.keyModels, model.name)) return null;
   for (const groupName of caller.groups) {
-    const group = catalogue.groups.get(groupName);
+    const group = catalog.groups.get(groupName);
     if (group === undefined || !matchesAnyPattern(group.models, model.name)) continue;
-    const routes = usableRoutes(catalogue, model, { account: caller.account, group: groupName });
+    const routes = usableRoutes(catalog, model, { account: caller.account, group: groupName });
     if (routes.length > 0) return { model, group, routes };
   }
   return null;
 }
 
-function usableRoutes({ providers }: Catalogue, { routes }: Model, buyer: Buyer): readonly Route[] {
+function usableRoutes({ providers }: Catalog, { routes }: Model, buyer: Buyer): readonly Route[] {
   const isUsable = ({ provider }: Route) => {
     const settings = providers.get(provider);
     return settings !== undefined && credentialsFor(settings, buyer).length > 0;
   };
   return routes.every(isUsable) ? routes : routes.filter(isUsable);
+}
+
+/** Features of a request that have, or would need, a price of their own. */
+export interface PricedFeatures {
+  speed: Speed;
+  /** null without the provider's web search tool. */
+  webSearch: { usesMax: number | null } | null;
+  longContext: boolean;
+  /** Fields or tools that change the price in a way that cannot be configured. */
+  unpriced: readonly string[];
+}
+
+// Providers need no beta up to here, so only models with larger windows sell long context.
+const USUAL_CONTEXT_TOKENS = 200_000;
+
+/** Throws feature_not_priced; the message begins with the field or the feature's name. */
+export function checkFeatures(offer: Offer, features: PricedFeatures): void {
+  const { name, price, maxInputTokens } = offer.model;
+  const refuse = (feature: string) => {
+    throw new TurnpikeError('feature_not_priced', `${feature} has no price for the model ${name}`);
+  };
+  const unpriced = features.unpriced[0];
+  if (unpriced !== undefined) refuse(`${unpriced}:`);
+  if (features.speed === 'fast' && price.fast === null) refuse('speed: "fast"');
+  if (features.webSearch !== null && price.webSearchPerThousand === null) refuse('web_search:');
+  // A model whose window exceeds the usual one sells all of it at its standard rates.
+  const sellsLongContext = price.longContext !== null || (maxInputTokens ?? 0) > USUAL_CONTEXT_TOKENS;
+  if (features.longContext && !sellsLongContext) refuse('long context:');
 }

@@ -1,15 +1,16 @@
-// What the catalogue needs of a store: named documents, replaced together.
+// The store interface of the catalog: named documents, replaced together.
 
-import type { Trail } from '../audit/audit.ts';
-import type { JsonObject } from '../wire/wire.ts';
+import type { AuditContext } from '../audit/audit.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { DEFAULT_CREDENTIAL } from './document.ts';
 
 export type DocumentKind = 'provider' | 'model' | 'group' | 'settings';
 
-/** One object of the catalogue as it is stored: what `apply` takes, with credentials sealed. */
+/** One catalog object as stored: as applied, with credentials sealed. */
 export interface CatalogDocument {
   kind: DocumentKind;
   name: string;
-  /** Who made it: `--prune` removes only what a file made. */
+  /** Its origin: `--prune` removes only what a file created. */
   origin: 'start' | 'file' | 'api';
   document: JsonObject;
 }
@@ -20,6 +21,46 @@ export interface CatalogStore {
   saveCatalog(
     put: readonly CatalogDocument[],
     remove: readonly { kind: DocumentKind; name: string }[],
-    trail: Trail,
+    auditContext: AuditContext,
   ): Promise<void>;
+}
+
+interface Seals {
+  open(sealed: string, context: string): string;
+  seal(text: string, context: string): string;
+}
+
+/** The context that binds a sealed credential to its provider, and to its name unless it is `api_key`. */
+export function credentialContext(provider: string, credential: string = DEFAULT_CREDENTIAL): string {
+  return credential === DEFAULT_CREDENTIAL ? `provider:${provider}` : `provider:${provider}:${credential}`;
+}
+
+/** A provider's credentials, first that of `api_key`, then others by name; empty for other documents. */
+export function sealedCredentials({ kind, name: provider, document }: CatalogDocument) {
+  if (kind !== 'provider') return [];
+  const further = Object.entries(objectOf(document['credentials'])).sort(([one], [other]) => (one < other ? -1 : 1));
+  const sealedTexts: [name: string, sealed: JsonValue | undefined][] = [
+    [DEFAULT_CREDENTIAL, document['api_key_sealed']],
+    ...further.map(([name, one]): [string, JsonValue | undefined] => [name, objectOf(one)['api_key_sealed']]),
+  ];
+  return sealedTexts.flatMap(([name, sealed]) =>
+    typeof sealed === 'string' ? [{ name, sealed, context: credentialContext(provider, name) }] : [],
+  );
+}
+
+/** The document with its credentials resealed; null without any. Throws what `open` throws. */
+export function resealDocument(entry: CatalogDocument, { open, seal }: Seals): CatalogDocument | null {
+  const credentials = sealedCredentials(entry);
+  if (credentials.length === 0) return null;
+  const anew = new Map(credentials.map(({ name, sealed, context }) => [name, seal(open(sealed, context), context)]));
+  const { api_key_sealed = null, credentials: further, ...others } = entry.document;
+  const resealed = Object.entries(objectOf(further)).map(([name, one]) => {
+    return [name, { ...objectOf(one), api_key_sealed: anew.get(name) ?? null }];
+  });
+  const document: JsonObject = {
+    ...others,
+    api_key_sealed: anew.get(DEFAULT_CREDENTIAL) ?? api_key_sealed,
+    ...(further === undefined ? {} : { credentials: Object.fromEntries(resealed) }),
+  };
+  return { ...entry, document };
 }

@@ -1,8 +1,6 @@
-// The door of the Chat Completions protocol, as clients of OpenAI speak it: a request becomes a Messages request,
-// a message and its events become what such a client reads. Pure; docs/chat-completions.md says what maps to what.
+// The door of Chat Completions: translates OpenAI requests to Messages and answers back, by docs/chat-completions.md.
 
-export { type ChatRequest, type ChatTerms, readChatRequest } from './chat-request.ts';
-export { chatErrorBody } from './convert-error.ts';
-export { convertEvents } from './convert-events.ts';
+export { type ChatTerms, readChatInTurns, readChatRequest } from './chat-request.ts';
+export { convertEvents } from './chunk-writer.ts';
+export { chatErrorBody, withClientPaths } from './convert-error.ts';
 export { convertMessage } from './convert-message.ts';
-export { inOwnWords } from './origins.ts';

@@ -1,64 +1,196 @@
-// From the bytes of a Chat Completions request to those of a Messages request. Only what has to be understood to be
-// said in the other protocol is checked here; the rest is the gateway's and the provider's to judge.
+// Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
 import { createHash } from 'node:crypto';
+import { nextTurn } from '../base/timers.ts';
+import { bounds } from '../config.ts';
 import {
   decodeBody,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
+  JsonWeight,
   parseExactly,
   parseJson,
+  requireText,
   scanJson,
   wrongField,
 } from '../wire/wire.ts';
-import { convertConversation } from './convert-conversation.ts';
-import { convertEffort } from './convert-effort.ts';
-import { convertFormat } from './convert-format.ts';
-import { type Placed, requireObject, requireText } from './convert-parts.ts';
+import { convertConversation, weighArguments } from './convert-conversation.ts';
+import { type Origins, refuseFields } from './convert-error.ts';
+import { isExactObject, requireObject } from './convert-parts.ts';
 import { convertTools } from './convert-tools.ts';
-import { refuseFields } from './lost-fields.ts';
-import type { Origins } from './origins.ts';
 
-export interface ChatRequest {
-  /** The Messages request, as JSON. The same request has the same bytes, whenever it is sent. */
+interface Effort {
+  /** For `output_config`; null: not requested. */
+  effort: string | null;
+  /** `thinking` of the Messages request; null: the model's default. */
+  thinking: JsonObject | null;
+  field: string;
+}
+
+/** Values other than `none`. */
+const EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+const OFF: JsonObject = { type: 'disabled' };
+/** Without it an effort only hints at the length, and some providers think as little as possible. */
+const ON: JsonObject = { type: 'adaptive' };
+
+/** Throws invalid_request. `thinking` is as in Messages and takes precedence over the other fields. */
+function convertEffort(body: JsonObject): Effort {
+  const own = body['thinking'];
+  const requested = readReasoning(body);
+  if (!isJsonObject(own)) return requested;
+  const isOpen = own['type'] === 'enabled' && (own['budget_tokens'] ?? null) === null; // as other services define it
+  const { effort, field } = requested;
+  return { effort, thinking: isOpen ? ON : own, field: effort === null ? 'thinking' : field };
+}
+
+function readReasoning(body: JsonObject): Effort {
+  if ((body['reasoning_effort'] ?? null) !== null) return readEffort(body['reasoning_effort'], 'reasoning_effort');
+  const { reasoning } = body;
+  if (!isJsonObject(reasoning)) return { effort: null, thinking: null, field: 'reasoning_effort' };
+  const { enabled, max_tokens: budget_tokens, effort } = reasoning;
+  const none = { effort: null, field: 'reasoning' };
+  if (enabled === false) return { ...none, thinking: OFF };
+  if (typeof budget_tokens === 'number') return { ...none, thinking: { type: 'enabled', budget_tokens } };
+  if ((effort ?? null) === null) return { ...none, thinking: enabled === true ? ON : null };
+  return readEffort(effort, 'reasoning.effort');
+}
+
+function readEffort(requested: unknown, field: string): Effort {
+  if (requested === 'none') return { effort: null, thinking: OFF, field };
+  if (typeof requested !== 'string' || !EFFORTS.includes(requested))
+    throw wrongField(field, `Input should be 'none', '${EFFORTS.join("', '")}'`);
+  return { effort: requested === 'minimal' ? 'low' : requested, thinking: ON, field }; // Messages has no `minimal`
+}
+
+/** Schema members that are lists of schemas, or schemas by name. */
+const LISTS = ['anyOf', 'oneOf', 'prefixItems'];
+const BY_NAME = ['properties', '$defs', 'definitions'];
+
+/**
+ * The schema with `additionalProperties: false` in each object with properties that does not say otherwise. Parts of
+ * `allOf` stay open: closed separately, they would match nothing. Does not change its argument.
+ */
+function closeSchema(schema: JsonValue): JsonValue {
+  if (!isExactObject(schema) || 'allOf' in schema) return schema;
+  const made: JsonObject = { ...schema };
+  if (made['items'] !== undefined) made['items'] = closeSchema(made['items']);
+  for (const name of LISTS) if (Array.isArray(made[name])) made[name] = (made[name] as JsonValue[]).map(closeSchema);
+  for (const name of BY_NAME) {
+    const members = made[name];
+    if (isExactObject(members))
+      made[name] = Object.fromEntries(Object.entries(members).map(([key, part]) => [key, closeSchema(part)]));
+  }
+  const { properties } = made;
+  // An object without properties may have any members; closed, it would be empty.
+  const hasProperties = isExactObject(properties) && Object.keys(properties).length > 0;
+  if (hasProperties && made['additionalProperties'] === undefined) made['additionalProperties'] = false;
+  return made;
+}
+
+interface Format {
+  /** For `output_config`; null: any format. */
+  format: JsonObject | null;
+  /** The system instruction; null: none. */
+  instruction: string | null;
+}
+
+const ANY_JSON = 'Answer with one JSON object, and write nothing before or after it.';
+
+function convertFormat(value: JsonValue): Format {
+  if (value === null) return { format: null, instruction: null };
+  const format = requireObject(value, 'response_format');
+  switch (requireText(format['type'], 'response_format.type')) {
+    case 'text':
+      return { format: null, instruction: null };
+    case 'json_object':
+      return { format: null, instruction: ANY_JSON };
+    case 'json_schema': {
+      const path = 'response_format.json_schema';
+      const described = requireObject(format['json_schema'], path);
+      const schema = requireObject(described['schema'], `${path}.schema`);
+      const kept = described['strict'] === true ? schema : closeSchema(schema);
+      return { format: { type: 'json_schema', schema: kept }, instruction: null };
+    }
+    default:
+      throw wrongField('response_format.type', "Input should be 'text', 'json_object' or 'json_schema'");
+  }
+}
+
+interface ChatRequest {
+  /** The Messages request as JSON. Deterministic: equal requests have equal bytes. */
   bytes: Uint8Array;
   terms: ChatTerms;
 }
 
-/** What of a request its answer needs. Small: a stream may last much longer than its request need be kept. */
+/** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface ChatTerms {
-  /** A stream is to tell its usage, before its end. */
+  /** The stream must report its usage before its end. */
   includesUsage: boolean;
-  /** A call is told as `function_call`, its older name. */
+  /** Calls use the older `function_call` format. */
   callsFunctions: boolean;
   origins: Origins;
 }
 
-/** Fields that are called the same, and mean it. */
 const SAME_FIELDS = ['model', 'temperature', 'top_p', 'top_k', 'stream', 'cache_control'];
-/** Fields that a Messages request does not know, and some providers do: those that do not leave them out. */
+/** Fields that Messages does not have and some providers do; other providers drop them. */
 const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
-const SERVICE_TIERS_USUAL = ['auto', 'default'];
-/** Whose conversation it is, the most telling first. */
+const SERVICE_TIERS_USUAL: readonly (string | null)[] = [null, 'auto', 'default'];
+/** Fields that identify the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
-const USER_CHARACTERS_MAX = 256; // of the provider that takes least
-const NO_LIMIT = -1; // as local servers have it
+const USER_CHARACTERS_MAX = 256; // the lowest limit of all providers
+const NO_LIMIT = -1; // as local servers write it
 
 const encoder = new TextEncoder();
 
-/** Throws invalid_json, invalid_request (its message begins with the path of the field) and feature_unavailable. */
+/** Throws invalid_json, invalid_request (the message begins with the field's path) and feature_unavailable. */
 export function readChatRequest(bytes: Uint8Array): ChatRequest {
   const text = decodeBody(bytes);
-  scanJson(text); // first: it bounds the depth that the parser meets
+  const { members, terms } = convertRequest(parseText(text, weighText(text)));
+  return { bytes: encoder.encode(JSON.stringify(members)), terms };
+}
+
+/** Like readChatRequest, yielding to the event loop between the steps of a long body. */
+export async function readChatInTurns(bytes: Uint8Array): Promise<ChatRequest> {
+  if (bytes.length <= bounds.bodyBytesAtOnceMax) return readChatRequest(bytes);
+  const text = decodeBody(bytes);
+  await nextTurn();
+  const weight = weighText(text);
+  await nextTurn();
+  const body = parseText(text, weight);
+  await nextTurn();
+  const { members, terms } = convertRequest(body);
+  await nextTurn();
+  const written = encoder.encode(JSON.stringify(members));
+  await nextTurn();
+  return { bytes: written, terms };
+}
+
+/** Before parsing: bounds depth and cost. */
+function weighText(text: string): JsonWeight {
+  const weight = new JsonWeight();
+  scanJson(text, weight);
+  return weight;
+}
+
+/** Call arguments are JSON texts, and count with the body around them. */
+function parseText(text: string, weight: JsonWeight): JsonObject {
   const body = requireObject(parseJson(text, parseExactly), 'body');
+  weighArguments(body['messages'], weight);
+  return body;
+}
+
+function convertRequest(body: JsonObject): { members: JsonObject; terms: ChatTerms } {
   refuseFields(body);
   const fields = new Map<string, string>();
+  const tier = body['service_tier'] ?? null;
   const conversation = convertConversation(body['messages']);
   const tools = convertTools(body);
   const { format, instruction } = convertFormat(body['response_format'] ?? null);
-  const system = instruction === null ? conversation.system : [...conversation.system, said(instruction)];
-  const converted: JsonObject = {
+  const { system } = conversation;
+  if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: 'response_format' });
+  const members: JsonObject = {
     ...sameFields(body),
     ...maxTokensMember(body, fields),
     ...stopMember(body['stop'] ?? null, fields),
@@ -67,25 +199,17 @@ export function readChatRequest(bytes: Uint8Array): ChatRequest {
     ...tools.members,
     ...effortMembers(body, format, fields),
     ...userMember(body, fields),
-    ...tierMember(body['service_tier'] ?? null),
+    // The gateway refuses any other tier, because it changes the price.
+    ...(!SERVICE_TIERS_USUAL.includes(tier as string | null) && { service_tier: tier }),
   };
   return {
-    bytes: encoder.encode(JSON.stringify(converted)),
+    members,
     terms: {
       includesUsage: includesUsage(body['stream_options'] ?? null),
       callsFunctions: tools.areFunctions,
-      origins: {
-        messages: conversation.origins,
-        system: system.map(({ path }) => path),
-        tools: tools.origins,
-        fields,
-      },
+      origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },
     },
   };
-}
-
-function said(text: string): Placed {
-  return { block: { type: 'text', text }, path: 'response_format' };
 }
 
 function sameFields(body: JsonObject): JsonObject {
@@ -97,7 +221,7 @@ function sameFields(body: JsonObject): JsonObject {
   return same;
 }
 
-/** The newer name wins. */
+/** The newer name takes precedence. */
 function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObject {
   const name = (body['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
   fields.set('max_tokens', name);
@@ -105,7 +229,6 @@ function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObj
   return max_tokens === null || max_tokens === NO_LIMIT ? {} : { max_tokens };
 }
 
-/** A stop that is empty is none. */
 function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
   fields.set('stop_sequences', 'stop');
   const isList = Array.isArray(stop);
@@ -133,16 +256,8 @@ function userMember(body: JsonObject, fields: Map<string, string>): JsonObject {
   if (name === undefined) return {};
   fields.set('metadata', name);
   const user = requireText(body[name], name);
-  return { metadata: { user_id: user.length > USER_CHARACTERS_MAX ? hash(user) : user } };
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-/** Any other is refused by the gateway: it changes the price. */
-function tierMember(tier: JsonValue): JsonObject {
-  return tier === null || SERVICE_TIERS_USUAL.includes(tier as string) ? {} : { service_tier: tier };
+  const isLong = user.length > USER_CHARACTERS_MAX;
+  return { metadata: { user_id: isLong ? createHash('sha256').update(user).digest('hex') : user } };
 }
 
 function includesUsage(options: JsonValue): boolean {

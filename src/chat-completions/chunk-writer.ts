@@ -1,35 +1,66 @@
-// Writes the chunks of a Chat Completions stream: a state machine over the events of a Messages stream, without I/O. The end
-// is told only when the message has told its own, and never behind an error.
+// Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
-import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../wire/wire.ts';
+import { bounds } from '../config.ts';
+import { isJsonObject, isThinking, type JsonObject, type JsonValue, objectOf, parseExactly } from '../wire/wire.ts';
 import type { ChatTerms } from './chat-request.ts';
+import type { Origins } from './convert-error.ts';
 import { chatErrorOfEvent } from './convert-error.ts';
-import { convertUsage } from './convert-usage.ts';
-import { chatIdOf, finishReasonOf } from './finish-reason.ts';
-import { DetailGatherer } from './gather-details.ts';
-import type { Origins } from './origins.ts';
+import { chatIdOf, convertUsage, detailOf, finishReasonOf } from './convert-message.ts';
+
+class DetailGatherer {
+  #details: JsonObject[] = [];
+  #pieces: string[] = []; // of the open block
+  #heldCharacters = 0;
+
+  takeText(piece: string): void {
+    if (this.#hold(piece.length)) this.#pieces.push(piece);
+  }
+
+  /** The end of a block, with its members other than text. */
+  close(block: JsonObject): void {
+    const thinking = this.#pieces.join('');
+    this.#pieces = [];
+    if (!isThinking(block)) return;
+    const detail = detailOf({ ...block, thinking }, this.#details.length);
+    if (this.#hold(JSON.stringify({ ...detail, text: '' }).length)) this.#details.push(detail);
+  }
+
+  /** In order; empty if they were too long. */
+  all(): readonly JsonObject[] {
+    return this.#details;
+  }
+
+  /** False if there is more than fits: then nothing is kept, because providers refuse a part as modified. */
+  #hold(characters: number): boolean {
+    this.#heldCharacters += characters;
+    if (this.#heldCharacters <= bounds.reasoningDetailsCharactersMax) return true;
+    this.#details = [];
+    this.#pieces = [];
+    return false;
+  }
+}
 
 const COMMENT = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
 const EVENT_END = '\n\n';
 const DATA = 'data: ';
 
-/** Writes chunks from events that it is given as text, wherever that is cut. */
+/** Converts the text of events to chunks. The text may be split anywhere. */
 export class ChunkWriter {
   readonly #includesUsage: boolean;
   readonly #callsFunctions: boolean;
   readonly #createdAtMs: number;
   readonly #details = new DetailGatherer();
-  /** Until the answer begins: from then on nothing is said of its request, which may have been long. */
+  /** Needed until the answer begins; then released, because the request may be long. */
   #origins: Origins | null;
-  #rest = ''; // of an event whose end has not come; whoever made the text bounds one
+  #rest = ''; // an incomplete event; its size is bounded by the relay
   #head = ''; // of every chunk, up to its choices
   #tail = '';
   #isOver = false;
   #usage: JsonObject = {};
   #stopReason: JsonValue = null;
   #callCount = 0;
-  #open: JsonObject = {}; // the block that grows
+  #open: JsonObject = {}; // the open block
   #hasInput = false;
 
   constructor(terms: ChatTerms, createdAtMs: number) {
@@ -40,7 +71,7 @@ export class ChunkWriter {
     this.#begin({});
   }
 
-  /** What the text comes to; empty where that is nothing. */
+  /** The chunks for the text; empty if there are none. */
   push(text: string): string {
     const whole = this.#rest + text;
     let written = '';
@@ -56,24 +87,24 @@ export class ChunkWriter {
   #take(lines: string): string {
     const at = lines.startsWith(DATA) ? 0 : lines.indexOf(`\n${DATA}`) + 1;
     const json = lines.slice(at + DATA.length);
-    // Long numbers stand only where a block comes whole.
+    // Only blocks that arrive whole can have long numbers.
     const event: JsonValue = json.includes('content_block_start') ? parseExactly(json) : JSON.parse(json);
     if (!isJsonObject(event)) return '';
     switch (event['type']) {
       case 'ping':
         return COMMENT;
       case 'message_start':
-        this.#begin(objectIn(event, 'message'));
+        this.#begin(objectOf(event['message']));
         this.#origins = null;
         return this.#chunk({ role: 'assistant', content: '' });
       case 'content_block_start':
-        return this.#openBlock(objectIn(event, 'content_block'));
+        return this.#openBlock(objectOf(event['content_block']));
       case 'content_block_delta':
-        return this.#grow(objectIn(event, 'delta'));
+        return this.#grow(objectOf(event['delta']));
       case 'content_block_stop':
         return this.#closeBlock();
       case 'message_delta':
-        this.#stopReason = objectIn(event, 'delta')['stop_reason'] ?? null;
+        this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
         this.#count(event['usage']);
         return '';
       case 'message_stop':
@@ -99,7 +130,7 @@ export class ChunkWriter {
     this.#count(message['usage']);
   }
 
-  /** Counts are cumulative: they replace, unless they are null. */
+  /** Counts are cumulative: a later count replaces an earlier one, unless it is null. */
   #count(usage: JsonValue | undefined): void {
     if (!isJsonObject(usage)) return;
     for (const [name, count] of Object.entries(usage)) if (count !== null) this.#usage[name] = count;
@@ -116,12 +147,12 @@ export class ChunkWriter {
     this.#hasInput = false;
     switch (block['type']) {
       case 'text':
-        return this.#say('content', block['text']);
+        return this.#textChunk('content', block['text']);
       case 'thinking':
-        return this.#think(block['thinking']);
+        return this.#thinkingChunk(block['thinking']);
       case 'tool_use': {
         const { id = '', name = '' } = block;
-        return this.#call({ id, type: 'function', function: { name, arguments: '' } }, this.#callCount++);
+        return this.#callChunk({ id, type: 'function', function: { name, arguments: '' } }, this.#callCount++);
       }
       default:
         return '';
@@ -131,9 +162,9 @@ export class ChunkWriter {
   #grow(delta: JsonObject): string {
     switch (delta['type']) {
       case 'text_delta':
-        return this.#say('content', delta['text']);
+        return this.#textChunk('content', delta['text']);
       case 'thinking_delta':
-        return this.#think(delta['thinking']);
+        return this.#thinkingChunk(delta['thinking']);
       case 'signature_delta':
         this.#open['signature'] = delta['signature'] ?? '';
         return '';
@@ -153,29 +184,29 @@ export class ChunkWriter {
     return '';
   }
 
-  #say(member: 'content' | 'reasoning_content', text: JsonValue | undefined): string {
+  #textChunk(member: 'content' | 'reasoning_content', text: JsonValue | undefined): string {
     return typeof text === 'string' && text !== '' ? this.#chunk({ [member]: text }) : '';
   }
 
-  #think(text: JsonValue | undefined): string {
+  #thinkingChunk(text: JsonValue | undefined): string {
     if (typeof text !== 'string' || text === '') return '';
     this.#details.takeText(text);
-    return this.#say('reasoning_content', text);
+    return this.#textChunk('reasoning_content', text);
   }
 
   #callInput(piece: JsonValue | undefined): string {
     if (typeof piece !== 'string' || piece === '') return '';
     this.#hasInput = true;
-    return this.#call({ function: { arguments: piece } }, this.#callCount - 1);
+    return this.#callChunk({ function: { arguments: piece } }, this.#callCount - 1);
   }
 
-  /** Who calls functions by their older name reads of one call only, and of one only is there word. */
-  #call(call: JsonObject, index: number): string {
+  /** The older `function_call` format has only one call. */
+  #callChunk(call: JsonObject, index: number): string {
     if (this.#callsFunctions) return index === 0 ? this.#chunk({ function_call: call['function'] ?? {} }) : '';
     return this.#chunk({ tool_calls: [{ index, ...call }] });
   }
 
-  /** All details stand in one chunk: some clients keep only the last that came. */
+  /** All details are in one chunk: some clients keep only the last one. */
   #finish(): string {
     this.#isOver = true;
     const all = this.#details.all();
@@ -186,7 +217,15 @@ export class ChunkWriter {
   }
 }
 
-function objectIn(event: JsonObject, member: string): JsonObject {
-  const value = event[member];
-  return isJsonObject(value) ? value : {};
+/** Propagates cancellation to its source. */
+export async function* convertEvents(
+  events: AsyncIterable<string>,
+  terms: ChatTerms,
+  createdAtMs: number,
+): AsyncGenerator<string> {
+  const writer = new ChunkWriter(terms, createdAtMs);
+  for await (const text of events) {
+    const written = writer.push(text);
+    if (written !== '') yield written;
+  }
 }

@@ -1,40 +1,170 @@
-// The messages of a Chat Completions request as a Messages conversation. What stands between two answers of the
-// assistant is one message of the user, the results of tools first in it.
+// Translates messages to a conversation: one user message, tool results first, between two assistant messages.
 
-import { type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
-import { CallIds, FUNCTION_CALL_ID } from './call-ids.ts';
-import { convertAssistant } from './convert-assistant.ts';
-import { convertContent, type Placed, requireObject, requireText, withCacheControl } from './convert-parts.ts';
-import type { Origins } from './origins.ts';
+import { createHash } from 'node:crypto';
+import { bounds } from '../config.ts';
+import {
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  type JsonValue,
+  type JsonWeight,
+  jsonObjects,
+  parseExactly,
+  requireList,
+  requireText,
+  weighJson,
+  wrongField,
+} from '../wire/wire.ts';
+import type { Origins } from './convert-error.ts';
+import { thinkingOf } from './convert-message.ts';
+import type { Placed } from './convert-parts.ts';
+import { convertContent, isExactObject, requireObject, textBlock, withCacheControl } from './convert-parts.ts';
 
-export interface Conversation {
+const TAKEN = /^[a-zA-Z0-9_-]+$/;
+const MADE_CHARACTERS = 24;
+/** The id of all calls in `function_call` format, which has none. */
+const FUNCTION_CALL_ID = 'function_call';
+
+interface Calls {
+  made: string[];
+  answeredCount: number;
+}
+
+/** The ids of one conversation, requested in order. */
+class CallIds {
+  readonly #made = new Set<string>();
+  readonly #lastOf = new Map<string, number>();
+  /** By the client's id. */
+  readonly #calls = new Map<string, Calls>();
+
+  /** The id of the next call. A repeated id is replaced: some services count from the start in every turn. */
+  ofCall(id: string): string {
+    const made = this.#makeUnique(takenCallId(id));
+    const calls = this.#calls.get(id);
+    if (calls === undefined) this.#calls.set(id, { made: [made], answeredCount: 0 });
+    else calls.made.push(made);
+    return made;
+  }
+
+  ofResult(id: string): string {
+    const calls = this.#calls.get(id);
+    return calls?.made[calls.answeredCount++] ?? takenCallId(id);
+  }
+
+  isAwaited(id: string): boolean {
+    const calls = this.#calls.get(id);
+    return calls !== undefined && calls.answeredCount < calls.made.length;
+  }
+
+  #makeUnique(id: string): string {
+    let made = id;
+    let last = this.#lastOf.get(id) ?? 1;
+    while (this.#made.has(made)) made = `${id}_${++last}`;
+    this.#lastOf.set(id, last);
+    this.#made.add(made);
+    return made;
+  }
+}
+
+function takenCallId(id: string): string {
+  if (TAKEN.test(id)) return id;
+  return `call_${createHash('sha256').update(id).digest('base64url').slice(0, MADE_CHARACTERS)}`;
+}
+
+/** Empty arguments are an empty object. Invalid JSON, as of a truncated answer, is kept as text, to go on with. */
+function readArguments(given: JsonValue, path: string): JsonObject {
+  if (isExactObject(given)) return given;
+  const text = requireText(given, path).trim();
+  if (text === '') return {};
+  try {
+    const input = isTooDeep(text, bounds.jsonDepthMax) ? text : parseExactly(text); // the parser recurses
+    if (input === null) return {};
+    return isExactObject(input) ? input : { arguments: text };
+  } catch {
+    return { arguments: text };
+  }
+}
+
+/** Throws invalid_request if arguments and body together are more costly to parse than a body may be. */
+export function weighArguments(messages: JsonValue | undefined, weight: JsonWeight): void {
+  if (!Array.isArray(messages)) return;
+  for (const [index, message] of messages.entries()) {
+    if (!isJsonObject(message)) continue;
+    const path = `messages.${index}`;
+    weighCall(message['function_call'], `${path}.function_call`, weight);
+    for (const [place, call] of jsonObjects(message['tool_calls']).entries())
+      weighCall(call['function'], `${path}.tool_calls.${place}.function`, weight);
+  }
+}
+
+function weighCall(called: JsonValue | undefined, path: string, weight: JsonWeight): void {
+  const text = isJsonObject(called) ? called['arguments'] : undefined;
+  if (typeof text === 'string') weighJson(text, `${path}.arguments`, weight);
+}
+
+/** The blocks; empty for an empty message. Throws invalid_request. */
+function convertAssistant(message: JsonObject, path: string, ids: CallIds): Placed[] {
+  if ((message['audio'] ?? null) !== null)
+    throw wrongField(`${path}.audio`, 'audio is not supported; send a transcript');
+  const content = message['content'] ?? '';
+  const { refusal } = message;
+  return [
+    ...thinkingOf(message, path),
+    ...withCacheControl(convertContent(content, `${path}.content`, true), message),
+    ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
+    ...requireList(message['tool_calls'] ?? [], `${path}.tool_calls`).map((call, place) =>
+      convertCall(call, `${path}.tool_calls.${place}`, ids),
+    ),
+    ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`, ids),
+  ];
+}
+
+/** A function call has no id: its result is the next message. */
+function convertFunctionCall(value: JsonValue, path: string, ids: CallIds): Placed[] {
+  if (value === null) return [];
+  const id = ids.ofCall(FUNCTION_CALL_ID);
+  return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path) }, path }];
+}
+
+function convertCall(value: JsonValue, path: string, ids: CallIds): Placed {
+  const call = requireObject(value, path);
+  if ((call['type'] ?? 'function') !== 'function') throw wrongField(`${path}.type`, "Input should be 'function'");
+  const id = ids.ofCall(requireText(call['id'], `${path}.id`));
+  const called = readCalled(requireObject(call['function'], `${path}.function`), `${path}.function`);
+  return { block: { type: 'tool_use', id, ...called }, path };
+}
+
+function readCalled(called: JsonObject, path: string): JsonObject {
+  const name = requireText(called['name'], `${path}.name`);
+  return { name, input: readArguments(called['arguments'] ?? '', `${path}.arguments`) };
+}
+
+interface Conversation {
   system: Placed[];
   messages: JsonObject[];
   origins: Origins['messages'];
 }
 
-// A conversation begins with the user there, and here it need not.
+// Messages conversations begin with the user; Chat Completions need not.
 const BEGINNING = '(The assistant begins.)';
 
-/** What is said to the assistant before its next answer. */
+/** Everything before the assistant's next message. */
 interface Turn {
   path: string;
-  /** A message of the user or of a tool was there, if only an empty one. */
+  /** There was a user or tool message, possibly empty. */
   isBegun: boolean;
   results: Placed[];
   said: Placed[];
-  /** What the system says in the middle of the conversation. */
+  /** System messages in the middle of the conversation. */
   reminders: Placed[];
 }
 
-/** Throws invalid_request and feature_unavailable, the message beginning with the path of the field. */
+/** Throws invalid_request and feature_unavailable; the message begins with the field's path. */
 export function convertConversation(value: JsonValue | undefined): Conversation {
-  if (value === undefined) throw wrongField('messages', 'Field required');
-  if (!Array.isArray(value)) throw wrongField('messages', 'Input should be a valid list');
   const conversation: Conversation = { system: [], messages: [], origins: [] };
   let turn: Turn | null = null;
   const ids = new CallIds();
-  for (const [index, given] of value.entries()) {
+  for (const [index, given] of requireList(value, 'messages').entries()) {
     const path = `messages.${index}`;
     const message = requireObject(given, path);
     const role = readRole(message, path);
@@ -43,56 +173,38 @@ export function convertConversation(value: JsonValue | undefined): Conversation 
       continue;
     }
     if (role !== 'assistant') {
-      turn ??= openTurn(path);
-      take(role === 'function' ? asTool(message, path, ids) : message, role, path, turn, ids);
+      turn ??= { path, isBegun: false, results: [], said: [], reminders: [] };
+      take(message, role, path, turn, ids);
       continue;
     }
     const blocks = convertAssistant(message, path, ids);
-    if (blocks.length === 0) continue; // it said nothing
+    if (blocks.length === 0) continue; // an empty message
     if (turn !== null) close(conversation, turn);
-    else if (conversation.messages.length === 0) say(conversation, 'user', [reminder(BEGINNING, path)], path);
+    else if (conversation.messages.length === 0) say(conversation, 'user', textBlock(BEGINNING, path), path);
     turn = null;
     say(conversation, 'assistant', blocks, path);
   }
   if (turn !== null) close(conversation, turn);
-  return conversation.messages.length === 0 ? ofSystemAlone(conversation) : conversation;
+  return conversation.messages.length === 0 ? systemAsUser(conversation) : conversation;
 }
 
-type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function';
+const ROLES = ['system', 'user', 'assistant', 'tool', 'function'] as const;
+type Role = (typeof ROLES)[number];
 
 function readRole(message: JsonObject, path: string): Role {
-  const role = requireText(message['role'], `${path}.role`);
-  switch (role) {
-    case 'developer':
-      return 'system';
-    case 'system':
-    case 'user':
-    case 'assistant':
-    case 'tool':
-    case 'function':
-      return role;
-    default:
-      throw wrongField(`${path}.role`, "Input should be 'system', 'developer', 'user', 'assistant' or 'tool'");
-  }
-}
-
-function openTurn(path: string): Turn {
-  return { path, isBegun: false, results: [], said: [], reminders: [] };
-}
-
-/** The result of a function as that of a tool. */
-function asTool(message: JsonObject, path: string, ids: CallIds): JsonObject {
-  if (!ids.isAwaited(FUNCTION_CALL_ID)) throw wrongField(`${path}.role`, 'there is no `function_call` before it');
-  return { ...message, tool_call_id: FUNCTION_CALL_ID };
+  const given = requireText(message['role'], `${path}.role`);
+  const role = given === 'developer' ? 'system' : ROLES.find((one) => one === given);
+  if (role !== undefined) return role;
+  throw wrongField(`${path}.role`, "Input should be 'system', 'developer', 'user', 'assistant' or 'tool'");
 }
 
 function take(message: JsonObject, role: Exclude<Role, 'assistant'>, path: string, turn: Turn, ids: CallIds): void {
-  if (role === 'system') {
-    turn.reminders.push(...convertSystem(message, path));
-    return;
-  }
+  if (role === 'system') return void turn.reminders.push(...convertSystem(message, path));
   turn.isBegun = true;
-  if (role === 'tool' || role === 'function') turn.results.push(convertResult(message, path, ids));
+  if (role === 'function' && !ids.isAwaited(FUNCTION_CALL_ID))
+    throw wrongField(`${path}.role`, 'there is no `function_call` before it');
+  if (role === 'function') turn.results.push(convertResult({ ...message, tool_call_id: FUNCTION_CALL_ID }, path, ids));
+  else if (role === 'tool') turn.results.push(convertResult(message, path, ids));
   else turn.said.push(...withCacheControl(convertContent(message['content'], `${path}.content`, false), message));
 }
 
@@ -100,7 +212,7 @@ function convertSystem(message: JsonObject, path: string): Placed[] {
   return withCacheControl(convertContent(message['content'], `${path}.content`, true), message);
 }
 
-/** A cache breakpoint within a result is none: one of its parts stands for one behind it. */
+/** A result has one cache breakpoint: the last one of its parts. */
 function convertResult(message: JsonObject, path: string, ids: CallIds): Placed {
   const tool_use_id = ids.ofResult(requireText(message['tool_call_id'], `${path}.tool_call_id`));
   const shown = convertContent(message['content'] ?? '', `${path}.content`, false);
@@ -112,7 +224,7 @@ function convertResult(message: JsonObject, path: string, ids: CallIds): Placed 
   return withCacheControl([{ block, path }], holder)[0] as Placed;
 }
 
-/** What the system says behind what it says it to; where nothing else is said, it is the user's to say. */
+/** Mid-conversation system text follows the user's text; without any, it becomes the user's text. */
 function close(conversation: Conversation, { path, isBegun, results, said, reminders }: Turn): void {
   const blocks = [...results, ...said];
   if (isBegun) say(conversation, 'user', blocks, path);
@@ -126,17 +238,13 @@ function say({ messages, origins }: Conversation, role: string, blocks: readonly
   origins.push({ path, blocks: blocks.map((placed) => placed.path) });
 }
 
-function reminder(text: string, path: string): Placed {
-  return { block: { type: 'text', text }, path };
-}
-
 function asReminder({ block, path }: Placed): Placed {
   const text = `<system-reminder>\n${String(block['text'])}\n</system-reminder>`;
   return { block: { ...block, text }, path };
 }
 
-/** Without anyone else what the system says last is what is asked. */
-function ofSystemAlone({ system, messages, origins }: Conversation): Conversation {
+/** With system messages only, the last one becomes the user's message. */
+function systemAsUser({ system, messages, origins }: Conversation): Conversation {
   const last = system.at(-1);
   if (last === undefined) return { system, messages, origins };
   const alone: Conversation = { system: system.slice(0, -1), messages, origins };

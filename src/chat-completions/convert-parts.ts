@@ -1,10 +1,9 @@
-// The content of a Chat Completions message as blocks. What is named by an address stays an address: nothing that a
-// caller names is fetched here. What no block can carry is refused by its path.
+// Translates message content to blocks. URLs stay URLs; content that no block can carry is refused with its path.
 
 import { TurnpikeError } from '../errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, requireText, textOf, wrongField } from '../wire/wire.ts';
 
-/** A block, and where in the caller's request it comes from, such as "messages.0.content.1". */
+/** A block and its path in the client's request, such as "messages.0.content.1". */
 export interface Placed {
   block: JsonObject;
   path: string;
@@ -14,10 +13,10 @@ const HEAD_CHARACTERS_MAX = 200; // of a data URL, before its data
 const TITLE_CHARACTERS_MAX = 500;
 const TYPE_CHARACTERS_MAX = 64;
 const SAYS = /\S/;
-const PDF = 'JVBERi'; // how each begins in base64, which some clients send without a head
+const PDF = 'JVBERi'; // base64 prefixes of files that some clients send without a header
 const ADDRESS = /^https?:\/\//i;
 
-/** The blocks of a content, text or a list of parts; texts of blanks alone are left out. Throws invalid_request, feature_unavailable. */
+/** The blocks of a text or a list of parts, without blank texts. Throws invalid_request, feature_unavailable. */
 export function convertContent(content: JsonValue | undefined, path: string, isTextOnly: boolean): Placed[] {
   if (content === undefined) throw wrongField(path, 'Field required');
   if (typeof content === 'string') return textBlock(content, path);
@@ -29,18 +28,12 @@ export function convertContent(content: JsonValue | undefined, path: string, isT
   });
 }
 
-/** The blocks, the last of them with the holder's cache breakpoint, where it has one. */
+/** The blocks; the last one has the holder's cache breakpoint, if any. */
 export function withCacheControl(blocks: Placed[], holder: JsonObject): Placed[] {
   const control = holder['cache_control'];
   const last = blocks.at(-1);
   if (!isJsonObject(control) || last === undefined) return blocks;
   return [...blocks.slice(0, -1), { ...last, block: { ...last.block, cache_control: control } }];
-}
-
-export function requireText(value: JsonValue | undefined, path: string): string {
-  if (value === undefined) throw wrongField(path, 'Field required');
-  if (typeof value !== 'string') throw wrongField(path, 'Input should be a valid string');
-  return value;
 }
 
 export function requireObject(value: JsonValue | undefined, path: string): JsonObject {
@@ -49,12 +42,12 @@ export function requireObject(value: JsonValue | undefined, path: string): JsonO
   return value;
 }
 
-/** A number that is kept with all its digits is an object to the runtime, without a prototype. */
+/** A number kept with all its digits is an object without a prototype. */
 export function isExactObject(value: JsonValue | undefined): value is JsonObject {
   return isJsonObject(value) && Object.getPrototypeOf(value) !== null;
 }
 
-/** None for a text of blanks alone, as some models put before a call of a tool: sent back, it would be refused. */
+/** Empty for a blank text, which some models write before a tool call: providers refuse it when sent back. */
 export function textBlock(text: string, path: string): Placed[] {
   return SAYS.test(text) ? [{ block: { type: 'text', text }, path }] : [];
 }
@@ -66,7 +59,7 @@ function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Place
   if (isTextOnly) throw wrongField(`${path}.type`, "Input should be 'text'");
   if (type === 'image_url') return [convertImage(part['image_url'], `${path}.image_url`)];
   if (type === 'file') return [convertFile(requireObject(part['file'], `${path}.file`), `${path}.file`)];
-  if (type === 'input_audio') throw wrongField(`${path}.input_audio`, 'models are not given audio here; send its text');
+  if (type === 'input_audio') throw wrongField(`${path}.input_audio`, 'audio is not supported; send a transcript');
   const shown = JSON.stringify(type.slice(0, TYPE_CHARACTERS_MAX));
   throw wrongField(`${path}.type`, `Input should be 'text', 'image_url' or 'file', not ${shown}`);
 }
@@ -77,7 +70,7 @@ function convertImage(image: JsonValue | undefined, path: string): Placed {
   const url = isBare ? image : requireText(requireObject(image, path)['url'], urlPath);
   if (ADDRESS.test(url)) return { block: { type: 'image', source: { type: 'url', url } }, path: urlPath };
   const inside = readDataUrl(url);
-  if (inside === null) throw wrongField(urlPath, 'Input should be an http(s) address or a data URL in base64');
+  if (inside === null) throw wrongField(urlPath, 'Input should be an http(s) URL or a base64 data URL');
   const media_type = inside.mediaType === 'image/jpg' ? 'image/jpeg' : inside.mediaType;
   return { block: { type: 'image', source: { type: 'base64', media_type, data: inside.base64 } }, path: urlPath };
 }
@@ -86,14 +79,13 @@ function convertFile(file: JsonObject, path: string): Placed {
   if (file['file_data'] === undefined && (file['file_id'] ?? null) !== null)
     throw new TurnpikeError(
       'feature_unavailable',
-      `${path}.file_id: stored objects cannot be used here; send the file`,
+      `${path}.file_id: stored files are not supported; send the file itself`,
     );
   const dataPath = `${path}.file_data`;
   const url = requireText(file['file_data'], dataPath);
-  const { filename } = file;
-  const title =
-    typeof filename === 'string' && filename !== '' ? { title: filename.slice(0, TITLE_CHARACTERS_MAX) } : {};
-  return { block: { type: 'document', source: documentSource(url, dataPath), ...title }, path: dataPath };
+  const title = textOf(file['filename']).slice(0, TITLE_CHARACTERS_MAX);
+  const source = documentSource(url, dataPath);
+  return { block: { type: 'document', source, ...(title !== '' && { title }) }, path: dataPath };
 }
 
 function documentSource(url: string, path: string): JsonObject {
@@ -101,13 +93,11 @@ function documentSource(url: string, path: string): JsonObject {
   if (url.startsWith(PDF)) return { type: 'base64', media_type: 'application/pdf', data: url };
   const { mediaType, base64 } = readDataUrl(url) ?? { mediaType: '', base64: '' };
   if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: base64 };
-  if (mediaType.startsWith('text/')) return { type: 'text', media_type: 'text/plain', data: decodeText(base64, path) };
-  throw wrongField(path, 'Input should be a data URL in base64 of a PDF or a text, or the http(s) address of a PDF');
-}
-
-function decodeText(base64: string, path: string): string {
+  if (!mediaType.startsWith('text/'))
+    throw wrongField(path, 'Input should be a base64 data URL of a PDF or a text, or the http(s) URL of a PDF');
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
+    const data = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
+    return { type: 'text', media_type: 'text/plain', data };
   } catch {
     throw wrongField(path, 'the text is not UTF-8');
   }

@@ -1,5 +1,5 @@
-// The client of the admin API that every command is, but for serve and those that work on a data
-// directory. It finds the service by flag, by environment, or by what `serve` left in the directory.
+// The client of the admin API. It finds the service by flag, by environment, or by the file that `serve` writes into
+// the data directory.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { CommandFailed, type Invocation, WrongUsage } from './command.ts';
 
 export type Row = Record<string, unknown>;
 
-/** The service refused. `faults` are those of a refused document. */
+/** The service answered with an error. `faults` are those of a refused `apply` document. */
 export class Refused extends CommandFailed {
   override name = 'Refused';
   readonly faults: readonly Fault[];
@@ -20,32 +20,31 @@ export class Refused extends CommandFailed {
 }
 
 export interface AdminClient {
-  /** Where this machine reaches the service. */
   url: string;
-  /** Paths are below /api/v1. All throw CommandFailed; Refused when the service answered with an error. */
+  /** Paths are below /api/v1. All throw CommandFailed, or Refused for an error of the service. */
   get(path: string, query?: Record<string, string | undefined>): Promise<Row>;
   post(path: string, body: Row): Promise<Row>;
   patch(path: string, body: Row): Promise<Row>;
-  /** The rows of a list, a page at a time, no more than `limit` in all. */
+  /** The rows of a list, page by page, at most `limit` in all. */
   pages(path: string, query?: Record<string, string | undefined>, limit?: number): AsyncIterable<Row[]>;
 }
 
-interface Place {
+interface ServiceAddress {
   url: string;
   token: string;
-  /** Found in the data directory: it is this machine, whatever name its certificate has. */
+  /** Read from the data directory. The service is on this machine, so the name in its certificate is not checked. */
   isLocal: boolean;
 }
 
-/** A client for the service that the invocation names. Nothing is sent yet. */
+/** A client for the service that the flags name. Sends nothing yet. */
 export async function openClient(invocation: Invocation): Promise<AdminClient> {
-  const place = await findService(invocation);
-  const get: AdminClient['get'] = (path, query = {}) => ask(place, 'GET', withQuery(path, query));
+  const service = await findService(invocation);
+  const get: AdminClient['get'] = (path, query = {}) => request(service, 'GET', withQuery(path, query));
   return {
-    url: place.url,
+    url: service.url,
     get,
-    post: (path, body) => ask(place, 'POST', path, body),
-    patch: (path, body) => ask(place, 'PATCH', path, body),
+    post: (path, body) => request(service, 'POST', path, body),
+    patch: (path, body) => request(service, 'PATCH', path, body),
     async *pages(path, query = {}, limit = Number.POSITIVE_INFINITY) {
       let cursor: string | undefined;
       for (let left = limit; left > 0; ) {
@@ -60,13 +59,13 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
   };
 }
 
-async function findService({ flags, world }: Invocation): Promise<Place> {
+async function findService({ flags, world }: Invocation): Promise<ServiceAddress> {
   const config = world.readConfig(typeof flags['data'] === 'string' ? { data: flags['data'] } : {});
   const url = (flags['url'] as string | undefined) ?? config.adminUrl;
   const token = (flags['token'] as string | undefined) ?? config.adminToken;
   if (url !== null && token !== null) return { url: checkUrl(url), token, isLocal: false };
-  // The local token is not sent to an address that someone else named.
-  if (url !== null) throw new WrongUsage('--url needs a token beside it: --token or TURNPIKE_TOKEN');
+  // The local token is never sent to an address from elsewhere.
+  if (url !== null) throw new WrongUsage('--url needs a token: --token or TURNPIKE_TOKEN');
   const local = await readLocal(join(config.dataDirectory, 'operator.json'));
   return token === null ? local : { ...local, token };
 }
@@ -80,7 +79,7 @@ function isHttpUrl(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
 
-async function readLocal(path: string): Promise<Place> {
+async function readLocal(path: string): Promise<ServiceAddress> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -88,16 +87,16 @@ async function readLocal(path: string): Promise<Place> {
     const { code, message } = thrown as NodeJS.ErrnoException;
     if (code !== 'ENOENT') throw new CommandFailed(`cannot read ${path}: ${message}`);
     throw new CommandFailed(
-      `no service is running here: ${path} does not exist. Start one with "turnpike serve", or say where it is: --data, or --url and --token.`,
+      `no service is running here: ${path} does not exist. Start one with "turnpike serve", or specify one with --data, or with --url and --token.`,
     );
   }
   try {
-    const { url, token } = JSON.parse(text) as Partial<Place>;
+    const { url, token } = JSON.parse(text) as Partial<ServiceAddress>;
     if (typeof url === 'string' && isHttpUrl(url) && typeof token === 'string') return { url, token, isLocal: true };
   } catch {
-    // Not JSON: as unreadable as JSON without the two members.
+    // Not JSON: the error below.
   }
-  throw new CommandFailed(`${path} is damaged: start the service again, it writes the file anew.`);
+  throw new CommandFailed(`${path} is damaged: restart the service, which rewrites the file.`);
 }
 
 function withQuery(path: string, query: Record<string, string | undefined>): string {
@@ -105,38 +104,38 @@ function withQuery(path: string, query: Record<string, string | undefined>): str
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
-async function ask(place: Place, method: string, path: string, body?: Row): Promise<Row> {
-  const headers: Record<string, string> = { authorization: `Bearer ${place.token}` };
+async function request(service: ServiceAddress, method: string, path: string, body?: Row): Promise<Row> {
+  const headers: Record<string, string> = { authorization: `Bearer ${service.token}` };
   if (body !== undefined) headers['content-type'] = 'application/json';
   let answer: Response;
   let text: string;
   try {
-    answer = await fetch(`${place.url}/api/v1${path}`, {
+    answer = await fetch(`${service.url}/api/v1${path}`, {
       method,
       headers,
       redirect: 'manual',
       signal: AbortSignal.timeout(bounds.adminAnswerWaitMs),
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(place.isLocal && { tls: { rejectUnauthorized: false } }),
+      ...(service.isLocal && { tls: { rejectUnauthorized: false } }),
     });
     text = await answer.text();
   } catch (thrown) {
-    throw new CommandFailed(wordsOfNoAnswer(place.url, thrown));
+    throw new CommandFailed(connectionErrorText(service.url, thrown));
   }
   const value = parseObject(text);
   if (value === null)
-    throw new CommandFailed(`what answers at ${place.url} is not Turnpike's admin API (status ${answer.status})`);
+    throw new CommandFailed(`the server at ${service.url} is not Turnpike's admin API (status ${answer.status})`);
   if (!answer.ok) throw refusal(value, answer.status);
   return value;
 }
 
-function wordsOfNoAnswer(url: string, thrown: unknown): string {
+function connectionErrorText(url: string, thrown: unknown): string {
   const { name, message, code = '' } = thrown as NodeJS.ErrnoException;
   if (/CERT|UNABLE_TO_/.test(code))
-    return `the certificate that ${url} shows is not accepted (${code}): it must be valid, name that host, and be signed by whom this machine trusts, or by one in the file that NODE_EXTRA_CA_CERTS names`;
+    return `the certificate of ${url} is not trusted (${code}): it must be valid, match the host name, and be signed by an authority that this machine trusts or that is in the file NODE_EXTRA_CA_CERTS`;
   if (name === 'TimeoutError')
-    return `${url} did not answer within ${bounds.adminAnswerWaitMs / 1000} seconds; whether it did what was asked is not known`;
-  return `nothing answers at ${url} (${message}). Is the service running? Start it with "turnpike serve".`;
+    return `${url} did not answer within ${bounds.adminAnswerWaitMs / 1000} seconds; the request may or may not have been processed`;
+  return `cannot connect to ${url} (${message}). Is the service running? Start it with "turnpike serve".`;
 }
 
 function parseObject(text: string): Row | null {
@@ -152,7 +151,7 @@ function refusal(value: Row, status: number): Refused {
   const error = (value['error'] ?? {}) as { message?: string; faults?: Fault[] };
   const requestId = typeof value['request_id'] === 'string' && status >= 500 ? ` (${value['request_id']})` : '';
   return new Refused(
-    `${error.message ?? `the service answered with status ${status}`}${requestId}`,
+    `${error.message ?? `the service responded with status ${status}`}${requestId}`,
     error.faults ?? [],
   );
 }

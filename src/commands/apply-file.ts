@@ -1,6 +1,5 @@
-// Reads a file for `apply`: YAML with the line of every member kept, numbers that are not whole as
-// the text that was written, ${NAME} expanded in texts. What it means is the service's to say, also
-// of a file that has faults already: they are to be named together.
+// Reads a file for `apply`: YAML with the line of every member, fractions as the text that was written, and ${NAME}
+// expanded in texts. The service validates the content, also of a file with faults, so that all are reported together.
 
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,17 +14,17 @@ import {
   parseAllDocuments,
   type Scalar,
 } from 'yaml';
+import { exactNumber } from '../base/checked-number.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
-import { CommandFailed } from './command.ts';
-import type { ApplyFile } from './serve-options.ts';
+import { type ApplyFile, CommandFailed } from './command.ts';
 
-export interface LinedFault extends Fault {
+interface LinedFault extends Fault {
   line: number;
 }
 
-/** A file that cannot be applied; the message has every fault, one a line, in the order of the file. */
+/** A file that cannot be applied; the message has one line per fault, in the order of the file. */
 export class FileBroken extends CommandFailed {
   override name = 'FileBroken';
   readonly faults: readonly LinedFault[];
@@ -37,43 +36,34 @@ export class FileBroken extends CommandFailed {
 }
 
 export interface ReadApplyFile extends ApplyFile {
-  /** Faults were found already: the document may be tried for more of them, and not be applied. */
+  /** The file itself has faults: the document may be sent as a dry run only. */
   hasFaults: boolean;
-  /** The document stands for all of the file, so that what the service says of it is true. */
+  /** The document has every part of the file, so the service's faults about it are true. */
   isWhole: boolean;
-  /** The end of this file: its own faults and those that the service found. */
+  /** The error with the file's own faults and those that the service found. */
   broken(faults: readonly Fault[]): FileBroken;
-}
-
-interface Reading {
-  document: JsonObject;
-  faults: LinedFault[];
-  /** Where a variable is not there, and another text stands in its place. */
-  placeholders: Path[];
-  /** As in ReadApplyFile. */
-  isWhole: boolean;
-  lineOf(path: Path): number;
 }
 
 type Lookup = (name: string) => string | undefined;
 type Path = Fault['path'];
 
-const PLACEHOLDER = 'unset'; // stands for a variable that is not there, so that the rest can be looked at
+const PLACEHOLDER = 'unset'; // replaces a variable that is not set, so that the rest can be validated
 
-/** A file without a fault. Throws CommandFailed when it cannot be read, FileBroken with every fault of its form. */
+/** Reads a file. Throws CommandFailed when it cannot be read, FileBroken when it has faults. */
 export async function readFaultlessFile(file: string, environmentVariable: Lookup): Promise<ApplyFile> {
   const read = await readApplyFile(file, environmentVariable);
   if (read.hasFaults) throw read.broken([]);
   return read;
 }
 
-/** A file with the faults of its form. Throws CommandFailed when it cannot be read. */
+/** Reads a file together with its faults. Throws CommandFailed when it cannot be read. */
 export async function readApplyFile(file: string, environmentVariable: Lookup): Promise<ReadApplyFile> {
   const text = await readFile(file, 'utf8').catch((thrown: Error) => {
     throw new CommandFailed(`cannot read ${file}: ${thrown.message}`);
   });
-  const { document, faults, placeholders, isWhole, lineOf } = readApplyText(text, environmentVariable);
-  const withLine = (fault: Fault): LinedFault => ({ ...fault, line: lineOf(fault.path) });
+  const read = new YamlReader(text, environmentVariable);
+  const { document, faults, placeholders, isWhole } = read;
+  const withLine = (fault: Fault): LinedFault => ({ ...fault, line: read.lineOf(fault.path) });
   return {
     document,
     hasFaults: faults.length > 0,
@@ -86,7 +76,7 @@ export async function readApplyFile(file: string, environmentVariable: Lookup): 
   };
 }
 
-/** Whether what the service says at `path` is said of a placeholder; a provider's credentials depend on its address. */
+/** Whether a fault at `path` is caused by a placeholder. A provider's credential depends on its base_url. */
 function isOfPlaceholder(path: Path, placeholder: Path): boolean {
   if (isDeepStrictEqual(placeholder, path)) return true;
   const provider = placeholder.slice(0, -1);
@@ -94,49 +84,47 @@ function isOfPlaceholder(path: Path, placeholder: Path): boolean {
   return placeholder.at(-1) === 'base_url' && isCredential;
 }
 
-/** The file's text as JSON values. `lineOf` gives the line of a member, or of what should have it. */
-export function readApplyText(text: string, environmentVariable: Lookup): Reading {
-  const reader = new YamlReader(environmentVariable);
-  const document = reader.read(text);
-  const { faults, placeholders, isWhole } = reader;
-  return { document, faults, placeholders, isWhole, lineOf: (path) => reader.lineOf(path) };
-}
-
 function describe(file: string, { line, path, message }: LinedFault): string {
   return `${file}:${line}: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`;
 }
 
-class YamlReader {
+/** Parses a text into JSON values. */
+export class YamlReader {
+  readonly document: JsonObject;
   readonly faults: LinedFault[] = [];
+  /** Where a variable is not set and PLACEHOLDER replaces it. */
   readonly placeholders: Path[] = [];
+  /** As in ReadApplyFile. */
   isWhole = false;
   readonly #environmentVariable: Lookup;
   readonly #counter = new LineCounter();
   readonly #lines = new Map<string, number>([['[]', 1]]);
   #nodesLeft: number = bounds.applyNodesMax;
 
-  constructor(environmentVariable: Lookup) {
+  constructor(text: string, environmentVariable: Lookup) {
     this.#environmentVariable = environmentVariable;
+    this.document = this.#read(text);
   }
 
-  read(text: string): JsonObject {
-    // Whole numbers as bigint, so that one with too many digits is noticed and not rounded. Doubled keys are found below, with their names.
+  #read(text: string): JsonObject {
+    // Whole numbers are bigint, so that a long one is not rounded. Duplicate keys are reported below, by name.
     const options = { lineCounter: this.#counter, intAsBigInt: true, prettyErrors: false, uniqueKeys: false };
     const parsed = parseAllDocuments(text, options);
     const documents = 'empty' in parsed ? [] : parsed;
     for (const { errors, warnings } of documents)
       for (const { pos, message } of [...errors, ...warnings]) this.#fault([], message, pos[0]);
     const [document, second] = documents;
-    if (second !== undefined) this.#fault([], 'a file has one document only', second.range?.[0]);
+    if (second !== undefined) this.#fault([], 'the file must have a single YAML document', second.range?.[0]);
     if (this.faults.length > 0) return {};
     if (!isMap(document?.contents)) {
-      this.#fault([], 'must have members such as "models:" and "groups:"', document?.contents?.range?.[0]);
+      this.#fault([], 'must be a mapping with keys such as "models:" and "groups:"', document?.contents?.range?.[0]);
       return {};
     }
     this.isWhole = true;
     return this.#valueOf(document.contents, [], document) as JsonObject;
   }
 
+  /** The line of a member, or of its nearest parent. */
   lineOf(path: Path): number {
     for (let length = path.length; length > 0; length--) {
       const line = this.#lines.get(JSON.stringify(path.slice(0, length)));
@@ -146,9 +134,10 @@ class YamlReader {
   }
 
   #valueOf(node: unknown, path: Path, document: Document.Parsed | Document): JsonValue {
-    // Aliases may repeat a part of the file, and in a circle without end.
+    // Aliases can repeat a part of the file, even without end.
     if (--this.#nodesLeft < 0 || path.length > bounds.jsonDepthMax) {
-      if (this.#nodesLeft === -1 || path.length > bounds.jsonDepthMax) this.#fault(path, 'has too many parts');
+      if (this.#nodesLeft === -1 || path.length > bounds.jsonDepthMax)
+        this.#fault(path, 'is too large or nested too deeply');
       this.isWhole = false;
       return null;
     }
@@ -163,12 +152,12 @@ class YamlReader {
     for (const { key, value } of pairs) {
       const name = nameOf(key);
       if (name === null) {
-        this.#fault(path, 'the name of a member must be a text', offsetOf(key));
+        this.#fault(path, 'keys must be strings', offsetOf(key));
         continue;
       }
       const memberPath = [...path, name];
       if (members.has(name)) {
-        this.#fault(memberPath, `is given twice, first on line ${this.lineOf(memberPath)}`, offsetOf(key));
+        this.#fault(memberPath, `is a duplicate key; the first is on line ${this.lineOf(memberPath)}`, offsetOf(key));
         continue;
       }
       this.#lines.set(JSON.stringify(memberPath), this.#lineAt(offsetOf(key)));
@@ -185,7 +174,7 @@ class YamlReader {
   #scalarOf(scalar: Scalar, path: Path): JsonValue {
     const { value, source } = scalar;
     if (typeof value === 'string') return this.#expanded(value, path, offsetOf(scalar));
-    if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value);
+    if (typeof value === 'bigint' && isSafe(value)) return exactNumber(value);
     if (typeof value === 'bigint' || typeof value === 'number') return source ?? String(value);
     return typeof value === 'boolean' ? value : null;
   }
@@ -195,8 +184,8 @@ class YamlReader {
       const value = /^[A-Za-z_]\w*$/.test(name) ? this.#environmentVariable(name) : undefined;
       if (value !== undefined) return value;
       if (name.startsWith('TURNPIKE_'))
-        this.#fault(path, `${whole}: the service's own variables are not given out`, offset);
-      else this.#fault(path, `${whole}: there is no such environment variable`, offset);
+        this.#fault(path, `${whole}: variables of the service cannot be used in the file`, offset);
+      else this.#fault(path, `${whole}: the environment variable is not set`, offset);
       this.placeholders.push([...path]);
       return PLACEHOLDER;
     });
@@ -212,7 +201,7 @@ class YamlReader {
   }
 }
 
-/** A member's name as it was written: 4.10 is not 4.1. Null for what is no plain name. */
+/** A member's name as written: 4.10 is not 4.1. Null when it is not a scalar. */
 function nameOf(key: unknown): string | null {
   if (!isScalar(key)) return null;
   return typeof key.value === 'string' ? key.value : (key.source ?? null) || null;
@@ -220,4 +209,8 @@ function nameOf(key: unknown): string | null {
 
 function offsetOf(node: unknown): number | undefined {
   return (node as { range?: [number, number, number] | null } | null)?.range?.[0];
+}
+
+function isSafe(value: bigint): boolean {
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER);
 }

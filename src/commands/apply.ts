@@ -1,17 +1,17 @@
-// `turnpike apply`: sends a file to the service and says what changed, or every fault with its line.
+// `turnpike apply`: sends a file to the service and prints the changes, or every fault with its line.
 
 import { openClient, Refused, type Row } from './admin-client.ts';
 import { FileBroken, type ReadApplyFile, readApplyFile } from './apply-file.ts';
 import { type Command, CommandFailed, clientFlags, type Invocation } from './command.ts';
-import { printObject, printRows } from './output.ts';
+import { columns, onePage, printObject, printRows } from './output.ts';
 
 export const apply: Command = {
   name: 'apply',
-  summary: 'makes providers, models, groups and settings match a YAML file; a wrong file changes nothing',
+  summary: 'makes providers, models, groups and settings match a YAML file; an invalid file changes nothing',
   positionals: ['FILE'],
   flags: {
-    'dry-run': { help: 'says what would change, and changes nothing' },
-    prune: { help: 'also removes what an earlier file made and this one does not have' },
+    'dry-run': { help: 'prints what would change without changing anything' },
+    prune: { help: 'also removes objects that an earlier file created and this one omits' },
     ...clientFlags,
   },
   async run(invocation) {
@@ -38,7 +38,7 @@ async function send(file: ReadApplyFile, invocation: Invocation, isDry: boolean)
   }
 }
 
-/** The end of a file that has faults before the service saw it: tried, so that it names the others too. */
+/** Sends a file with faults as a dry run, so that the service's faults are reported together with them. */
 async function findAllFaults(file: ReadApplyFile, invocation: Invocation): Promise<FileBroken> {
   if (!file.isWhole) return file.broken([]);
   try {
@@ -46,7 +46,7 @@ async function findAllFaults(file: ReadApplyFile, invocation: Invocation): Promi
   } catch (thrown) {
     if (thrown instanceof FileBroken) return thrown;
     if (!(thrown instanceof CommandFailed)) throw thrown;
-    await invocation.world.writeError(`There may be more faults than these: ${thrown.message}\n`);
+    await invocation.world.writeError(`There may be more faults: ${thrown.message}\n`);
   }
   return file.broken([]);
 }
@@ -58,16 +58,9 @@ async function printChanges(invocation: Invocation, answer: Row): Promise<void> 
   if (isDry && changes.length > 0) await invocation.world.writeError('Would change (nothing was changed):\n');
   await printRows(
     invocation,
-    (async function* () {
-      yield changes;
-    })(),
-    [
-      ['ACTION', 'action'],
-      ['KIND', 'kind'],
-      ['NAME', 'name'],
-      ['MEMBERS', 'fields'],
-    ],
-    'Nothing to change: everything is as the file says.',
+    onePage(changes),
+    [...columns('action kind name'), ['MEMBERS', 'fields']],
+    'Nothing to change: everything already matches the file.',
   );
 }
 

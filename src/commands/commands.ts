@@ -1,162 +1,119 @@
-// The door of the commands: picks one by its words, runs it, and turns how it ended into an exit code.
+// The door of the commands: finds a command by its name, runs it, and turns its outcome into an exit code.
 
 import { ConfigError } from '../config.ts';
-import { type Command, CommandFailed, type Invocation, type World, WrongUsage } from './command.ts';
-import { commandHelp, overallHelp, topicHelp } from './help.ts';
-import { parseArguments } from './parse-arguments.ts';
+import { commandHelp, overallHelp, parseArguments, topicHelp } from './arguments.ts';
+import { type Command, CommandFailed, type World, WrongUsage } from './command.ts';
 
-export type { World } from './command.ts';
 export type {
+  ApplyFile,
   BackupReport,
   Diagnosis,
   Finding,
   Maintenance,
   MoveReport,
+  RunningServer,
   SecretStatus,
+  ServerOptions,
   ServiceFacts,
-} from './maintenance.ts';
-export type { ApplyFile, RunningServer, ServerOptions } from './serve-options.ts';
+  World,
+} from './command.ts';
 
-/** A first word. What it does is loaded when it is called, so that the others cost nothing. */
+/** The first word of commands. Their code is loaded when one of them is called. */
 interface Topic {
   name: string;
   summary: string;
+  /** May resolve to commands of other topics as well. */
   load(): Promise<readonly Command[]>;
 }
 
 const topics: readonly Topic[] = [
-  { name: 'serve', summary: 'starts the service', load: async () => [(await import('./serve.ts')).serve] },
-  {
-    name: 'apply',
-    summary: 'makes providers, models, groups and settings match a file',
-    load: async () => [(await import('./apply.ts')).apply],
-  },
-  {
-    name: 'account',
-    summary: 'creates, lists, shows, updates, disables and enables accounts',
-    load: async () => (await import('./account.ts')).accountCommands,
-  },
-  {
-    name: 'credit',
-    summary: 'adds credit to an account, or writes its debt off',
-    load: async () => [(await import('./credit.ts')).credit],
-  },
-  {
-    name: 'key',
-    summary: 'creates, lists, shows, updates, disables, enables, rotates and revokes keys',
-    load: async () => (await import('./key.ts')).keyCommands,
-  },
-  {
-    name: 'token',
-    summary: 'creates, lists and revokes tokens for the admin API',
-    load: async () => (await import('./token.ts')).tokenCommands,
-  },
-  {
-    name: 'person',
-    summary: 'invites, lists, disables and enables people, and makes their one-time links',
-    load: async () => (await import('./person.ts')).personCommands,
-  },
-  {
-    name: 'model',
-    summary: 'lists what is sold, and compares its prices',
-    load: async () => (await import('./model.ts')).modelCommands,
-  },
-  { name: 'group', summary: 'lists the groups', load: async () => (await import('./group.ts')).groupCommands },
-  {
-    name: 'provider',
-    summary: 'lists, shows and tests from where models come',
-    load: async () => (await import('./provider.ts')).providerCommands,
-  },
-  { name: 'usage', summary: 'lists usage records', load: async () => [(await import('./usage.ts')).usage] },
-  {
-    name: 'refund',
-    summary: 'gives back what a message cost',
-    load: async () => [(await import('./refund.ts')).refund],
-  },
-  {
-    name: 'ledger',
-    summary: "lists an account's journal entries",
-    load: async () => [(await import('./ledger.ts')).ledger],
-  },
-  { name: 'audit', summary: 'lists who changed what', load: async () => [(await import('./audit.ts')).audit] },
-  {
-    name: 'check',
-    summary: 'verifies the ledger from its stored rows',
-    load: async () => [(await import('./check.ts')).check],
-  },
-  {
-    name: 'backup',
-    summary: 'writes a consistent copy of the store, while it serves',
-    load: async () => [(await import('./backup.ts')).backup],
-  },
-  {
-    name: 'move',
-    summary: 'moves the installation in a data directory to PostgreSQL',
-    load: async () => [(await import('./move.ts')).move],
-  },
-  {
-    name: 'secret',
-    summary: "replaces the installation's secret",
-    load: async () => (await import('./secret.ts')).secretCommands,
-  },
-  {
-    name: 'doctor',
-    summary: 'says what is wrong with this installation, with the remedy',
-    load: async () => [(await import('./doctor.ts')).doctor],
-  },
+  topic('serve', 'starts the service', async () => [(await import('./serve.ts')).serve]),
+  topic('apply', 'makes providers, models, groups and settings match a file', async () => [
+    (await import('./apply.ts')).apply,
+  ]),
+  resource('account', 'creates, lists, shows, updates, disables and enables accounts'),
+  resource('credit', 'adds credit to an account, or writes off its debt'),
+  resource('key', 'creates, lists, shows, updates, disables, enables, rotates and revokes keys'),
+  resource('token', 'creates, lists and revokes tokens for the admin API'),
+  resource('person', 'invites, lists, disables and enables people, and creates their one-time links'),
+  listing('model', 'lists models, and compares their prices with the price list'),
+  listing('group', 'lists groups'),
+  listing('provider', 'lists, shows and tests providers'),
+  topic('usage', 'lists usage records', async () => [(await import('./usage.ts')).usage]),
+  resource('refund', 'refunds the cost of a message'),
+  resource('ledger', "lists an account's journal entries"),
+  listing('audit', 'lists changes and who made them'),
+  onData('check', 'verifies the ledger from its stored rows'),
+  onData('backup', 'writes a consistent copy of the store, also while the service runs'),
+  onData('move', 'moves the installation in a data directory to PostgreSQL'),
+  onData('secret', "replaces the installation's secret"),
+  topic('doctor', 'reports problems with this installation and how to fix them', async () => [
+    (await import('./doctor.ts')).doctor,
+  ]),
 ];
+
+function topic(name: string, summary: string, load: Topic['load']): Topic {
+  return { name, summary, load };
+}
+
+function resource(name: string, summary: string): Topic {
+  return topic(name, summary, async () => (await import('./resources.ts')).resourceCommands);
+}
+
+function listing(name: string, summary: string): Topic {
+  return topic(name, summary, async () => (await import('./listings.ts')).listingCommands);
+}
+
+function onData(name: string, summary: string): Topic {
+  return topic(name, summary, async () => (await import('./data-directory.ts')).dataCommands);
+}
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USAGE = 2;
 
-/** Runs the command that the arguments name, to its end. Returns the exit code: 0 done, 1 failed, 2 wrong usage. */
+/** Runs the command that the arguments name. Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function runCommand(given: readonly string[], world: World): Promise<number> {
   let called = 'turnpike';
   try {
     const [first, ...rest] = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
-    if (first === '--help' || first === '-h') return await say(world.write(overallHelp(topics)), 0);
-    if (first === '--version') return await say(world.write(`${world.readVersion()}\n`), 0);
-    if (first === undefined) return await say(world.writeError(overallHelp(topics)), EXIT_WRONG_USAGE);
+    if (first === '--help' || first === '-h') return await print(world.write(overallHelp(topics)), 0);
+    if (first === '--version') return await print(world.write(`${world.readVersion()}\n`), 0);
+    if (first === undefined) return await print(world.writeError(overallHelp(topics)), EXIT_WRONG_USAGE);
     const topic = topics.find(({ name }) => name === first);
-    if (topic === undefined) throw new WrongUsage(`there is no command "${first}"`);
+    if (topic === undefined) throw new WrongUsage(`unknown command "${first}"`);
     called = `turnpike ${topic.name}`;
-    const commands = await topic.load();
+    const commands = (await topic.load()).filter(({ name }) => name.split(' ')[0] === topic.name);
     const command = commands.find(({ name }) => name === first || name === `${first} ${rest[0]}`);
-    if (command === undefined) return await answerTopic(commands, rest, world);
+    if (command === undefined) return await printTopic(commands, rest, world);
     called = `turnpike ${command.name}`;
-    return await runParsed(command, command.name === first ? rest : rest.slice(1), world);
+    const { help, ...parsed } = parseArguments(command, command.name === first ? rest : rest.slice(1));
+    if (help) return await print(world.write(commandHelp(command)), 0);
+    return await command.run({ ...parsed, world });
   } catch (thrown) {
-    const { words, exitCode } = ending(thrown, called);
-    return say(world.writeError(words), exitCode);
+    const { message, exitCode } = outcomeOf(thrown, called);
+    return print(world.writeError(message), exitCode);
   }
 }
 
-async function runParsed(command: Command, rest: readonly string[], world: World): Promise<number> {
-  const { help, ...parsed } = parseArguments(command, rest);
-  if (help) return say(world.write(commandHelp(command)), 0);
-  const invocation: Invocation = { ...parsed, world };
-  return command.run(invocation);
-}
-
-/** A topic's word without a command of it: its help, which is an answer only to who asked for it. */
-async function answerTopic(commands: readonly Command[], rest: readonly string[], world: World): Promise<number> {
-  if (rest.includes('--help') || rest.includes('-h')) return say(world.write(topicHelp(commands)), 0);
+/** Prints the help of a topic. Without --help it goes to stderr, because no command was named. */
+async function printTopic(commands: readonly Command[], rest: readonly string[], world: World): Promise<number> {
+  if (rest.includes('--help') || rest.includes('-h')) return print(world.write(topicHelp(commands)), 0);
   if (rest[0] !== undefined && !rest[0].startsWith('-'))
-    throw new WrongUsage(`there is no "${rest[0]}" here; there are:\n${topicHelp(commands).trimEnd()}`);
-  return say(world.writeError(topicHelp(commands)), EXIT_WRONG_USAGE);
+    throw new WrongUsage(`unknown subcommand "${rest[0]}"; the commands are:\n${topicHelp(commands).trimEnd()}`);
+  return print(world.writeError(topicHelp(commands)), EXIT_WRONG_USAGE);
 }
 
-async function say(written: Promise<void>, exitCode: number): Promise<number> {
+async function print(written: Promise<void>, exitCode: number): Promise<number> {
   await written;
   return exitCode;
 }
 
-function ending(thrown: unknown, called: string): { words: string; exitCode: number } {
+function outcomeOf(thrown: unknown, called: string): { message: string; exitCode: number } {
   if (thrown instanceof WrongUsage)
-    return { words: `${called}: ${thrown.message}\nSee ${called} --help.\n`, exitCode: EXIT_WRONG_USAGE };
+    return { message: `${called}: ${thrown.message}\nSee ${called} --help.\n`, exitCode: EXIT_WRONG_USAGE };
   if (thrown instanceof ConfigError)
-    return { words: thrown.faults.map((fault) => `${called}: ${fault}\n`).join(''), exitCode: EXIT_WRONG_USAGE };
-  if (thrown instanceof CommandFailed) return { words: `${called}: ${thrown.message}\n`, exitCode: EXIT_FAILED };
+    return { message: thrown.faults.map((fault) => `${called}: ${fault}\n`).join(''), exitCode: EXIT_WRONG_USAGE };
+  if (thrown instanceof CommandFailed) return { message: `${called}: ${thrown.message}\n`, exitCode: EXIT_FAILED };
   const { stack, message } = thrown as Error;
-  return { words: `${called}: ${stack ?? message ?? String(thrown)}\n`, exitCode: EXIT_FAILED };
+  return { message: `${called}: ${stack ?? message ?? String(thrown)}\n`, exitCode: EXIT_FAILED };
 }

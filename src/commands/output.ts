@@ -1,13 +1,38 @@
-// What commands print: one JSON value, or text for people in aligned columns. Lists go out page by
-// page, so that a million rows need no memory.
+// Prints the output of commands: one JSON value, or text in aligned columns. Lists are printed page by page, so that
+// a million rows need little memory.
 
 import type { Row } from './admin-client.ts';
 import type { Invocation } from './command.ts';
 
-/** A column: its heading, and the member of the row or what is made of it. */
+/** A heading with a member of the row, or with a function that makes the cell. */
 export type Column = readonly [heading: string, cell: string | ((row: Row) => unknown)];
 
-/** Prints one object: as JSON, or a line for each column with the headings on the left. */
+const HEADINGS: Readonly<Record<string, string>> = {
+  request_id: 'REQUEST',
+  rpm: 'REQUESTS/MIN',
+  input_tpm: 'INPUT TOKENS/MIN',
+  output_tpm: 'OUTPUT TOKENS/MIN',
+  input_tokens: 'INPUT',
+  output_tokens: 'OUTPUT',
+  cache_read_input_tokens: 'CACHE READ',
+  cache_creation_input_tokens: 'CACHE WRITE',
+  usage_source: 'COUNTS',
+  revenue_without_margin: 'WITHOUT MARGIN',
+  grace_ends_at: 'OLD SECRET ENDS',
+};
+
+/** Columns for members, with headings made of their names: "created_at" becomes CREATED. */
+export function columns(members: string): Column[] {
+  const heading = (member: string) => HEADINGS[member] ?? member.replace(/_at$/, '').replaceAll('_', ' ').toUpperCase();
+  return members.split(' ').map((member) => [heading(member), member]);
+}
+
+/** A column that says yes or no. */
+export function yesNo(heading: string, member: string, no = 'no'): Column {
+  return [heading, (row) => (row[member] === true ? 'yes' : no)];
+}
+
+/** Prints one object: as JSON, or one line per column with the heading on the left. */
 export async function printObject({ json, world }: Invocation, row: Row, columns: readonly Column[]): Promise<void> {
   if (json) return world.write(`${JSON.stringify(row, null, 2)}\n`);
   const width = Math.max(...columns.map(([heading]) => heading.length));
@@ -15,7 +40,7 @@ export async function printObject({ json, world }: Invocation, row: Row, columns
   await world.write(`${lines.join('\n')}\n`);
 }
 
-/** Prints rows: as one JSON array, or a table. The first page sets the widths; later cells may stand out. */
+/** Prints rows: as one JSON array, or as a table whose first page sets the column widths. */
 export async function printRows(
   { json, world }: Invocation,
   pages: AsyncIterable<Row[]>,
@@ -42,12 +67,17 @@ export async function printRows(
   else if (printed === 0) await world.writeError(`${whenEmpty}\n`);
 }
 
+/** Rows that are in memory already, for `printRows`. */
+export async function* onePage(rows: Row[]): AsyncGenerator<Row[]> {
+  yield rows;
+}
+
 function alignedLine(cells: readonly string[], widths: readonly number[]): string {
   const padded = cells.map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] as number) - characters(cell))));
   return `${padded.join('  ').trimEnd()}\n`;
 }
 
-/** A value in words: "-" for none, lists joined by commas; what could steer a terminal is taken out. */
+/** A value as text: "-" for none, lists joined by commas, control characters of terminals removed. */
 function cellText(row: Row, cell: Column[1]): string {
   const value = typeof cell === 'string' ? row[cell] : cell(row);
   if (value === null || value === undefined || value === '') return '-';

@@ -1,47 +1,50 @@
-// `turnpike serve`: starts the service and stays until it is told to stop. SIGTERM and the first SIGINT
-// drain it; a second SIGINT ends it at once, which the ledger survives like a crash. SIGHUP has it read
-// its certificate again, and drains it where it has none.
+// `turnpike serve`: starts the service and runs until a signal stops it. SIGTERM and the first SIGINT drain it; a second
+// SIGINT exits at once, which the ledger survives like a crash. SIGHUP reloads the TLS certificate, and drains a service
+// without one.
 
 import { ConfigError } from '../config.ts';
-import { type Command, CommandFailed, dataFlag, type Invocation, WrongUsage } from './command.ts';
-import { inWords } from './failure-words.ts';
-import { textFlag } from './flags.ts';
-import type { RunningServer, ServerOptions } from './serve-options.ts';
+import {
+  type Command,
+  CommandFailed,
+  failCommand,
+  type Invocation,
+  listenToSignals,
+  type RunningServer,
+  type ServerOptions,
+  storeFlags,
+  WrongUsage,
+} from './command.ts';
+import { storeOf, textFlag } from './flags.ts';
 
 const EXIT_INTERRUPTED = 130;
 
 export const serve: Command = {
   name: 'serve',
   summary: 'starts the service',
-  positionals: [],
   flags: {
-    listen: { value: 'ADDRESS:PORT', help: 'where it answers (TURNPIKE_LISTEN, default 127.0.0.1:8080)' },
+    listen: { value: 'ADDRESS:PORT', help: 'the address to listen on (TURNPIKE_LISTEN, default 127.0.0.1:8080)' },
     'admin-listen': {
       value: 'ADDRESS:PORT',
-      help: 'where the admin API answers (TURNPIKE_ADMIN_LISTEN, default: as the setting admin_listen says)',
+      help: 'the address of the admin API (TURNPIKE_ADMIN_LISTEN, default: the setting admin_listen)',
     },
-    ...dataFlag,
-    database: { value: 'URL', help: 'the database (TURNPIKE_DATABASE_URL; default: SQLite in the data directory)' },
-    apply: { value: 'FILE', help: 'makes providers, models, groups and settings match this file first' },
-    'tls-certificate': { value: 'FILE', help: 'answers over TLS with this certificate (PEM), also when it changes' },
+    ...storeFlags,
+    apply: { value: 'FILE', help: 'first makes providers, models, groups and settings match this file' },
+    'tls-certificate': { value: 'FILE', help: 'serves TLS with this certificate (PEM); a changed file is reloaded' },
     'tls-key': { value: 'FILE', help: "the certificate's private key (PEM)" },
   },
   async run(invocation) {
     const { flags, world, json } = invocation;
-    const [listen, adminListen, data, database] = ['listen', 'admin-listen', 'data', 'database'].map((name) =>
-      textFlag(flags, name),
-    );
+    const [listen, adminListen] = [textFlag(flags, 'listen'), textFlag(flags, 'admin-listen')];
     const config = world.readConfig({
       ...(listen && { listen }),
       ...(adminListen && { adminListen }),
-      ...(data && { data }),
-      ...(database && { database }),
+      ...storeOf(flags),
     });
     if (config.telemetryFaults.length > 0) throw new ConfigError(config.telemetryFaults);
-    const server = await world.startServer(config, await readOptions(invocation)).catch(inWords);
-    // Signals are heard before it says that it listens: whoever reads that may end it at once.
+    const server = await world.startServer(config, await readOptions(invocation)).catch(failCommand);
+    // Signal handlers come first: a supervisor may stop the service as soon as it reads the line.
     const [exitCode] = await Promise.all([
-      untilStopped(server, (line) => void world.writeError(`${line}\n`)).catch(inWords),
+      untilStopped(server, (line) => void world.writeError(`${line}\n`)).catch(failCommand),
       world.write(json ? `${JSON.stringify({ url: server.url })}\n` : `listening on ${server.url}\n`),
     ]);
     return exitCode;
@@ -52,10 +55,10 @@ async function readOptions({ flags, world, json }: Invocation): Promise<ServerOp
   const certificatePath = textFlag(flags, 'tls-certificate');
   const keyPath = textFlag(flags, 'tls-key');
   if ((certificatePath === undefined) !== (keyPath === undefined))
-    throw new WrongUsage('--tls-certificate and --tls-key belong together');
+    throw new WrongUsage('--tls-certificate and --tls-key must be given together');
   const applyPath = textFlag(flags, 'apply');
   return {
-    // Not awaited: lines keep their order, and nothing waits for whoever reads them.
+    // Not awaited: lines keep their order, and the service does not wait for their reader.
     print: (line) => void (json ? world.writeError(`${line}\n`) : world.write(`${line}\n`)),
     ...(applyPath !== undefined && {
       applyFile: await (await import('./apply-file.ts')).readFaultlessFile(applyPath, world.environmentVariable),
@@ -64,29 +67,21 @@ async function readOptions({ flags, world, json }: Invocation): Promise<ServerOp
   };
 }
 
-/** Resolves to the exit code once the service has stopped; rejects when it could not go on or not stop in order. */
-async function untilStopped(server: RunningServer, say: (line: string) => void): Promise<number> {
-  const told = Promise.withResolvers<'told'>();
-  let isTold = false;
+/** Resolves to the exit code when the service has stopped; rejects when it failed. */
+async function untilStopped(server: RunningServer, print: (line: string) => void): Promise<number> {
+  const signaled = Promise.withResolvers<'signaled'>();
+  let isStopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (isTold && signal === 'SIGINT') process.exit(EXIT_INTERRUPTED);
+    if (isStopping && signal === 'SIGINT') process.exit(EXIT_INTERRUPTED);
     if (signal === 'SIGHUP' && server.reloadTls !== null) return void server.reloadTls();
-    isTold = true;
-    told.resolve('told');
+    isStopping = true;
+    signaled.resolve('signaled');
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-  process.on('SIGHUP', onSignal);
-  try {
-    const first = await Promise.race([told.promise, server.finished]);
-    if (first !== 'told') throw new CommandFailed('the service stopped by itself');
-    say('stopping: running messages may finish; a second SIGINT ends them now');
-    await server.stop();
-    await server.finished;
-    return 0;
-  } finally {
-    process.off('SIGTERM', onSignal);
-    process.off('SIGINT', onSignal);
-    process.off('SIGHUP', onSignal);
-  }
+  using _signals = listenToSignals(onSignal);
+  const first = await Promise.race([signaled.promise, server.finished]);
+  if (first !== 'signaled') throw new CommandFailed('the service stopped unexpectedly');
+  print('stopping: running messages may finish; a second SIGINT ends them now');
+  await server.stop();
+  await server.finished;
+  return 0;
 }

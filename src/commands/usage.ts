@@ -1,106 +1,68 @@
-// `turnpike usage`: what each message used and cost, or all of them added up.
+// `turnpike usage`: lists usage records, or adds them up with --totals, which is another operation of the admin API.
 
 import { bounds } from '../config.ts';
 import { totalsGroupings } from '../ledger/ledger.ts';
-import { type AdminClient, openClient, type Row } from './admin-client.ts';
+import { openClient, type Row } from './admin-client.ts';
+import { type FieldFlag, flag, LIST_ROWS_DEFAULT, readFields, rowLimit, sinceFlag, untilFlag } from './api-command.ts';
 import { type Command, clientFlags, type Invocation, WrongUsage } from './command.ts';
-import { choiceFlag, countFlag, textFlag, timeFlag } from './flags.ts';
-import { type Column, printRows } from './output.ts';
+import { choice, text } from './flags.ts';
+import { type Column, columns, onePage, printObject, printRows } from './output.ts';
 
-export const LIST_LIMIT_DEFAULT = 100;
+export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 
-const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
+export const usageFlags: Record<string, FieldFlag> = {
+  account: flag('ID', 'account', text, 'only usage of this account'),
+  key: flag('ID', 'key', text, 'only usage of this key'),
+  model: flag('MODEL', 'model', text, 'only usage of this model'),
+  outcome: flag('OUTCOME', 'outcome', choice(outcomes), `only messages with this outcome: ${outcomes.join(', ')}`),
+  since: sinceFlag,
+  until: untilFlag,
+};
 
 export const usage: Command = {
   name: 'usage',
   summary: 'lists usage records, newest first, or adds them up',
-  positionals: [],
   flags: {
-    account: { value: 'ID', help: 'only those of this account' },
-    key: { value: 'ID', help: 'only those of this key' },
-    model: { value: 'MODEL', help: 'only those of this model' },
-    outcome: { value: 'OUTCOME', help: `only those that ended so: ${outcomes.join(', ')}` },
-    since: { value: 'TIME', help: 'only those from this time on, such as 2026-12-01T00:00:00Z' },
-    until: { value: 'TIME', help: 'only those up to this time' },
+    ...usageFlags,
     totals: { value: 'GROUP', help: `adds up whole days (UTC) by ${totalsGroupings.join(', ')}` },
-    limit: { value: 'N', help: `at most so many (default: ${LIST_LIMIT_DEFAULT})` },
+    limit: { value: 'N', help: `the maximum number of rows to print (default: ${LIST_ROWS_DEFAULT})` },
     ...clientFlags,
   },
   async run(invocation) {
-    const { flags } = invocation;
-    const query = {
-      account: textFlag(flags, 'account'),
-      key: textFlag(flags, 'key'),
-      model: textFlag(flags, 'model'),
-      since: timeFlag(flags, 'since'),
-      until: timeFlag(flags, 'until'),
-    };
-    const outcome = choiceFlag(flags, 'outcome', outcomes);
-    const grouping = choiceFlag(flags, 'totals', totalsGroupings);
-    const limit = countFlag(flags, 'limit') ?? LIST_LIMIT_DEFAULT;
-    if (grouping === undefined) {
-      const client = await openClient(invocation);
-      const pages = client.pages('/usage', { ...query, outcome }, limit);
-      await printRows(invocation, pages, recordColumns, 'There are no such usage records.');
+    const { totals } = invocation.flags;
+    const query = readFields(usageFlags, invocation.flags) as Record<string, string>;
+    const grouping = typeof totals === 'string' ? choice(totalsGroupings)(totals, '--totals') : null;
+    const limit = rowLimit(invocation, LIST_ROWS_DEFAULT);
+    if (grouping === null) {
+      const pages = (await openClient(invocation)).pages('/usage', query, limit);
+      await printRows(invocation, pages, usageColumns, 'No usage records match.');
       return 0;
     }
-    if (outcome !== undefined) throw new WrongUsage('--outcome: totals are not kept by how messages ended');
+    if (query['outcome'] !== undefined) throw new WrongUsage('--outcome cannot be combined with --totals');
     if (limit > bounds.pageItemsMax)
       throw new WrongUsage(`--limit must be at most ${bounds.pageItemsMax} with --totals`);
-    return printTotals(invocation, await openClient(invocation), grouping, { ...query, limit: String(limit) });
+    return printTotals(invocation, grouping, { ...query, limit: String(limit), group_by: grouping });
   },
 };
 
-const recordColumns: readonly Column[] = [
-  ['AT', 'at'],
-  ['REQUEST', 'request_id'],
-  ['KEY', 'key'],
-  ['MODEL', 'model'],
-  ['OUTCOME', 'outcome'],
-  ['INPUT', 'input_tokens'],
-  ['OUTPUT', 'output_tokens'],
-  ['CACHE READ', 'cache_read_input_tokens'],
-  ['CACHE WRITE', 'cache_creation_input_tokens'],
-  ['COUNTS', 'usage_source'],
-  ['COST', 'cost'],
-  ['MARGIN', 'margin'],
-];
+const COUNTS = 'input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens';
+const usageColumns: readonly Column[] = columns(`at request_id key model outcome ${COUNTS} usage_source cost margin`);
+const totalColumns: readonly Column[] = columns(
+  `messages ${COUNTS} cost written_off provider_cost margin revenue_without_margin`,
+);
 
-const totalColumns: readonly Column[] = [
-  ['MESSAGES', 'messages'],
-  ['INPUT', 'input_tokens'],
-  ['OUTPUT', 'output_tokens'],
-  ['CACHE READ', 'cache_read_input_tokens'],
-  ['CACHE WRITE', 'cache_creation_input_tokens'],
-  ['COST', 'cost'],
-  ['WRITTEN OFF', 'written_off'],
-  ['PROVIDER COST', 'provider_cost'],
-  ['MARGIN', 'margin'],
-  ['WITHOUT MARGIN', 'revenue_without_margin'],
-];
-
-/** One JSON object with groups and their total; for people a table whose last row is the total. */
-async function printTotals(
-  invocation: Invocation,
-  client: AdminClient,
-  grouping: string,
-  query: Record<string, string | undefined>,
-): Promise<number> {
-  const { json, world } = invocation;
-  const totals = await client.get('/usage/totals', { ...query, group_by: grouping });
-  if (json) {
-    await world.write(`${JSON.stringify(totals, null, 2)}\n`);
+/** Prints the groups and, as the last row, their total; with --json one object. */
+async function printTotals(invocation: Invocation, grouping: string, query: Record<string, string>): Promise<number> {
+  const totals = await (await openClient(invocation)).get('/usage/totals', query);
+  if (invocation.json) {
+    await printObject(invocation, totals, []);
     return 0;
   }
   const rows = totals['data'] as Row[];
-  const groups = totals['groups'] as number;
+  const hidden = (totals['groups'] as number) - rows.length;
   const total = { ...(totals['total'] as Row), [grouping]: 'all' };
   const columns: Column[] = [[grouping.toUpperCase(), grouping], ...totalColumns];
-  await printRows(invocation, onePage(rows.length === 0 ? [] : [...rows, total]), columns, 'There is no such usage.');
-  if (groups > rows.length) await world.writeError(`${groups - rows.length} more are in the total and not shown.\n`);
+  await printRows(invocation, onePage(rows.length === 0 ? [] : [...rows, total]), columns, 'No usage matches.');
+  if (hidden > 0) await invocation.world.writeError(`${hidden} more rows are included in the total but not shown.\n`);
   return 0;
-}
-
-async function* onePage(rows: Row[]): AsyncGenerator<Row[]> {
-  yield rows;
 }

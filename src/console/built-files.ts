@@ -1,5 +1,5 @@
-// Where the console's files are: within the executable, or beside this checkout in dist/, made there the
-// first time that somebody asks for them. Making them is a process of its own, since it takes a second and much memory.
+// Locates the console's files: in the executable, or in dist/ of this checkout, where the first request builds them.
+// A separate process builds them, because that takes a second and much memory.
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -20,15 +20,15 @@ export interface BuiltFiles {
   page: string;
 }
 
-/** What bin/bundle-console.ts writes beside the files: their names, and where each is from there. */
+/** The manifest that bin/bundle-console.ts writes next to the files: names and their sources. */
 export type Manifest = Record<string, BuiltFile>;
 
 const root = resolve(import.meta.dir, '../..');
 
-/** Makes the files first where they are not yet made of what console/ is now. Rejects with what the bundler said. */
+/** Builds the files first if they are not up to date with console/. Rejects with the bundler's message. */
 export async function openBuiltFiles(): Promise<BuiltFiles> {
   if (embeddedFiles !== null) return filesOf(embeddedFiles);
-  // Nothing of the service's environment is for it, its secret least of all.
+  // The bundler gets nothing of the service's environment, which has the secret.
   const limits = {
     env: {},
     timeout: bounds.consoleBundleMsMax,
@@ -41,7 +41,7 @@ export async function openBuiltFiles(): Promise<BuiltFiles> {
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (exitCode !== 0) throw new Error(`bin/bundle-console.ts ended with ${exitCode}: ${complaint.slice(-4000)}`);
+  if (exitCode !== 0) throw new Error(`bin/bundle-console.ts exited with ${exitCode}: ${complaint.slice(-4000)}`);
   const directory = said.trim();
   const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as Manifest;
   return filesOf(manifest);
@@ -50,6 +50,6 @@ export async function openBuiltFiles(): Promise<BuiltFiles> {
 function filesOf(manifest: Manifest): BuiltFiles {
   const files = new Map(Object.entries(manifest));
   const page = files.get('index.html');
-  if (page === undefined) throw new Error('the console was built without its page');
+  if (page === undefined) throw new Error('the console was built without index.html');
   return { get: (name) => files.get(name), page: readFileSync(page.path, 'utf8') };
 }

@@ -1,28 +1,37 @@
-// The door of the web console's files: the page, its scripts and styles, as a browser is given them under
-// /console/. It knows nothing of what they show: that is console/, a client of the admin API.
+// The door of the web console's files: the page, its scripts and styles, as a browser is given them under /console/.
+// The console itself is console/, a client of the admin API.
 
 import { randomBytes } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { TurnpikeError } from '../errors.ts';
 import { securityHeaders } from '../http/http.ts';
 import { type BuiltFile, type BuiltFiles, openBuiltFiles } from './built-files.ts';
-import { negotiateEncoding } from './negotiate-encoding.ts';
+
+/** The first offered encoding that the header accept-encoding accepts; null: not encoded. A weight of 0 refuses it. */
+export function negotiateEncoding(accepted: string | null, offered: readonly string[]): string | null {
+  const taken = new Set<string>();
+  for (const part of (accepted ?? '').split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+    const isRefused = parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+    if (name !== '' && !isRefused) taken.add(name);
+  }
+  return offered.find((name) => taken.has(name)) ?? null;
+}
 
 export const CONSOLE_PATH = '/console';
 
-/** Stands in the page where the nonce of its styles belongs: frames of the interface make style elements of their own. */
+/** Replaced in the page by a nonce for style elements, which the interface's frames create. */
 const NONCE_PLACE = '__STYLE_NONCE__';
 
 export interface Console {
   /**
-   * Answers a GET or HEAD of a path under /console/. Every path that is no file is the page, which shows what belongs
-   * there. Throws route_not_found for a file that there is not, method_not_allowed, and internal where the console
-   * cannot be built.
+   * Answers a GET or HEAD of a path under /console/. A path that names no file gets the page, which routes it. Throws
+   * route_not_found for a missing file, method_not_allowed, and internal if the console cannot be built.
    */
   fetch(request: Request, isOverTls: boolean): Promise<Response>;
 }
 
-/** `messagesAt`: the origin to which the page sends messages, where that may be another than its own; null: its own. */
+/** `messagesAt`: the origin to which the page sends messages; null: its own. */
 export function makeConsole(messagesAt: () => string | null): Console {
   let opening: Promise<BuiltFiles> | null = null;
   const open = async () => {
@@ -30,14 +39,14 @@ export function makeConsole(messagesAt: () => string | null): Console {
     try {
       return await opening;
     } catch (cause) {
-      opening = null; // what was in the way may be gone the next time
-      throw new TurnpikeError('internal', 'The console cannot be built here: see the log.', { cause });
+      opening = null; // the next request tries again
+      throw new TurnpikeError('internal', 'The console could not be built. See the log of the service.', { cause });
     }
   };
   return {
     async fetch(request, isOverTls) {
       if (!['GET', 'HEAD'].includes(request.method))
-        throw new TurnpikeError('method_not_allowed', 'The console takes GET, HEAD.', {
+        throw new TurnpikeError('method_not_allowed', 'The console accepts only GET and HEAD.', {
           headers: { allow: 'GET, HEAD' },
         });
       const files = await open();
@@ -46,13 +55,13 @@ export function makeConsole(messagesAt: () => string | null): Console {
       const file = files.get(name);
       if (file !== undefined && name !== 'index.html') return sendFile(file, request, security);
       if (/\.[a-z0-9]{1,5}$/i.test(name) && name !== 'index.html')
-        throw new TurnpikeError('route_not_found', 'The console has no such file.');
+        throw new TurnpikeError('route_not_found', 'The console has no file at this path.');
       return sendPage(files.page, security, messagesAt());
     },
   };
 }
 
-/** Names of files carry a hash of what is in them: they may be kept for ever. */
+/** File names contain a hash of the content, so browsers may cache them forever. */
 function sendFile(file: BuiltFile, request: Request, security: Readonly<Record<string, string>>): Response {
   const encoding = negotiateEncoding(request.headers.get('accept-encoding'), Object.keys(file.encoded));
   const path = encoding === null ? file.path : file.encoded[encoding];
@@ -82,7 +91,7 @@ function sendPage(page: string, security: Readonly<Record<string, string>>, mess
   });
 }
 
-/** No script but our own files; no style element but those that know the nonce. */
+/** Allows only our own script files, and style elements with the nonce. */
 function contentSecurityPolicy(nonce: string, messagesAt: string | null): string {
   return [
     "default-src 'none'",

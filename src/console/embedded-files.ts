@@ -1,4 +1,4 @@
-// The console's files within one executable: bin/build.ts puts a manifest in place of this null.
+// The console's files within one executable: bin/build.ts replaces this null by a manifest.
 
 import type { Manifest } from './built-files.ts';
 

@@ -1,54 +1,76 @@
-// Admission of a message: planned by what is likely, held by the ledger. Where a prompt of one token a byte could
-// not be paid, its provider is asked for its count before the message is refused.
+// Admission of a message. The hold covers the worst case of the prompt, one token per byte. If that is not available,
+// the provider's token count is requested. If only uncounted prompts of the same account stand in the way, the
+// message waits for them.
 
 import type { Caller } from '../accounts/accounts.ts';
 import { type Offer, priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { Admission, Claim, Refusal } from '../ledger/ledger.ts';
+import type { Admission, IdempotencyClaim, Refusal } from '../ledger/ledger.ts';
 import type { MessageRequest } from '../wire/wire.ts';
+import type { ClientRequest } from './client-request.ts';
 import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { type MessagePlan, maxTokensThatFit, type PlanTerms, planMessage } from './plan-message.ts';
-import { isClaimRefusal, refusalError } from './refusal-error.ts';
-import type { Submission } from './submission.ts';
+import { isIdempotencyRefusal, refusalError } from './refusal-error.ts';
 
-/** What is asked to be admitted. */
-export interface Asked {
-  submission: Submission;
+/** A message that requests admission. */
+export interface AdmissionRequest {
+  clientRequest: ClientRequest;
   caller: Caller;
   request: MessageRequest;
   offer: Offer;
   terms: PlanTerms;
-  claim: Claim | null;
+  claim: IdempotencyClaim | null;
 }
 
-/** One decision over all meters, with the plan that it was made by. */
+/** One decision over all meters, with the plan that it is based on. */
 export async function admitMessage(
   gateway: Gateway,
-  asked: Asked,
+  admissionRequest: AdmissionRequest,
 ): Promise<{ plan: MessagePlan; admission: Admission }> {
-  const { times } = asked.submission;
+  const { times } = admissionRequest.clientRequest;
   times.askedMs = performance.now();
-  let plan = planMessage(asked.request, asked.offer, asked.terms);
-  let admission = await askLedger(gateway, asked, plan);
-  if (!admission.ok && !isClaimRefusal(admission) && mayFit(asked, plan, admission)) {
-    const counted = await countPrompt(gateway, asked);
-    if (counted !== null) {
-      plan = planMessage(asked.request, asked.offer, asked.terms, counted);
-      admission = await askLedger(gateway, asked, plan);
-      if (admission.ok) gateway.counting.noteUseful(asked.caller.account.id);
+  const { account, key } = admissionRequest.caller;
+  let plan = planMessage(admissionRequest.request, admissionRequest.offer, admissionRequest.terms);
+  let isAsked = false;
+  let isCounted = false;
+  for (const waitUntilMs = times.askedMs + bounds.holdWaitMsMax; ; ) {
+    const version = gateway.admissions.version(account.id);
+    const admission = await askLedger(gateway, admissionRequest, plan);
+    if (admission.ok || isIdempotencyRefusal(admission) || admission.reason !== 'insufficient') {
+      if (admission.ok && isCounted) gateway.counting.noteUseful(account.id);
+      times.admittedMs = performance.now();
+      return { plan, admission };
     }
+    if (!isAsked && mayFit(admissionRequest, plan, admission)) {
+      isAsked = true;
+      const counted = await countPrompt(gateway, admissionRequest);
+      isCounted = counted !== null;
+      if (isCounted) {
+        plan = planMessage(admissionRequest.request, admissionRequest.offer, admissionRequest.terms, counted);
+        continue;
+      }
+    }
+    const waitMs = waitUntilMs - performance.now();
+    const { signal } = admissionRequest.clientRequest;
+    if (!admission.behindHolds || !(await gateway.admissions.wait(account.id, version, waitMs, signal))) {
+      times.admittedMs = performance.now();
+      return { plan, admission };
+    }
+    gateway.ledger.askAnew(account.id, key.id);
   }
-  times.admittedMs = performance.now();
-  return { plan, admission };
 }
 
-function askLedger({ ledger }: Gateway, asked: Asked, { amount, least }: MessagePlan): Promise<Admission> {
-  const { submission, caller, request, offer, claim } = asked;
+function askLedger(
+  { ledger }: Gateway,
+  admissionRequest: AdmissionRequest,
+  { amount, least }: MessagePlan,
+): Promise<Admission> {
+  const { clientRequest, caller, request, offer, claim } = admissionRequest;
   return ledger.admit({
     kind: 'admit',
-    requestId: submission.requestId,
+    requestId: clientRequest.requestId,
     account: caller.account.id,
     key: caller.key.id,
     group: offer.group.name,
@@ -61,30 +83,30 @@ function askLedger({ ledger }: Gateway, asked: Asked, { amount, least }: Message
   });
 }
 
-/** Whether it is the prompt's estimate alone that stands in the way: by a likely count it could be paid. */
-function mayFit({ offer }: Asked, plan: MessagePlan, refusal: Refusal): boolean {
+/** Whether only the prompt estimate stands in the way: a likely count would fit. */
+function mayFit({ offer }: AdmissionRequest, plan: MessagePlan, refusal: Refusal): boolean {
   if (refusal.reason !== 'insufficient' || plan.isCounted) return false;
   const likely = { ...plan.worstCase, inputTokens: Math.floor(plan.inputEstimate / 2) };
   return priceWorstCase(offer.model.price, likely, offer.group.multiplierMillionths) <= refusal.available;
 }
 
-/** The provider's count, or null when it has none to give soon, or too many are being asked for. */
-async function countPrompt(gateway: Gateway, asked: Asked): Promise<number | null> {
-  const { caller } = asked;
+/** The provider's count; null if it cannot count, or too many counts are in progress. */
+async function countPrompt(gateway: Gateway, admissionRequest: AdmissionRequest): Promise<number | null> {
+  const { caller } = admissionRequest;
   if (!gateway.counting.take(caller.account.id, gateway.clock.nowMs())) return null;
   try {
-    return await countByProvider(gateway, asked, bounds.promptCountSecondsMax);
+    return await countByProvider(gateway, admissionRequest, bounds.promptCountSecondsMax);
   } catch {
-    return null; // the message is refused for its money, whatever else is wrong with it
+    return null; // the message is refused for insufficient balance, whatever else is wrong with it
   } finally {
     gateway.counting.giveBack(caller.account.id);
   }
 }
 
-/** The error of a message that was refused. */
+/** The error for a refused message. */
 export function refuseMessage(
   gateway: Gateway,
-  { request, offer }: Asked,
+  { request, offer }: AdmissionRequest,
   plan: MessagePlan,
   refusal: Refusal,
   headers: Record<string, string>,

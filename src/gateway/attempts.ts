@@ -1,5 +1,5 @@
-// Tries the ways to a model until one begins to answer. The next one is tried only while the caller
-// has seen nothing, and never after the content itself was refused.
+// Tries the targets of a model until one begins to answer. A further target is tried only while the client has
+// received nothing, and never after a provider rejected the content.
 
 import { assert } from '../base/assert.ts';
 import type { ProviderSettings } from '../catalog/catalog.ts';
@@ -14,93 +14,96 @@ import {
 } from '../providers/providers.ts';
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
-import { faultError } from './fault-error.ts';
 import type { OpenMessage } from './open-message.ts';
-import { type Candidate, findWays, Tour } from './routes/routes.ts';
-import { stopError } from './stop-error.ts';
+import { AttemptIterator, findTargets, type Target } from './routes/routes.ts';
+import { faultError, stopError } from './stop-error.ts';
 
-/** A route that has begun to answer: the first events of a stream, or the whole message as text. */
+/** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
 
-/** So many may come before the first content; none comes near. */
+/** Maximum number of events before the first content; real streams send far fewer. */
 const OPENING_EVENTS_MAX = 64;
 
-/** Resolves to the first route that answers. Throws TurnpikeError for the last failure; nothing was produced then. */
+/**
+ * Resolves to the first target that answers. Throws TurnpikeError for the last failure; no output was produced in
+ * that case.
+ */
 export async function openRoute(gateway: Gateway, message: OpenMessage): Promise<Opened> {
   const { offer, caller, request } = message;
-  assert(request !== null, 'a request is kept until a route answers');
-  const catalogue = gateway.catalogue();
-  const asked = { account: caller.account.id, key: caller.key.id, offer, request };
-  const { candidates, conversation } = findWays(gateway, catalogue, asked);
-  const tour = new Tour(candidates, catalogue.settings.attemptsSeconds);
+  assert(request !== null, 'the request is kept until a route answers');
+  const catalog = gateway.catalog();
+  const admissionRequest = { account: caller.account.id, key: caller.key.id, offer, request };
+  const { targets, conversation } = findTargets(gateway, catalog, admissionRequest);
+  const attemptIterator = new AttemptIterator(targets, catalog.settings.attemptsSeconds);
   let failure: TurnpikeError | null = null;
-  for (let candidate = tour.next(); candidate !== null; candidate = tour.next()) {
-    const passage = gateway.health.enter(candidate);
-    if (passage === null) continue;
-    tour.begin(candidate);
-    message.passage = passage;
-    message.route = candidate.route;
+  for (let target = attemptIterator.next(); target !== null; target = attemptIterator.next()) {
+    const permit = gateway.health.enter(target);
+    if (permit === null) continue;
+    attemptIterator.begin(target);
+    message.permit = permit;
+    message.route = target.route;
     const startedMs = performance.now();
     try {
-      const opened = await tryCandidate(gateway, message, candidate);
-      message.request = null; // no other route will be tried
-      message.submission.times.answeredMs = performance.now();
-      passage.answered(opened.form === 'message');
-      conversation?.keep(candidate);
-      noteAttempt(message, candidate, startedMs, null);
+      const opened = await tryTarget(gateway, message, target);
+      message.request = null; // no other target will be tried
+      message.clientRequest.times.answeredMs = performance.now();
+      permit.answered(opened.form === 'message');
+      conversation?.keep(target);
+      noteAttempt(message, target, startedMs, null);
       return opened;
     } catch (thrown) {
       const fault = asFault(message, thrown);
       message.dropAttempt();
-      passage.failed(fault.kind, fault.retryAfterMs);
+      permit.failed(fault.kind, fault.retryAfterMs);
       message.watch.endAttempt();
       message.upstreamRequestId = fault.upstreamRequestId ?? message.upstreamRequestId;
-      noteAttempt(message, candidate, startedMs, fault);
+      noteAttempt(message, target, startedMs, fault);
       failure = stopError(message) ?? faultError(fault);
-      if (isOver(message)) break; // what has begun is billed as it was received
+      if (isOver(message)) break; // partial output is billed as received
       message.rewind();
-      if (fault.kind === 'rejected' || isForNobody(message)) break;
-      if (!isOfCredential(fault.kind)) tour.giveUp(candidate);
-      if (message.stopReason === 'timeout') message.stopReason = null; // it ended this attempt, not the message
+      if (fault.kind === 'rejected' || isAbandoned(message)) break;
+      if (!isOfCredential(fault.kind)) attemptIterator.giveUp(target);
+      if (message.stopReason === 'timeout') message.stopReason = null; // the timeout ended this attempt, not the message
     }
   }
-  throw failure ?? untriedError(gateway, candidates);
+  throw failure ?? unavailableError(gateway, targets);
 }
 
-/** Why no route was tried at all. */
-function untriedError({ health }: Gateway, candidates: readonly Candidate[]): TurnpikeError {
-  if (candidates.length === 0)
-    return new TurnpikeError('upstream_failed', 'No provider of this model is configured at the moment.');
-  const resting = candidates.filter((candidate) => health.standing(candidate) === 'resting');
+/** The error if no target was tried at all. */
+function unavailableError({ health }: Gateway, targets: readonly Target[]): TurnpikeError {
+  if (targets.length === 0) return new TurnpikeError('upstream_failed', 'No provider is configured for this model.');
+  const resting = targets.filter((target) => health.breakerState(target) === 'resting');
   if (resting.length === 0)
-    return new TurnpikeError('upstream_overloaded', 'The routes of this model carry as many messages as they may.');
-  // Whoever asked was told so, and those who may not ask are told the same.
-  const isOverload = resting.every((candidate) => health.lastFault(candidate) === 'overloaded');
-  const retryAfterMs = Math.min(...resting.map((candidate) => health.waitMs(candidate)));
-  return faultError(new ProviderFault(isOverload ? 'overloaded' : 'rate_limited', 'it rests', { retryAfterMs }));
+    return new TurnpikeError('upstream_overloaded', 'All routes of this model are at their concurrency limits.');
+  // Targets in cooldown may not be asked: clients get the error of the last failure.
+  const isOverload = resting.every((target) => health.lastFault(target) === 'overloaded');
+  const retryAfterMs = Math.min(...resting.map((target) => health.waitMs(target)));
+  return faultError(
+    new ProviderFault(isOverload ? 'overloaded' : 'rate_limited', 'the route is in a cooldown', { retryAfterMs }),
+  );
 }
 
-/** Whether it is a fault of the credential: another one may be served by the same route. */
+/** Whether the credential is at fault: another credential of the same route may work. */
 export function isOfCredential(kind: FaultKind): boolean {
   return kind === 'credentials' || kind === 'rate_limited';
 }
 
-/** The provider of a kind. Throws when the catalogue names a kind that this version does not have. */
+/** The provider for a kind. Throws if the catalog names a kind that this version does not have. */
 export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Provider {
   const provider = gateway.providers.get(settings.kind);
   if (provider === undefined)
-    throw new TurnpikeError('internal', `The provider ${settings.name} is of a kind that this version does not know.`);
+    throw new TurnpikeError('internal', `The provider ${settings.name} has a kind that this version does not support.`);
   return provider;
 }
 
-/** What a provider is sent of a submission. */
+/** The request for a provider. */
 export function makeAttempt(
-  message: Pick<OpenMessage, 'request' | 'submission' | 'maxTokens'>,
-  { route, settings, credential }: Pick<Candidate, 'route' | 'settings' | 'credential'>,
+  message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
+  { route, settings, credential }: Pick<Target, 'route' | 'settings' | 'credential'>,
   begun: Pick<Attempt, 'signal' | 'trace'>,
 ): Attempt {
-  const { request, submission, maxTokens } = message;
-  assert(request !== null, 'a request is kept until a route answers');
+  const { request, clientRequest, maxTokens } = message;
+  assert(request !== null, 'the request is kept until a route answers');
   return {
     provider: {
       name: settings.name,
@@ -111,35 +114,35 @@ export function makeAttempt(
     request,
     upstreamModel: route.upstreamModel,
     maxTokens,
-    version: submission.version,
-    betas: submission.betas,
-    requestId: submission.requestId,
+    version: clientRequest.version,
+    betas: clientRequest.betas,
+    requestId: clientRequest.requestId,
     ...begun,
   };
 }
 
-async function tryCandidate(gateway: Gateway, message: OpenMessage, candidate: Candidate): Promise<Opened> {
-  const { settings } = candidate;
+async function tryTarget(gateway: Gateway, message: OpenMessage, target: Target): Promise<Opened> {
+  const { settings } = target;
   const provider = providerOfKind(gateway, settings);
-  const attempt = makeAttempt(message, candidate, message.beginAttempt(candidate));
+  const attempt = makeAttempt(message, target, message.beginAttempt(target));
   message.watch.beginAttempt();
   const reply = await provider.submit(attempt);
   message.upstreamRequestId = reply.upstreamRequestId;
   if ((reply.form === 'stream') !== message.isStream)
-    throw new ProviderFault('failed', 'the provider answered in a form that was not asked for');
+    throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
   if (reply.form === 'message') {
     message.watch.end();
     return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
   }
   const first = await readOpening(message, reply.events);
-  message.answer?.keepEvents(first);
-  message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.submission.receivedAtMs);
+  message.answer?.addEvents(first);
+  message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.clientRequest.receivedAtMs);
   return { form: 'stream', first, events: reply.events };
 }
 
 /**
- * The events of a stream up to its first content, as the caller gets them: until then another route may still answer
- * instead. They are counted as they come, since a model may think for minutes before it says a word.
+ * The events of a stream up to its first content: until then another target may still answer instead. Events are
+ * counted as they arrive, because a model may think for minutes before its first output.
  */
 async function readOpening(message: OpenMessage, events: EventSource): Promise<StreamEvent[]> {
   const opening: StreamEvent[] = [];
@@ -157,7 +160,7 @@ async function readOpening(message: OpenMessage, events: EventSource): Promise<S
   }
 }
 
-/** Whether a caller who has it has a part of the answer; a block of text or thinking begins empty. */
+/** Whether a client that received the event has part of the answer. Text and thinking blocks start empty. */
 function isContent({ name, value }: StreamEvent): boolean {
   if (name !== 'content_block_start') return name !== 'message_start';
   const block = value['content_block'];
@@ -165,16 +168,18 @@ function isContent({ name, value }: StreamEvent): boolean {
   return type !== 'text' && type !== 'thinking';
 }
 
-/** A fault as it is; a time limit of ours as a timeout; anything else as a failed provider, with its cause. */
+/**
+ * A provider fault as it is, an expired time limit as a timeout, anything else as a failed provider with its cause.
+ */
 function asFault(message: OpenMessage, thrown: unknown): ProviderFault {
   if (message.stopReason === 'timeout') return new ProviderFault('timeout', message.lateWords, { cause: thrown });
   if (thrown instanceof ProviderFault) return thrown;
-  return new ProviderFault('failed', 'the provider failed in an unforeseen way', { cause: thrown });
+  return new ProviderFault('failed', 'the provider failed unexpectedly', { cause: thrown });
 }
 
-/** Nothing is begun anew for a caller who left, unless he may ask for it once more. */
-function isForNobody({ callerHasLeft, answer }: OpenMessage): boolean {
-  return callerHasLeft && answer === null;
+/** No new attempt for a client that disconnected, unless it may retry with its idempotency key. */
+function isAbandoned({ hasDisconnected, answer }: OpenMessage): boolean {
+  return hasDisconnected && answer === null;
 }
 
 function isOver(message: OpenMessage): boolean {
@@ -183,16 +188,16 @@ function isOver(message: OpenMessage): boolean {
 
 function noteAttempt(
   message: OpenMessage,
-  { route, credential }: Candidate,
+  { route, credential }: Target,
   startedMs: number,
   fault: ProviderFault | null,
 ): void {
   const lastedMs = performance.now() - startedMs;
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;
-  message.submission.times.upstreamMs += lastedMs;
+  message.clientRequest.times.upstreamMs += lastedMs;
   message.endTraceOfAttempt(result, status);
-  const { startedMs: receivedMs } = message.submission.times;
+  const { startedMs: receivedMs } = message.clientRequest.times;
   message.attempts.push({
     provider: route.provider,
     model: route.upstreamModel,

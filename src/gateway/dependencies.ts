@@ -1,60 +1,66 @@
-// What the gateway works with, put together by the root.
+// The gateway's dependencies, composed by the server.
 
-import type { Gatehouse } from '../accounts/accounts.ts';
+import type { Authenticator } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Catalogue } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import type { Estimates } from '../usage/usage.ts';
-import type { Covers } from './covers.ts';
-import type { KeptAnswers } from './kept-answers.ts';
+import type { AdmissionQueue } from './admission-queue.ts';
+import type { MessageReport } from './client-request.ts';
+import type { IdempotencyRecords } from './idempotency-records.ts';
 import type { LastLevels } from './last-levels.ts';
 import type { MessageTrace, TraceStart } from './message-trace.ts';
-import type { OwnReads } from './own-reads.ts';
 import type { PromptCounts } from './prompt-counts.ts';
 import type { Conversations, RouteHealth } from './routes/routes.ts';
 import type { RunningMessages } from './running-messages.ts';
-import type { Seats } from './seats.ts';
+import type { SelfServiceReads } from './self-service-reads.ts';
 import type { SilenceWatches } from './silence-watch.ts';
-import type { MessageReport } from './submission.ts';
+import type { Slots } from './slots.ts';
+import type { StreamHolds } from './stream-hold.ts';
 
-/** How long the caller of a stream is left without a byte. */
+/** Limits on the time that a stream's client waits without a byte. */
 export interface StreamWaits {
   readonly firstEventWaitMs: number;
   readonly pingIntervalMs: number;
 }
 
 export interface Gateway {
-  /** The catalogue in force. */
-  catalogue(): Catalogue;
-  gatehouse: Gatehouse;
+  /** The current catalog. */
+  catalog(): Catalog;
+  authenticator: Authenticator;
   ledger: NodeLedger;
   /** By kind. */
   providers: ReadonlyMap<string, Provider>;
   running: RunningMessages;
-  /** For messages under way, whether admitted yet or not. */
-  seats: Seats;
-  /** For counts of prompts that providers are asked for before a message is refused. */
+  /** In-flight slots of messages, admitted or not. */
+  slots: Slots;
+  /** Bounds the token counts requested from providers before a message is refused. */
   counting: PromptCounts;
+  /** Messages that wait until prompts of their account are counted. */
+  admissions: AdmissionQueue;
   silence: SilenceWatches;
-  covers: Covers;
-  /** What is learned of each model, by which its messages are estimated. */
+  streamHolds: StreamHolds;
+  /** Output estimators, per model and account. */
   estimates: Estimates;
   levels: LastLevels;
-  /** Of messages that have an idempotency key. */
-  answers: KeptAnswers;
-  /** For what callers ask about themselves. */
-  ownReads: OwnReads;
-  /** Those of config.ts when absent. */
+  /** Stored responses of messages with an idempotency key. */
+  answers: IdempotencyRecords;
+  /** For GET /v1/key and GET /v1/usage/{request_id}. */
+  selfServiceReads: SelfServiceReads;
+  /** Defaults to the values in config.ts. */
   waits?: StreamWaits;
   clock: Clock;
-  /** How the ways to models do. */
+  /** Circuit breakers of the targets. */
   health: RouteHealth;
   conversations: Conversations;
-  /** Whether a host lets itself be connected to in so long. */
+  /** Whether a TCP connection to the host succeeds within `msMax`. */
   canConnect(baseUrl: string, msMax: number): Promise<boolean>;
-  /** Begins the trace of an admitted message. Absent: nothing is traced, and what the caller says travels on. */
+  /**
+   * Begins the trace of an admitted message. Absent: tracing is off, and the client's trace context is passed
+   * through.
+   */
   trace?(start: TraceStart): MessageTrace;
-  /** Told once of every admitted message, when it has ended. */
+  /** Called once per admitted message, when it has ended. */
   report(report: MessageReport): void;
 }

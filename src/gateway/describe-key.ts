@@ -1,23 +1,23 @@
-// A key as its own holder sees it: what bounds it, what is left, and when it comes back. Not what is its
-// account holder's alone: the account's name, from where the key may be used, other keys.
+// A key as its holder sees it: limits, remaining amounts and reset times. Excludes what only the account holder may
+// see: the account's name, IP restrictions, other keys.
 
 import { type Caller, groupsOf } from '../accounts/accounts.ts';
 import { type Period, periodEndMs } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import type { Catalogue, Group } from '../catalog/catalog.ts';
+import type { Catalog, Group } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { CallerMeters } from '../ledger/ledger.ts';
 import type { Gateway } from './dependencies.ts';
 
 /** The JSON of GET /v1/key. Throws store_unavailable, overloaded. */
-export async function describeKey(gateway: Gateway, caller: Caller, catalogue: Catalogue): Promise<string> {
+export async function describeKey(gateway: Gateway, caller: Caller, catalog: Catalog): Promise<string> {
   const { account, key } = caller;
   const groups = groupsOf(caller)
-    .map((name) => catalogue.groups.get(name))
+    .map((name) => catalog.groups.get(name))
     .filter((group) => group !== undefined);
-  const { meters, nowMs } = await gateway.ownReads.read(key.id, async (reader) => {
-    const readAtMs = gateway.clock.nowMs(); // not before its turn: what comes back goes on meanwhile
+  const { meters, nowMs } = await gateway.selfServiceReads.read(key.id, async (reader) => {
+    const readAtMs = gateway.clock.nowMs(); // read after waiting, because limits refill meanwhile
     return {
       meters: await reader.callerMeters({ account: account.id, key: key.id, groups }, readAtMs),
       nowMs: readAtMs,
@@ -64,7 +64,7 @@ interface Spending {
   limit: Nano;
   used: Nano;
   held: Nano;
-  /** Never below zero, also where the limit was lowered under what is used. */
+  /** Never below zero, even if the limit was lowered below what is used. */
   remaining: Nano;
 }
 

@@ -1,5 +1,5 @@
-// One message as the holder of its key sees it: what it used, what it cost, and how that was worked out. Not
-// what is the operator's: providers, their costs, what was written off.
+// One message as the holder of its key sees it: usage, cost and price breakdown. Excludes what only the operator may
+// see: providers, provider costs, write-offs.
 
 import type { Caller } from '../accounts/accounts.ts';
 import { formatUsd } from '../base/money.ts';
@@ -11,16 +11,16 @@ import type { Gateway } from './dependencies.ts';
 const STATUS_IN_PROGRESS = 202;
 
 /**
- * The JSON of GET /v1/usage/{request_id}; of a message that has not ended only that. Throws object_not_found,
- * in the same words for what is unknown, was refused or is another key's; store_unavailable, overloaded.
+ * The JSON of GET /v1/usage/{request_id}; for a message in progress only its status. Throws object_not_found, with
+ * the same text for unknown, refused and other keys' messages; store_unavailable, overloaded.
  */
 export async function describeUsage(
   gateway: Gateway,
   { key }: Caller,
   requestId: string,
 ): Promise<{ status: number; body: string }> {
-  const { open, record } = await gateway.ownReads.read(key.id, async (reader) => ({
-    // In this order: a message that ends between the two reads has its record by then.
+  const { open, record } = await gateway.selfServiceReads.read(key.id, async (reader) => ({
+    // In this order: a message that ends between the two reads already has its record.
     open: await reader.openMessage(requestId),
     record: await reader.getUsage(requestId),
   }));
@@ -30,7 +30,7 @@ export async function describeUsage(
       status: STATUS_IN_PROGRESS,
       body: JSON.stringify({ request_id: requestId, outcome: 'in_progress' }),
     };
-  throw new TurnpikeError('object_not_found', 'This key has sent no message with this request id.');
+  throw new TurnpikeError('object_not_found', 'No message of this key has this request id.');
 }
 
 function usageJson(record: UsageRecord) {
@@ -62,7 +62,7 @@ function usageJson(record: UsageRecord) {
   };
 }
 
-/** Null where nothing was priced, and where the stored rates do not make up the stored cost. */
+/** null if nothing was priced, or the stored rates do not add up to the stored cost. */
 function priceJson(record: UsageRecord) {
   const price = explainPrice(record.rates, {
     input: record.inputTokens,

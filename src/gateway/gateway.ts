@@ -1,10 +1,10 @@
-// The path of one message, from a submission to a reply: read `submitMessage` first. Every step
-// stands in order; the error that may leave it is in docs/request-path.md.
+// The path of one message, from request to reply. Start with `submitMessage`: its steps stand in order, with the step
+// numbers of docs/request-path.md.
 
 import { authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
 import {
   type CallerScope,
-  type Catalogue,
+  type Catalog,
   checkFeatures,
   type Offer,
   resolveModel,
@@ -13,75 +13,76 @@ import {
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admitted, Refusal } from '../ledger/ledger.ts';
-import { type MessageRequest, parseMessageRequest, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, parseInTurns, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
+import type { ClientRequest, Reply } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { describeKey } from './describe-key.ts';
 import { describeUsage } from './describe-usage.ts';
-import { answerOnceMore, readClaim } from './idempotency.ts';
+import { checkIdempotency, replayResponse } from './idempotency.ts';
+import { rateHeaders } from './last-levels.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import type { PlanTerms } from './plan-message.ts';
-import { rateHeaders } from './rate-headers.ts';
-import { claimError, isClaimRefusal, refusalError } from './refusal-error.ts';
+import { idempotencyError, isIdempotencyRefusal, refusalError } from './refusal-error.ts';
 import { leaveMessage, relay } from './relay.ts';
-import { type Held, releaseHold } from './release-hold.ts';
-import type { Seat } from './seats.ts';
-import type { Reply, Submission } from './submission.ts';
+import { type HeldMessage, releaseHold } from './release-hold.ts';
+import type { Slot } from './slots.ts';
 
-export { Covers } from './covers.ts';
+export { AdmissionQueue } from './admission-queue.ts';
+export type { ClientRequest, MessageReport, Reply } from './client-request.ts';
+export { type MessageTimes, startTimes } from './client-request.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
-export { KeptAnswers } from './kept-answers.ts';
+export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
-export { type MessageTimes, startTimes } from './message-times.ts';
 export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
-export { type OwnReader, OwnReads } from './own-reads.ts';
 export { PromptCounts } from './prompt-counts.ts';
 export { Conversations, listHealth, RouteHealth, type TargetHealth } from './routes/routes.ts';
 export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
-export { Seats } from './seats.ts';
+export { type SelfServiceReader, SelfServiceReads } from './self-service-reads.ts';
 export { SilenceWatches } from './silence-watch.ts';
-export type { MessageReport, Reply, Submission } from './submission.ts';
+export { Slots } from './slots.ts';
+export { StreamHolds } from './stream-hold.ts';
 
-/** A body that takes longer may end under a secret that was replaced meanwhile, which admission does not see. */
+/** After a slower body the caller is identified again: the key may have been revoked or rotated meanwhile. */
 const SLOW_BODY_MS = 100;
 
 /**
- * Submits one message. Resolves to the reply, whose body may be a stream that is still to come;
- * throws TurnpikeError for everything that is answered before the first byte.
+ * Handles one message. Resolves to the reply, whose body may be a stream. Throws TurnpikeError for every error before
+ * the first byte.
  */
-export async function submitMessage(gateway: Gateway, submission: Submission): Promise<Reply> {
-  const catalogue = gateway.catalogue();
-  let caller = await identify(gateway, submission); // 3
-  submission.caller = caller;
+export async function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  const catalog = gateway.catalog();
+  let caller = await identify(gateway, clientRequest); // 3
+  clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
-  let seat: Seat | null = null;
-  let held: Held | null = null;
+  let slot: Slot | null = null;
+  let held: HeldMessage | null = null;
   let message: OpenMessage | null = null;
   try {
-    requireBrowserHeader(catalogue, submission); // 3
-    seat = gateway.seats.take(caller.account.id); // 3
-    const bytes = await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id); // 4
-    if (submission.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, submission); // 3, as it is now
-    const request = parseMessageRequest(bytes, submission.protocol); // 5
-    const claim = readClaim(submission.idempotencyKey, bytes); // 5, taken with 8
-    const { offer, terms } = resolveOffer(gateway, catalogue, caller, request, submission.betas); // 6
-    const asked = { submission, caller, request, offer, terms, claim };
-    const { plan, admission } = await admitMessage(gateway, asked); // 8
-    if (isClaimRefusal(admission)) {
-      const lastKnown = headersLastKnown(gateway, catalogue, caller, submission);
-      const reply = await answerOnceMore(gateway, asked, admission, lastKnown); // 7
-      seat.giveBack();
+    requireBrowserHeader(catalog, clientRequest); // 3
+    slot = gateway.slots.take(caller.account.id); // 3
+    const bytes = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
+    if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
+    const request = await parseInTurns(bytes, clientRequest.protocol); // 5
+    const claim = checkIdempotency(clientRequest.idempotencyKey, bytes); // 5, before 8
+    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
+    const admissionRequest = { clientRequest, caller, request, offer, terms, claim };
+    const { plan, admission } = await admitMessage(gateway, admissionRequest); // 8
+    if (isIdempotencyRefusal(admission)) {
+      const lastKnown = headersLastKnown(gateway, catalog, caller, clientRequest);
+      const reply = await replayResponse(gateway, admissionRequest, admission, lastKnown); // 7
+      slot.giveBack();
       return reply;
     }
-    const tellLevels = () => rememberLevels(gateway, catalogue, caller, submission, admission);
-    if (!admission.ok) throw refuseMessage(gateway, asked, plan, admission, tellLevels());
-    held = { ...asked, requestId: submission.requestId, isStream: request.stream };
-    message = new OpenMessage(gateway, asked, plan, admission, seat); // it owns hold and seat now
+    const tellLevels = () => rememberLevels(gateway, catalog, caller, clientRequest, admission);
+    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, plan, admission, tellLevels());
+    held = { ...admissionRequest, requestId: clientRequest.requestId, isStream: request.stream };
+    message = new OpenMessage(gateway, admissionRequest, plan, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
-    submission.isAdmitted = true;
+    clientRequest.isAdmitted = true;
     message.beginTrace();
     headers = tellLevels();
     const opening = openMessage(gateway, message); // 9
@@ -91,94 +92,94 @@ export async function submitMessage(gateway: Gateway, submission: Submission): P
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
     if (message !== null) await message.fail(error);
-    else if (held !== null) await releaseHold(gateway, held).catch(() => {}); // it could not be made
-    seat?.giveBack();
-    throw withHeaders(error, headers ?? headersLastKnown(gateway, catalogue, caller, submission));
+    else if (held !== null) await releaseHold(gateway, held).catch(() => {}); // creating the message failed
+    slot?.giveBack();
+    throw withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
 }
 
-/** The rate headers of an admission or refusal, which other answers of the key will bear too. */
+/** Remembers the rate levels of an admission or refusal for other answers of the key. */
 function rememberLevels(
   gateway: Gateway,
-  catalogue: Catalogue,
+  catalog: Catalog,
   caller: Caller,
-  submission: Submission,
+  clientRequest: ClientRequest,
   { levels }: Pick<Admitted | Refusal, 'levels'>,
 ): Record<string, string> {
-  gateway.levels.remember(caller, catalogue, levels);
-  return rateHeaders(levels, submission.vendorPrefix);
+  gateway.levels.remember(caller, catalog, levels);
+  return rateHeaders(levels, clientRequest.vendorPrefix);
 }
 
-/** Counts the tokens of a prompt. Takes one of the requests a minute; costs nothing. */
-export function countTokens(gateway: Gateway, submission: Submission): Promise<Reply> {
-  return answerCaller(gateway, submission, async (caller, catalogue) => {
-    using _seat = gateway.seats.take(caller.account.id);
-    const request = parseMessageRequest(await submission.readBody(catalogue.settings.bodyBytesMax, caller.account.id));
-    const { storedObject } = readFeatures(request, submission.betas);
-    const sold = resolveModel(catalogue, scopeOf(caller), request.model);
-    const offer = requireOwn(catalogue, sold, caller, storedObject);
+/** Counts the tokens of a prompt. Takes one request of the rate limit; free of charge. */
+export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, async (caller, catalog) => {
+    using _seat = gateway.slots.take(caller.account.id);
+    const request = await parseInTurns(await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id));
+    const { storedObject } = readFeatures(request, clientRequest.betas);
+    const sold = resolveModel(catalog, scopeOf(caller), request.model);
+    const offer = requireOwn(catalog, sold, caller, storedObject);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
     const admission = await gateway.ledger.admit({ kind: 'take', account: account.id, key: key.id, group, limits });
-    if (isClaimRefusal(admission)) throw claimError(admission);
-    gateway.levels.remember(caller, catalogue, admission.levels);
+    if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
+    gateway.levels.remember(caller, catalog, admission.levels);
     const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
     if (!admission.ok) throw refusalError(admission, context);
-    return countPrompt(gateway, { submission, caller, request, offer });
+    return countPrompt(gateway, { clientRequest, caller, request, offer });
   });
 }
 
-/** The models that the caller may use: the page of them that the query asks for. */
-export function listModels(gateway: Gateway, submission: Submission): Promise<Reply> {
-  return answerCaller(gateway, submission, (caller, catalogue) =>
-    describeModels(catalogue, scopeOf(caller), submission.query),
+/** The models that the caller may use: the requested page. */
+export function listModels(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, (caller, catalog) =>
+    describeModels(catalog, scopeOf(caller), clientRequest.query),
   );
 }
 
-/** One model by its name or an alias. Throws model_not_found with status 404. */
-export function getModel(gateway: Gateway, submission: Submission, id: string): Promise<Reply> {
-  return answerCaller(gateway, submission, (caller, catalogue) => describeOneModel(catalogue, scopeOf(caller), id));
+/** One model by name or alias. Throws model_not_found with status 404. */
+export function getModel(gateway: Gateway, clientRequest: ClientRequest, id: string): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, (caller, catalog) => describeOneModel(catalog, scopeOf(caller), id));
 }
 
-/** What the caller's key may use, what is left of it, and when it comes back. */
-export function getKey(gateway: Gateway, submission: Submission): Promise<Reply> {
-  return answerCaller(gateway, submission, (caller, catalogue) => describeKey(gateway, caller, catalogue));
+/** The key's limits, remaining amounts and reset times. */
+export function getKey(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, (caller, catalog) => describeKey(gateway, caller, catalog));
 }
 
-/** What one message of the caller's key cost; status 202 while it is in progress. Throws object_not_found. */
-export function getUsage(gateway: Gateway, submission: Submission, requestId: string): Promise<Reply> {
-  return answerCaller(gateway, submission, (caller) => describeUsage(gateway, caller, requestId));
+/** Cost and usage of one message of the caller's key; status 202 while it is in progress. Throws object_not_found. */
+export function getUsage(gateway: Gateway, clientRequest: ClientRequest, requestId: string): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, (caller) => describeUsage(gateway, caller, requestId));
 }
 
-/** A JSON of status 200, or of another. */
-type Answer = string | Pick<Reply, 'status' | 'body'>;
+/** JSON with status 200, or with another status. */
+type ReplyBody = string | Pick<Reply, 'status' | 'body'>;
 
-/** What is no message: the JSON that `answer` gives to a known caller, or its error, with the rate headers last known. */
+/** Answers a request that is not a message: the JSON of `answer`, or its error, with the last known rate headers. */
 async function answerCaller(
   gateway: Gateway,
-  submission: Submission,
-  answer: (caller: Caller, catalogue: Catalogue) => Answer | Promise<Answer>,
+  clientRequest: ClientRequest,
+  answer: (caller: Caller, catalog: Catalog) => ReplyBody | Promise<ReplyBody>,
 ): Promise<Reply> {
-  const catalogue = gateway.catalogue();
-  const caller = await identify(gateway, submission);
-  submission.caller = caller;
+  const catalog = gateway.catalog();
+  const caller = await identify(gateway, clientRequest);
+  clientRequest.caller = caller;
   try {
-    const answered = await answer(caller, catalogue);
+    const answered = await answer(caller, catalog);
     const { status, body } = typeof answered === 'string' ? { status: 200, body: answered } : answered;
-    return { status, headers: headersLastKnown(gateway, catalogue, caller, submission), body };
+    return { status, headers: headersLastKnown(gateway, catalog, caller, clientRequest), body };
   } catch (thrown) {
-    throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, catalogue, caller, submission));
+    throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, catalog, caller, clientRequest));
   }
 }
 
-function identify(gateway: Gateway, submission: Submission): Caller | Promise<Caller> {
-  const { origin, address, secret } = submission;
-  return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.gatehouse);
+function identify(gateway: Gateway, clientRequest: ClientRequest): Caller | Promise<Caller> {
+  const { origin, address, secret } = clientRequest;
+  return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.authenticator);
 }
 
-/** Only messages have to declare it: what a page merely looks up costs nothing. */
-function requireBrowserHeader({ settings }: Catalogue, submission: Submission): void {
-  const { origin, browserDeclared, vendorPrefix } = submission;
+/** Required for messages only: lookups are free of charge. */
+function requireBrowserHeader({ settings }: Catalog, clientRequest: ClientRequest): void {
+  const { origin, browserDeclared, vendorPrefix } = clientRequest;
   if (!settings.requireBrowserHeader || origin === null || browserDeclared) return;
   throw new TurnpikeError(
     'browser_access_not_declared',
@@ -187,57 +188,61 @@ function requireBrowserHeader({ settings }: Catalogue, submission: Submission): 
 }
 
 /**
- * An object that is stored at a provider may be another's, unless the account has a credential of its own there: then
- * such routes are offered alone. Throws feature_unavailable. `path` is the field that names the object; null: none does.
+ * An object stored at a provider may belong to another account. Unless the account has its own credential there, such
+ * requests are refused; otherwise only its own routes are offered. Throws feature_unavailable. `path` names the
+ * field; null: no such field.
  */
-function requireOwn(catalogue: Catalogue, offer: Offer, caller: Caller, path: string | null): Offer {
+function requireOwn(catalog: Catalog, offer: Offer, caller: Caller, path: string | null): Offer {
   if (path === null) return offer;
-  const own = withOwnCredentials(catalogue, offer, caller.account.id);
+  const own = withOwnCredentials(catalog, offer, caller.account.id);
   if (own !== null) return own;
-  throw new TurnpikeError('feature_unavailable', `${path}: objects stored at a provider cannot be used here`);
+  throw new TurnpikeError(
+    'feature_unavailable',
+    `${path}: objects stored at a provider cannot be used with this service`,
+  );
 }
 
 function scopeOf(caller: Caller): CallerScope {
   return { account: caller.account.id, keyModels: caller.key.models, groups: groupsOf(caller) };
 }
 
-/** What is sold, and what its plan is made of beside the request. */
+/** The offer, and the inputs of its plan other than the request. */
 function resolveOffer(
   gateway: Gateway,
-  catalogue: Catalogue,
+  catalog: Catalog,
   caller: Caller,
   request: MessageRequest,
   betas: string | null,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = resolveModel(catalogue, scopeOf(caller), request.model);
+  const sold = resolveModel(catalog, scopeOf(caller), request.model);
   const features = readFeatures(request, betas);
-  const offer = requireOwn(catalogue, sold, caller, features.storedObject);
+  const offer = requireOwn(catalog, sold, caller, features.storedObject);
   checkFeatures(offer, features);
   const providerOf = (name: string) => {
-    const kind = catalogue.providers.get(name)?.kind ?? '';
+    const kind = catalog.providers.get(name)?.kind ?? '';
     const provider = gateway.providers.get(kind);
     if (provider === undefined)
-      throw new TurnpikeError('internal', 'A provider of this model is of a kind that this version does not know.');
+      throw new TurnpikeError('internal', 'A provider of this model has a kind that this version does not support.');
     return provider;
   };
-  const { settings } = catalogue;
-  return { offer, terms: { features, settings, estimates: gateway.estimates, providerOf } };
+  const { settings } = catalog;
+  return { offer, terms: { features, settings, providerOf } };
 }
 
-/** Begins to open a route, and sees to it that a caller who leaves is noticed from now on. */
+/** Begins to open a target, and watches for the client's disconnect from now on. */
 function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
-  const { signal } = message.submission;
+  const { signal } = message.clientRequest;
   if (signal.aborted) {
-    message.callerHasLeft = true;
-    throw new TurnpikeError('internal', 'The caller left before the message was sent on.');
+    message.hasDisconnected = true;
+    throw new TurnpikeError('internal', 'The client disconnected before the message was sent to the provider.');
   }
   const opening = openRoute(gateway, message);
-  opening.catch(() => {}); // whoever waits for it hears of it; a stream whose reader never came has nobody
+  opening.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
   signal.addEventListener('abort', () => leaveMessage(message, opening));
   return opening;
 }
 
-/** The provider's own JSON, once it is billed. */
+/** The provider's JSON, sent after the message is billed. */
 async function replyWithMessage(
   message: OpenMessage,
   opening: Promise<Opened>,
@@ -245,21 +250,24 @@ async function replyWithMessage(
 ): Promise<Reply> {
   const opened = await opening;
   if (opened.form === 'stream')
-    throw new TurnpikeError('upstream_failed', 'The provider of this model answered in a form that was not asked for.');
+    throw new TurnpikeError('upstream_failed', 'The provider of this model returned a stream, but none was requested.');
   const settlement = await message.complete();
   if (!settlement.ok)
-    throw new TurnpikeError('internal', 'This message was ended by another node, which took it for abandoned.');
+    throw new TurnpikeError('internal', 'Another node ended this message because it considered it abandoned.');
   return { status: 200, headers, body: opened.text };
 }
 
-/** The stream: its 200 waits for the upstream's first event, or for so long as a caller can be left without a byte. */
+/**
+ * The stream. Its status 200 waits for the first upstream event, or for the longest time that a client may wait
+ * without a byte.
+ */
 async function replyWithStream(
   { waits = bounds }: Gateway,
   message: OpenMessage,
   opening: Promise<Opened>,
   headers: Record<string, string>,
 ): Promise<Reply> {
-  message.submission.expect('stream');
+  message.clientRequest.expect('stream');
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waited = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, waits.firstEventWaitMs);
@@ -269,20 +277,20 @@ async function replyWithStream(
   } finally {
     clearTimeout(timer);
   }
-  return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs), requestKept: opening };
+  return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs), requestInUse: opening };
 }
 
-/** The rate headers of an answer that asked no meter. */
+/** The rate headers of an answer that takes nothing from the meters. */
 function headersLastKnown(
   gateway: Gateway,
-  catalogue: Catalogue,
+  catalog: Catalog,
   caller: Caller,
-  submission: Submission,
+  clientRequest: ClientRequest,
 ): Record<string, string> {
-  return rateHeaders(gateway.levels.find(caller, catalogue, gateway.clock.nowMs()), submission.vendorPrefix);
+  return rateHeaders(gateway.levels.find(caller, catalog, gateway.clock.nowMs()), clientRequest.vendorPrefix);
 }
 
-/** The error with these headers as well; itself, when there are none that it does not bear. */
+/** The error with additional headers; the same object if it already has them all. */
 function withHeaders(error: TurnpikeError, headers: Record<string, string>): TurnpikeError {
   if (error.details.headers === headers || Object.keys(headers).length === 0) return error;
   return new TurnpikeError(error.code, error.message, {

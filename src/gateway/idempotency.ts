@@ -1,22 +1,22 @@
-// Idempotency keys of messages: the claim that a message is submitted under, and the answer to who
-// repeats it. Who has a claim, and for how long, is decided by the ledger (ledger/claims.ts).
+// Idempotency keys of messages: reading the key, and replaying the stored response. The ledger decides who holds a
+// key, and how long (ledger/idempotency.ts).
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Claim, ClaimRefusal } from '../ledger/ledger.ts';
-import type { Asked } from './admit-message.ts';
+import type { IdempotencyClaim, IdempotencyRefusal } from '../ledger/ledger.ts';
+import type { AdmissionRequest } from './admit-message.ts';
+import type { ClientRequest, Reply } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
-import type { AnswerRoom } from './kept-answers.ts';
-import { claimError } from './refusal-error.ts';
-import type { Reply, Submission } from './submission.ts';
+import type { MemoryReservation } from './idempotency-records.ts';
+import { idempotencyError } from './refusal-error.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
 /**
- * The claim of a message with this body; null when it has no idempotency key. Throws invalid_request. The hash has no
- * secret in it: it must outlast a change of the installation's, or what was sent before would pass for another request.
+ * The idempotency key and body hash of a request; null without a key. Throws invalid_request. The hash is not keyed:
+ * it must survive a change of the installation secret.
  */
-export function readClaim(idempotencyKey: string | null, body: Uint8Array): Claim | null {
+export function checkIdempotency(idempotencyKey: string | null, body: Uint8Array): IdempotencyClaim | null {
   if (idempotencyKey === null) return null;
   if (idempotencyKey.length > bounds.idempotencyKeyCharactersMax || !VISIBLE_ASCII.test(idempotencyKey))
     throw new TurnpikeError(
@@ -27,16 +27,16 @@ export function readClaim(idempotencyKey: string | null, body: Uint8Array): Clai
 }
 
 /**
- * Answers a message whose claim is another message's: what that one was answered, in the same form. Throws
- * idempotency_in_progress, idempotency_mismatch, idempotency_answer_gone; overloaded and store_unavailable. It costs nothing.
+ * Replays the stored response of the message that holds the idempotency key, free of charge. Throws
+ * idempotency_in_progress, idempotency_mismatch, idempotency_answer_gone, overloaded, store_unavailable.
  */
-export async function answerOnceMore(
+export async function replayResponse(
   gateway: Gateway,
-  { submission, caller, request }: Asked,
-  refusal: ClaimRefusal,
+  { clientRequest, caller, request }: AdmissionRequest,
+  refusal: IdempotencyRefusal,
   headers: Record<string, string>,
 ): Promise<Reply> {
-  if (refusal.reason !== 'claim_answered') throw claimError(refusal);
+  if (refusal.reason !== 'claim_answered') throw idempotencyError(refusal);
   const { requestId } = refusal;
   const text = await gateway.answers.find(requestId);
   if (text === null) throw answerGone(requestId);
@@ -45,19 +45,19 @@ export async function answerOnceMore(
     headers: { ...headers, 'idempotency-replayed': 'true', 'idempotency-original-request-id': requestId },
   };
   if (!request.stream) {
-    submission.replayOf = requestId;
+    clientRequest.replayOf = requestId;
     return { ...reply, body: text };
   }
-  const room = gateway.answers.takeRoom(caller.account.id, text);
-  submission.replayOf = requestId;
-  submission.signal.addEventListener('abort', room.giveBack);
-  if (submission.signal.aborted) room.giveBack();
-  submission.expect('stream');
-  return { ...reply, body: inPieces(text, submission, room) };
+  const room = gateway.answers.reserve(caller.account.id, text);
+  clientRequest.replayOf = requestId;
+  clientRequest.signal.addEventListener('abort', room.giveBack);
+  if (clientRequest.signal.aborted) room.giveBack();
+  clientRequest.expect('stream');
+  return { ...reply, body: inPieces(text, clientRequest, room) };
 }
 
-/** The events of a stream, some at a time, no faster than they are read. */
-async function* inPieces(text: string, submission: Submission, room: AnswerRoom): AsyncGenerator<string> {
+/** The events of a stream in chunks, as fast as the client reads. */
+async function* inPieces(text: string, clientRequest: ClientRequest, room: MemoryReservation): AsyncGenerator<string> {
   try {
     for (let start = 0; start < text.length; ) {
       const end = text.indexOf('\n\n', start + bounds.replayPieceCharactersLeast);
@@ -67,13 +67,13 @@ async function* inPieces(text: string, submission: Submission, room: AnswerRoom)
     }
   } finally {
     room.giveBack();
-    submission.expect('end');
+    clientRequest.expect('end');
   }
 }
 
 function answerGone(requestId: string): TurnpikeError {
   return new TurnpikeError(
     'idempotency_answer_gone',
-    `The request of this idempotency-key was answered and charged once (${requestId}), but its answer is not kept any more. Use a new idempotency-key to ask anew.`,
+    `The request with this idempotency key was answered and charged (${requestId}), but its response is no longer stored. Use a new idempotency key to send it again.`,
   );
 }

@@ -1,38 +1,41 @@
-// The rate levels that the ledger last told of each key, for the answers that ask no meter: listings, and
-// refusals before admission. Not asked anew for them: nobody pays for those, and a flood of them must cost little.
+// The last known rate levels per key, for answers that take nothing from the meters: lists, and refusals before
+// admission. Those are free of charge, so they must not query the ledger.
 
 import type { Caller } from '../accounts/accounts.ts';
-import type { Catalogue } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Level, Levels } from '../ledger/ledger.ts';
 
-const PER_MS = 60_000; // limits are by the minute
+const PER_MS = 60_000; // limits are per minute
 
 export class LastLevels {
   /**
-   * By the caller as it was when they were told: levels hold for its limits, and another snapshot of key or account may
-   * have others. One that nobody else remembers any more is not kept here either.
+   * By caller snapshot: levels are valid only for that snapshot's limits. Weak, so that unused snapshots are
+   * collected.
    */
   #ofCaller = new WeakMap<Caller, Levels>();
-  /** That of all levels here: those of another are not kept, nor is it, since keys may rest for long and it may be large. */
-  #catalogue: Catalogue | null = null;
+  /** The catalog of all levels here. When it changes, all levels are dropped. */
+  #catalog: Catalog | null = null;
 
-  /** What the ledger told of an admission or a refusal; null where it told nothing. */
-  remember(caller: Caller, catalogue: Catalogue, levels: Levels | null): void {
+  /** Levels of an admission or refusal; null if there were none. */
+  remember(caller: Caller, catalog: Catalog, levels: Levels | null): void {
     if (levels === null) return;
-    if (catalogue !== this.#catalogue) {
-      this.#catalogue = catalogue;
+    if (catalog !== this.#catalog) {
+      this.#catalog = catalog;
       this.#ofCaller = new WeakMap();
     }
     if (hasLimits(levels)) this.#ofCaller.set(caller, levels);
     else this.#ofCaller.delete(caller);
   }
 
-  /** What was last told, and what came back since; null when nothing is known. What others took meanwhile is not seen. */
-  find(caller: Caller, catalogue: Catalogue, nowMs: number): Levels | null {
-    if (catalogue !== this.#catalogue) return null;
-    const told = this.#ofCaller.get(caller);
-    if (told === undefined) return null;
-    const { requests, inputTokens, outputTokens } = told;
+  /**
+   * The last known levels plus what has refilled since; null if unknown. Does not include what other requests took
+   * meanwhile.
+   */
+  find(caller: Caller, catalog: Catalog, nowMs: number): Levels | null {
+    if (catalog !== this.#catalog) return null;
+    const reported = this.#ofCaller.get(caller);
+    if (reported === undefined) return null;
+    const { requests, inputTokens, outputTokens } = reported;
     return {
       requests: recovered(requests, nowMs),
       inputTokens: recovered(inputTokens, nowMs),
@@ -45,11 +48,40 @@ function hasLimits({ requests, inputTokens, outputTokens }: Levels): boolean {
   return requests !== null || inputTokens !== null || outputTokens !== null;
 }
 
-/** A limit comes back continuously, so that what is missing at a time is what comes back until the reset. */
+/** Limits refill continuously until the reset. */
 function recovered(level: Level | null, nowMs: number): Level | null {
   if (level === null) return null;
   const { limit, resetAtMs } = level;
   if (resetAtMs <= nowMs) return { limit, remaining: limit, resetAtMs: nowMs };
   const remaining = Math.floor(limit - ((resetAtMs - nowMs) * limit) / PER_MS);
   return { limit, remaining: Math.max(level.remaining, remaining), resetAtMs };
+}
+
+/** `<vendor>-ratelimit-…-{limit,remaining,reset}` for the configured limits. */
+export function rateHeaders(levels: Levels | null, vendorPrefix: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (levels === null) return headers;
+  const { requests, inputTokens, outputTokens } = levels;
+  if (requests === null && inputTokens === null && outputTokens === null) return headers;
+  putLevel(headers, `${vendorPrefix}-ratelimit-requests`, requests);
+  putLevel(headers, `${vendorPrefix}-ratelimit-input-tokens`, inputTokens);
+  putLevel(headers, `${vendorPrefix}-ratelimit-output-tokens`, outputTokens);
+  putLevel(headers, `${vendorPrefix}-ratelimit-tokens`, together(inputTokens, outputTokens));
+  return headers;
+}
+
+function putLevel(headers: Record<string, string>, name: string, level: Level | null): void {
+  if (level === null) return;
+  headers[`${name}-limit`] = String(level.limit);
+  headers[`${name}-remaining`] = String(level.remaining);
+  headers[`${name}-reset`] = `${new Date(level.resetAtMs).toISOString().slice(0, 19)}Z`;
+}
+
+function together(input: Level | null, output: Level | null): Level | null {
+  if (input === null || output === null) return input ?? output;
+  return {
+    limit: input.limit + output.limit,
+    remaining: input.remaining + output.remaining,
+    resetAtMs: Math.max(input.resetAtMs, output.resetAtMs),
+  };
 }

@@ -1,11 +1,23 @@
-// The usage record of a message as it stands at some moment: at its end, or at a checkpoint on its way.
+// The usage record of a message at its end, or at a checkpoint.
 
 import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
 import { emptyRecord, type Outcome, type UsageRecord } from '../ledger/ledger.ts';
-import type { CountedUsage } from '../usage/usage.ts';
+import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  makeEvent,
+  NO_TOKENS,
+  type StreamEvent,
+  type TokenCounts,
+} from '../wire/wire.ts';
+import type { MessagePlan } from './plan-message.ts';
+import type { StopReason } from './stop-error.ts';
+import type { StreamHold } from './stream-hold.ts';
 
-/** What a record is made of, beside its usage. */
-export interface Recorded {
+/** The properties of a message that its record needs, besides usage. */
+export interface RecordedMessage {
   readonly requestId: string;
   readonly caller: { account: { id: number }; key: { id: number } };
   readonly offer: Offer;
@@ -19,7 +31,7 @@ export interface Recorded {
 }
 
 export function makeRecord(
-  message: Recorded,
+  message: RecordedMessage,
   outcome: Outcome,
   status: number,
   usage: CountedUsage,
@@ -58,8 +70,103 @@ export function makeRecord(
   };
 }
 
-/** The speed that the provider says it served; one that has no rates was not asked for, and is sold as standard. */
-function speedServed({ offer, speedAsked }: Recorded, reported: Speed | null): Speed {
+/**
+ * Reason of a write-off: `prompt` if the amount paid does not cover the prompt, otherwise `output` (including web
+ * searches). null: no write-off.
+ */
+export function writeOffReason(
+  message: RecordedMessage,
+  record: UsageRecord,
+  usage: CountedUsage,
+): 'prompt' | 'output' | null {
+  if (record.writtenOff === 0) return null;
+  const { model, group } = message.offer;
+  const prompt = { ...usage.counts, output: 0, webSearches: 0 };
+  const promptCost = priceMessage(model.price, prompt, group.multiplierMillionths, speedServed(message, usage.speed));
+  return record.cost - record.writtenOff < promptCost ? 'prompt' : 'output';
+}
+
+/** The speed reported by the provider. A speed without rates was not requested, and is sold as standard. */
+function speedServed({ offer, speedAsked }: RecordedMessage, reported: Speed | null): Speed {
   const speed = reported ?? speedAsked;
   return speed === 'fast' && offer.model.price.fast === null ? 'standard' : speed;
+}
+
+/** The properties of a message that decide its bill. */
+export interface BilledMessage {
+  readonly counter: MessageCounter;
+  readonly plan: Pick<MessagePlan, 'inputEstimate' | 'thinks'>;
+  /** The max_tokens sent to the provider. */
+  readonly maxTokens: number;
+  /** null if the message is not streamed. */
+  readonly streamHold: Pick<StreamHold, 'coveredTokens'> | null;
+  readonly stopReason: StopReason | null;
+}
+
+/** Token counts and their source. `none` is not charged. */
+export function countBilled(message: BilledMessage, outcome: Outcome): CountedUsage {
+  const { inputEstimate, thinks } = message.plan;
+  const use = outcome === 'quota_cut' ? 'covered' : 'billed';
+  const usage = message.counter.total({ inputEstimate, outputTokensMax: message.maxTokens }, use);
+  // No output was observed, but the upstream worked on the message until the wait was over.
+  if (usage.source === 'none' && outcome === 'client_gone' && message.stopReason === 'caller_left') {
+    return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
+  }
+  if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
+  if (message.streamHold === null || outcome === 'completed') return usage;
+  const { coveredTokens } = message.streamHold;
+  const { counts, source } = usage;
+  if (use === 'billed' && (thinks || source === 'reported')) return usage;
+  if (counts.output <= coveredTokens || (source === 'reported' && thinks)) return usage;
+  // The last output exceeded what was paid for and was not relayed.
+  return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };
+}
+
+/** The same events, with estimates in place of missing required counts. */
+export function completeEvents(events: StreamEvent[], estimate: () => TokenCounts): StreamEvent[] {
+  if (!events.some(({ value }) => isLacking(value))) return events; // the common case
+  return events.map((event) => (isLacking(event.value) ? completeEvent(event.value, estimate()) : event));
+}
+
+/** The JSON of a whole message, with missing required counts filled in. */
+export function completeText(message: JsonObject, text: string, estimate: () => TokenCounts): string {
+  const { usage } = message;
+  if (!lacks(usage, 'input_tokens') && !lacks(usage, 'output_tokens')) return text;
+  return JSON.stringify({ ...message, usage: completed(usage, estimate()) });
+}
+
+function isLacking(value: JsonObject): boolean {
+  if (value['type'] === 'message_delta') return lacks(value['usage'], 'output_tokens');
+  const { message } = value;
+  return value['type'] === 'message_start' && isJsonObject(message) && lacks(message['usage'], 'input_tokens');
+}
+
+/** A `usage` that is not an object is passed on as it is. */
+function lacks(usage: JsonValue | undefined, name: string): usage is JsonObject {
+  return isJsonObject(usage) && typeof usage[name] !== 'number';
+}
+
+function completeEvent(value: JsonObject, counts: TokenCounts): StreamEvent {
+  const { message, usage } = value;
+  if (value['type'] === 'message_delta')
+    return makeEvent({ ...value, type: 'message_delta', usage: completed(usage, counts) });
+  const begun = isJsonObject(message) ? message : {};
+  const atStart = { ...counts, output: 0 };
+  return makeEvent({
+    ...value,
+    type: 'message_start',
+    message: { ...begun, usage: completed(begun['usage'], atStart) },
+  });
+}
+
+function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObject {
+  return {
+    input_tokens: counts.input,
+    cache_creation_input_tokens: counts.cacheWrite5m + counts.cacheWrite1h,
+    cache_read_input_tokens: counts.cacheRead,
+    output_tokens: counts.output,
+    ...(isJsonObject(usage)
+      ? Object.fromEntries(Object.entries(usage).filter(([, reported]) => reported !== null))
+      : {}),
+  };
 }

@@ -1,115 +1,132 @@
-// A message that was admitted: what it holds, what it has used, and its one ending. However many
-// ways there are for it to end (answered, caller gone, upstream cut, revoked), the first one counts.
+// An admitted message: its hold, its usage, and its single ending. It may be ended in many ways (answered,
+// disconnected, upstream failure, revoked key); the first one counts.
 
 import type { Caller } from '../accounts/accounts.ts';
 import { ABSENT } from '../base/roster.ts';
 import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import type { Admitted, Outcome, Settlement, UsageRecord } from '../ledger/ledger.ts';
+import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import { type JsonObject, type MessageRequest, promptTokens, type StreamEvent } from '../wire/wire.ts';
-import type { Asked } from './admit-message.ts';
-import { type Billed, countBilled } from './billed-usage.ts';
-import { completeEvents, completeText } from './complete-usage.ts';
-import { Cover, type Covered } from './cover.ts';
+import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
+import type { AdmissionRequest } from './admit-message.ts';
+import type { ClientRequest, MessageReport } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
-import type { CollectedAnswer } from './kept-answers.ts';
-import { makeRecord, type Recorded } from './message-record.ts';
+import type { ResponseCollector } from './idempotency-records.ts';
+import {
+  type BilledMessage,
+  completeEvents,
+  completeText,
+  countBilled,
+  makeRecord,
+  type RecordedMessage,
+  writeOffReason,
+} from './message-record.ts';
 import type { MessageTrace } from './message-trace.ts';
 import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
 import { releaseHold } from './release-hold.ts';
-import type { Candidate, Passage } from './routes/routes.ts';
+import type { Permit, Target } from './routes/routes.ts';
 import type { CutReason, Running } from './running-messages.ts';
-import type { Seat } from './seats.ts';
 import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
-import { moneyError, type StopReason, stopError } from './stop-error.ts';
-import type { MessageReport, Submission } from './submission.ts';
+import type { Slot } from './slots.ts';
+import { clientTooSlow, moneyError, type StopReason, stopError } from './stop-error.ts';
+import { type HeldStream, StreamHold } from './stream-hold.ts';
 
-const STATUS_CALLER_GONE = 499; // nobody sees it; logs of proxies use it so
-const LATE_WORDS = 'no answer in time';
+const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
+const LATE_WORDS = 'no response within the time limit';
 
-export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHooks {
-  place = ABSENT; // among the running messages
-  readonly submission: Submission;
+/** How a broken stream ends, by whose fault it is. */
+export type CutOutcome = Extract<Outcome, 'upstream_cut' | 'client_gone' | 'service_cut'>;
+
+export class OpenMessage implements Running, HeldStream, RecordedMessage, BilledMessage, WatchHooks {
+  place = ABSENT; // position in RunningMessages
+  readonly clientRequest: ClientRequest;
   readonly caller: Caller;
   readonly isStream: boolean;
-  /** Null once a route has begun to answer: a stream may last much longer than its request need be kept. */
+  /** null once a target has begun to answer: a long stream must not keep its request in memory. */
   request: MessageRequest | null;
   readonly offer: Offer;
   readonly plan: MessagePlan;
-  /** The max_tokens for the provider. */
+  /** The max_tokens sent to the provider. */
   readonly maxTokens: number;
-  /** Of the attempt that is under way, or has answered. */
+  /** Counter of the current attempt, or of the one that answered. */
   counter: MessageCounter;
-  /** Of a stream. */
-  readonly cover: Cover | null;
+  /** null if the message is not streamed. */
+  readonly streamHold: StreamHold | null;
   readonly attempts: UsageRecord['attempts'] = [];
   readonly watch: SilenceWatch;
-  /** Null when nothing is traced. */
+  /** null if tracing is off. */
   trace: MessageTrace | null = null;
   /** The route that answered, or was tried last. */
   route: Route | null = null;
-  /** Its way over that route; null before one was tried. */
-  passage: Passage | null = null;
-  /** What a time limit says of the attempt that it ended. */
+  /** Its permit; null before the first attempt. */
+  permit: Permit | null = null;
+  /** The text of the timeout error, by the limit that was exceeded. */
   lateWords = LATE_WORDS;
-  /** The kind of that route's provider. */
+  /** Kind of that route's provider. */
   providerKind: string | null = null;
   upstreamRequestId: string | null = null;
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
-  /** What it is answered, where it has a claim: kept for who repeats it. */
-  readonly answer: CollectedAnswer | null;
-  /** The caller will not read what comes. */
-  callerHasLeft = false;
-  /** Its 200 went out: what becomes of it is told in the stream. */
+  /** Collects the response if the message has an idempotency key. */
+  readonly answer: ResponseCollector | null;
+  /** The client disconnected or stopped reading. */
+  hasDisconnected = false;
+  /** Status 200 was sent: errors are sent in the stream. */
   hasReply = false;
-  /** The relay waits for the upstream, or for the ledger: it will see that the caller has left. */
+  /** The relay waits for the upstream or the ledger, and will notice a disconnect itself. */
   isRelaying = false;
-  /** It is read to its end without its caller. */
+  /** The stream is read to its end after its client disconnected. */
   isFinishing = false;
-  /** What is being read of the upstream, counted when it comes. */
+  /** The pending read of the upstream; its events are counted when it resolves. */
   pulling: Promise<StreamEvent[] | null> | null = null;
   readonly #gateway: Gateway;
-  readonly #seat: Seat;
-  /** The last that was begun. */
+  readonly #slot: Slot;
+  /** The latest attempt. */
   #attempt: { controller: AbortController; baseUrl: string } | null = null;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
-  /** Its hold is the ledger's to end now, whatever becomes of the message. */
+  /**
+   * The hold covers the worst case of an uncounted prompt: other messages of the account may wait for it to be
+   * lowered.
+   */
+  #isUncounted: boolean;
+  /** The ledger has been asked to end the hold. */
   #isLedgerAsked = false;
 
   constructor(
     gateway: Gateway,
-    { submission, caller, request, offer, claim }: Asked,
+    { clientRequest, caller, request, offer, claim }: AdmissionRequest,
     plan: MessagePlan,
     admitted: Admitted,
-    seat: Seat,
+    slot: Slot,
   ) {
     this.#gateway = gateway;
-    this.#seat = seat;
-    this.submission = submission;
+    this.#slot = slot;
+    this.clientRequest = clientRequest;
     this.caller = caller;
     this.request = request;
     this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
     this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
+    const { settings } = gateway.catalog();
+    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), this);
     this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
-    this.cover = request.stream ? new Cover(gateway.ledger, this, admitted) : null;
-    const { settings } = gateway.catalogue();
-    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), this);
+    this.streamHold = request.stream ? new StreamHold(gateway.ledger, this, admitted) : null;
+    this.#isUncounted = !plan.isCounted;
+    if (this.#isUncounted) gateway.admissions.hold(caller.account.id);
   }
 
   get requestId(): string {
-    return this.submission.requestId;
+    return this.clientRequest.requestId;
   }
 
-  /** Since it was received. */
+  /** Relative to the receipt of the request. */
   get admittedMs(): number | null {
-    const { startedMs, admittedMs } = this.submission.times;
+    const { startedMs, admittedMs } = this.clientRequest.times;
     return admittedMs === null ? null : Math.round(admittedMs - startedMs);
   }
 
@@ -118,10 +135,10 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
   }
 
   get settleWaitMs(): number {
-    return this.#gateway.catalogue().settings.settleWaitSeconds * 1000;
+    return this.#gateway.catalog().settings.settleWaitSeconds * 1000;
   }
 
-  /** More was asked for than could be paid, and the provider was told so. */
+  /** max_tokens was lowered to what could be paid. */
   get isLowered(): boolean {
     return this.maxTokens < this.plan.maxTokens;
   }
@@ -134,14 +151,14 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     return this.#ending !== null;
   }
 
-  /** Not done when it is made: until then nobody owns its hold, and a tracer may throw. */
+  /** Separate from the constructor: a tracer may throw, and until then the hold has no owner. */
   beginTrace(): void {
-    const { requestId, receivedAtMs, times, trace: parent } = this.submission;
+    const { requestId, receivedAtMs, times, trace: parent } = this.clientRequest;
     this.trace = this.#gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
   }
 
-  /** For the next attempt: what aborts it, and what its provider is told of the trace. */
-  beginAttempt({ route, settings }: Candidate): Pick<Attempt, 'signal' | 'trace'> {
+  /** For the next attempt: its abort signal and trace context. */
+  beginAttempt({ route, settings }: Target): Pick<Attempt, 'signal' | 'trace'> {
     const { kind, baseUrl } = settings;
     const attempt = { controller: new AbortController(), baseUrl };
     this.#attempt = attempt;
@@ -149,16 +166,16 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     this.providerKind = kind;
     this.upstreamRequestId = null;
     const { provider, upstreamModel: model } = route;
-    const told = this.#traced((trace) => trace.beginAttempt({ provider, kind, baseUrl, model }));
-    return { signal: attempt.controller.signal, trace: told ?? this.submission.trace };
+    const reported = this.#traced((trace) => trace.beginAttempt({ provider, kind, baseUrl, model }));
+    return { signal: attempt.controller.signal, trace: reported ?? this.clientRequest.trace };
   }
 
-  /** It failed, or has begun to answer. */
+  /** The attempt failed, or began to answer. */
   endTraceOfAttempt(result: string, status: number | null): void {
     this.#traced((trace) => trace.endAttempt(result, status));
   }
 
-  /** A mistake in tracing leaves a gap in the trace, and changes nothing for the message. */
+  /** An error in tracing leaves a gap in the trace and does not affect the message. */
   #traced<Value>(tell: (trace: MessageTrace) => Value): Value | null {
     try {
       return this.trace === null ? null : tell(this.trace);
@@ -171,76 +188,82 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     this.stop('timeout');
   }
 
-  /** Half of the time to connect in has passed, and in the other half it must be possible. */
-  onSlow(): void {
-    void this.#checkConnection(this.#gateway.catalogue().settings.upstreamConnectSeconds * 500); // it never rejects
+  /** The output produced so far is billed, as if the client had disconnected. */
+  onClientLate(): void {
+    this.stop('client_slow');
+    this.endQuietly('client_gone', STATUS_CALLER_GONE, clientTooSlow());
   }
 
-  /** The socket is told only of an answer that takes long: telling it costs as much as a header. */
+  /** Half of the connect timeout has passed; a connection must be possible within the other half. */
+  onSlow(): void {
+    void this.#checkConnection(this.#gateway.catalog().settings.upstreamConnectSeconds * 500); // never rejects
+  }
+
+  /** Adjusting the socket costs as much as a header, so only long answers do it. */
   onLong(): void {
-    if (!this.isStream) this.submission.expect('slow-json');
+    if (!this.isStream) this.clientRequest.expect('slow-json');
   }
 
   async #checkConnection(msMax: number): Promise<void> {
     const attempt = this.#attempt;
-    // Where it cannot be found out the attempt's other limits hold.
+    // If the check fails, the other time limits of the attempt apply.
     const isThere = await this.#gateway.canConnect(attempt?.baseUrl ?? '', msMax).catch(() => true);
     const hasAnswered = this.request === null || this.counter.started;
     if (isThere || hasAnswered || attempt !== this.#attempt || this.hasEnded) return;
-    this.lateWords = 'no connection in time';
+    this.lateWords = 'no connection within the time limit';
     this.stop('timeout');
   }
 
-  /** The attempt failed: what its upstream still sends is for nobody. */
+  /** The attempt failed: aborts its upstream request. */
   dropAttempt(): void {
     this.#attempt?.controller.abort();
   }
 
-  /** Aborts the upstream. A time limit ends one attempt; every other reason ends the message. */
+  /** Aborts the upstream. A timeout ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
     if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
     this.#attempt?.controller.abort();
   }
 
   #makeCounter(): MessageCounter {
-    const estimate = this.#gateway.estimates.output(this.offer.model.name);
-    return new MessageCounter({ estimate, thinks: this.plan.thinks });
+    const estimate = this.#gateway.estimates.output(this.offer.model.name, this.caller.account.id);
+    return new MessageCounter({ estimate, thinks: this.plan.thinks, elapsedMs: () => this.watch.activeMs() });
   }
 
-  /** The attempt failed before its caller saw anything of it: what it began to count is not the caller's. */
+  /** The attempt failed before the client received anything: discards what it counted. */
   rewind(): void {
     if (!this.counter.started) return;
     this.counter = this.#makeCounter();
-    this.cover?.rewind();
+    this.streamHold?.rewind();
     this.firstTokenMs = null;
   }
 
-  /** A route began to answer it with a stream. */
+  /** A target began to answer with a stream. */
   beginStream(): void {
-    if (this.cover === null || this.hasEnded) return;
-    this.cover.begin();
-    if (!this.counter.finished) this.#gateway.covers.add(this.cover);
+    if (this.streamHold === null || this.hasEnded) return;
+    this.streamHold.begin();
+    if (!this.counter.finished) this.#gateway.streamHolds.add(this.streamHold);
   }
 
-  /** Events of the answer have come, and go to the caller. Gives them as he gets them. */
+  /** Counts events and collects them for the idempotency record. Returns them as the client receives them. */
   take(events: StreamEvent[]): StreamEvent[] {
-    const told = this.see(events);
-    this.answer?.keepEvents(told);
-    return told;
+    const reported = this.see(events);
+    this.answer?.addEvents(reported);
+    return reported;
   }
 
-  /** Events of an answer have come: they are counted. Gives them as the caller will get them, if he does. */
+  /** Counts events. Returns them as the client would receive them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
     return completeEvents(events, () => countBilled(this, 'completed').counts);
   }
 
-  /** The whole answer has come, not streamed: it is counted. Gives its text as the caller gets it. */
+  /** Counts a whole message. Returns its JSON as the client receives it. */
   takeMessage(message: JsonObject, text: string): string {
     this.counter.observeMessage(message);
-    const told = completeText(message, text, () => countBilled(this, 'completed').counts);
-    this.answer?.keepMessage(told);
-    return told;
+    const reported = completeText(message, text, () => countBilled(this, 'completed').counts);
+    this.answer?.addMessage(reported);
+    return reported;
   }
 
   checkpoint(): UsageRecord {
@@ -255,7 +278,14 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     this.stop('elsewhere');
   }
 
-  /** The service ends it before its time: what was produced is billed. */
+  onHoldLowered(): void {
+    const { admissions } = this.#gateway;
+    if (this.#isUncounted) admissions.counted(this.caller.account.id);
+    else admissions.release(this.caller.account.id);
+    this.#isUncounted = false;
+  }
+
+  /** The service ends the message early: the output produced so far is billed. */
   cut(reason: CutReason): void {
     this.stop(reason);
     if (!this.isStream || !this.counter.started) return;
@@ -264,70 +294,79 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
   }
 
   /**
-   * The caller has left. A stream that has begun is stopped and billed as received, unless it has a claim, or such are
-   * to be finished and not too many are already. Otherwise the upstream is let finish, bounded, since what it reports is what is
-   * billed; its places are free at once.
+   * The client disconnected. A stream that has begun is stopped and billed as received, unless it has an idempotency
+   * key or a slot for finishing is free. Otherwise the upstream may finish within a time limit, because its reported
+   * usage is what is billed. Concurrency slots are freed at once.
    */
   leave(): void {
-    if (this.callerHasLeft || this.hasEnded) return;
-    this.callerHasLeft = true;
+    if (this.hasDisconnected || this.hasEnded) return;
+    this.hasDisconnected = true;
     if (this.isStream && this.counter.started && !this.#mayFinish()) {
       this.stop('caller_left');
       this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
       return;
     }
-    const { account, key } = this.caller;
-    const { requestId } = this.submission;
-    this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name).catch(() => {}); // its ending gives the places back as well
-    const boundMs = this.#gateway.catalogue().settings.finishWithoutCallerSeconds * 1000;
+    // A message that runs on for its idempotency key keeps its slots, otherwise disconnecting and retrying would
+    // bypass the limit.
+    if (this.answer === null) this.#freeSlots();
+    const boundMs = this.#gateway.catalog().settings.finishWithoutCallerSeconds * 1000;
     this.#finishTimer = setTimeout(() => this.stop('caller_left'), boundMs);
   }
 
-  /** Who repeats a message that has a claim gets the answer that it was left for. */
+  #freeSlots(): void {
+    const { account, key } = this.caller;
+    const { requestId } = this.clientRequest;
+    this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name).catch(() => {}); // the ending frees them as well
+  }
+
+  /** A retry with the same idempotency key gets the response, so the stream is finished. */
   #mayFinish(): boolean {
-    const { finishStreamsWithoutCallerMax } = this.#gateway.catalogue().settings;
+    const { finishStreamsWithoutCallerMax } = this.#gateway.catalog().settings;
     return this.answer !== null || this.#gateway.running.takeFinishing(this, finishStreamsWithoutCallerMax);
   }
 
-  /** Ends it as answered, or as left by its caller. Resolves when durable. */
+  /** Ends the message as answered, or as disconnected. Resolves when durable. */
   complete(): Promise<Settlement> {
-    if (this.callerHasLeft) return this.end('client_gone', STATUS_CALLER_GONE, null);
+    if (this.hasDisconnected) return this.end('client_gone', STATUS_CALLER_GONE, null);
     return this.end('completed', 200, null);
   }
 
-  /** Ends it because its money is at an end: what was produced is billed. */
+  /** Ends the message because its money is exhausted: the output produced so far is billed. */
   endForMoney(status = 200): Promise<Settlement> {
     return this.end('quota_cut', status, moneyError());
   }
 
-  /** Ends a stream that does not go on, or never came to its first content: what was produced is billed. */
-  async cutShort(error: TurnpikeError, status: number, isOfUpstream: boolean): Promise<void> {
+  /** Ends a stream that broke, or never had content: the output produced so far is billed. */
+  async cutShort(error: TurnpikeError, status: number, outcome: CutOutcome): Promise<void> {
     if (this.stopReason === 'money') await this.endForMoney(status);
-    else if (this.callerHasLeft) await this.complete();
-    else await this.end(isOfUpstream ? 'upstream_cut' : 'service_cut', status, error);
+    else if (this.hasDisconnected) await this.complete();
+    else await this.end(outcome, status, error);
   }
 
   /**
-   * Ends it because the caller saw no answer. Where none began nothing is charged, unless the caller left and the upstream was
-   * stopped at the bound of waiting for it. Then its prompt was worked on, and its estimate is charged.
-   * A caller who left before any route was tried is gone, and pays nothing.
+   * Ends a message whose client saw no answer. Nothing is charged if no output began, with one exception: if the
+   * client disconnected and the upstream was stopped at the time limit, the prompt was processed and its estimate is
+   * charged. A client that disconnected before the first attempt pays nothing.
    */
   async fail(error: TurnpikeError): Promise<void> {
-    if (this.counter.started) return this.cutShort(error, error.status, false);
-    if (this.callerHasLeft && (this.stopReason === 'caller_left' || this.route === null))
+    if (this.counter.started) return this.cutShort(error, error.status, 'service_cut');
+    if (this.hasDisconnected && (this.stopReason === 'caller_left' || this.route === null))
       await this.end('client_gone', STATUS_CALLER_GONE, null);
     else if (this.stopReason === 'revoked' || this.stopReason === 'draining')
       await this.end('service_cut', error.status, error);
     else await this.end('failed', error.status, error);
   }
 
-  /** Settles or releases, once: the first call decides how, every call gets its result. Rejects with store_unavailable. */
+  /**
+   * Settles or releases the hold once: the first call decides how, and every call gets its result. Rejects with
+   * store_unavailable.
+   */
   end(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.#ending ??= this.#settle(outcome, status, error);
     return this.#ending;
   }
 
-  /** Ends it where nobody waits for the result; the ledger goes on trying by itself when the store is gone. */
+  /** Ends the message when no code awaits the result; the ledger retries in the background. */
   endQuietly(outcome: Outcome, status: number, error: TurnpikeError | null): void {
     this.end(outcome, status, error).catch(() => {});
   }
@@ -335,9 +374,9 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.watch.finish();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
-    this.cover?.close();
+    this.streamHold?.close();
     try {
-      this.#endPassage(outcome);
+      this.#endPermit(outcome);
       const usage = countBilled(this, outcome);
       return await this.#endHold(this.#record(outcome, status, usage), usage, error);
     } catch (thrown) {
@@ -345,38 +384,44 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
       throw thrown;
     } finally {
       this.watch.close();
-      if (this.cover !== null) this.#gateway.covers.remove(this.cover);
+      if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
       this.answer?.giveBack();
       this.#gateway.running.remove(this);
-      this.#seat.giveBack();
+      this.#slot.giveBack();
+      this.onHoldLowered();
     }
   }
 
-  /** An answer that its provider broke off is a failure of the route. */
-  #endPassage(outcome: Outcome): void {
-    if (outcome === 'upstream_cut') this.passage?.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
-    else this.passage?.finish();
+  /** An answer that its provider ended early counts as a failure of the target. */
+  #endPermit(outcome: Outcome): void {
+    if (outcome === 'upstream_cut') this.permit?.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
+    else this.permit?.finish();
   }
 
   async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
-    const { times } = this.submission;
+    const { times } = this.clientRequest;
     times.endedMs = performance.now();
-    let told = error;
+    let reported = error;
+    let stored = record;
     try {
       const settlement = await this.#endInLedger(record, usage);
       times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
+      else stored = withoutItsEnd(record);
       this.#learn(usage);
       return settlement;
     } catch (thrown) {
-      told ??= asTurnpikeError(thrown); // what its caller is told where the answer itself went well
+      reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
       throw thrown;
     } finally {
-      this.#report(record, usage, told);
+      this.#report(stored, usage, reported);
     }
   }
 
-  /** What a caller had to the end, or would have had if he had stayed, is the answer to his claim. */
+  /**
+   * An answer that was delivered to its end, or would have been without the disconnect, answers the idempotency
+   * record.
+   */
   #endInLedger(record: UsageRecord, { source }: CountedUsage): Promise<Settlement> {
     const { ledger } = this.#gateway;
     const { answer, requestId } = this;
@@ -389,8 +434,8 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
   }
 
-  /** An answer that cannot be sealed is not kept, and billed all the same. */
-  #answerRows(answer: CollectedAnswer): unknown[] {
+  /** A response that cannot be sealed is not stored; the message is billed all the same. */
+  #answerRows(answer: ResponseCollector): unknown[] {
     const { answers, clock } = this.#gateway;
     try {
       return answers.rowsOf(answer, this.requestId, clock.nowMs());
@@ -399,39 +444,37 @@ export class OpenMessage implements Running, Covered, Recorded, Billed, WatchHoo
     }
   }
 
-  /** A mistake of our own, before the ledger was asked: what is held goes back, and nothing is charged. */
+  /** Invariant violation before the ledger was asked: releases the hold without charge. */
   async #release(): Promise<void> {
-    await releaseHold(this.#gateway, this).catch(() => {}); // the ledger goes on trying by itself
+    await releaseHold(this.#gateway, this).catch(() => {}); // the ledger retries in the background
   }
 
   #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {
-    const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.submission.receivedAtMs);
+    const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.clientRequest.receivedAtMs);
     return makeRecord(this, outcome, status, usage, latencyMs);
   }
 
-  /** What the provider reported teaches how to estimate the next ones. */
+  /** Reported usage becomes a sample for the estimator. */
   #learn({ source }: CountedUsage): void {
     if (source !== 'reported') return;
-    const { estimates } = this.#gateway;
-    const prompt = this.counter.reportedPrompt();
-    if (prompt !== null) estimates.learnPrompt(this.offer.model.name, this.plan.measure, promptTokens(prompt));
-    estimates.learnOutput(this.offer.model.name, this.counter);
+    this.#gateway.estimates.addSample(this.offer.model.name, this.caller.account.id, this.counter);
   }
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
     const report: MessageReport = {
       requestId: record.requestId,
       record,
-      times: this.submission.times,
+      times: this.clientRequest.times,
       providerKind: record.provider === null ? null : this.providerKind,
       responseModel: this.counter.model,
       stopReason: this.counter.stopReason,
-      address: this.submission.address,
+      address: this.clientRequest.address,
       code: error?.code ?? null,
       cause: error?.details.cause ?? null,
       upstreamRequestId: this.upstreamRequestId,
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
+      writeOffReason: writeOffReason(this, record, usage),
     };
     this.#traced((trace) => trace.end(report));
     this.#gateway.report(report);
@@ -443,6 +486,7 @@ function watchBounds(settings: Settings, isStream: boolean): WatchBounds {
     firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
     silenceMs: settings.upstreamSilenceSeconds * 1000,
     totalMs: isStream ? settings.upstreamStreamSeconds * 1000 : Number.POSITIVE_INFINITY,
+    clientMs: bounds.clientPausedSecondsMax * 1000,
     slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
   };
 }

@@ -1,40 +1,45 @@
-// Counts of prompts that providers are asked for before a message is refused. They cost their callers nothing, so that
-// they are bounded: at once for all, and for an account within a minute those that made nothing payable.
+// Bounds the token counts requested from providers before a message is refused. They are free for clients, so they
+// are limited: in number at once, and per account and minute those that did not lead to admission.
 
-import { FairRoom } from '../base/fair-room.ts';
+import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { bounds } from '../config.ts';
 
 const MINUTE_MS = 60_000;
 
 interface Minute {
   startMs: number;
-  /** Asked for in it, without those that made a message payable. */
-  inVain: number;
+  /** Counts in this minute that did not lead to admission. */
+  unsuccessful: number;
 }
 
 export class PromptCounts {
-  readonly #room = new FairRoom(() => bounds.promptCountsMax);
+  readonly #room = new FairShareQuota(() => bounds.promptCountsMax);
   /** By account, oldest minute first. */
   readonly #minutes = new Map<number, Minute>();
 
-  /** Whether a provider may be asked for one more count; then `giveBack` follows. */
+  /** Counts in progress. */
+  get taken(): number {
+    return this.#room.taken;
+  }
+
+  /** Whether one more count may be requested; if true, `giveBack` must follow. */
   take(accountId: number, nowMs: number): boolean {
     const minute = this.#minuteOf(accountId, nowMs);
-    if (minute.inVain >= bounds.promptCountsInVainPerMinuteMax) return false;
+    if (minute.unsuccessful >= bounds.unsuccessfulPromptCountsPerMinuteMax) return false;
     if (this.#room.take(accountId, 1) !== null) return false;
-    minute.inVain++;
+    minute.unsuccessful++;
     return true;
   }
 
-  /** It has come, or will not come. */
+  /** The count has ended. */
   giveBack(accountId: number): void {
     this.#room.giveBack(accountId, 1);
   }
 
-  /** It made its message payable. */
+  /** The count led to admission. */
   noteUseful(accountId: number): void {
     const minute = this.#minutes.get(accountId);
-    if (minute !== undefined) minute.inVain = Math.max(0, minute.inVain - 1);
+    if (minute !== undefined) minute.unsuccessful = Math.max(0, minute.unsuccessful - 1);
   }
 
   #minuteOf(accountId: number, nowMs: number): Minute {
@@ -43,7 +48,7 @@ export class PromptCounts {
     this.#minutes.delete(accountId);
     const [oldest] = this.#minutes.keys();
     if (this.#minutes.size >= bounds.promptCountAccountsMax && oldest !== undefined) this.#minutes.delete(oldest);
-    const minute = { startMs: nowMs, inVain: 0 };
+    const minute = { startMs: nowMs, unsuccessful: 0 };
     this.#minutes.set(accountId, minute);
     return minute;
   }

@@ -1,20 +1,20 @@
-// What the ledger refuses, in the words that a caller can act on.
+// Maps refusals of the ledger to errors that a client can act on.
 
 import { formatUsd } from '../base/money.ts';
 import { type ErrorDetails, TurnpikeError } from '../errors.ts';
-import type { Admission, ClaimRefusal, Refusal } from '../ledger/ledger.ts';
+import type { Admission, IdempotencyRefusal, Refusal } from '../ledger/ledger.ts';
 
-const CLAIM_RETRY_MS = 1_000; // nobody knows when a message ends; its answer is looked up for nothing
+const CLAIM_RETRY_MS = 1_000; // the end of a message cannot be predicted; polling too often is wasteful
 
-/** What the caller is told beside the refusal itself. */
+/** Facts for the error message besides the refusal. */
 export interface RefusalContext {
   nowMs: number;
-  /** What must be there. */
+  /** The amount that must be available. */
   amount: number;
-  /** It may cost more than that; else it is the most that it may cost. */
+  /** The message may cost more than `amount`; otherwise `amount` is its maximum cost. */
   isLeast: boolean;
   headers: Record<string, string>;
-  /** The largest max_tokens that what is available would pay; null where it is of no use. */
+  /** The largest max_tokens that the available amount pays for; null if lowering it would not help. */
   maxTokensThatFit: ((available: number) => number) | null;
 }
 
@@ -35,46 +35,46 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Turnpik
     case 'requests_rate':
       return new TurnpikeError(
         'requests_rate_exceeded',
-        `The limit of requests per minute of ${owner} is reached.`,
+        `The limit on requests per minute for ${owner} has been reached.`,
         details,
       );
     case 'input_tokens_rate':
       return new TurnpikeError(
         'input_tokens_rate_exceeded',
-        `The limit of input tokens per minute of ${owner} is reached.`,
+        `The limit on input tokens per minute for ${owner} has been reached.`,
         details,
       );
     case 'output_tokens_rate':
       return new TurnpikeError(
         'output_tokens_rate_exceeded',
-        `The limit of output tokens per minute of ${owner} is reached.`,
+        `The limit on output tokens per minute for ${owner} has been reached.`,
         details,
       );
     case 'concurrency':
       return new TurnpikeError(
         'concurrency_exceeded',
-        `The limit of messages at once of ${owner} is reached. Wait for one to end.`,
+        `The limit on concurrent messages for ${owner} has been reached. Wait for one to finish.`,
         details,
       );
     case 'not_owner':
-      return new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.', details);
+      return new TurnpikeError('store_unavailable', 'This node has no lease on the ledger.', details);
   }
 }
 
-export function isClaimRefusal(admission: Admission): admission is ClaimRefusal {
+export function isIdempotencyRefusal(admission: Admission): admission is IdempotencyRefusal {
   return !admission.ok && 'requestId' in admission;
 }
 
-/** The error for an idempotency key that stands for another message. */
-export function claimError({ reason, requestId }: ClaimRefusal): TurnpikeError {
+/** The error for an idempotency key that belongs to another message. */
+export function idempotencyError({ reason, requestId }: IdempotencyRefusal): TurnpikeError {
   if (reason === 'claim_mismatch')
     return new TurnpikeError(
       'idempotency_mismatch',
-      `This idempotency-key was used for another request (${requestId}). Use a new one.`,
+      `This idempotency key was already used for a different request (${requestId}). Use a new key.`,
     );
   return new TurnpikeError(
     'idempotency_in_progress',
-    `The request of this idempotency-key is in progress (${requestId}). Send it again when that has ended.`,
+    `A request with this idempotency key is still in progress (${requestId}). Retry when it has finished.`,
     { retryAfterMs: CLAIM_RETRY_MS },
   );
 }
@@ -86,18 +86,18 @@ function insufficient(refusal: Refusal, context: RefusalContext): TurnpikeError 
     quota: 'The quota of this key is too low',
   }[refusal.meter as 'wallet' | 'allowance' | 'quota'];
   const remedy = {
-    wallet: 'Recharge the account',
-    allowance: 'Wait for the next period or have the allowance raised',
-    quota: 'Use another key or have the quota raised',
+    wallet: 'Add credit to the account',
+    allowance: 'Wait for the next period or ask for a higher allowance',
+    quota: 'Use another key or ask for a higher quota',
   }[refusal.meter as 'wallet' | 'allowance' | 'quota'];
   const fits = context.maxTokensThatFit?.(refusal.available) ?? 0;
   const sentences = [
-    `${what}: this request ${context.isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(context.amount)} USD, ${formatUsd(refusal.available)} USD is available.`,
+    `${what}: this request ${context.isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(context.amount)} USD, but ${formatUsd(refusal.available)} USD is available.`,
     refusal.behindHolds
-      ? 'Only messages that run now stand in its way: it may fit when they have ended.'
+      ? 'The missing amount is held by messages in progress: retry when they have finished.'
       : `${remedy}${fits > 0 ? `, or send max_tokens of at most ${fits}` : ''}.`,
   ];
-  // Where only others' holds stand in the way, a retry is not forbidden.
+  // If only holds of other messages stand in the way, retrying makes sense.
   return new TurnpikeError('insufficient_user_quota', sentences.join(' '), {
     headers: context.headers,
     retry: refusal.behindHolds,

@@ -1,25 +1,61 @@
-// Upstream events to the client, no faster than it reads. The last event waits until the message
-// is billed. Pings fill silence; an error after the first byte is an event, never a clean end.
+// Relays upstream events to the client with backpressure. The last event waits for settlement. Pings fill silence;
+// an error after the first byte is sent as an error event, never as a clean end.
 
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventSource, ProviderFault } from '../providers/providers.ts';
 import { encodeEvent, PING_TEXT, type StreamEvent } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
-import { faultError } from './fault-error.ts';
-import type { OpenMessage } from './open-message.ts';
-import { PatientWait } from './patient-wait.ts';
-import { endedElsewhere, moneyError, stopError } from './stop-error.ts';
+import type { CutOutcome, OpenMessage } from './open-message.ts';
+import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './stop-error.ts';
 
-const SETTLE_QUICKLY_MS = 200; // how long text that is ready waits for its end to be billed
+class PingWait {
+  readonly #pingMs: number;
+  #sinceMs = 0;
+  #wake: ((word: 'ping') => void) | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
 
-/** The text of the stream that the client gets. `opening` may still be under way: pings flow until it is done. */
+  constructor(pingMs: number) {
+    this.#pingMs = pingMs;
+  }
+
+  /**
+   * The value of the promise, or 'ping' if it has not resolved within the interval. May be called again for the same
+   * promise. One wait at a time.
+   */
+  for<Value>(pending: Promise<Value>): Promise<Value | 'ping'> {
+    return new Promise((resolve, reject) => {
+      this.#sinceMs = performance.now();
+      this.#wake = resolve;
+      this.#timer ??= setTimeout(() => this.#look(), this.#pingMs);
+      pending.then(resolve, reject);
+    });
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#wake = null;
+  }
+
+  #look(): void {
+    this.#timer = null;
+    if (this.#wake === null) return;
+    const leftMs = this.#pingMs - (performance.now() - this.#sinceMs);
+    if (leftMs > 0) this.#timer = setTimeout(() => this.#look(), leftMs);
+    else this.#wake('ping'); // no effect if the promise has resolved
+  }
+}
+
+const SETTLE_QUICKLY_MS = 200; // before buffered events are flushed without waiting for settlement
+
+/** The text of the client's stream. While `opening` is pending, pings are sent. */
 export async function* relay(
   message: OpenMessage,
   opening: Promise<Opened>,
   pingIntervalMs: number,
 ): AsyncGenerator<string> {
   message.hasReply = true;
-  const wait = new PatientWait(pingIntervalMs);
+  const wait = new PingWait(pingIntervalMs);
   let events: EventSource | null = null;
   let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
     const stream = requireStream(opened);
@@ -32,50 +68,60 @@ export async function* relay(
       let arrived = await wait.for(pending);
       while (arrived === 'ping') {
         yield* give(message, PING_TEXT);
-        if (message.callerHasLeft) return; // while nobody read here: it is finished there
+        if (message.hasDisconnected) return; // the stream is finished in the background
         message.isRelaying = true;
         arrived = await wait.for(pending);
       }
       message.pulling = null;
-      if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message did');
-      if (message.callerHasLeft) {
+      if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message was complete');
+      if (message.hasDisconnected) {
         if (!message.hasEnded) await finishWithoutCaller(message, opening);
         return;
       }
-      const covering = message.cover?.see() ?? null;
-      if (covering !== null && !(yield* patiently(message, wait, covering)) && endsForMoney(message)) {
+      const covering = message.streamHold?.see() ?? null;
+      if (covering !== null && !(yield* withPings(message, wait, covering)) && endsForMoney(message)) {
         yield* give(message, encode(payablePart(message, arrived)));
         message.stopForMoney();
         throw stopError(message);
       }
       if (message.counter.finished && message.hasEnded) {
-        yield* give(message, encode(payablePart(message, arrived))); // it was cut while nobody read here
+        yield* give(message, encode(payablePart(message, arrived))); // it was cut while the client was not reading
         throw stopError(message) ?? endedElsewhere();
       }
       if (message.counter.finished) {
         for await (const text of finish(message, arrived, wait)) yield* give(message, text);
         return;
       }
+      if (message.counter.isFinal && message.isLowered) {
+        // Whether the message ends for lack of money is decided with its last event: its stop reason is held back
+        // until then.
+        const last = arrived;
+        pending = pull(message, events as unknown as EventSource).then((next) => next && [...last, ...next]);
+        continue;
+      }
       message.isRelaying = false;
-      yield encode(arrived);
-      if (message.callerHasLeft) return;
+      message.watch.pause();
+      yield encode(arrived); // inlined `give`, to avoid a generator per event
+      message.watch.resume();
+      if (message.hasDisconnected) return;
       pending = pull(message, events as unknown as EventSource);
     }
   } catch (thrown) {
-    yield* give(message, yield* patiently(message, wait, fail(message, thrown))); // it is billed first, which may take long
+    yield* give(message, yield* withPings(message, wait, fail(message, thrown))); // settlement comes first and may take long
   } finally {
-    // The client's reader went away: its signal says so too, whichever comes first.
+    // The reader was cancelled; the disconnect signal may come before or after.
     wait.close();
+    message.watch.resume();
     message.isRelaying = false;
     leaveMessage(message, opening);
-    message.submission.expect('end');
+    message.clientRequest.expect('end');
   }
 }
 
-/** What the promise gives, with pings to the client as long as it does not. */
-async function* patiently<Value>(
+/** The promise's value, with pings to the client until it resolves. */
+async function* withPings<Value>(
   message: OpenMessage,
-  wait: PatientWait,
+  wait: PingWait,
   pending: Promise<Value>,
 ): AsyncGenerator<string, Value> {
   message.isRelaying = true;
@@ -87,44 +133,50 @@ async function* patiently<Value>(
   }
 }
 
-/** Text for the client. While it has not asked for more, nobody reads of the upstream. */
+/** Sends text to the client. Nothing is read from the upstream until the client asks for more. */
 function* give(message: OpenMessage, text: string): Generator<string, void> {
   message.isRelaying = false;
+  message.watch.pause();
   yield text;
+  message.watch.resume();
 }
 
-/** Of what has come not all is covered, and there is no more money: it ends, unless it is whole and that could not be foreseen. */
-function endsForMoney({ counter, cover, plan, maxTokens }: OpenMessage): boolean {
-  const isForeseen = !plan.thinks && counter.seenTokens(maxTokens) > (cover?.coveredTokens ?? 0);
-  return !counter.finished || isForeseen;
+/**
+ * The output exceeds what is covered and no more money is available. The message ends, unless no more output will be
+ * produced and the excess could not be foreseen.
+ */
+function endsForMoney({ counter, streamHold, plan, maxTokens }: OpenMessage): boolean {
+  const isForeseen = !plan.thinks && counter.seenTokens(maxTokens) > (streamHold?.coveredTokens ?? 0);
+  return !(counter.isFinal || counter.finished) || isForeseen;
 }
 
-/** The events that came last, as far as they are paid for. */
-function payablePart({ cover }: OpenMessage, arrived: readonly StreamEvent[]): StreamEvent[] {
+/** The last events, as far as they are paid for. */
+function payablePart({ streamHold }: OpenMessage, arrived: readonly StreamEvent[]): StreamEvent[] {
   const content = arrived.filter(({ name }) => name !== 'message_delta' && name !== 'message_stop');
-  let left = (cover?.payableShare() ?? 0) * content.reduce((sum, { json }) => sum + json.length, 0);
+  let left = (streamHold?.payableShare() ?? 0) * content.reduce((sum, { json }) => sum + json.length, 0);
   return content.filter(({ json }) => {
     left -= json.length;
     return left >= 0;
   });
 }
 
-/** The caller has left, or will not read on. Nothing when the message has ended. */
+/** The client disconnected or stopped reading. No effect after the end of the message. */
 export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): void {
   if (message.hasEnded) return;
   message.leave();
-  // Where the relay waits for the upstream, it goes on by itself.
+  // While the relay waits for the upstream, it notices the disconnect itself.
   if (message.isStream && !message.hasEnded && !message.isRelaying) void finishWithoutCaller(message, opening);
 }
 
-/** Reads a stream to its end for a caller who left, so that it is billed as reported. Never rejects. */
+/** Reads a stream to its end after the client disconnected, so that it is billed as reported. Never rejects. */
 async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
   if (message.isFinishing) return;
   message.isFinishing = true;
+  message.watch.resume();
   try {
     const { events } = requireStream(await opening);
     for (;;) {
-      const covering = message.cover?.see() ?? null;
+      const covering = message.streamHold?.see() ?? null;
       if (covering !== null && !(await covering) && endsForMoney(message)) {
         message.stopForMoney();
         throw stopError(message);
@@ -142,19 +194,20 @@ async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened
 
 function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
   if (opened.form === 'stream') return opened;
-  throw new ProviderFault('failed', 'the provider answered a stream with a whole message');
+  throw new ProviderFault('failed', 'the provider answered a streaming request with a whole message');
 }
 
-/** What comes next, counted when it comes: a caller who rests meanwhile does not make its provider silent. */
+/** The next events, counted on arrival: backpressure from the client does not look like upstream silence. */
 function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
   message.watch.begin();
   const pulling = events.next().then(
     (arrived) => {
-      message.watch.end();
+      if (arrived === null) message.watch.endAttempt();
+      else message.watch.end();
       return arrived === null ? null : message.take(arrived);
     },
     (failure) => {
-      message.watch.end();
+      message.watch.endAttempt();
       throw failure;
     },
   );
@@ -162,13 +215,13 @@ function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] 
   return pulling;
 }
 
-/** Bills, then gives out the end. What came with the end is not kept waiting when billing takes long. */
-async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PatientWait): AsyncGenerator<string> {
+/** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */
+async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PingWait): AsyncGenerator<string> {
   const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
   const isCut = message.isLowered && message.counter.stopReason === 'max_tokens';
-  const told = arrived.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
-  let before = encode(told);
-  const quick = new PatientWait(SETTLE_QUICKLY_MS);
+  const reported = arrived.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
+  let before = encode(reported);
+  const quick = new PingWait(SETTLE_QUICKLY_MS);
   let end: string;
   try {
     const settling = isCut ? message.endForMoney() : message.complete();
@@ -181,19 +234,20 @@ async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: Patie
     if (!settled.ok) end = errorEvent(message, endedElsewhere());
     else end = isCut ? errorEvent(message, moneyError()) : encodeEvent(arrived[stopIndex] as StreamEvent);
   } catch (failure) {
-    end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete, and its billing follows
+    end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete; settlement is retried
   } finally {
     quick.close();
   }
   yield before + end;
 }
 
-/** Ends a message whose stream broke, and gives the event that says so. */
+/** Ends a message whose stream broke, and returns the error event. */
 async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
-  message.dropAttempt(); // where it was not the upstream that failed, it still sends
-  const error = stopError(message) ?? (thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown));
+  message.dropAttempt(); // if the upstream did not fail, it is still sending
+  const outcome = cutBy(message, thrown);
+  const error = stopError(message) ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown));
   try {
-    if (message.counter.started) await message.cutShort(error, 200, isOfUpstream(message, thrown));
+    if (message.counter.started) await message.cutShort(error, 200, outcome);
     else await message.fail(error);
   } catch (failure) {
     return errorEvent(message, asTurnpikeError(failure));
@@ -201,12 +255,19 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
   return errorEvent(message, error);
 }
 
-function isOfUpstream({ stopReason }: OpenMessage, thrown: unknown): boolean {
-  return stopReason === 'timeout' || (stopReason === null && thrown instanceof ProviderFault);
+/** Attributes a broken stream to upstream or client. An upstream that gave up during backpressure from a slow client did not fail. */
+function cutBy({ stopReason, watch }: OpenMessage, thrown: unknown): CutOutcome {
+  if (stopReason === 'timeout') return 'upstream_cut';
+  if (stopReason !== null || !(thrown instanceof ProviderFault)) return 'service_cut';
+  return watch.isBehind ? 'client_gone' : 'upstream_cut';
+}
+
+function asCutError(thrown: unknown): TurnpikeError {
+  return thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown);
 }
 
 function errorEvent(message: OpenMessage, error: TurnpikeError): string {
-  return encodeEvent({ name: 'error', json: error.body(message.submission.requestId) });
+  return encodeEvent({ name: 'error', json: error.body(message.clientRequest.requestId) });
 }
 
 function encode(events: readonly StreamEvent[]): string {

@@ -1,11 +1,11 @@
-// The messages that run on this node, so that they can be waited for, and ended before their time.
+// Messages in progress on this node, so that shutdown can wait for them or end them early.
 
 import { type Placed, Roster } from '../base/roster.ts';
 
-/** Why the service itself ends a message. */
+/** Why the service ends a message early. */
 export type CutReason = 'revoked' | 'draining';
 
-/** A message as this list needs it. */
+/** A message as this registry sees it. */
 export interface Running extends Placed {
   readonly keyId: number;
   readonly isStream: boolean;
@@ -14,7 +14,7 @@ export interface Running extends Placed {
 
 export class RunningMessages {
   readonly #running = new Roster<Running>();
-  /** Streams that are read to their end though their callers have left. */
+  /** Streams that are read to their end after their clients disconnected. */
   readonly #finishing = new Set<Running>();
   #emptied: (() => void)[] = [];
 
@@ -22,7 +22,7 @@ export class RunningMessages {
     return this.#running.size;
   }
 
-  /** How many of them are streamed. */
+  /** Number of streams. */
   countStreams(): number {
     return this.#running.list().filter((message) => message.isStream).length;
   }
@@ -31,7 +31,7 @@ export class RunningMessages {
     this.#running.add(message);
   }
 
-  /** Whether one more stream may be read to its end without its caller, where `max` may at once. */
+  /** Whether one more stream may be finished without its client, given at most `max`. */
   takeFinishing(message: Running, max: number): boolean {
     if (this.#finishing.size >= max) return false;
     this.#finishing.add(message);
@@ -46,7 +46,7 @@ export class RunningMessages {
     this.#emptied = [];
   }
 
-  /** Ends what runs with this key. */
+  /** Ends all messages of a key. */
   cutKey(keyId: number): void {
     for (const message of this.#running.list()) if (message.keyId === keyId) message.cut('revoked');
   }
@@ -55,7 +55,7 @@ export class RunningMessages {
     for (const message of this.#running.list()) message.cut('draining');
   }
 
-  /** Resolves when none runs, or after `boundMs`; to whether none runs. */
+  /** Resolves to true when no message is left, or to false after `boundMs`. */
   async waitUntilEmpty(boundMs: number): Promise<boolean> {
     if (this.#running.size === 0) return true;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
-// Bounds how long upstreams may be waited for. One clock looks at all messages of a gateway: a
-// timer for each of them would cost more than the rest of its bookkeeping.
+// Time limits of upstreams and of clients that do not read. One interval checks all messages of a gateway: a timer
+// per message would cost more than the rest of its bookkeeping.
 
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
 
@@ -27,30 +27,39 @@ export class SilenceWatches {
   }
 }
 
-const LONG_MS = 10_000; // well below what a socket may idle
+const LONG_MS = 10_000; // well below the socket idle timeout
+const PAUSE_MS = 250; // of backpressure, after which a broken upstream may have given up a blocked write
+const CAUGHT_UP_MS = 3_000; // of waiting for the upstream, after which buffered data is used up and the upstream is known to be alive
 
-/** Of one message, in milliseconds. */
+/** Time limits of one message, in milliseconds. */
 export interface WatchBounds {
-  /** From the beginning of an attempt to its first event, or to its whole answer. */
+  /** From the start of an attempt to its first event or whole answer. */
   firstMs: number;
   /** Between events. */
   silenceMs: number;
-  /** From the beginning of an attempt to its end. */
+  /** From the start of an attempt to its end, without time spent waiting for the client. */
   totalMs: number;
-  /** When an attempt is long under way without an answer. */
+  /** Total time spent waiting for the client of a stream. */
+  clientMs: number;
+  /** After which an attempt without an answer is slow. */
   slowMs: number;
 }
 
 export interface WatchHooks {
-  /** A bound was reached. May be called again for a later wait. */
+  /** A time limit was exceeded. May be called again for a later wait. */
   onLate(): void;
-  /** Once an attempt that is slow to answer. */
+  /** The client's time limit was exceeded. */
+  onClientLate?(): void;
+  /** Called once for an attempt that is slow to answer. */
   onSlow?(): void;
-  /** Once, when it is long since the first wait began and the message is not closed: its attempts and its billing may each be quick, and all of them not. */
+  /**
+   * Called once, when the message is still open long after its first wait began: each attempt may be quick, but not
+   * all together.
+   */
   onLong?(): void;
 }
 
-/** The bounds of one message. */
+/** The time limits of one message. */
 export class SilenceWatch implements Placed {
   place = ABSENT;
   readonly #watches: SilenceWatches;
@@ -59,9 +68,17 @@ export class SilenceWatch implements Placed {
   #firstWaitMs: number | null = null;
   #attemptSinceMs: number | null = null;
   #waitingSinceMs: number | null = null;
+  /** Start of the current backpressure, and total time of earlier backpressure. */
+  #pausedSinceMs: number | null = null;
+  #pausedMs = 0;
+  #isBehind = false;
+  /** While behind: time spent waiting for the upstream since the last backpressure. */
+  #awaitedMs = 0;
+  /** Value of `#pausedMs` when the attempt began. */
+  #pausedBeforeMs = 0;
   #hasAnswered = false;
-  #isSlowTold = false;
-  #isLongTold = false;
+  #isSlowReported = false;
+  #isLongReported = false;
   #isFinished = false;
 
   constructor(watches: SilenceWatches, watchBounds: WatchBounds, hooks: WatchHooks) {
@@ -70,36 +87,76 @@ export class SilenceWatch implements Placed {
     this.#hooks = hooks;
   }
 
-  /** An attempt begins, and is waited for. */
+  /** An attempt begins. */
   beginAttempt(): void {
     if (this.#isFinished) return;
     this.#hasAnswered = false;
-    this.#isSlowTold = false;
+    this.#isSlowReported = false;
     this.begin();
     this.#attemptSinceMs = this.#waitingSinceMs;
+    this.#pausedBeforeMs = this.pausedMs(performance.now());
   }
 
-  /** A wait for the upstream begins. Time in which nobody waits (a client that reads slowly) is no silence. */
-  begin(): void {
-    if (this.#isFinished) return; // a reader that resumes when its message was ended elsewhere
-    this.#waitingSinceMs = performance.now();
+  /** Backpressure begins: the client does not take more, so nothing is read from the upstream. */
+  pause(nowMs = performance.now()): void {
+    this.#pausedSinceMs ??= nowMs;
+  }
+
+  /** The client took it, or disconnected. */
+  resume(nowMs = performance.now()): void {
+    if (this.#pausedSinceMs === null) return;
+    const lastedMs = nowMs - this.#pausedSinceMs;
+    this.#pausedMs += lastedMs;
+    this.#pausedSinceMs = null;
+    if (lastedMs < PAUSE_MS) return;
+    this.#isBehind = true;
+    this.#awaitedMs = 0;
+  }
+
+  /** Total backpressure until `nowMs`. */
+  pausedMs(nowMs: number): number {
+    return this.#pausedMs + (this.#pausedSinceMs === null ? 0 : nowMs - this.#pausedSinceMs);
+  }
+
+  /** A clock that stops during backpressure, when elapsed time says nothing about the upstream. */
+  activeMs(): number {
+    const nowMs = performance.now();
+    return nowMs - this.pausedMs(nowMs);
+  }
+
+  /**
+   * There was backpressure and the upstream has not been seen alive since: if it breaks off, it may have given up a
+   * blocked write.
+   */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** A wait for the upstream begins. Backpressure does not count as silence. */
+  begin(nowMs = performance.now()): void {
+    if (this.#isFinished) return; // a reader that resumes after the message was ended elsewhere
+    this.#waitingSinceMs = nowMs;
     this.#firstWaitMs ??= this.#waitingSinceMs;
     this.#watches.add(this);
   }
 
   /** The upstream made progress. */
-  end(): void {
+  end(nowMs = performance.now()): void {
+    if (this.#isBehind) {
+      this.#awaitedMs += Math.max(0, passed(this.#waitingSinceMs, nowMs));
+      this.#isBehind = this.#awaitedMs < CAUGHT_UP_MS;
+    }
     this.#waitingSinceMs = null;
     this.#hasAnswered = true;
   }
 
-  /** The attempt has failed. */
+  /** The attempt failed. */
   endAttempt(): void {
     this.#waitingSinceMs = null;
     this.#attemptSinceMs = null;
   }
 
-  /** The upstream is waited for no more; the caller may still wait, until `close`. */
+  /** No more waiting for the upstream. The client may still wait, until `close`. */
   finish(): void {
     this.#isFinished = true;
     this.endAttempt();
@@ -111,21 +168,25 @@ export class SilenceWatch implements Placed {
   }
 
   look(nowMs: number): void {
-    if (!this.#isLongTold && passed(this.#firstWaitMs, nowMs) >= LONG_MS) this.#tellLong();
-    const { firstMs, silenceMs, totalMs, slowMs } = this.#bounds;
+    if (!this.#isLongReported && passed(this.#firstWaitMs, nowMs) >= LONG_MS) this.#reportLong();
+    const { firstMs, silenceMs, totalMs, clientMs, slowMs } = this.#bounds;
+    const pausedMs = this.pausedMs(nowMs);
     const waitMs = this.#hasAnswered ? silenceMs : firstMs;
-    const isLate = passed(this.#waitingSinceMs, nowMs) >= waitMs || passed(this.#attemptSinceMs, nowMs) >= totalMs;
-    if (isLate) {
+    const attemptMs = passed(this.#attemptSinceMs, nowMs) - (pausedMs - this.#pausedBeforeMs);
+    if (pausedMs >= clientMs && !this.#isFinished) {
+      this.finish();
+      this.#hooks.onClientLate?.();
+    } else if (passed(this.#waitingSinceMs, nowMs) >= waitMs || attemptMs >= totalMs) {
       this.endAttempt();
       this.#hooks.onLate();
-    } else if (!this.#hasAnswered && !this.#isSlowTold && passed(this.#attemptSinceMs, nowMs) >= slowMs) {
-      this.#isSlowTold = true;
+    } else if (!this.#hasAnswered && !this.#isSlowReported && passed(this.#attemptSinceMs, nowMs) >= slowMs) {
+      this.#isSlowReported = true;
       this.#hooks.onSlow?.();
     }
   }
 
-  #tellLong(): void {
-    this.#isLongTold = true;
+  #reportLong(): void {
+    this.#isLongReported = true;
     this.#hooks.onLong?.();
   }
 }

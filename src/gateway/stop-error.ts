@@ -1,12 +1,16 @@
-// Why this service stops a message before its end, and what its caller is told.
+// Why the service stops a message early, and the error that its client gets.
 
 import { TurnpikeError } from '../errors.ts';
+import type { ProviderFault } from '../providers/providers.ts';
 import type { CutReason } from './running-messages.ts';
 
-/** Why the upstream was aborted by us. `money`: none is left; `elsewhere`: another node ended its hold. */
-export type StopReason = CutReason | 'caller_left' | 'timeout' | 'money' | 'elsewhere';
+/**
+ * Why the service aborted the upstream. `money`: exhausted; `elsewhere`: another node ended the hold; `client_slow`:
+ * the client did not read.
+ */
+export type StopReason = CutReason | 'caller_left' | 'client_slow' | 'timeout' | 'money' | 'elsewhere';
 
-/** The error of a message that the service itself stopped; null when it did not. */
+/** The error of a message that the service stopped; null if it did not. */
 export function stopError({ stopReason }: { stopReason: StopReason | null }): TurnpikeError | null {
   switch (stopReason) {
     case 'revoked':
@@ -20,23 +24,64 @@ export function stopError({ stopReason }: { stopReason: StopReason | null }): Tu
     case 'elsewhere':
       return endedElsewhere();
     case 'timeout':
-      return new TurnpikeError('upstream_timeout', 'The provider of this model was silent for too long.');
+      return new TurnpikeError('upstream_timeout', 'The provider of this model sent no data for too long.');
     case 'caller_left':
-      return new TurnpikeError('upstream_timeout', 'The caller left, and the provider did not finish in time.');
+      return new TurnpikeError('upstream_timeout', 'The client disconnected, and the provider did not finish in time.');
+    case 'client_slow':
+      return clientTooSlow();
     case null:
       return null;
   }
 }
 
-/** What account and key may spend was used up in the middle of an answer. */
+/** The available money was exhausted in the middle of an answer. */
 export function moneyError(): TurnpikeError {
   return new TurnpikeError(
     'insufficient_user_quota',
-    'What the account and this key may spend is used up: the answer ends here. Recharge the account, or have the allowance or quota raised.',
+    'The balance, allowance or quota available to this key is exhausted, so the response ends here. Add credit to the account, or ask for a higher allowance or quota.',
   );
 }
 
-/** Someone else ended the hold: the answer may not be reported as complete. */
+/** The stream ended because its client did not read it. */
+export function clientTooSlow(): TurnpikeError {
+  return new TurnpikeError('client_too_slow', 'The stream was closed because the client read it too slowly.');
+}
+
+/** The hold was ended elsewhere: the answer must not be reported as complete. */
 export function endedElsewhere(): TurnpikeError {
-  return new TurnpikeError('internal', 'This message was ended by another node, which took it for abandoned.');
+  return new TurnpikeError('internal', 'Another node ended this message because it considered it abandoned.');
+}
+
+/** The error for a fault. Only a rejection of the content keeps the provider's text. */
+export function faultError(fault: ProviderFault): TurnpikeError {
+  const details = { cause: fault, ...(fault.retryAfterMs === null ? {} : { retryAfterMs: fault.retryAfterMs }) };
+  switch (fault.kind) {
+    case 'rejected':
+      return new TurnpikeError('upstream_rejected', fault.message, {
+        cause: fault,
+        status: fault.status === 413 ? 413 : 400,
+        type: fault.errorType ?? 'invalid_request_error',
+      });
+    case 'credentials':
+      return new TurnpikeError(
+        'upstream_credentials',
+        'The provider of this model rejects the credentials of this service. The operator of this service must fix this.',
+        { cause: fault },
+      );
+    case 'rate_limited':
+      return new TurnpikeError(
+        'upstream_rate_limited',
+        'The provider of this model is limiting the request rate of this service.',
+        details,
+      );
+    case 'overloaded':
+      return new TurnpikeError('upstream_overloaded', 'The provider of this model is overloaded.', details);
+    case 'timeout':
+      return new TurnpikeError('upstream_timeout', 'The provider of this model did not respond in time.', {
+        cause: fault,
+      });
+    case 'failed':
+    case 'aborted':
+      return new TurnpikeError('upstream_failed', 'The provider of this model failed.', { cause: fault });
+  }
 }

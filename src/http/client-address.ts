@@ -1,11 +1,10 @@
-// Who is at the other end, and how: the socket's peer, or, where that is a proxy the operator trusts, the
-// address and the scheme that it names. What an untrusted peer writes into these headers is not read.
+// IP address and scheme of the client: of the socket's peer, or as a trusted proxy reports them.
 
-import { type AddressRange, isInRanges, parseAddress } from '../base/address-range.ts';
+import { type AddressRange, isInRanges, parseAddress } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
 import type { Connection } from './serve-http.ts';
 
-/** The caller's address without port; `x-forwarded-for` is read from the right, through trusted proxies only. */
+/** The client's address without port. Reads `x-forwarded-for` from the right, through trusted proxies only. */
 export function clientAddress(peer: string, headers: Headers, trusted: readonly AddressRange[]): string {
   if (trusted.length === 0) return peer;
   const forwarded = headers.get('x-forwarded-for');
@@ -16,14 +15,14 @@ export function clientAddress(peer: string, headers: Headers, trusted: readonly 
     const parsed = parseAddress(address);
     if (parsed === null || !isInRanges(parsed, trusted)) return address;
     const before = stripPort(named.pop() ?? '');
-    // A proxy that names nothing readable is as far as can be seen.
+    // Stops at a proxy that reports no valid address.
     if (parseAddress(before) === null) return address;
     address = before;
   }
   return address;
 }
 
-/** Whether the caller came over TLS: to this service, or to the trusted proxy in front of it, as `x-forwarded-proto` says. */
+/** Whether the client uses TLS: to this service, or to a trusted proxy according to `x-forwarded-proto`. */
 export function isOverTls(connection: Connection, headers: Headers, trusted: readonly AddressRange[]): boolean {
   if (connection.isTls) return true;
   if (trusted.length === 0) return false;
@@ -31,10 +30,10 @@ export function isOverTls(connection: Connection, headers: Headers, trusted: rea
   if (forwarded === null) return false;
   const peer = parseAddress(connection.address);
   if (peer === null || !isInRanges(peer, trusted)) return false;
-  return forwarded.split(',').pop()?.trim().toLowerCase() === 'https'; // the last is what our own peer wrote
+  return forwarded.split(',').pop()?.trim().toLowerCase() === 'https'; // the last value was written by our own peer
 }
 
-/** "1.2.3.4:56" and "[2001:db8::1]:56" as some proxies write them. */
+/** "1.2.3.4:56" and "[2001:db8::1]:56", as some proxies write them. */
 function stripPort(text: string): string {
   const written = text.trim();
   if (written.startsWith('[')) return /^\[([^\]]*)\]/.exec(written)?.[1] ?? '';

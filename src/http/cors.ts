@@ -1,5 +1,6 @@
-// What browsers need to be told. Callers are known by a key in a header, never by a cookie, so
-// any origin may ask; a key's own list of origins is checked when the key is.
+// CORS: a key in a header, never a cookie, identifies the caller, so any origin is allowed. Keys may list origins.
+
+import { TurnpikeError } from '../errors.ts';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS, HEAD';
 const MAX_AGE_SECONDS = '86400';
@@ -14,21 +15,18 @@ const ALWAYS = [
 const LIMITS = ['requests', 'input-tokens', 'output-tokens', 'tokens'];
 const FIGURES = ['limit', 'remaining', 'reset'];
 
-/** One list for each configured prefix. */
 const exposedByPrefix = new Map<string, string>();
 
-/** Headers for every answer that a browser may read. `vendorPrefix` is one of the configured ones. */
+/** CORS headers for a response. `vendorPrefix` is a configured prefix. */
 export function corsHeaders(origin: string | null, vendorPrefix: string): Record<string, string> {
-  const exposed = exposedHeaders(vendorPrefix);
-  if (origin === null) return { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
   return {
-    'access-control-allow-origin': origin,
-    'access-control-expose-headers': exposed,
-    vary: 'origin',
+    'access-control-allow-origin': origin ?? '*',
+    'access-control-expose-headers': exposedHeaders(vendorPrefix),
+    ...(origin !== null && { vary: 'origin' }),
   };
 }
 
-/** The answer to OPTIONS, given before anyone has to say who they are, with the headers that `more` adds. */
+/** The response to a preflight, which needs no authentication. `more` adds headers. */
 export function preflightResponse(
   asked: Headers,
   requestId: string,
@@ -43,7 +41,7 @@ export function preflightResponse(
     allow: METHODS,
     'request-id': requestId,
   };
-  // Echoed, because "*" would not cover `authorization`.
+  // Echoed, because "*" does not cover `authorization`.
   const askedHeaders = asked.get('access-control-request-headers');
   if (askedHeaders !== null) headers['access-control-allow-headers'] = askedHeaders;
   if (asked.get('access-control-request-private-network') === 'true')
@@ -59,4 +57,27 @@ function exposedHeaders(vendorPrefix: string): string {
     exposedByPrefix.set(vendorPrefix, exposed);
   }
   return exposed;
+}
+
+const SAME = 'same-origin';
+const FOREIGN = ['cross-site', 'same-site'];
+
+/** Throws cross_site_refused unless the request is of this origin: a change must say so, a read not say otherwise. */
+export function refuseCrossSite(request: Request, publicOrigin: string | null): void {
+  const site = request.headers.get('sec-fetch-site');
+  if (['GET', 'HEAD'].includes(request.method)) {
+    if (site === null || !FOREIGN.includes(site)) return;
+  } else if (site === SAME || (site === null && isOwnOrigin(request, publicOrigin))) return;
+  throw new TurnpikeError(
+    'cross_site_refused',
+    'This request did not come from a page of this service. Session cookies work only in the console; programs must use a token.',
+  );
+}
+
+/** For browsers without `sec-fetch-site`: over plain HTTP, or old ones. */
+function isOwnOrigin(request: Request, publicOrigin: string | null): boolean {
+  const origin = request.headers.get('origin');
+  const parsed = origin === null ? null : URL.parse(origin);
+  if (parsed === null) return false;
+  return parsed.origin === publicOrigin || parsed.host === URL.parse(request.url)?.host;
 }

@@ -1,14 +1,17 @@
-// The door of HTTP's mechanics: sockets, limits, bodies, addresses, CORS, answers. It knows no
-// route, no key and no message.
+// The door of HTTP mechanics: sockets, limits, bodies, addresses, CORS, responses. Knows no routes, keys or messages.
 
-export { readBearer } from './bearer.ts';
 export { clientAddress, isOverTls } from './client-address.ts';
-export { corsHeaders, preflightResponse } from './cors.ts';
-export { refuseCrossSite } from './cross-site.ts';
+export { corsHeaders, preflightResponse, refuseCrossSite } from './cors.ts';
 export { LoopDelay } from './loop-delay.ts';
-export { BodiesInFlight, RequestBody } from './read-body.ts';
-export { type Answer, errorResponse, toResponse } from './reply.ts';
-export { pathOf, queryOf } from './request-path.ts';
-export { securityHeaders, withSecurityHeaders } from './security-headers.ts';
+export { BodiesInFlight, bodyChunks, declaredLength, RequestBody } from './read-body.ts';
+export {
+  errorResponse,
+  pathOf,
+  queryOf,
+  readBearer,
+  securityHeaders,
+  toResponse,
+  withSecurityHeaders,
+} from './reply.ts';
 export { type Connection, type HttpServer, ListenerLost, type ServeOptions, serveHttp } from './serve-http.ts';
-export { readTlsPair, type TlsEvent, TlsFiles, type TlsPair, TlsPairBroken, type TlsPaths } from './tls-files.ts';
+export { readTlsPair, type TlsEvent, TlsFiles, type TlsPair, type TlsPaths } from './tls-files.ts';

@@ -1,5 +1,4 @@
-// How late the event loop runs, smoothed: the least of the last delays that were seen. A single stall (a
-// large body that is parsed, a machine that was busy elsewhere) is over when it is seen; what stands is load.
+// The lasting delay of the event loop: the minimum of the last samples, because a single stall is not load.
 
 import { bounds } from '../config.ts';
 
@@ -8,12 +7,12 @@ export class LoopDelay {
   #next = 0;
   #standingMs = 0;
 
-  /** Costs whoever asks nothing. */
+  /** Reading it costs nothing. */
   get standingMs(): number {
     return this.#standingMs;
   }
 
-  /** How late a timer of `bounds.eventLoopSampleMs` was called. */
+  /** Records how late a timer of `bounds.eventLoopSampleMs` fired. */
   see(delayMs: number): void {
     this.#latestMs[this.#next] = delayMs;
     this.#next = (this.#next + 1) % this.#latestMs.length;

@@ -1,45 +1,60 @@
-// Reads a request's body: bounded by bytes that we count ourselves, in time, and within what all
-// bodies together may take. What was counted is given back when the request's scope ends.
+// Reads a request body: bounded in bytes, time and the memory of all bodies together.
 
-import { FairRoom } from '../base/fair-room.ts';
+import { parseWholeNumber } from '../base/checked-number.ts';
+import { FairShareQuota } from '../base/fair-share-quota.ts';
+import { machineTimers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Connection } from './serve-http.ts';
 
-/** Up to here a body is read in one go; beyond it is watched while it comes. */
+/** The declared bytes; null without a length. Throws invalid_request and has the connection closed. */
+export function declaredLength(headers: Headers): number | null {
+  const text = headers.get('content-length');
+  if (text === null) return null;
+  const bytes = parseWholeNumber(text);
+  if (bytes !== null) return bytes;
+  // The end of the body is uncertain, so nothing after it may be read as another request.
+  throw new TurnpikeError('invalid_request', 'content-length: must be one whole number of bytes, sent once', {
+    headers: { connection: 'close' },
+  });
+}
+
+/** Smaller bodies are read at once; larger ones are watched while they arrive. */
 const SMALL_BODY_BYTES = 128 * 1024;
 const WATCH_INTERVAL_MS = 1_000;
 const STALL_MS = bounds.requestHeadSecondsMax * 1_000;
 
-/** The bytes of all bodies that are held at the moment, by whom they are held for. */
+/** Bytes of all bodies in memory, by owner. */
 export class BodiesInFlight {
-  readonly #room: FairRoom;
-  /** Of how many requests there are bodies that are held, or still to come. */
+  readonly #room: FairShareQuota;
+  /** Number of requests whose body is in memory or still to come. */
   open = 0;
 
-  /** `bytesMax` is asked each time: a setting may change. */
+  /** `bytesMax` is read on each call, because the setting may change. */
   constructor(bytesMax: () => number) {
-    this.#room = new FairRoom(bytesMax);
+    this.#room = new FairShareQuota(bytesMax);
   }
 
   get bytes(): number {
     return this.#room.taken;
   }
 
-  /** Throws overloaded when so many bytes would not fit beside those that are held. Takes nothing. */
+  /** Throws overloaded if the bytes do not fit. Takes nothing. */
   requireRoom(bytes: number): void {
     if (!this.#room.hasRoomFor(bytes)) throw noRoom();
   }
 
   /**
-   * Throws overloaded when there is no room, or the owner has its share of it; then nothing was taken. `begun` is
-   * how much of the same body was taken before.
+   * Throws overloaded, without taking anything, if there is no memory left or the owner has used its fair share. `begun`:
+   * bytes already taken for the same body.
    */
   take(owner: number, bytes: number, begun: number): void {
     const shortage = this.#room.take(owner, bytes, begun);
     if (shortage === 'full') throw noRoom();
     if (shortage === 'share')
-      throw overloaded('This account is sending more at once than its share of a busy service. Try again in a moment.');
+      throw overloaded(
+        "The request bodies of this account exceed its share of the service's memory. Try again in a moment.",
+      );
   }
 
   giveBack(owner: number, bytes: number): void {
@@ -53,25 +68,25 @@ export class RequestBody {
   readonly #connection: Connection;
   readonly #inFlight: BodiesInFlight;
   readonly #stallMs: number;
-  /** What the caller says it will send; null when it does not say. */
+  /** The declared length; null without one. */
   readonly bytesDeclared: number | null;
   #owner = 0;
   #bytesTaken = 0;
   #isOpen = true;
 
+  /** Throws invalid_request for an invalid length; then there is nothing to release. */
   constructor(request: Request, connection: Connection, inFlight: BodiesInFlight, stallMs: number = STALL_MS) {
     this.#request = request;
     this.#connection = connection;
     this.#inFlight = inFlight;
-    inFlight.open++;
     this.#stallMs = stallMs;
-    const declared = request.headers.get('content-length');
-    this.bytesDeclared = declared === null ? null : Number(declared);
+    this.bytesDeclared = declaredLength(request.headers);
+    inFlight.open++; // last, because a failed constructor has nothing to release
   }
 
   /**
-   * The bytes, at most `bytesMax`, counted as the owner's. Rejects with body_too_large (at once where the length is declared),
-   * content_type_unsupported (compressed), overloaded, request_timeout (an upload that stalls, or a caller that left). Called once.
+   * The bytes, at most `bytesMax`, counted as the owner's. Rejects with body_too_large (at once if the length is declared),
+   * content_type_unsupported (compressed), overloaded, request_timeout (the upload stalls, or the client disconnects). Called once.
    */
   async read(bytesMax: number, owner: number): Promise<Uint8Array> {
     this.#owner = owner;
@@ -85,16 +100,16 @@ export class RequestBody {
     try {
       if (bytesDeclared === null) return await this.#readUnknown(bytesMax);
       this.#take(bytesDeclared);
-      return bytesDeclared <= SMALL_BODY_BYTES ? await this.#readSmall() : await this.#readDeclared(bytesDeclared);
-    } catch (thrown) {
-      if (thrown instanceof TurnpikeError) throw thrown;
-      throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', {
-        cause: thrown,
-      });
+      return bytesDeclared <= SMALL_BODY_BYTES
+        ? await within(machineTimers, this.#stallMs, this.#request.bytes(), stalled)
+        : await this.#readDeclared(bytesDeclared);
+    } catch (cause) {
+      if (cause instanceof TurnpikeError) throw cause;
+      throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
     }
   }
 
-  /** Once, when nothing of the body is held any more. */
+  /** Releases the body's memory. Only the first call counts. */
   giveBack(): void {
     this.#inFlight.giveBack(this.#owner, this.#bytesTaken);
     this.#bytesTaken = 0;
@@ -105,14 +120,6 @@ export class RequestBody {
   #take(bytes: number): void {
     this.#inFlight.take(this.#owner, bytes, this.#bytesTaken);
     this.#bytesTaken += bytes;
-  }
-
-  #readSmall(): Promise<Uint8Array> {
-    const reading = this.#request.bytes();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(stalled()), this.#stallMs);
-      reading.then(resolve, reject).finally(() => clearTimeout(timer));
-    });
   }
 
   async #readDeclared(bytesDeclared: number): Promise<Uint8Array> {
@@ -137,7 +144,7 @@ export class RequestBody {
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, received);
   }
 
-  /** Gives every chunk to `accept` as it comes, and ends an upload that stands still or crawls. */
+  /** Passes each chunk to `accept` as it arrives, and ends an upload that stalls or is too slow. */
   async #receive(accept: (chunk: Uint8Array) => void): Promise<void> {
     const reader = (this.#request.body as ReadableStream<Uint8Array>).getReader();
     const startMs = performance.now();
@@ -150,12 +157,12 @@ export class RequestBody {
         const nowMs = performance.now();
         const allowedMs = this.#stallMs + (received / bounds.uploadBytesPerSecondLeast) * 1_000;
         hasStalled = nowMs - latestMs > this.#stallMs || nowMs - startMs > allowedMs;
-        // Not awaited: it ends the pending read below, and has nothing else to say.
+        // Not awaited: it ends the pending read below.
         if (hasStalled) reader.cancel().catch(() => {});
       },
       Math.min(WATCH_INTERVAL_MS, this.#stallMs),
     );
-    // The runtime's limit is on the whole upload, however steady; ours is on its pace.
+    // The runtime limits the whole upload; ours limits its pace.
     this.#connection.setIdleSeconds(0);
     try {
       for (;;) {
@@ -170,14 +177,14 @@ export class RequestBody {
     } finally {
       clearInterval(watch);
       this.#connection.setIdleSeconds(isWhole ? bounds.keepAliveIdleSecondsMax : bounds.unreadBodySecondsMax);
-      // Not awaited: of a body that was refused, the runtime throws away the rest.
+      // Not awaited: the runtime discards the rest of a refused body.
       reader.cancel().catch(() => {});
     }
   }
 }
 
 function noRoom(): TurnpikeError {
-  return overloaded('The service is receiving more than it can hold. Try again in a moment.');
+  return overloaded('The service is receiving more data than it can buffer. Try again in a moment.');
 }
 
 function tooLarge(bytesMax: number): TurnpikeError {
@@ -188,4 +195,13 @@ function stalled(): TurnpikeError {
   return new TurnpikeError('request_timeout', 'The body did not arrive in time.', {
     headers: { connection: 'close' },
   });
+}
+
+/** Throws request_timeout if the client disconnects midway, which is not a failure of the service. */
+export async function* bodyChunks({ body }: Pick<Request, 'body'>): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body ?? []) yield chunk;
+  } catch (cause) {
+    throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
+  }
 }

@@ -1,46 +1,66 @@
-// An answer becomes a Response: JSON text whole, or an event stream that is pulled no faster
-// than the client reads.
+// Turns an answer into a Response: JSON text, or an event stream that is pulled as fast as the client reads.
 
 import { asTurnpikeError } from '../errors.ts';
-import { securityHeaders } from './security-headers.ts';
 
-/** Text of JSON, or text of an event stream as it comes. */
-export interface Answer {
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+
+type SecurityHeaders = Readonly<Record<string, string>>;
+
+const api: SecurityHeaders = Object.freeze({ 'x-content-type-options': 'nosniff' });
+const other: SecurityHeaders = Object.freeze({
+  ...api,
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+});
+// Subdomains are not included: they may not be ours.
+const transport: SecurityHeaders = Object.freeze({ 'strict-transport-security': `max-age=${YEAR_SECONDS}` });
+const overTls = Object.freeze({
+  api: Object.freeze({ ...api, ...transport }),
+  other: Object.freeze({ ...other, ...transport }),
+});
+
+/** Returns shared objects that must not be changed. `api`: routes for API clients. */
+export function securityHeaders(kind: 'api' | 'other', isOverTls: boolean): SecurityHeaders {
+  if (isOverTls) return overTls[kind];
+  return kind === 'api' ? api : other;
+}
+
+/** A response made elsewhere, with these headers added. */
+export function withSecurityHeaders(response: Response, isOverTls: boolean): Response {
+  for (const [name, value] of Object.entries(securityHeaders('other', isOverTls))) response.headers.set(name, value);
+  return response;
+}
+
+/** JSON text, or the text of an event stream as it arrives. */
+interface HttpReply {
   status: number;
   headers: Record<string, string>;
   body: string | AsyncIterable<string>;
 }
 
-/** The answer with its request id and the headers that `more` adds (those for browsers); the answer's own win. */
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store', // valid for one caller at one moment
+};
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-store',
+  'x-accel-buffering': 'no',
+};
+
+/** The response with its request id and the headers of `more` (CORS); the answer's own headers take precedence. */
 export function toResponse(
-  answer: Answer,
+  { status, headers: own, body }: HttpReply,
   requestId: string,
   more: Record<string, string> = securityHeaders('other', false),
 ): Response {
-  const { status, body } = answer;
-  if (typeof body === 'string') {
-    const headers = {
-      'content-type': 'application/json',
-      'cache-control': 'no-store', // it is for one caller, and true for a moment
-      'request-id': requestId,
-      ...more,
-      ...answer.headers,
-    };
-    return new Response(body, { status, headers });
-  }
-  const headers = {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-store',
-    'x-accel-buffering': 'no',
-    'request-id': requestId,
-    ...more,
-    ...answer.headers,
-  };
-  // An async iterable is pulled with back-pressure; a ReadableStream of type "direct" would buffer without bound.
-  return new Response(body as AsyncIterable<string> & BodyInit, { status, headers });
+  const form = typeof body === 'string' ? JSON_HEADERS : STREAM_HEADERS;
+  const headers = { ...form, 'request-id': requestId, ...more, ...own };
+  // An async iterable is pulled with backpressure; a ReadableStream of type "direct" would buffer without bound.
+  return new Response(body as string | (AsyncIterable<string> & BodyInit), { status, headers });
 }
 
-/** Whatever was thrown, as the answer that a caller may see. */
 export function errorResponse(
   thrown: unknown,
   requestId: string,
@@ -48,4 +68,29 @@ export function errorResponse(
 ): Response {
   const error = asTurnpikeError(thrown);
   return toResponse({ status: error.status, headers: error.headers(), body: error.body(requestId) }, requestId, more);
+}
+
+export function pathOf(url: string): string {
+  // A request without a valid host has only its path here.
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  if (start < 0) return '/';
+  const end = url.indexOf('?', start);
+  return end < 0 ? url.slice(start) : url.slice(start, end);
+}
+
+/** The query without its question mark; empty without one. */
+export function queryOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark + 1);
+}
+
+const BEARER = /^bearer(?:\s+(.*))?$/i;
+
+/** `x-api-key`, else `authorization: Bearer`; null without either. A doubled one, joined by ", ", is no valid key. */
+export function readBearer(headers: Headers): string | null {
+  const apiKey = headers.get('x-api-key')?.trim();
+  if (apiKey) return apiKey;
+  const authorization = headers.get('authorization');
+  if (authorization === null) return null;
+  return BEARER.exec(authorization.trim())?.[1]?.trim() || null;
 }

@@ -1,36 +1,77 @@
-// The one place that opens a port. It bounds sockets in time and turns what nobody caught into
-// our own JSON; which request means what is its caller's to know.
+// The only place that opens a port. Bounds sockets in time and turns uncaught errors into JSON.
 
+import { parseWholeNumber } from '../base/checked-number.ts';
 import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { errorResponse } from './reply.ts';
-import { UnreadBodies } from './unread-bodies.ts';
+
+const LONG_BODY_BYTES = 128 * 1024; // shorter bodies fit into the socket's buffers
+const SECOND_MS = 1_000;
+
+export class UnreadBodies {
+  readonly #bytesPerSecondMax: number;
+  #secondBeganMs = Number.NEGATIVE_INFINITY;
+  #bytes = 0;
+
+  constructor(bytesPerSecondMax: number = bounds.unreadBytesPerSecondMax) {
+    this.#bytesPerSecondMax = bytesPerSecondMax;
+  }
+
+  /** Returns the response, the fate of its connection decided, before the body is read. Free for short bodies. */
+  watch(request: Request, connection: Connection, answer: Response | Promise<Response>): Response | Promise<Response> {
+    const bytes = declaredBytes(request.headers);
+    if (bytes <= LONG_BODY_BYTES) return answer;
+    return Promise.resolve(answer).then((response) => {
+      if (!request.bodyUsed) this.#leave(bytes, connection, response);
+      return response;
+    });
+  }
+
+  /** Discards the rest for a while, or, if that is too much, closes: such clients may not see their response. */
+  #leave(bytes: number, connection: Connection, response: Response): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#secondBeganMs >= SECOND_MS) {
+      this.#secondBeganMs = nowMs;
+      this.#bytes = 0;
+    }
+    this.#bytes += bytes;
+    if (this.#bytes <= this.#bytesPerSecondMax) connection.setIdleSeconds(bounds.unreadBodySecondsMax);
+    else response.headers.set('connection', 'close');
+  }
+}
+
+/** An unknown or invalid length counts as the longest. */
+function declaredBytes(headers: Headers): number {
+  const declared = headers.get('content-length');
+  if (declared !== null) return parseWholeNumber(declared) ?? bounds.bodyBytesMax;
+  return headers.has('transfer-encoding') ? bounds.bodyBytesMax : 0;
+}
 
 const LISTEN_AGAIN_MS = 100;
 const LISTEN_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program has this port',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EINVAL: 'this machine has no such address',
-  EACCES: 'its user may not (ports below 1024 are for root, unless the system says otherwise)',
+  EADDRINUSE: 'another program is using this port',
+  EADDRNOTAVAIL: 'the address does not belong to this machine',
+  EINVAL: 'the address does not belong to this machine',
+  EACCES: 'permission denied (ports below 1024 usually require root)',
 };
 
-/** The socket behind one request. */
+/** The socket of one request. */
 export interface Connection {
-  /** The peer's address without port; empty when the peer is gone already. */
+  /** The peer's address without port; empty if the peer has already disconnected. */
   readonly address: string;
   readonly isTls: boolean;
-  /** How long the socket may be still; 0 for as long as it likes. It stays so for later requests on the same socket: set it back. */
+  /** How long the socket may be idle; 0: forever. It applies to later requests on the same socket: restore it. */
   setIdleSeconds(seconds: number): void;
 }
 
 export interface ServeOptions {
   hostname: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   /** Certificate and key in PEM. */
   tls?: { certificate: string; key: string };
   handle(request: Request, connection: Connection): Response | Promise<Response>;
-  /** Told of what `handle` threw; the caller of the service gets `internal` and this request id. */
+  /** Called with what `handle` threw; the client gets `internal` with this request id. */
   report?(requestId: string, thrown: unknown): void;
 }
 
@@ -40,22 +81,22 @@ export interface HttpServer {
   port: number;
   requestsInFlight(): number;
   /**
-   * Answers new connections with another certificate, on the same port. What is being answered goes on to its end; connections
-   * that rest between two requests are closed. The pair must be one that can be used. Rejects with ListenerLost.
+   * Uses another certificate for new connections, on the same port. Requests in progress finish; idle connections are closed.
+   * The pair must be valid. Rejects with ListenerLost.
    */
   replaceTls(tls: NonNullable<ServeOptions['tls']>): Promise<void>;
-  /** Closes the listener. Graceful: resolves when the last answer has been sent; else cuts what is open. */
+  /** Closes the listener. Graceful: resolves when the last response was sent; otherwise cuts open connections. */
   stop(isGraceful: boolean): Promise<void>;
 }
 
-/** The port was taken by another while it was closed for a moment: nobody new is answered any more. */
+/** Another process took the port while it was briefly closed: new requests cannot be answered. */
 export class ListenerLost extends Error {
   override name = 'ListenerLost';
 }
 
 type BunServer = Bun.Server<undefined>;
 
-/** Starts to listen. Throws an error that says where it cannot, and why. */
+/** Starts to listen. The error of a failure names the address and the reason. */
 export function serveHttp(options: ServeOptions): HttpServer {
   const unread = new UnreadBodies();
   const fetch = (request: Request, server: BunServer) => {
@@ -64,7 +105,7 @@ export function serveHttp(options: ServeOptions): HttpServer {
   };
   let server = openFirst(options, fetch);
   const port = server.port as number;
-  /** Those of earlier certificates, whose last answers are not sent yet. */
+  /** Servers with earlier certificates whose last responses are not sent yet. */
   const retired = new Map<BunServer, Promise<void>>();
   const all = () => [...new Set([server, ...retired.keys()])];
   let isStopping = false;
@@ -76,13 +117,14 @@ export function serveHttp(options: ServeOptions): HttpServer {
     async replaceTls(tls) {
       if (isStopping) return;
       const old = server;
-      // The runtime cannot change the certificate of a listener. Opened first, the new one would have to share the port, and so could a stranger.
+      // The runtime cannot change the certificate of a listener. If the new one opened first, it would have to share
+      // the port, and so could any other process.
       retired.set(
         old,
         old.stop(false).finally(() => retired.delete(old)),
       );
       server = await openAgain({ ...options, port, tls }, fetch);
-      if (isStopping) await server.stop(true); // it was stopped between two tries
+      if (isStopping) await server.stop(true); // it was stopped between two attempts
     },
     async stop(isGraceful) {
       isStopping = true;
@@ -110,10 +152,10 @@ function openServer(
     hostname: options.hostname,
     port: options.port,
     development: false,
-    reusePort: false, // without it, the runtime would let two servers share a port, and callers meet either
-    // The head of a request has 12 s whatever stands here: the runtime sees to that.
+    reusePort: false, // otherwise the runtime would let two servers share a port
+    // Request heads have 12 s in any case, by the runtime.
     idleTimeout: bounds.keepAliveIdleSecondsMax,
-    // The runtime's own refusal is empty and comes before the handler: bodies are counted where they are read.
+    // The runtime's refusal is empty and comes before the handler: bodies are bounded where they are read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...(options.tls === undefined ? {} : { tls: { cert: options.tls.certificate, key: options.tls.key } }),
     fetch,
@@ -125,20 +167,20 @@ function openServer(
   });
 }
 
-/** At once; the port was ours a moment ago. When another has it meanwhile, it is tried again for a while. */
+/** The port was ours a moment ago. If another process has it now, retries for a while. */
 async function openAgain(...[options, fetch]: Parameters<typeof openServer>): Promise<BunServer> {
   for (let tries = 1; ; tries++) {
     try {
       return openServer(options, fetch);
     } catch (cause) {
       if (tries >= bounds.listenTriesMax)
-        throw new ListenerLost(`the port ${options.port} cannot be listened on any more`, { cause });
+        throw new ListenerLost(`can no longer listen on port ${options.port}`, { cause });
       await Bun.sleep(LISTEN_AGAIN_MS);
     }
   }
 }
 
-/** Asks the runtime only for what is asked of it. */
+/** Reads from the runtime only what is needed. */
 class SocketConnection implements Connection {
   readonly #request: Request;
   readonly #server: BunServer;

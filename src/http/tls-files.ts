@@ -1,5 +1,4 @@
-// Certificate and key in their files: read at the start, and again when they change, whichever way that is
-// done (written over, renamed, a link that leads elsewhere). A pair that cannot be used changes nothing.
+// Certificate and key files, read again when they change in any way. An invalid pair changes nothing.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -11,19 +10,19 @@ export interface TlsPaths {
   keyPath: string;
 }
 
-/** A certificate (with its chain) and its key in PEM, which belong together. */
+/** A certificate (with its chain) and its key in PEM. */
 export interface TlsPair {
   certificate: string;
   key: string;
   expiresAtMs: number;
 }
 
-/** A pair that cannot be used. The message begins with the flag that named the file. */
-export class TlsPairBroken extends Error {
+/** An invalid pair. The message begins with the flag of the file. */
+class TlsPairBroken extends Error {
   override name = 'TlsPairBroken';
 }
 
-/** Reads the pair. Throws TlsPairBroken for a file that cannot be read or holds something else, and for two that do not fit. */
+/** Reads the pair. Throws TlsPairBroken for an unreadable or invalid file, and for files that do not match. */
 export async function readTlsPair({ certificatePath, keyPath }: TlsPaths): Promise<TlsPair> {
   const certificate = await readText('--tls-certificate', certificatePath);
   const key = await readText('--tls-key', keyPath);
@@ -32,50 +31,50 @@ export async function readTlsPair({ certificatePath, keyPath }: TlsPaths): Promi
   try {
     parsed = new X509Certificate(certificate);
   } catch (cause) {
-    throw new TlsPairBroken(`--tls-certificate: ${certificatePath} holds no certificate in PEM form`, { cause });
+    throw new TlsPairBroken(`--tls-certificate: ${certificatePath} contains no certificate in PEM format`, { cause });
   }
   try {
     parsedKey = createPrivateKey(key);
   } catch (cause) {
-    throw new TlsPairBroken(`--tls-key: ${keyPath} holds no private key in PEM form, or one that needs a password`, {
+    throw new TlsPairBroken(`--tls-key: ${keyPath} contains no private key in PEM format, or an encrypted one`, {
       cause,
     });
   }
   if (!parsed.checkPrivateKey(parsedKey))
-    throw new TlsPairBroken(`--tls-key: ${keyPath} is not the key of the certificate in ${certificatePath}`);
+    throw new TlsPairBroken(`--tls-key: ${keyPath} does not match the certificate in ${certificatePath}`);
   try {
-    createSecureContext({ cert: certificate, key }); // the chain behind the first certificate, too
+    createSecureContext({ cert: certificate, key }); // also the chain after the first certificate
   } catch (cause) {
     throw new TlsPairBroken(`--tls-certificate: ${certificatePath} cannot be used: ${messageOf(cause)}`, { cause });
   }
   return { certificate, key, expiresAtMs: parsed.validToDate.getTime() };
 }
 
-/** What happened to the files, for the operator's log. */
+/** A change of the files, for the log. */
 export type TlsEvent = { kind: 'used'; pair: TlsPair } | { kind: 'refused'; message: string };
 
 export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #use: (pair: TlsPair) => Promise<void>;
-  readonly #tell: (event: TlsEvent) => void;
+  readonly #report: (event: TlsEvent) => void;
   readonly #timer: ReturnType<typeof setInterval>;
   #current: TlsPair;
   #fault: string | null = null;
-  #isFaultTold = false;
+  #isFaultReported = false;
   #looking: Promise<void> = Promise.resolve();
 
-  /** `use` puts a new pair in force. Looks every `bounds.tlsLookMs` until it is closed. */
+  /** `use` applies a new pair. Checks every `bounds.tlsLookMs` until closed. */
   constructor(
     paths: TlsPaths,
     current: TlsPair,
     use: (pair: TlsPair) => Promise<void>,
-    tell: (event: TlsEvent) => void,
+    report: (event: TlsEvent) => void,
     lookMs: number = bounds.tlsLookMs,
   ) {
     this.#paths = paths;
     this.#current = current;
     this.#use = use;
-    this.#tell = tell;
+    this.#report = report;
     this.#timer = setInterval(() => void this.look('by_itself'), lookMs);
     this.#timer.unref();
   }
@@ -88,7 +87,7 @@ export class TlsFiles {
     clearInterval(this.#timer);
   }
 
-  /** Looks now; one look at a time. Never rejects. Resolves when a new pair is in force, or has been refused. */
+  /** Checks now, one check at a time. Never rejects. Resolves when a new pair was applied or refused. */
   look(reason: 'by_itself' | 'asked'): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look(reason));
     return this.#looking;
@@ -101,27 +100,27 @@ export class TlsFiles {
       if (pair.certificate === this.#current.certificate && pair.key === this.#current.key) return;
       await this.#use(pair);
       this.#current = pair;
-      this.#tell({ kind: 'used', pair });
+      this.#report({ kind: 'used', pair });
     } catch (thrown) {
       this.#refuse(messageOf(thrown), reason);
     }
   }
 
-  /** Told once. Files that are just being replaced, one after the other, are not told of: only what a second look finds, too. */
+  /** Reports once, at the second check that finds the same: files may be replaced one after the other. */
   #refuse(message: string, reason: 'by_itself' | 'asked'): void {
     const isKnown = this.#fault === message;
-    if (!isKnown) this.#isFaultTold = false;
+    if (!isKnown) this.#isFaultReported = false;
     this.#fault = message;
-    if (reason === 'by_itself' && (!isKnown || this.#isFaultTold)) return;
-    this.#isFaultTold = true;
-    this.#tell({ kind: 'refused', message });
+    if (reason === 'by_itself' && (!isKnown || this.#isFaultReported)) return;
+    this.#isFaultReported = true;
+    this.#report({ kind: 'refused', message });
   }
 }
 
 async function readText(flag: string, path: string): Promise<string> {
   try {
     const { size } = await stat(path);
-    if (size > bounds.tlsFileBytesMax) throw new Error(`it has more than ${bounds.tlsFileBytesMax} bytes`);
+    if (size > bounds.tlsFileBytesMax) throw new Error(`it is larger than ${bounds.tlsFileBytesMax} bytes`);
     return await readFile(path, 'utf8');
   } catch (cause) {
     throw new TlsPairBroken(`${flag}: cannot read ${path}: ${messageOf(cause)}`, { cause });

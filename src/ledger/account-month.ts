@@ -1,5 +1,5 @@
-// An account's month: its balance at the beginning and at the end, what did it beside messages, and what messages used, all
-// as of one moment. What messages took as they ended is what is left, so that it is the journal's to the last digit.
+// One account's month at a single point in time: opening and closing balance, credits, refunds, corrections and
+// usage. Usage is computed as the remainder, so that the parts always add up to the journal.
 
 import type { Nano } from '../base/money.ts';
 import type { NewEntry } from './rows.ts';
@@ -9,37 +9,37 @@ import { gatherTotals, type TotalsGrouping, type UsageTotal, type UsageTotals } 
 export type EntryKind = NewEntry['kind'];
 export type SeldomKind = Exclude<EntryKind, 'usage'>;
 
-/** What an operator gave or took. */
+/** Entry kinds that an operator creates. */
 export const creditKinds = ['payment', 'promotion', 'adjustment', 'debt_write_off'] as const;
-/** What changes a balance beside messages that end. Months that are kept whole have nothing that was carried forward. */
+/** Entry kinds other than usage that change a balance. A month that is kept whole has no `carried_forward` entry. */
 export const besideUsageKinds = [...creditKinds, 'correction', 'refund'] as const;
 type BesideUsage = (typeof besideUsageKinds)[number];
 
 export interface MonthQuestion {
   account: number;
-  /** The first moments of the month and of the next one. */
+  /** Start of the month and of the next month. */
   sinceMs: number;
   untilMs: number;
-  /** How many entries and groups to give. */
+  /** Maximum number of entries and of groups to return. */
   entriesMax: number;
   groupsMax: number;
 }
 
-/** What is read of it. */
+/** The values read from the store. */
 export interface MonthParts {
-  /** From when on the journal is whole; null: always. */
+  /** Start of the retained journal; null if nothing was ever dropped. */
   journalSinceMs: number | null;
   balance: Nano;
-  /** Of the account's row. */
+  /** From the account's row. */
   lastMonth: { startMs: number; opening: Nano };
-  /** The changes that were written down of this month and later ones, and of later ones. */
+  /** Sums of the recorded month changes: of this month and later, and of later months only. */
   changedSince: bigint;
   changedAfter: bigint;
-  /** What entries of the month did to the balance, by their kind, and how many they are. */
+  /** Change of the balance by entry kind within the month, with the number of entries. */
   kinds: { kind: BesideUsage; count: number; change: bigint }[];
-  /** The newest of these, of each kind as many as were asked for and one more. */
+  /** The newest entries of each kind: up to `entriesMax` plus one. */
   entries: Entry[];
-  /** Daily totals of the month, added up in each way. */
+  /** The month's daily totals, grouped each way. */
   totals: Record<MonthGrouping, UsageTotal[]>;
 }
 
@@ -47,17 +47,17 @@ export const monthGroupings = ['day', 'model', 'key'] as const satisfies TotalsG
 export type MonthGrouping = (typeof monthGroupings)[number];
 
 export interface AccountMonth {
-  /** From when on the journal is whole; null: always. */
+  /** Start of the retained journal; null if nothing was ever dropped. */
   journalSinceMs: number | null;
   opening: bigint;
-  /** That of now, where the month is not over. */
+  /** The current balance if the month has not ended. */
   closing: bigint;
   credited: bigint;
   refunded: bigint;
   corrected: bigint;
-  /** What messages took as they ended: opening + credited + refunded + corrected − closing. */
+  /** opening + credited + refunded + corrected − closing. */
   used: bigint;
-  /** The newest first. */
+  /** Newest first. */
   entries: Entry[];
   hasMoreEntries: boolean;
   totals: Record<MonthGrouping, UsageTotals>;
@@ -95,7 +95,7 @@ export async function makeAccountMonth(
 
 const DAYS_MAX = 31;
 
-/** The order of lists of entries. */
+/** Sort order of entry lists. */
 export function newestFirst(one: Pick<Entry, 'atMs' | 'seq'>, other: Pick<Entry, 'atMs' | 'seq'>): number {
   return other.atMs - one.atMs || other.seq - one.seq;
 }

@@ -1,9 +1,8 @@
-// Admission: one decision over all meters of a message. It takes from all of them or from none,
-// and names the first that was short.
+// Admission: one decision over all meters of a message. Takes from all meters or from none, and names the first meter
+// that is exhausted.
 
 import { periodEndMs } from '../base/clock.ts';
-import { assertAmount } from './assert-record.ts';
-import { claimOf, forgive, readClaim } from './claims.ts';
+import { checkIdempotency, idempotencyRowOf, type Payer } from './idempotency.ts';
 import {
   drained,
   groupRates,
@@ -17,23 +16,22 @@ import {
   withGroupRates,
   withHeld,
 } from './meters.ts';
-import type { Admit, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
-import type { AccountRow, Effect, GroupRates, KeyRow, RateMeters, Rows } from './rows.ts';
-
-interface Payer {
-  account: AccountRow;
-  key: KeyRow;
-}
+import type { Admit, Answer, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
+import type { Effect, GroupRates, IdempotencyRow, KeyRow, RateMeters, Rows } from './rows.ts';
+import { assertAmount } from './usage-record.ts';
 
 interface Meters extends Payer {
-  /** The account's meters in the group that sells. */
+  /** The account's meters in the group that sells the model. */
   rates: GroupRates;
 }
 
-/** Takes all that a message needs, or answers which meter was short. Asked again for an open hold, it admits without taking twice. */
+/**
+ * Takes everything the message needs, or returns the meter that is exhausted. Admitting an open hold again takes
+ * nothing twice.
+ */
 export function admit(rows: Rows, operation: Admit): Effect {
   assertAmount(operation.amount);
-  if (operation.least !== undefined) assertAmount(operation.least); // null is what becomes of a number that is none
+  if (operation.least !== undefined) assertAmount(operation.least); // NaN becomes null in JSON
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
   const meters = readMeters(rows, operation);
@@ -44,20 +42,27 @@ export function admit(rows: Rows, operation: Admit): Effect {
     const available = payable(meters.account, meters.key, open.amount);
     return { answer: { ok: true, kind: 'admitted', amount: open.amount, available, levels: levelsNow() } };
   }
-  const claimed = operation.claim === undefined ? { forgiven: null } : readClaim(rows, operation, operation.claim);
+  const claimed = takeClaim(rows, operation);
   if ('ok' in claimed) return { answer: claimed };
-  const given = claimed.forgiven === null ? meters : { ...meters, ...forgive(meters, claimed.forgiven, rows.nowMs) };
   const refusal =
-    findMoneyShort(given, operation.least ?? operation.amount, rows.nowMs) ??
-    findRateShort(given, operation, true, rows.nowMs);
+    findMoneyShort(meters, operation.least ?? operation.amount, rows.nowMs) ??
+    findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
   if (rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
-  return begin(rows, operation, given);
+  return begin(rows, operation, meters, claimed.claims);
 }
 
-/** Takes from all meters: they have what is needed. */
-function begin(rows: Rows, operation: Admit, meters: Meters & Pick<Effect, 'entries' | 'corrections'>): Effect {
-  const { account, key, entries = [], corrections = [] } = meters;
+/** The idempotency row to write (none without an idempotency key), or a refusal if the key is in use. */
+function takeClaim(rows: Rows, operation: Admit): Answer | { claims: IdempotencyRow[] } {
+  const { claim } = operation;
+  if (claim === undefined) return { claims: [] };
+  const read = checkIdempotency(rows, operation, claim);
+  return 'ok' in read ? read : { claims: [idempotencyRowOf(operation, claim, read.failedAttempts, rows.nowMs)] };
+}
+
+/** Takes from all meters. The caller has checked that they suffice. */
+function begin(rows: Rows, operation: Admit, meters: Meters, claims: IdempotencyRow[]): Effect {
+  const { account, key } = meters;
   const available = payable(account, key, 0);
   const amount = Math.min(operation.amount, available);
   const rates = {
@@ -103,13 +108,11 @@ function begin(rows: Rows, operation: Admit, meters: Meters & Pick<Effect, 'entr
         draft: { model: operation.draft.model, stream: operation.draft.stream },
       },
     ],
-    claims: operation.claim === undefined ? [] : [claimOf(operation, operation.claim, rows.nowMs)],
-    entries,
-    corrections,
+    claims,
   };
 }
 
-/** Takes one request from the rates; nothing is held. */
+/** Takes one request from the rates. Holds nothing. */
 export function take(rows: Rows, operation: Take): Effect {
   const meters = readMeters(rows, operation);
   if ('answer' in meters) return meters;
@@ -117,11 +120,7 @@ export function take(rows: Rows, operation: Take): Effect {
   if (refusal !== null) {
     return { answer: { ...refusal, levels: readLevels(meters.rates, operation.limits, meters.key, rows.nowMs) } };
   }
-  const rates = {
-    ...meters.rates,
-    requests: taken(meters.rates, operation.limits),
-    limits: operation.limits,
-  };
+  const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits) };
   const key = {
     ...meters.key,
     rates: { ...meters.key.rates, requests: taken(meters.key.rates, meters.key.limits) },
@@ -140,7 +139,7 @@ export function take(rows: Rows, operation: Take): Effect {
   };
 }
 
-/** The meters as they stand now, or the answer that the key or its account may not be used. */
+/** The current meters, or a refusal if the key or account may not be used. */
 function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
   const account = rows.account(operation.account);
   const key = rows.key(operation.key);
@@ -168,11 +167,11 @@ interface MoneyMeter {
 }
 
 /**
- * The first meter that would be short also when all holds had ended; where there is none, the first
- * that is short, and then only the holds of other messages stand in the way.
+ * The first meter that would be insufficient even after all holds ended. If there is none, the first meter that is
+ * insufficient now: then only the holds of other messages stand in the way.
  */
 function findMoneyShort({ account, key }: Payer, amount: number, nowMs: number): Refusal | null {
-  if (amount === 0) return null; // what is free needs no money, also where a limit was lowered under what is used
+  if (amount === 0) return null; // a free message needs no money, even if a limit was lowered below what is used
   const wallet = walletAvailable(account);
   const allowance = spendingAvailable(account.allowance, account.spending);
   const quota = spendingAvailable(key.quota, key.spending);

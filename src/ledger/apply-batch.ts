@@ -1,16 +1,37 @@
-// A batch: many bundles decided one after the other over one set of rows. Pure: what is stored
-// comes in as Rows, what is to be written goes out as Changes, with an answer for every operation.
+// Applies a batch: decides each bundle in order over one set of rows. Pure: takes stored rows, returns the changes
+// to write and one answer per operation.
 
 import { admit, take } from './admit.ts';
-import { credit, setAccount, setKey } from './credit.ts';
+import { credit, refund, setAccount, setKey } from './credit.ts';
 import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
-import { moveLapsedLeases, renew } from './lease.ts';
-import type { Answer, Bundle, Operation } from './operation.ts';
-import { refund } from './refund.ts';
-import type { Changes, Effect, Rows } from './rows.ts';
+import type { Answer, Bundle, Expire, Operation, Renew } from './operation.ts';
+import type { Changes, Effect, LeaseRow, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
 
-/** Decides every bundle in order. A bundle of which one operation is refused changes nothing at all. */
+/** Takes a new epoch, or renews the lease if the node's epoch is current. */
+function renew(rows: Rows, operation: Renew): Effect {
+  const lease = rows.lease(operation.node);
+  const epoch = operation.epoch ?? (lease?.epoch ?? 0) + 1;
+  if (operation.epoch !== null && lease?.epoch !== operation.epoch) return { answer: { ok: false, reason: 'ended' } };
+  if (operation.unlessLapsed === true && lease !== undefined && rows.nowMs >= lease.expiresAtMs)
+    return { answer: { ok: false, reason: 'lapsed' } };
+  return {
+    answer: { ok: true, kind: 'lease', epoch },
+    leases: [{ node: operation.node, epoch, expiresAtMs: rows.nowMs + operation.leaseMs }],
+  };
+}
+
+/** Lapsed leases with their epochs increased: their nodes must take a new epoch. */
+function moveLapsedLeases(rows: Rows, _operation: Expire): LeaseRow[] {
+  const moved: LeaseRow[] = [];
+  for (const lease of rows.leases()) {
+    if (lease.expiresAtMs > 0 && lease.expiresAtMs <= rows.nowMs)
+      moved.push({ ...lease, epoch: lease.epoch + 1, expiresAtMs: 0 });
+  }
+  return moved;
+}
+
+/** Decides every bundle in order. If one operation of a bundle is refused, the whole bundle changes nothing. */
 export function applyBatch(rows: Rows, bundles: readonly Bundle[]): { answers: Answer[][]; changes: Changes } {
   const staged = new StagedRows(rows);
   const answers: Answer[][] = [];
@@ -23,9 +44,9 @@ export function applyBatch(rows: Rows, bundles: readonly Bundle[]): { answers: A
 
 function applyAlone(staged: StagedRows, bundle: Bundle): Answer {
   const answer = applyOperation(staged, bundle.operations[0] as Operation);
-  // A credit that was given before changes nothing, so nothing is written of it either.
+  // A repeated credit changes nothing, so its co-committed rows are not written either.
   const isChange = answer.ok && !(answer.kind === 'credited' && answer.repeated);
-  if (isChange && bundle.alongside !== undefined) staged.putAlongside(bundle.alongside);
+  if (isChange && bundle.coCommitted !== undefined) staged.putCoCommitted(bundle.coCommitted);
   return answer;
 }
 
@@ -35,7 +56,7 @@ function applyTogether(staged: StagedRows, bundle: Bundle): Answer[] {
   if (answers.some((answer) => !answer.ok)) {
     return answers.map((answer) => (answer.ok ? { ok: false, reason: 'bundle_refused' } : answer));
   }
-  attempt.putAlongside(bundle.alongside ?? []);
+  attempt.putCoCommitted(bundle.coCommitted ?? []);
   staged.absorb(attempt);
   return answers;
 }

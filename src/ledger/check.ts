@@ -1,8 +1,8 @@
-// The ledger's invariants, verified from sums over the stored rows. Used by `turnpike check` and by tests.
+// Verifies the ledger's invariants from sums over the stored rows. Used by `turnpike check` and by tests.
 
 import { formatUsd } from '../base/money.ts';
 
-/** What a store sums up of its rows, in one consistent read. Amounts are exact. */
+/** Sums that a store computes over its rows in one consistent read. Amounts are exact. */
 export interface LedgerSums {
   accounts: {
     id: string;
@@ -10,28 +10,32 @@ export interface LedgerSums {
     held: bigint;
     creditLine: bigint;
     allowanceHeld: bigint;
-    /** Credits minus debits of its entries. */
+    /** Credits minus debits of the account's entries. */
     entries: bigint;
-    /** Amounts of its open holds. */
+    /** Sum of the account's open holds. */
     holds: bigint;
   }[];
   keys: { id: string; quotaHeld: bigint; holds: bigint }[];
   entries: number;
   openHolds: number;
-  /** From when on usage records and the journal are whole, in milliseconds since 1970; null where nothing was ever dropped. */
+  /**
+   * Start of the retained usage records and journal, in milliseconds since 1970; null if nothing was ever dropped.
+   */
   usageSinceMs: number | null;
   journalSinceMs: number | null;
-  /** Request ids whose entries do not add up to the cost of their record, or to what was written off of it. */
+  /** Request ids whose entries do not add up to the record's cost or write-off. */
   unbalancedRequests: string[];
-  /** Entries that move nothing, or money of another account than they are about, or whose account has no row. */
+  /** Entries with amount zero, with sides that do not include their account, or whose account has no row. */
   strangeEntries: string[];
-  /** Days, accounts, keys and models whose total is not the sum of its usage records. */
+  /** Day, account, key and model of each total that differs from the sum of its usage records. */
   unequalTotals: string[];
-  /** Accounts and months of which the changes of the balance are not the sum of their entries. */
+  /** Account and month of each recorded change that differs from the sum of its entries. */
   wrongMonths: string[];
-  /** Holds without an account or a key of that account, of a message that has ended, or at odds with themselves. */
+  /** Holds without an account or key, of an ended message, or inconsistent in themselves. */
   strangeHolds: string[];
-  /** Accounts and keys whose count of running messages is not that of their open holds, but for those left. */
+  /**
+   * Accounts and keys whose count of running messages differs from the number of their open holds that have not left.
+   */
   miscountedRunning: string[];
   /** Accounts and keys without meters, and meters without an account. */
   withoutMeters: string[];
@@ -42,29 +46,29 @@ export interface CheckReport {
   accounts: number;
   entries: number;
   open_holds: number;
-  /** From when on records and journal are whole, and verified; null: all. */
+  /** Start of the verified records and journal; null if all of them are retained. */
   usage_since: string | null;
   journal_since: string | null;
   faults: string[];
 }
 
-/** Every broken invariant in words; `ok` when there is none. */
+/** One sentence per broken invariant; `ok` is true if there are none. */
 export function checkLedger(sums: LedgerSums): CheckReport {
   const faults: string[] = [];
   const expect = (what: string, is: bigint, should: bigint) => {
-    if (is !== should) faults.push(`${what}: ${formatUsd(is)} is stored, ${formatUsd(should)} is the sum`);
+    if (is !== should) faults.push(`${what}: ${formatUsd(is)} is stored, the sum is ${formatUsd(should)}`);
   };
   for (const account of sums.accounts) {
-    expect(`${account.id} balance against its entries`, account.balance, account.entries);
-    expect(`${account.id} held against its open holds`, account.held, account.holds);
-    expect(`${account.id} allowance held against its open holds`, account.allowanceHeld, account.holds);
+    expect(`${account.id}: balance is not the sum of its entries`, account.balance, account.entries);
+    expect(`${account.id}: held amount is not the sum of its holds`, account.held, account.holds);
+    expect(`${account.id}: held allowance is not the sum of its holds`, account.allowanceHeld, account.holds);
     if (account.balance - account.held < -account.creditLine) {
       faults.push(
-        `${account.id}: balance ${formatUsd(account.balance)} less ${formatUsd(account.held)} held is below its floor`,
+        `${account.id}: balance ${formatUsd(account.balance)} minus ${formatUsd(account.held)} held is lower than the credit line allows`,
       );
     }
   }
-  for (const key of sums.keys) expect(`${key.id} quota held against its open holds`, key.quotaHeld, key.holds);
+  for (const key of sums.keys) expect(`${key.id}: held quota is not the sum of its holds`, key.quotaHeld, key.holds);
   for (const requestId of sums.unbalancedRequests) faults.push(`${requestId}: its entries do not add up to its cost`);
   faults.push(
     ...sums.strangeEntries,

@@ -1,11 +1,20 @@
-// Credit, and the terms of accounts and keys: what an operator does to meters.
+// Credits, and the terms of accounts and keys: the operations of an operator.
 
 import { assert } from '../base/assert.ts';
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
-import { NO_LIMITS, NO_RATES, rolled, walletAvailable } from './meters.ts';
-import type { Credit, SetAccount, SetKey } from './operation.ts';
-import { type AccountRow, type Effect, type KeyRow, type NewEntry, type Rows, systemAccounts } from './rows.ts';
+import { NO_LIMITS, NO_RATES, rolled, spent, walletAvailable } from './meters.ts';
+import type { Credit, Refund, SetAccount, SetKey } from './operation.ts';
+import {
+  type AccountRow,
+  type Effect,
+  type Ending,
+  type KeyRow,
+  type NewEntry,
+  type Rows,
+  systemAccounts,
+} from './rows.ts';
+import { assertAmount } from './usage-record.ts';
 
 const SOURCES = {
   payment: systemAccounts.payments,
@@ -16,7 +25,10 @@ const SOURCES = {
 
 const SHORTEST_FIRST: readonly Period[] = ['day', 'week', 'month', 'total'];
 
-/** Adds to a balance, or takes from what is available. The same reference on one account credits once: again, it is told what was credited. */
+/**
+ * Adds to a balance, or deducts from the available amount. Idempotent per account and reference: a repeated reference
+ * returns the amount credited the first time.
+ */
 export function credit(rows: Rows, operation: Credit): Effect {
   assertNano(operation.amount, 'a credit');
   const account = rows.account(operation.account);
@@ -52,7 +64,7 @@ export function credit(rows: Rows, operation: Credit): Effect {
   };
 }
 
-/** Makes an account's row, or changes what bounds it. A credit line under what is owed or held is refused. */
+/** Creates or updates an account's row. Refuses a credit line below what is owed or held. */
 export function setAccount(rows: Rows, operation: SetAccount): Effect {
   const account = rows.account(operation.account) ?? newAccountRow(operation.account);
   const { terms } = operation;
@@ -70,7 +82,7 @@ export function setAccount(rows: Rows, operation: SetAccount): Effect {
   return { answer: { ok: true, kind: 'done' }, accounts: [after] };
 }
 
-/** Makes a key's row, or changes what bounds it. What is used and held stays. */
+/** Creates or updates a key's row. Keeps what is used and held. */
 export function setKey(rows: Rows, operation: SetKey): Effect {
   if (rows.account(operation.account) === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
   const key = rows.key(operation.key) ?? newKeyRow(operation.key, operation.account);
@@ -96,12 +108,12 @@ export function setKey(rows: Rows, operation: SetKey): Effect {
 
 function assertLimit(amount: Nano, what: string): void {
   assertNano(amount, what);
-  assert(amount >= 0, `${what} is never below zero`);
+  assert(amount >= 0, `${what} is never negative`);
 }
 
 /**
- * The meter under a new period. What was used in the old one counts on in a longer one, of which it is a
- * part. A shorter one begins empty: what was ever used must not lock out who is given an allowance today.
+ * The meter under a new period. A longer period contains the old one and keeps its use. A shorter period starts
+ * empty: lifetime use must not exhaust a new allowance.
  */
 function repeated(
   meter: AccountRow['spending'],
@@ -143,4 +155,54 @@ function newKeyRow(id: number, account: number): KeyRow {
     rates: NO_RATES,
     lastUsedAtMs: null,
   };
+}
+
+/** Returns at most what was paid and not yet refunded. Written-off amounts were never paid. */
+export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): Effect {
+  if (asked !== 'all') assertAmount(asked);
+  const ending = rows.ending(requestId);
+  const account = ending && rows.account(ending.record.account);
+  if (ending === undefined || account === undefined) return { answer: { ok: false, reason: 'unknown_message' } };
+  const { record: before } = ending;
+  const paid = before.cost - before.writtenOff;
+  const amount = asked === 'all' ? paid : asked;
+  if (amount > paid) return { answer: { ok: false, reason: 'below_available', available: paid } };
+  // An entry must move an amount.
+  if (amount === 0) return { answer: { ok: true, kind: 'refunded', amount, balance: account.balance } };
+  const balance = account.balance + amount;
+  if (!Number.isSafeInteger(balance + account.creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  const key = rows.key(before.key);
+  const after: Ending = { record: { ...before, cost: before.cost - amount }, endedBy: endedByOf(ending) };
+  return {
+    answer: { ok: true, kind: 'refunded', amount, balance },
+    accounts: [
+      {
+        ...account,
+        balance,
+        spending: spent(rolled(account.spending, account.allowancePeriod, rows.nowMs), -amount, 0),
+      },
+    ],
+    keys:
+      key === undefined
+        ? []
+        : [{ ...key, spending: spent(rolled(key.spending, key.quotaPeriod, rows.nowMs), -amount, 0) }],
+    entries: [
+      {
+        account: account.id,
+        atMs: rows.nowMs,
+        debit: systemAccounts.revenue,
+        credit: account.id,
+        amount,
+        kind: 'refund',
+        reference: requestId,
+        note,
+      },
+    ],
+    corrections: [{ ending: after, before }],
+  };
+}
+
+/** A late settlement of a refunded message must not charge it again. */
+function endedByOf({ endedBy }: Ending): Ending['endedBy'] {
+  return endedBy === 'expired' ? 'corrected' : endedBy;
 }

@@ -1,10 +1,9 @@
-// How a hold ends: settled at a cost, released for nothing, expired at its checkpoint. It ends
-// exactly once; who comes later is told what happened, and what he knows better is corrected once.
+// Ends a hold: settled at a cost, released without charge, or expired at its checkpoint. A hold ends exactly once. A
+// later ending gets the first outcome; an owner that returns after expiry corrects the cost once.
 
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
-import { assertAmount, assertRecord } from './assert-record.ts';
-import { answeredClaim } from './claims.ts';
+import { answerIdempotencyRecord, type Payer } from './idempotency.ts';
 import {
   drained,
   groupRates,
@@ -29,11 +28,11 @@ import {
   type Rows,
   systemAccounts,
 } from './rows.ts';
-import { emptyRecord } from './usage-record.ts';
+import { assertAmount, assertRecord, emptyRecord, withoutItsEnd } from './usage-record.ts';
 
 const ENDED = { ok: false, reason: 'ended' } as const;
 
-/** Ends a hold with the cost of its record. A repeated settlement gets the first answer. */
+/** Ends a hold with the cost of its record. A repeated settlement returns the first answer. */
 export function settle(rows: Rows, operation: Settle): Effect {
   return end(rows, operation, 'settled');
 }
@@ -41,10 +40,13 @@ export function settle(rows: Rows, operation: Settle): Effect {
 function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect {
   const hold = rows.hold(operation.requestId);
   if (hold !== undefined) {
-    const ended = endHold(rows, hold, operation.record, endedBy);
-    return operation.kind === 'settle' && operation.isAnswer === true
-      ? { ...ended, claims: answeredClaim(rows, hold) }
-      : ended;
+    const payer = payerOf(rows, hold);
+    if (operation.kind !== 'settle' || operation.isAnswer !== true)
+      return endHold(rows, hold, operation.record, endedBy, payer);
+    // Reverse failed attempts first: the returned money may pay for this answer.
+    const { claims, entries, corrections, ...reversed } = answerIdempotencyRecord(rows, hold, payer);
+    const ended = endHold(rows, hold, operation.record, endedBy, reversed);
+    return { ...ended, claims, corrections, entries: [...entries, ...(ended.entries ?? [])] };
   }
   const ending = rows.ending(operation.requestId);
   if (ending === undefined) return { answer: ENDED };
@@ -53,18 +55,19 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
   return { answer: { ok: true, kind: 'ended', cost: ending.record.cost, writtenOff: ending.record.writtenOff } };
 }
 
-/** Ends a hold with nothing charged. */
+/** Ends a hold without charge. */
 export function release(rows: Rows, operation: Release): Effect {
   assert(operation.record.cost === 0, 'a released message costs nothing');
   return end(rows, operation, 'released');
 }
 
-/** Ends one lapsed hold at its checkpoint, or for nothing. */
+/** Ends one lapsed hold at its checkpoint, or without charge if it has none. */
 export function expireHold(rows: Rows, hold: HoldRow): Effect {
-  return endHold(rows, hold, hold.checkpoint ?? emptyRecord({ ...hold, ...hold.draft }), 'expired');
+  const record = hold.checkpoint ?? emptyRecord({ ...hold, ...hold.draft });
+  return endHold(rows, hold, record, 'expired', payerOf(rows, hold));
 }
 
-/** The holds that `expire` ends, oldest first: their owner's lease lapsed, or a later run has its name. */
+/** Holds that `expire` ends, oldest first: the owner's lease lapsed, or a later run uses its node name. */
 export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
   const lapsed: HoldRow[] = [];
   for (const hold of rows.holds()) {
@@ -74,7 +77,7 @@ export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
   return lapsed.sort((one, other) => (one.requestId < other.requestId ? -1 : 1));
 }
 
-/** Raises the hold to `amount` or to what can be had, or lowers it. */
+/** Raises the hold to `amount` or as far as the meters allow, or lowers it. */
 export function extend(rows: Rows, operation: Extend): Effect {
   if (operation.amount !== 'same') assertAmount(operation.amount);
   const hold = rows.hold(operation.requestId);
@@ -95,7 +98,7 @@ export function extend(rows: Rows, operation: Extend): Effect {
   };
 }
 
-/** Frees the places of a message whose caller has left. Its money stays held until it ends. */
+/** Frees the concurrency slots of a message whose client disconnected. Its money stays held until it ends. */
 export function leave(rows: Rows, operation: Leave): Effect {
   const hold = rows.hold(operation.requestId);
   if (hold === undefined || hold.left) return { answer: { ok: true, kind: 'done' } };
@@ -109,10 +112,8 @@ export function leave(rows: Rows, operation: Leave): Effect {
   };
 }
 
-function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy): Effect {
+function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy, { account, key }: Payer): Effect {
   assertRecord(record, hold);
-  const account = accountOf(rows, hold);
-  const key = keyOf(rows, hold);
   const paid = Math.min(record.cost, payable(account, key, hold.amount));
   const billed = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid };
   const accountAfter = withMessageEnded(account, hold, billed, paid, rows.nowMs);
@@ -132,7 +133,7 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
   };
 }
 
-/** What the end of a message took. Rows are of the present period, before and after. */
+/** Meters before and after the end of a message. All rows must be in the current period. */
 function readMeters(before: AccountRow, after: AccountRow, keyBefore: KeyRow, keyAfter: KeyRow): UsageMeters {
   return {
     balance: { before: before.balance, after: after.balance },
@@ -158,7 +159,7 @@ function withMessageEnded(
   };
 }
 
-/** Rates take what was really used; cache reads do not count. */
+/** Charges the rates with the actual usage. Cache reads do not count. */
 function afterMessage<Meters extends RateMeters>(
   rates: Meters,
   limits: RateLimits,
@@ -171,12 +172,13 @@ function afterMessage<Meters extends RateMeters>(
 }
 
 /**
- * An expired hold was billed at its checkpoint; its owner comes back and knows the true cost. The
- * difference is one more entry, once: taken as far as it can be paid, or given back.
+ * Corrects an expired hold when its owner returns with the actual cost. Adds one entry for the difference, once:
+ * charged as far as the meters allow, or given back.
  */
-function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
+function correct(rows: Rows, ending: Ending, late: UsageRecord): Effect {
   const before = ending.record;
-  assertRecord(record, before);
+  assertRecord(late, before);
+  const record = withoutItsEnd(late);
   const account = accountOf(rows, before);
   const key = keyOf(rows, before);
   const paidBefore = before.cost - before.writtenOff;
@@ -186,7 +188,7 @@ function correct(rows: Rows, ending: Ending, record: UsageRecord): Effect {
       ...record,
       atMs: before.atMs,
       writtenOff: record.cost - paidBefore - paidMore,
-      meters: before.meters, // of its end; a correction is an entry of another time
+      meters: before.meters, // as they were at expiry
     },
     endedBy: 'corrected',
   };
@@ -227,14 +229,18 @@ function usageEntries(record: UsageRecord, paid: Nano, nowMs: number): NewEntry[
   return entries;
 }
 
-/** The account of a hold or record, in the present period. */
+function payerOf(rows: Rows, of: { account: number; key: number }): Payer {
+  return { account: accountOf(rows, of), key: keyOf(rows, of) };
+}
+
+/** The account of a hold or record, rolled to the current period. */
 function accountOf(rows: Rows, of: { account: number }): AccountRow {
   const account = rows.account(of.account);
   assert(account !== undefined, 'a message has an account');
   return { ...account, spending: rolled(account.spending, account.allowancePeriod, rows.nowMs) };
 }
 
-/** The key of a hold or record, in the present period. */
+/** The key of a hold or record, rolled to the current period. */
 function keyOf(rows: Rows, of: { key: number }): KeyRow {
   const key = rows.key(of.key);
   assert(key !== undefined, 'a message has a key');

@@ -1,6 +1,6 @@
-// Group commit: everything that queued up while the last batch was committing goes into the next.
-// One batch is under way at a time, so that operations are decided in the order they came. Those that need what somebody else has
-// locked are set aside, in their order: they wait, and the others do not wait with them.
+// Group commit: bundles that arrive while a batch commits form the next batch. Batches run one at a time, so
+// operations are decided in arrival order. Bundles that need locked rows are set aside in order and do not delay the
+// others.
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, type Timers } from '../base/timers.ts';
@@ -13,7 +13,7 @@ import { LockedForLong, RowsLocked, storeUnavailable } from './store-failure.ts'
 
 type Done = (answers: Answer[] | null, failure: unknown) => void;
 
-/** How many bundles one batch had, and how long it took to be decided and made durable. */
+/** Number of bundles in a batch, and the time to decide and commit it. */
 export interface BatchFacts {
   bundles: number;
   ms: number;
@@ -25,9 +25,9 @@ interface Waiting {
 }
 
 interface Aside extends Waiting {
-  /** The row that it needs, */
+  /** The locked row that it needs. */
   row: number;
-  /** and since when it waits for that. */
+  /** When the wait began. */
   sinceMs: number;
 }
 
@@ -36,14 +36,14 @@ export class GroupCommit implements LedgerGate {
   readonly #onCommitted: (facts: BatchFacts) => void;
   readonly #timers: Timers;
   #queue: Waiting[] = [];
-  /** They need rows that were found locked. */
+  /** Bundles that need rows found locked. */
   #aside: Aside[] = [];
-  /** What was found so, until nothing is set aside any more. */
+  /** Locks found so far; cleared when no bundle is set aside. */
   #locked: RowsLocked['neededBy'][] = [];
   #isScheduled = false;
   #batches = 0;
 
-  /** `onCommitted` is told of each batch that the store took, before its answers are given. */
+  /** `onCommitted` is called after each commit, before its answers are delivered. */
   constructor(store: LedgerStore, onCommitted: (facts: BatchFacts) => void = () => {}, timers: Timers = machineTimers) {
     this.#store = store;
     this.#onCommitted = onCommitted;
@@ -60,7 +60,7 @@ export class GroupCommit implements LedgerGate {
     });
   }
 
-  /** As `submit`, without a promise: `done` is called when the answers are durable or the batch failed. */
+  /** Like `submit`, without a promise: `done` is called when the answers are durable or the batch failed. */
   enqueue(bundle: Bundle, done: Done): void {
     this.#queue.push({ bundle, done });
     if (this.#isScheduled) return;
@@ -77,7 +77,7 @@ export class GroupCommit implements LedgerGate {
     this.#isScheduled = false;
   }
 
-  /** Gives the others. */
+  /** Sets aside bundles that need locked rows; returns the rest. */
   #setAside(batch: readonly Waiting[]): readonly Waiting[] {
     if (this.#locked.length === 0) return batch;
     const sinceMs = performance.now();
@@ -96,19 +96,22 @@ export class GroupCommit implements LedgerGate {
     return null;
   }
 
-  /** Of one row at a time, in turns: whoever waits for one must not have another that somebody else waits for. */
+  /**
+   * One locked row at a time, round-robin: a transaction that waits for one row must not hold another that someone
+   * else waits for.
+   */
   async #commitAside(): Promise<void> {
     const row = this.#aside[0]?.row;
     const ofRow = this.#aside.filter((waiting) => waiting.row === row);
     this.#aside = this.#aside.filter((waiting) => waiting.row !== row);
     const tried = ofRow.splice(0, bounds.batchOperationsMax);
     const why = await this.#commit(tried, true);
-    if (why !== null) ofRow.unshift(...tried.filter((waiting) => isPatient(waiting, why)));
+    if (why !== null) ofRow.unshift(...tried.filter((waiting) => mayStillWait(waiting, why)));
     this.#aside.push(...ofRow);
     if (this.#aside.length === 0) this.#locked = [];
   }
 
-  /** Where it was tried briefly, and others are still in the way, nothing of it is answered: gives why. */
+  /** A brief attempt that finds rows still locked answers nothing and returns the reason. */
   async #commit(batch: readonly Waiting[], isBrief = false): Promise<RowsLocked | null> {
     let answers: Answer[][] = [];
     const startedMs = performance.now();
@@ -135,7 +138,10 @@ export class GroupCommit implements LedgerGate {
     return null;
   }
 
-  /** One bundle that breaks an invariant must not take the others with it: they are tried again by halves, until it is alone. */
+  /**
+   * If one bundle breaks an invariant, the batch is retried in halves until that bundle is alone, so that the others
+   * succeed.
+   */
   async #fail(batch: readonly Waiting[], failure: unknown): Promise<void> {
     if (failure instanceof RowsLocked) {
       this.#locked.push(failure.neededBy);
@@ -156,14 +162,14 @@ export class GroupCommit implements LedgerGate {
   }
 }
 
-/** One that has waited for too long is told so. */
-function isPatient({ sinceMs, done }: Aside, why: RowsLocked): boolean {
+/** Rejects a bundle that has waited too long. */
+function mayStillWait({ sinceMs, done }: Aside, why: RowsLocked): boolean {
   if (performance.now() - sinceMs < bounds.lockedWaitMsMax) return true;
   done(null, new LockedForLong(why));
   return false;
 }
 
-/** Whether a bundle is at fault, by a mistake of our own, and not the store: the store would take the others. */
+/** Whether a bundle violated an invariant, as opposed to a store failure: the store would accept the others. */
 function isOfBundle(failure: unknown): boolean {
   return failure instanceof BrokenInvariant || failure instanceof TypeError || failure instanceof RangeError;
 }

@@ -1,4 +1,4 @@
-// The door of the ledger: what bounds use, who may take it, and the record of what was taken.
+// The door of the ledger: meters, holds, the journal and usage records.
 
 export {
   type AccountMonth,
@@ -13,7 +13,6 @@ export {
   newestFirst,
   type SeldomKind,
 } from './account-month.ts';
-export type { AnswerStore, StoredAnswer } from './answer-store.ts';
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
@@ -21,8 +20,8 @@ export { groupRates, readLimits, rolled, walletAvailable } from './meters.ts';
 export {
   type Admission,
   type Admitted,
-  type ClaimRefusal,
   type Extension,
+  type IdempotencyRefusal,
   NodeLedger,
   type Settlement,
 } from './node-ledger.ts';
@@ -31,9 +30,9 @@ export type {
   Answer,
   AttemptRecord,
   Bundle,
-  Claim,
   Credit,
   Extend,
+  IdempotencyClaim,
   Leave,
   Level,
   Levels,
@@ -56,24 +55,14 @@ export type {
   UsageRecord,
   UsageSource,
 } from './operation.ts';
-export { Outpaced } from './outpaced.ts';
-export {
-  type CarryPage,
-  type ForgottenTable,
-  journalKeptSinceMs,
-  type Kept,
-  keptSinceNames,
-  type RetentionStore,
-  usageKeptSinceMs,
-} from './retention-store.ts';
 export {
   type AccountRow,
   type Changes,
-  type ClaimRow,
   type DailyTotal,
   type EndedBy,
   type Ending,
   type HoldRow,
+  type IdempotencyRow,
   type KeyRow,
   type LeaseRow,
   type MonthChange,
@@ -83,10 +72,12 @@ export {
 } from './rows.ts';
 export type {
   AccountMeters,
+  AnswerStore,
   CallerMeters,
   CallerQuestion,
   Entry,
   EntryPage,
+  FoundUsage,
   HoldPage,
   KeyMeters,
   LedgerGate,
@@ -95,10 +86,23 @@ export type {
   LimitLevel,
   OpenHold,
   OpenHolds,
+  StoredAnswer,
+  StoredUsageRecord,
+  UsagePage,
+  UsageSearch,
+  UsageStore,
 } from './store.ts';
-export { InDoubt, LockedForLong, NothingTaken, RowsLocked } from './store-failure.ts';
-export { emptyRecord } from './usage-record.ts';
-export type { FoundUsage, StoredUsageRecord, UsagePage, UsageSearch, UsageStore } from './usage-store.ts';
+export {
+  type CarryPage,
+  type ForgottenTable,
+  journalRetainedSinceMs,
+  type RetainedData,
+  type RetentionStore,
+  retainedSinceNames,
+  usageRetainedSinceMs,
+} from './store.ts';
+export { InDoubt, LockedForLong, NothingTaken, Outpaced, RowsLocked } from './store-failure.ts';
+export { emptyRecord, withoutItsEnd } from './usage-record.ts';
 export {
   stepMs,
   type TimelinePart,

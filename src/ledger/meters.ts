@@ -1,4 +1,4 @@
-// The arithmetic of meters: draining rates, rolling periods, what is left. Whole numbers only.
+// Meter arithmetic: draining rates, rolling periods, remaining amounts. Whole numbers only.
 
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
@@ -25,19 +25,19 @@ export const NO_LIMITS: RateLimits = Object.freeze({
 
 const NO_GROUP_RATES: GroupRates = Object.freeze({ ...NO_RATES, limits: NO_LIMITS });
 
-/** The account's meters in a group, which may be called "constructor". */
+/** The account's meters in a group. `Object.hasOwn` because a group may be named "constructor". */
 export function groupRates(account: AccountRow, group: string): GroupRates {
   return Object.hasOwn(account.groups, group) ? (account.groups[group] as GroupRates) : NO_GROUP_RATES;
 }
 
-/** The account with its meters in one group replaced. */
+/** The account with one group's meters replaced. */
 export function withGroupRates(account: AccountRow, group: string, rates: GroupRates): AccountRow {
   return { ...account, groups: { ...account.groups, [group]: rates } };
 }
 
 /**
- * The meters as they stand at `nowMs`. What has no limit is not counted: a limit set later begins
- * empty. A time before the last one, as after a clock was set right, drains nothing and counts from there.
+ * The meters at `nowMs`. A rate without a limit is not counted, so a limit set later starts empty. If the clock moved
+ * backward, nothing drains and counting continues from `nowMs`.
  */
 export function drained<Meters extends RateMeters>(meters: Meters, limits: RateLimits, nowMs: number): Meters {
   const elapsedMs = Math.max(0, nowMs - meters.drainedAtMs);
@@ -52,11 +52,11 @@ export function drained<Meters extends RateMeters>(meters: Meters, limits: RateL
 
 function drain(used: number, limit: number | null, elapsedMs: number): number {
   if (limit === null) return 0;
-  // Past this many milliseconds everything has drained; the product stays a safe integer below it.
+  // Beyond this time everything has drained; before it, the product is a safe integer.
   return elapsedMs * limit >= used ? 0 : used - elapsedMs * limit;
 }
 
-/** Adds what a message used. Debt is allowed: a rate never stops a message that runs. */
+/** Adds a message's tokens. May exceed the limit: a rate never stops a running message. */
 export function withTokens<Meters extends RateMeters>(
   meters: Meters,
   limits: RateLimits,
@@ -70,12 +70,15 @@ export function withTokens<Meters extends RateMeters>(
   };
 }
 
-/** The sum, or the largest whole number that is exact: a meter that full is short of everything. */
+/** The sum, capped at the largest safe integer. */
 function added(used: number, more: number): number {
   return Math.min(Number.MAX_SAFE_INTEGER, used + more);
 }
 
-/** The meter with `paid` taken of it, negative where it is given back. What has no limit may be used for ever. */
+/**
+ * The meter after `paid` was charged (negative: returned) and `released` is no longer held. Use without a limit may
+ * grow up to the cap.
+ */
 export function spent(meter: SpendingMeter, paid: Nano, released: Nano): SpendingMeter {
   return {
     used: Math.min(NANO_MAX, Math.max(0, meter.used + paid)),
@@ -84,19 +87,19 @@ export function spent(meter: SpendingMeter, paid: Nano, released: Nano): Spendin
   };
 }
 
-/** The meter with `more` held of it. */
+/** The meter with `more` held. */
 export function withHeld(meter: SpendingMeter, more: Nano): SpendingMeter {
   return { used: meter.used, held: meter.held + more, periodStartMs: meter.periodStartMs };
 }
 
-/** The meter in the period that holds `nowMs`: what was used in an earlier one is forgotten, what is held stays. */
+/** The meter in the period that contains `nowMs`. A new period resets `used` and keeps `held`. */
 export function rolled(meter: SpendingMeter, period: AccountRow['allowancePeriod'], nowMs: number): SpendingMeter {
   if (period === 'total') return meter;
   const startMs = periodStartMs(period, nowMs);
   return startMs > meter.periodStartMs ? { used: 0, held: meter.held, periodStartMs: startMs } : meter;
 }
 
-/** What was used of a limit, before and after; null where there is none. */
+/** Use of a limit before and after; null without a limit. */
 export function readSpending(
   limit: Nano | null,
   period: Period,
@@ -106,19 +109,19 @@ export function readSpending(
   return limit === null ? null : { limit, period, before: before.used, after: after.used };
 }
 
-/** What the wallet can still give. */
+/** balance + credit line − held. */
 export function walletAvailable(account: AccountRow): Nano {
   return account.balance + account.creditLine - account.held;
 }
 
-/** What a quota or allowance can still give; negative when it was lowered under what is used. */
+/** Remaining amount of a quota or allowance; negative if the limit was lowered below what is used. */
 export function spendingAvailable(limit: Nano | null, meter: SpendingMeter): Nano {
   return limit === null ? Number.MAX_SAFE_INTEGER : limit - meter.used - meter.held;
 }
 
 /**
- * What may be taken for a message that holds `amount`: the hold, and beyond it what all money meters
- * still have. A quota that was lowered meanwhile does not take back what was held of it.
+ * The most that a message holding `amount` can be charged: its hold plus what all money meters have left. Lowering a
+ * quota does not take back what is already held.
  */
 export function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
   const beyond = Math.min(
@@ -128,7 +131,7 @@ export function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
   return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
 }
 
-/** The tighter of account and key for each rate that is limited. */
+/** The tighter of account and key for each limited rate. */
 export function readLevels(
   accountRates: RateMeters,
   groupLimits: RateLimits,
@@ -150,8 +153,8 @@ export function readLevels(
 type Rate = 'requests' | 'inputTokens' | 'outputTokens';
 
 /**
- * When a rate that is short will not be any more; null when it is not short. A message needs one whole
- * request, and of tokens a bucket that is not used up: its own count is not known before its end.
+ * When an exhausted rate admits again; null if it is not exhausted. A message needs one whole request, and token
+ * rates that are not used up: its own tokens are unknown until it ends.
  */
 export function shortUntilMs(rate: Rate, used: number, limit: number | null, nowMs: number): number | null {
   if (limit === null) return null;
@@ -160,7 +163,7 @@ export function shortUntilMs(rate: Rate, used: number, limit: number | null, now
   return nowMs + (limit === 0 ? UNITS : Math.max(1, Math.ceil(excess / limit)));
 }
 
-/** Each limit that is set, as an admission at `nowMs` would find it. `meters` are as stored. */
+/** Each configured limit as an admission at `nowMs` would find it. `meters` are as stored. */
 export function readLimits(meters: RateMeters, limits: RateLimits, nowMs: number): LimitLevel[] {
   const now = drained(meters, limits, nowMs);
   const levels: LimitLevel[] = [];
@@ -174,7 +177,7 @@ export function readLimits(meters: RateMeters, limits: RateLimits, nowMs: number
   const { concurrency } = limits;
   if (concurrency !== null) {
     const remaining = Math.max(0, concurrency - now.running);
-    // A place is free when a message ends, which nobody can foretell.
+    // When the next slot becomes free is unknown.
     levels.push({ meter: 'concurrency', limit: concurrency, remaining, resetAtMs: null, retryAtMs: null });
   }
   return levels;

@@ -1,12 +1,13 @@
-// By how much the entries of each month changed a balance, so that what it was at the beginning of a month need not be
-// added up from entries. An account's row has the balance at the beginning of its last month; that month's change is
-// written down when the first entry of a later one comes.
+// Change of each balance per month, so that opening balances need no sum over entries. An account's row holds the
+// opening balance of its latest month; that month's change is recorded when the first entry of a later month arrives.
 
 import { periodStartMs } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { AccountRow, MonthChange } from './rows.ts';
 
-/** The account's last month once an entry of `atMs` has made its balance `balance`, and the changes to be written down. */
+/**
+ * The account's latest month after an entry at `atMs` has set its balance to `balance`, and the changes to record.
+ */
 export function countMonth(
   { id: account, balance: before, month }: AccountRow,
   balance: Nano,
@@ -17,7 +18,7 @@ export function countMonth(
   if (startMs === month.startMs) return { month, changes: [] };
   if (startMs > month.startMs)
     return { month: { startMs, opening: before }, changes: changesOf(account, month.startMs, month.opening, before) };
-  // A clock was set back: the entry is of a month that was over.
+  // The clock moved backward: the entry belongs to a past month.
   const late = changesOf(account, startMs, before, balance);
   const opening = month.opening + balance - before;
   if (Number.isSafeInteger(opening)) return { month: { startMs: month.startMs, opening }, changes: late };
@@ -27,7 +28,7 @@ export function countMonth(
   };
 }
 
-/** From one balance to another: in two parts where their difference is no exact number. */
+/** The change between two balances, in two parts if the difference is not a safe integer. */
 function changesOf(account: number, startMs: number, from: Nano, to: Nano): MonthChange[] {
   const parts = Number.isSafeInteger(to - from) ? [to - from] : [to, -from];
   return parts.filter((change) => change !== 0).map((change) => ({ account, startMs, change }));

@@ -1,12 +1,11 @@
-// The ledger as a node uses it: admission with remembered refusals and bounded queues, endings
-// that are tried again until the store has them, and the node's lease.
+// The ledger as one node uses it: admissions with remembered refusals and bounded queues, endings that are retried
+// until the store accepts them, and the node's lease.
 
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
-import { DoubtfulAdmissions } from './doubtful-admissions.ts';
 import type {
   Admit,
   Answer,
@@ -25,23 +24,64 @@ import type { LedgerGate } from './store.ts';
 import { LockedForLong, NothingTaken } from './store-failure.ts';
 import { emptyRecord } from './usage-record.ts';
 
+class DoubtfulAdmissions {
+  readonly #end: (release: Release) => Promise<unknown>;
+  readonly #releases = new Map<string, Release>();
+  #isReleasing = false;
+
+  /** `end` must retry until the store accepts the release. */
+  constructor(end: (release: Release) => Promise<unknown>) {
+    this.#end = end;
+  }
+
+  /** Whether `more` further admissions would exceed the bound. */
+  isFullWith(more: number): boolean {
+    return this.#releases.size + more >= bounds.doubtfulAdmissionsMax;
+  }
+
+  add({ requestId, account, key, group, draft }: Admit): void {
+    const record = {
+      ...emptyRecord({ requestId, account, key, group, ...draft }),
+      outcome: 'failed' as const,
+      status: 503,
+    };
+    this.#releases.set(requestId, { kind: 'release', requestId, record });
+    if (!this.#isReleasing) void this.#releaseAll();
+  }
+
+  /** In chunks: while the store is unavailable, the first chunk waits for it and the rest wait behind. */
+  async #releaseAll(): Promise<void> {
+    this.#isReleasing = true;
+    while (this.#releases.size > 0) {
+      const piece = this.#releases.values().take(bounds.rowsAtOnce);
+      await Promise.all([...piece].map((release) => this.#release(release)));
+    }
+    this.#isReleasing = false;
+  }
+
+  async #release(release: Release): Promise<void> {
+    await this.#end(release).catch(() => {}); // only an invariant violation rejects: retrying would not help
+    this.#releases.delete(release.requestId);
+  }
+}
+
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
-const GAP_MS = bounds.leaseMs - bounds.leaseRenewMs; // a store that was away for longer may have let leases lapse
+const GAP_MS = bounds.leaseMs - bounds.leaseRenewMs; // after a longer outage of the store, leases may have lapsed
 
 export type Admitted = Extract<Answer, { kind: 'admitted' }>;
-/** Its claim stands for another message. */
-export type ClaimRefusal = Extract<Answer, { reason: 'claim_running' | 'claim_answered' | 'claim_mismatch' }>;
-export type Admission = Admitted | Refusal | ClaimRefusal;
-/** `ended`: someone else ended the hold, so that no success may be reported to the caller. */
+/** The idempotency key belongs to another message. */
+export type IdempotencyRefusal = Extract<Answer, { reason: 'claim_running' | 'claim_answered' | 'claim_mismatch' }>;
+export type Admission = Admitted | Refusal | IdempotencyRefusal;
+/** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
 export type Extension = { ok: true; amount: number } | { ok: false; reason: 'ended' };
-/** `ended`: someone else ended the hold, so that no success may be reported to the caller. */
+/** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
 export type Settlement = { ok: true; cost: number; writtenOff: number } | { ok: false; reason: 'ended' };
 
 export class NodeLedger implements LedgerGate {
-  /** Told when the store fails, with why, and with null when it takes what is written again. */
+  /** Called with the error when the store becomes unavailable, and with null when it recovers. */
   onStoreChange: (failure: unknown) => void = () => {};
-  /** Told how many holds this node has ended of others that are gone. */
+  /** Called with the number of holds of other nodes that this node ended. */
   onExpired: (holds: number) => void = () => {};
   readonly #gate: LedgerGate;
   readonly #clock: Clock;
@@ -54,16 +94,16 @@ export class NodeLedger implements LedgerGate {
   #owner: Owner | null = null;
   #endRenewals: (() => void) | null = null;
   #isRenewing = false;
-  /** Takes back the renewal that is to come soon, after one that failed. */
+  /** Cancels the early renewal scheduled after a failed one. */
   #endAgain: (() => void) | null = null;
-  /** When the lease was renewed last, and since when without a gap. */
+  /** Time of the last renewal, and the start of the current run of renewals without a gap. */
   #renewals = { lastMs: Number.NEGATIVE_INFINITY, sinceMs: 0 };
   #isAvailable = true;
-  /** Endings that the store does not have yet. */
+  /** Endings that the store has not accepted yet. */
   readonly #unfinished = new Set<Promise<Settlement>>();
   readonly #doubtful = new DoubtfulAdmissions((release) => this.#endAtLast(release, []));
 
-  /** `hasPeers`: other nodes go by the same store, which may have been away for all of them. */
+  /** `hasPeers`: other nodes share the store, and an outage affects all of them. */
   constructor(gate: LedgerGate, clock: Clock, node: string, timers: Timers = machineTimers, hasPeers = false) {
     this.#hasPeers = hasPeers;
     this.#gate = gate;
@@ -72,7 +112,10 @@ export class NodeLedger implements LedgerGate {
     this.#timers = timers;
   }
 
-  /** Takes the node's lease and ends what earlier runs left open. Resolves to how many holds that were; with peers, they are ended later. */
+  /**
+   * Takes the node's lease and ends the holds of earlier runs. Resolves to their number; with peers, they are ended
+   * later.
+   */
   async open(): Promise<number> {
     await this.#takeLease();
     this.#endRenewals = this.#timers.every(bounds.leaseRenewMs, () => void this.#renew());
@@ -85,24 +128,23 @@ export class NodeLedger implements LedgerGate {
     this.#endAgain?.();
   }
 
-  /** False from the moment that the store fails until it takes what is written. */
+  /** False from a store failure until the next successful write. */
   get isAvailable(): boolean {
     return this.#isAvailable;
   }
 
-  /** How many admissions wait for their answer. */
+  /** Number of admissions that wait for their answer. */
   get queued(): number {
     return this.#queued;
   }
 
-  /** How many endings the store does not have yet. */
+  /** Number of endings that the store has not accepted yet. */
   get unfinished(): number {
     return this.#unfinished.size;
   }
 
   get owner(): Owner {
-    if (this.#owner === null)
-      throw new TurnpikeError('store_unavailable', 'This node has no lease on the ledger at the moment.');
+    if (this.#owner === null) throw new TurnpikeError('store_unavailable', 'This node has no lease on the ledger.');
     return this.#owner;
   }
 
@@ -110,7 +152,10 @@ export class NodeLedger implements LedgerGate {
     return this.#gate.batches();
   }
 
-  /** One decision over all meters. Throws overloaded when the queue is full, store_unavailable when the store is gone or silent. */
+  /**
+   * One decision over all meters. Throws overloaded if the queue is full, store_unavailable if the store fails or
+   * does not respond.
+   */
   async admit(operation: Admit | Take): Promise<Admission> {
     const remembered = this.#refusals.find(operation, this.#clock.nowMs());
     if (remembered !== null) return remembered;
@@ -120,8 +165,8 @@ export class NodeLedger implements LedgerGate {
     try {
       answer = await within(this.#timers, bounds.admissionWaitMsMax, this.#ask(operation), storeIsSilent);
     } catch (failure) {
-      if (isStoreGone(failure)) {
-        this.#note(failure); // also where it failed by its silence
+      if (isStoreUnavailable(failure)) {
+        this.#note(failure); // also after a timeout
         if (operation.kind === 'admit' && !(failure instanceof NothingTaken)) this.#doubtful.add(operation);
       }
       throw failure;
@@ -129,31 +174,31 @@ export class NodeLedger implements LedgerGate {
       this.#exit(operation.account);
     }
     if (answer.ok && answer.kind === 'admitted') return answer;
-    if (isClaimRefusal(answer)) return answer;
+    if (isIdempotencyRefusal(answer)) return answer;
     if (!('meter' in answer)) throw asError(answer);
-    // A lease that was taken since is not meant.
+    // The lease may have been taken again since.
     if (answer.reason === 'not_owner' && operation.kind === 'admit' && operation.owner.epoch === this.#owner?.epoch)
       this.#owner = null;
-    // What was decided before a credit must not be remembered after it.
+    // A refusal decided before a credit must not be remembered after it.
     if (this.#refusals.timesForgotten === timesForgotten)
       this.#refusals.remember(operation, answer, this.#clock.nowMs());
     return answer;
   }
 
   /**
-   * Ends a hold. A store that is gone is asked again, and one that does not answer is waited for, until
-   * `waitMs` have passed: then this throws store_unavailable, and the ending goes on being tried behind it.
-   * Rows alongside are written when it ends the hold, and again when that had no acknowledgement: they must bear it.
+   * Ends a hold. Retries an unavailable store and waits for a silent one until `waitMs` have passed, then throws
+   * store_unavailable and keeps retrying in the background. The co-committed rows may be written more than once if an
+   * acknowledgement is lost, and must tolerate that.
    */
-  async end(operation: Settle | Release, waitMs: number, alongside: unknown[] = []): Promise<Settlement> {
-    const ending = this.#endAtLast(operation, alongside);
+  async end(operation: Settle | Release, waitMs: number, coCommitted: unknown[] = []): Promise<Settlement> {
+    const ending = this.#endAtLast(operation, coCommitted);
     this.#unfinished.add(ending);
     const forget = () => this.#unfinished.delete(ending);
     ending.then(forget, forget);
     return within(this.#timers, waitMs, ending, storeIsSilent);
   }
 
-  /** Changes what a message holds, and what a crash would bill. Throws store_unavailable. */
+  /** Changes the amount held and the checkpoint that a crash would bill. Throws store_unavailable. */
   async extend(operation: Extend): Promise<Extension> {
     const answer = await this.#ask(operation);
     return answer.ok && answer.kind === 'extended'
@@ -161,42 +206,50 @@ export class NodeLedger implements LedgerGate {
       : { ok: false, reason: 'ended' };
   }
 
-  /** Waits for endings that are still being tried. Resolves to how many the store does not have after `boundMs`. */
+  /** Waits for pending endings. Resolves to the number still pending after `boundMs`. */
   async finishEndings(boundMs: number): Promise<number> {
     await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished]), storeIsSilent).catch(() => {});
     return this.#unfinished.size;
   }
 
-  /** The caller has left: its concurrency is given back at once. Failing is no harm: the ending gives it back too. */
+  /**
+   * The client disconnected: frees its concurrency slots at once. A failure is harmless, because the ending frees
+   * them too.
+   */
   async leave(operation: Leave, account: number, key: number, group: string): Promise<void> {
     await this.#ask(operation);
     this.#refusals.forget(account, key, group);
   }
 
-  /** For changes of accounts, keys and credit. What it touches is asked anew afterwards. */
+  /** For changes of accounts, keys and credit. Forgets remembered refusals that the change may affect. */
   async submit(bundle: Bundle): Promise<Answer[]> {
     const answers = await this.#guard(bundle);
     if (bundle.operations.some(givesBack)) this.#refusals.forgetAll();
     return answers;
   }
 
-  /** The catalogue's limits changed. */
+  /** A hold of the account was lowered: the next admission must not be answered from memory. */
+  askAnew(account: number, key: number): void {
+    this.#refusals.forget(account, key, null);
+  }
+
+  /** The catalog's limits changed. */
   forgetRefusals(): void {
     this.#refusals.forgetAll();
   }
 
-  async #endOnce(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
-    const answer = await this.#ask(operation, alongside);
+  async #endOnce(operation: Settle | Release, coCommitted: unknown[]): Promise<Settlement> {
+    const answer = await this.#ask(operation, coCommitted);
     const { account, key, group } = operation.record;
     this.#refusals.forget(account, key, group);
     if (answer.ok && answer.kind === 'ended') return { ok: true, cost: answer.cost, writtenOff: answer.writtenOff };
     return { ok: false, reason: 'ended' };
   }
 
-  /** An ending that the ledger itself cannot take (our own mistake) must not leave its hold behind: it ends for nothing. */
-  async #endAtLast(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
+  /** An ending that violates an invariant must not leave its hold open: the hold is released without charge. */
+  async #endAtLast(operation: Settle | Release, coCommitted: unknown[]): Promise<Settlement> {
     try {
-      return await this.#endInStore(operation, alongside);
+      return await this.#endInStore(operation, coCommitted);
     } catch (failure) {
       const { requestId, account, key, group, model, stream } = operation.record;
       const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
@@ -205,22 +258,22 @@ export class NodeLedger implements LedgerGate {
     }
   }
 
-  // Not bounded in time: an answered message is billed as soon as there is a store again. Its hold
-  // bounds how many of these there can be.
-  async #endInStore(operation: Settle | Release, alongside: unknown[]): Promise<Settlement> {
+  // Not bounded in time: an answered message is billed as soon as the store recovers. The number of open holds bounds
+  // how many endings can be pending.
+  async #endInStore(operation: Settle | Release, coCommitted: unknown[]): Promise<Settlement> {
     for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
-        return await this.#endOnce(operation, alongside);
+        return await this.#endOnce(operation, coCommitted);
       } catch (failure) {
-        if (!isStoreGone(failure)) throw failure;
+        if (!isStoreUnavailable(failure)) throw failure;
         await sleep(this.#timers, pauseMs);
       }
     }
   }
 
-  async #ask(operation: Operation, alongside: unknown[] = []): Promise<Answer> {
+  async #ask(operation: Operation, coCommitted: unknown[] = []): Promise<Answer> {
     const operations = [operation];
-    const answers = await this.#guard(alongside.length === 0 ? { operations } : { operations, alongside });
+    const answers = await this.#guard(coCommitted.length === 0 ? { operations } : { operations, coCommitted });
     return answers[0] as Answer;
   }
 
@@ -229,10 +282,10 @@ export class NodeLedger implements LedgerGate {
     try {
       answers = await this.#gate.submit(bundle);
     } catch (failure) {
-      if (isStoreGone(failure)) this.#note(failure);
+      if (isStoreUnavailable(failure)) this.#note(failure);
       throw failure;
     }
-    // A store on a full disk still answers what writes nothing: only what was written tells that it is back.
+    // A store on a full disk still answers reads: only a write shows that it has recovered.
     if (!this.#isAvailable && bundle.operations.some((operation, at) => isWrite(operation) && answers[at]?.ok))
       this.#note(null);
     return answers;
@@ -253,11 +306,11 @@ export class NodeLedger implements LedgerGate {
   }
 
   /**
-   * Renews the lease; one that was lost is taken anew. Then ends what nodes left whose leases lapsed, if it may: in the
-   * same bundle, so that a node that was suspended never takes itself for one of them.
+   * Renews the lease, or takes a new one if it was lost. In the same bundle, ends holds of nodes whose leases lapsed,
+   * so that a suspended node never treats itself as lapsed.
    */
   async #renew(): Promise<void> {
-    // One at a time: of two that take a lease, the second would give up what was admitted under the first.
+    // One at a time: a second renewal would end the holds that were admitted under the first.
     if (this.#isRenewing) return;
     this.#isRenewing = true;
     try {
@@ -275,14 +328,14 @@ export class NodeLedger implements LedgerGate {
       const holds = expired === undefined ? 0 : this.#expire(expired);
       if (holds > 0) this.onExpired(holds);
     } catch {
-      // Asked again, whatever it was: without a lease this node admits nothing, and others end what it holds.
+      // Retried after any failure: without a lease this node admits nothing, and others end its holds.
       this.#renewSoon();
     } finally {
       this.#isRenewing = false;
     }
   }
 
-  /** Not at the next turn only: a round trip that is given up has cost more than one of them. */
+  /** Not immediately: an abandoned round trip costs more than one renewal. */
   #renewSoon(): void {
     if (this.#endRenewals === null || this.#endAgain !== null) return;
     this.#endAgain = this.#timers.after(bounds.leaseRenewAgainMs, () => {
@@ -292,8 +345,8 @@ export class NodeLedger implements LedgerGate {
   }
 
   /**
-   * Whether the store has been there for a whole lease. Where it was not, all leases may have lapsed though their nodes are well:
-   * each must have had the time to renew its own before anybody ends what it holds.
+   * Whether the store has been available for a whole lease. After an outage all leases may have lapsed although their
+   * nodes are healthy: each node gets the time to renew before any hold is ended.
    */
   #isSteady(): boolean {
     const nowMs = this.#clock.nowMs();
@@ -306,7 +359,10 @@ export class NodeLedger implements LedgerGate {
     this.#renewals.lastMs = nowMs;
   }
 
-  /** How many holds were ended. What they held may be somebody's that was refused. */
+  /**
+   * Returns the number of holds ended. The released amounts may satisfy refused messages, so remembered refusals are
+   * forgotten.
+   */
   #expire(answer: Answer): number {
     const holds = answer.ok && answer.kind === 'expired' ? answer.holds : 0;
     if (holds > 0) this.#refusals.forgetAll();
@@ -316,8 +372,8 @@ export class NodeLedger implements LedgerGate {
   #enter(account: number): void {
     const queued = this.#queuedByAccount.get(account) ?? 0;
     if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax)
-      throw overloaded('The service has more work than it can take at the moment. Try again in a moment.');
-    if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent(); // each that waits may come to be in doubt
+      throw overloaded('The service is overloaded. Try again shortly.');
+    if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent(); // each queued admission may end up in doubt
     this.#queued++;
     this.#queuedByAccount.set(account, queued + 1);
   }
@@ -331,30 +387,30 @@ export class NodeLedger implements LedgerGate {
 }
 
 function storeIsSilent(): TurnpikeError {
-  return new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.');
+  return new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
 }
 
-/** Lowering a hold does not: what it gives back was counted as behind holds, which is remembered for a moment only. */
+/** Lowering a hold does not count: a refusal behind holds is remembered only briefly. */
 function givesBack(operation: Operation): boolean {
   return operation.kind !== 'extend';
 }
 
-/** Whether it is written where it is not refused. Many others are not: a refusal, places that were free already. */
+/** Whether the operation writes if it is not refused. A refusal, or freeing slots twice, writes nothing. */
 function isWrite({ kind }: Operation): boolean {
   return !['take', 'extend', 'leave', 'expire'].includes(kind);
 }
 
-function isClaimRefusal(answer: Answer): answer is ClaimRefusal {
+function isIdempotencyRefusal(answer: Answer): answer is IdempotencyRefusal {
   return !answer.ok && answer.reason.startsWith('claim_');
 }
 
 function asError(answer: Answer): TurnpikeError {
   assert(!answer.ok, 'an admission is admitted or refused');
   if (answer.reason === 'unknown_account' || answer.reason === 'unknown_key')
-    return new TurnpikeError('key_invalid', 'This key is not known.');
+    return new TurnpikeError('key_invalid', 'This key does not exist.');
   return new TurnpikeError('internal', 'The message was not admitted.', { cause: answer.reason });
 }
 
-function isStoreGone(failure: unknown): boolean {
+function isStoreUnavailable(failure: unknown): boolean {
   return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
 }

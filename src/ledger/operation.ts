@@ -1,5 +1,5 @@
-// What the ledger can be asked to do, and what it answers. All plain JSON values: operations
-// cross a thread, and one day a wire. Ids are the internal whole numbers; amounts are nanodollars.
+// The ledger's operations and answers. Plain JSON values, because operations cross a thread boundary. Ids are
+// internal integers; amounts are nanodollars.
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
@@ -11,7 +11,7 @@ export interface RateLimits {
   concurrency: number | null;
 }
 
-/** Who answers for a hold. A hold whose owner's lease lapsed may be ended by anyone. */
+/** The node that owns a hold. Any node may end a hold whose owner's lease has lapsed. */
 export interface Owner {
   node: string;
   epoch: number;
@@ -20,26 +20,26 @@ export interface Owner {
 export type Outcome = 'completed' | 'client_gone' | 'upstream_cut' | 'quota_cut' | 'service_cut' | 'failed';
 export type UsageSource = 'reported' | 'estimated' | 'none';
 
-/** One try of a route. */
+/** One attempt at one target. */
 export interface AttemptRecord {
   provider: string;
-  /** The model's name at the provider. */
+  /** Model name at the provider. */
   model: string;
-  /** The name of the credential; null where the provider takes none. Absent in records of before 0.2. */
+  /** Credential name; null if the provider needs none. Absent in records older than 0.2. */
   credential?: string | null;
-  /** `answered`, or the kind of its fault. */
+  /** `answered`, or the fault kind. */
   result: string;
-  /** The provider's; null where it gave none. */
+  /** HTTP status of the provider; null if there was no response. */
   status: number | null;
-  /** Why it failed, in words for the operator; null where it was answered. Absent in records of before 0.2. */
+  /** Why the attempt failed, for operators; null if it was answered. Absent in records older than 0.2. */
   reason?: string | null;
-  /** When it began, since the message was received. Absent in older records. */
+  /** Start, relative to the receipt of the request. Absent in older records. */
   startedMs?: number | null;
-  /** How long it lasted until its first content or its whole answer had come, or until it failed. */
+  /** Time until the first content, the whole answer or the failure. */
   ms: number;
 }
 
-/** Money used of a quota or an allowance in the period in which a message ended. */
+/** Use of a quota or allowance in the period in which the message ended. */
 export interface SpendingReading {
   limit: Nano;
   period: Period;
@@ -47,17 +47,17 @@ export interface SpendingReading {
   after: Nano;
 }
 
-/** What a message took as it ended, of the account and the key. Null: there is no such limit. */
+/** The meters of account and key before and after the message ended. null: no such limit. */
 export interface UsageMeters {
   balance: { before: Nano; after: Nano };
   quota: SpendingReading | null;
   allowance: SpendingReading | null;
 }
 
-/** The usage record of one admitted message. `cost` and `writtenOff` are decided by the ledger. */
+/** The usage record of an admitted message. The ledger sets `atMs`, `writtenOff` and `meters`. */
 export interface UsageRecord {
   requestId: string;
-  /** When it ended, by the ledger's time. Set by the ledger. */
+  /** When the message ended, by the ledger's clock. Set by the ledger. */
   atMs: number;
   account: number;
   key: number;
@@ -75,28 +75,30 @@ export interface UsageRecord {
   cacheWrite1hTokens: number;
   webSearches: number;
   usageSource: UsageSource;
-  /** What the message cost by its price, rounded up once. */
+  /** Price of the message, rounded up once. */
   cost: Nano;
   /** The part of `cost` that no meter could pay. Set by the ledger. */
   writtenOff: Nano;
-  /** What the provider charges for it, where the route has a cost. */
+  /** The provider's charge; null if the route has no cost. */
   providerCost: Nano | null;
-  /** The rates applied, as decimal strings, with the multiplier. */
+  /** Applied rates as decimal strings, with the multiplier. */
   rates: Record<string, string>;
   attempts: AttemptRecord[];
-  /** When it was admitted, when its answer was ready to be ended, and when the first content had come: since it was received. */
+  /**
+   * Times of admission, of the end of the answer and of the first content, relative to the receipt of the request.
+   */
   admittedMs: number | null;
   latencyMs: number;
   firstTokenMs: number | null;
-  /** Set by the ledger as the message ends, and never after; null in records of before it did. */
+  /** Set by the ledger when the message ends, and never changed. null in older records. */
   meters: UsageMeters | null;
 }
 
-/** What is known of a message from its beginning. */
+/** The fields known when the message is admitted. */
 export type MessageDraft = Pick<UsageRecord, 'model' | 'stream'>;
 
-/** A caller's idempotency key, and the hash of what it stands for. One of each name belongs to one key. */
-export interface Claim {
+/** A client's idempotency key and the hash of its request. Unique per API key and name. */
+export interface IdempotencyClaim {
   name: string;
   requestHash: string;
 }
@@ -106,21 +108,21 @@ export interface Admit {
   requestId: string;
   account: number;
   key: number;
-  /** The group that sells it, and that group's limits on the account. */
+  /** The group that sells the model, and its limits for the account. */
   group: string;
   limits: RateLimits;
-  /** What is to be held: where not all of it is there, what is there is held, */
+  /** Amount to hold. If less is available, that is held, but never less than `least`. */
   amount: Nano;
-  /** but never less than this. Absent: all or nothing. May be above `amount`: what must be there to be paid, though less is held. */
+  /** Minimum to admit. Absent: all or nothing. May exceed `amount`: must then be available, although less is held. */
   least?: Nano;
   owner: Owner;
-  /** What the message is submitted under, so that it is answered and charged once. */
-  claim?: Claim;
-  /** What a record will say that is written when nobody ends the message and its hold expires. */
+  /** The idempotency key of the request. */
+  claim?: IdempotencyClaim;
+  /** Fields of the record that is written if the hold expires. */
   draft: MessageDraft;
 }
 
-/** Takes one request from the rates and holds nothing: for calls that cost nothing. */
+/** Takes one request from the rates and holds nothing: for calls without cost. */
 export interface Take {
   kind: 'take';
   account: number;
@@ -129,31 +131,34 @@ export interface Take {
   limits: RateLimits;
 }
 
-/** Raises what is held to `amount`, or corrects it downward; `checkpoint` is what a crash would bill. */
+/** Raises or lowers the held amount; `checkpoint` is what a crash would bill. */
 export interface Extend {
   kind: 'extend';
   requestId: string;
-  /** A word and not null, which is what becomes of a number that is none on its way to the ledger. */
+  /** 'same' and not null, because NaN becomes null in JSON. */
   amount: Nano | 'same';
   checkpoint: UsageRecord | null;
 }
 
-/** The client is gone: its place in the concurrency limits is free at once, its hold stays. */
+/** The client disconnected: frees its concurrency slots at once and keeps the hold. */
 export interface Leave {
   kind: 'leave';
   requestId: string;
 }
 
-/** Ends a hold with a cost. `record.cost` is the cost asked for. */
+/** Ends a hold with a cost. `record.cost` is the requested cost. */
 export interface Settle {
   kind: 'settle';
   requestId: string;
   record: UsageRecord;
-  /** Its claim is answered by this: who repeats it gets the same answer. Absent: the claim is free again. */
+  /**
+   * The message answers its idempotency record: a retry returns the stored response. Absent: the key becomes free
+   * again.
+   */
   isAnswer?: boolean;
 }
 
-/** Ends a hold with nothing charged. */
+/** Ends a hold without charge. */
 export interface Release {
   kind: 'release';
   requestId: string;
@@ -163,16 +168,16 @@ export interface Release {
 export interface Credit {
   kind: 'credit';
   account: number;
-  /** Negative: a correction, refused below what is available. */
+  /** Negative: a deduction, refused beyond what is available. */
   amount: Nano;
-  /** `write_off`: a debt is given up; at most as much as is owed. */
+  /** `write_off`: forgives a debt, up to the amount owed. */
   source: 'payment' | 'promotion' | 'adjustment' | 'write_off';
-  /** The same reference on one account credits once; the answer has the amount that it credited. */
+  /** Idempotent per account and reference; the answer has the amount credited the first time. */
   reference: string | null;
   note: string | null;
 }
 
-/** Gives back some of what a message cost, at most what was paid for it. */
+/** Returns part of a message's cost, at most what was paid. */
 export interface Refund {
   kind: 'refund';
   requestId: string;
@@ -180,7 +185,7 @@ export interface Refund {
   note: string | null;
 }
 
-/** Makes or changes an account's row: what bounds it, not what it has. */
+/** Creates or updates an account's row: its limits, not its balance. */
 export interface SetAccount {
   kind: 'set-account';
   account: number;
@@ -199,17 +204,19 @@ export interface SetKey {
   } & RateLimits;
 }
 
-/** Takes or renews a node's lease. `epoch` null: a new run, whose epoch is one more than the last. */
+/** Takes or renews a node's lease. `epoch` null: a new run, which takes the next epoch. */
 export interface Renew {
   kind: 'renew';
   node: string;
   epoch: number | null;
   leaseMs: number;
-  /** Refused where the lease has lapsed: its node is well, so it is time that leapt, and others had none to renew theirs either. */
+  /**
+   * Refuse if the lease has lapsed. The node is running, so the clock jumped, and other nodes could not renew either.
+   */
   unlessLapsed?: boolean;
 }
 
-/** Ends every hold whose owner's lease has lapsed or whose owner's epoch is past. */
+/** Ends every hold whose owner's lease has lapsed or whose owner's epoch is outdated. */
 export interface Expire {
   kind: 'expire';
 }
@@ -228,14 +235,14 @@ export type Operation =
   | Renew
   | Expire;
 
-/** Operations that are applied together or not at all, with rows of other modules in the same transaction. */
+/** Operations that are applied together or not at all, with co-committed rows. */
 export interface Bundle {
   operations: Operation[];
-  /** Rows that the store knows and the ledger does not look at. */
-  alongside?: unknown[];
+  /** Rows that only the store interprets, written in the same transaction. */
+  coCommitted?: unknown[];
 }
 
-/** Which meter was short. */
+/** The meter that is exhausted. */
 export type MeterName =
   | 'wallet'
   | 'allowance'
@@ -245,7 +252,7 @@ export type MeterName =
   | 'output_tokens'
   | 'concurrency';
 
-/** One rate limit as headers show it. */
+/** One rate limit as reported in response headers. */
 export interface Level {
   limit: number;
   remaining: number;
@@ -253,7 +260,7 @@ export interface Level {
   resetAtMs: number;
 }
 
-/** The tightest levels over account and key, for the limits that are set. */
+/** The tighter of account and key for each configured limit. */
 export interface Levels {
   requests: Level | null;
   inputTokens: Level | null;
@@ -269,43 +276,43 @@ export type RefusalReason =
   | 'input_tokens_rate'
   | 'output_tokens_rate'
   | 'concurrency'
-  | 'not_owner'; // the owner's lease is gone: this node must not admit
+  | 'not_owner'; // the owner's lease was lost: this node must not admit
 
 export interface Refusal {
   ok: false;
   reason: RefusalReason;
   meter: MeterName | null;
-  /** Whether the meter short was the key's own (else the account's). */
+  /** Whether the exhausted meter belongs to the key (else to the account). */
   ofKey: boolean;
-  /** What could be had of a money meter. */
+  /** The amount that a money meter has available. */
   available: Nano;
-  /** When a rate will not be short any more. */
+  /** When the rate admits again. */
   retryAtMs: number | null;
-  /** Only other messages' holds stand in the way: it may fit once they end. */
+  /** Only holds of other messages stand in the way: the request may fit once they end. */
   behindHolds: boolean;
   levels: Levels | null;
 }
 
 export type Answer =
-  /** `amount` is held; `available` is the most that could be paid for the message now, what is held among it. */
+  /** `amount` is held; `available` is the most that the message can be charged now, including the hold. */
   | { ok: true; kind: 'admitted'; amount: Nano; available: Nano; levels: Levels }
   | { ok: true; kind: 'extended'; amount: Nano }
   | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano }
   | { ok: true; kind: 'refunded'; amount: Nano; balance: Nano }
-  /** `repeated`: the reference credited `amount` before, whatever was asked for now; nothing was added. */
+  /** `repeated`: the reference was used before and credited `amount`; nothing was added. */
   | { ok: true; kind: 'credited'; amount: Nano; balance: Nano; repeated: boolean }
   | { ok: true; kind: 'lease'; epoch: number }
   | { ok: true; kind: 'expired'; holds: number }
   | { ok: true; kind: 'done' }
   | Refusal
-  /** The claim is of the message `requestId`: which runs, was answered, or was asked something else. */
+  /** The idempotency key belongs to message `requestId`, which is running, was answered, or had a different body. */
   | { ok: false; reason: 'claim_running' | 'claim_answered' | 'claim_mismatch'; requestId: string }
-  /** The hold was ended by someone else, or never was: no success may be reported to the client. */
+  /** The hold was ended elsewhere or never existed: no success may be reported to the client. */
   | { ok: false; reason: 'ended' | 'lapsed' }
   | {
       ok: false;
       reason: 'unknown_account' | 'unknown_key' | 'unknown_message' | 'beyond_maximum' | 'below_available';
       available?: Nano;
     }
-  /** Another operation of its bundle was refused. */
+  /** Another operation of the bundle was refused. */
   | { ok: false; reason: 'bundle_refused' };

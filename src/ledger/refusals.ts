@@ -1,18 +1,21 @@
-// What a node remembers of refusals, so that a flood of requests that cannot be paid does not
-// reach the store. Forgotten after a second at the latest, and at once when something is given back.
+// Remembered refusals, so that a flood of requests without money does not reach the store. Forgotten within a second,
+// and immediately when money or a slot is released.
 
 import { bounds } from '../config.ts';
 import type { Admit, Refusal, Take } from './operation.ts';
 
 interface Remembered {
   refusal: Refusal;
-  /** What was asked for. */
+  /** The requested amount. */
   amount: number;
   untilMs: number;
 }
 
 export class Refusals {
-  /** By what was short: "a7" an account's money, "g7 default" its group's rates, "k9" a key. Behind holds: "a7 held", "k9 held". */
+  /**
+   * Keyed by the exhausted meter: "a7" an account's money, "g7 default" a group's rates, "k9" a key. Behind holds:
+   * "a7 held", "k9 held".
+   */
   readonly #remembered = new Map<string, Remembered>();
   #timesForgotten = 0;
 
@@ -21,10 +24,10 @@ export class Refusals {
     return this.#timesForgotten;
   }
 
-  /** The refusal that the ledger would give again, or null when it has to be asked. */
+  /** The refusal that the ledger would return again, or null if it must be asked. */
   find(operation: Admit | Take, nowMs: number): Refusal | null {
     if (this.#remembered.size === 0) return null;
-    if (operation.kind === 'admit' && operation.claim !== undefined) return null; // it may have been answered
+    if (operation.kind === 'admit' && operation.claim !== undefined) return null; // the record may have been answered
     return (
       this.#match(`a${operation.account}`, operation, nowMs) ??
       this.#match(`a${operation.account} held`, operation, nowMs) ??
@@ -55,7 +58,7 @@ export class Refusals {
     this.#remembered.delete(`k${key} held`);
   }
 
-  /** Limits changed somewhere: everything is asked anew. */
+  /** Limits changed: remembered refusals no longer apply. */
   forgetAll(): void {
     this.#timesForgotten++;
     this.#remembered.clear();
@@ -75,7 +78,7 @@ export class Refusals {
   }
 }
 
-/** Messages stand in the way, which may end at any moment, and at another node. */
+/** Holds or slots of other messages cause the refusal. They may end at any time, also on another node. */
 function isBehindOthers({ behindHolds, reason }: Refusal): boolean {
   return behindHolds || reason === 'concurrency';
 }
@@ -84,12 +87,14 @@ function needOf({ amount, least }: Admit): number {
   return least ?? amount;
 }
 
-/** Whether the refusal holds for this amount too: a smaller one may fit once holds end, a larger one may never. */
+/**
+ * Whether the refusal also holds for this amount: a smaller one may fit once holds end, a larger one may never fit.
+ */
 function isAnswered(amount: number, { refusal, amount: refused }: Remembered): boolean {
   return refusal.behindHolds ? amount > refusal.available && amount <= refused : amount >= refused;
 }
 
-/** Money behind holds has a name of its own: messages of both kinds in turn would else make each other forgotten. */
+/** Refusals behind holds have their own name, otherwise alternating messages of both kinds would evict each other. */
 function nameShort(operation: Admit | Take, refusal: Refusal): string | null {
   const owner = refusal.ofKey ? `k${operation.key}` : `a${operation.account}`;
   switch (refusal.reason) {

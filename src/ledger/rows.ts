@@ -1,29 +1,28 @@
-// The rows that the ledger decides over, and the changes a batch makes to them. Rows are values:
-// the core never alters one, it returns another.
+// The rows that the ledger decides over, and the changes of a batch. Rows are values: the core never mutates one.
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Answer, MessageDraft, Owner, RateLimits, UsageRecord } from './operation.ts';
 
 /**
- * Buckets kept as "used that drains", in sixty-thousandths of a request or token: a limit of L a
- * minute drains L of these a millisecond, so that all arithmetic is whole.
+ * Leaky buckets counted as use that drains, in 1/60,000 of a request or token: a limit of L per minute drains L units
+ * per millisecond, so that all arithmetic is in integers.
  */
 export interface RateMeters {
   requests: number;
   inputTokens: number;
   outputTokens: number;
   drainedAtMs: number;
-  /** Messages that run now. */
+  /** Messages in progress. */
   running: number;
 }
 
-/** The meters of an account in one group, with the group's limits when a message was last admitted: by them it drains. */
+/** The rate meters of an account in one group. They drain at the group's limits as of the last admission. */
 export interface GroupRates extends RateMeters {
   limits: RateLimits;
 }
 
-/** Money used and held against a quota or an allowance, in the period that began at `periodStartMs`. */
+/** Money used and held against a quota or allowance, in the period that began at `periodStartMs`. */
 export interface SpendingMeter {
   used: Nano;
   held: Nano;
@@ -40,9 +39,9 @@ export interface AccountRow {
   allowance: Nano | null;
   allowancePeriod: Period;
   spending: SpendingMeter;
-  /** The month, UTC, of its last entry, and the balance at its beginning, but for what stands in month changes. */
+  /** The month (UTC) of the latest entry and its opening balance, without the recorded month changes. */
   month: { startMs: number; opening: Nano };
-  /** The limits of a group apply to each account in it: its meters here, by the group's name. */
+  /** Meters by group name: a group's limits apply to each account separately. */
   groups: Readonly<Record<string, GroupRates>>;
 }
 
@@ -67,11 +66,11 @@ export interface HoldRow {
   amount: Nano;
   openedAtMs: number;
   owner: Owner;
-  /** The caller has left: its places in the concurrency limits are free already. */
+  /** The client disconnected: its concurrency slots are already free. */
   left: boolean;
-  /** The name of the claim under which it was submitted; null when there was none. */
+  /** Name of its idempotency record; null without one. */
   claim: string | null;
-  /** What is billed and recorded if the owner never ends it. */
+  /** Billed and recorded if the owner never ends the hold. */
   checkpoint: UsageRecord | null;
   draft: MessageDraft;
 }
@@ -82,27 +81,34 @@ export interface LeaseRow {
   expiresAtMs: number;
 }
 
-/** The message that an idempotency key of an API key stands for. It is free again when that has ended and is no answer. */
-export interface ClaimRow {
+/**
+ * Binds an idempotency key of an API key to a message. The key becomes free if the message ends without an answer.
+ */
+export interface IdempotencyRow {
   key: number;
   name: string;
   requestId: string;
   requestHash: string;
   atMs: number;
   isAnswered: boolean;
+  /**
+   * Earlier attempts with the same body that ended without an answer, oldest first. The answer reverses their
+   * charges.
+   */
+  failedAttempts: string[];
 }
 
-/** `forgiven`: it was no answer, and what it cost was given back to who asked again under its claim. */
+/** `forgiven`: the charge was reversed when a later attempt with the same idempotency key was answered. */
 export type EndedBy = 'settled' | 'released' | 'expired' | 'corrected' | 'forgiven';
 
-/** How a hold ended, as far as a late or repeated ending needs to know. */
+/** How a hold ended, as far as a late or repeated ending needs it. */
 export interface Ending {
   record: UsageRecord;
   endedBy: EndedBy;
 }
 
 export interface NewEntry {
-  /** Whose money or message it is about; `debit` and `credit` may both be the system's. */
+  /** The account of the money or message; `debit` and `credit` may both be system accounts. */
   account: number;
   atMs: number;
   debit: number;
@@ -118,12 +124,12 @@ export interface NewEntry {
     | 'correction'
     | 'refund'
     | 'carried_forward';
-  /** A request id, or the caller's reference of a credit. */
+  /** A request id, or the reference of a credit. */
   reference: string | null;
   note: string | null;
 }
 
-/** An addition to what the entries of one month, UTC, changed a balance by. */
+/** An addition to the recorded change of a balance in one month, UTC. */
 export interface MonthChange {
   account: number;
   startMs: number;
@@ -142,29 +148,29 @@ export interface DailyTotal {
   cacheWriteTokens: number;
   cost: Nano;
   writtenOff: Nano;
-  /** Of the messages whose provider cost is known, and what was taken for those: cost less what was written off. */
+  /** Sums over the messages whose provider cost is known; revenue is cost minus write-offs. */
   providerCost: Nano;
   costedMessages: number;
   costedRevenue: Nano;
 }
 
-/** What is stored, as a batch sees it. Everything that its bundles name has been loaded. */
+/** The stored rows as a batch sees them. Everything that the bundles name has been loaded. */
 export interface Rows {
   nowMs: number;
   account(id: number): AccountRow | undefined;
   key(id: number): KeyRow | undefined;
   hold(requestId: string): HoldRow | undefined;
   ending(requestId: string): Ending | undefined;
-  /** What this reference credited the account with, negative for a correction; null when it did not. */
+  /** Amount that this reference credited (negative: deducted); null if it was not used. */
   creditedAmount(account: number, reference: string): Nano | null;
-  claim(key: number, name: string): ClaimRow | undefined;
+  claim(key: number, name: string): IdempotencyRow | undefined;
   lease(node: string): LeaseRow | undefined;
-  /** All leases and open holds; asked for by `expire` alone. */
+  /** All leases and open holds; only `expire` reads them. */
   leases(): Iterable<LeaseRow>;
   holds(): Iterable<HoldRow>;
 }
 
-/** What one operation does, beside its answer. Absent members change nothing. */
+/** The changes of one operation, with its answer. Absent members change nothing. */
 export interface Effect {
   answer: Answer;
   accounts?: AccountRow[];
@@ -172,31 +178,31 @@ export interface Effect {
   holds?: HoldRow[];
   endedHolds?: HoldRow[];
   leases?: LeaseRow[];
-  claims?: ClaimRow[];
+  claims?: IdempotencyRow[];
   entries?: NewEntry[];
   endings?: Ending[];
-  /** Endings whose record is replaced, with the record that stood before. */
+  /** Endings whose record is replaced, with the previous record. */
   corrections?: { ending: Ending; before: UsageRecord }[];
 }
 
-/** All that a batch changes, to be written in one transaction. */
+/** All changes of a batch, written in one transaction. */
 export interface Changes {
   accounts: ReadonlyMap<number, AccountRow>;
   keys: ReadonlyMap<number, KeyRow>;
-  /** Null: ended. A hold that began and ended within the batch does not appear. */
+  /** null: ended. A hold that began and ended within the batch does not appear. */
   holds: ReadonlyMap<string, HoldRow | null>;
   leases: ReadonlyMap<string, LeaseRow>;
-  claims: ReadonlyMap<string, ClaimRow>;
+  claims: ReadonlyMap<string, IdempotencyRow>;
   entries: readonly NewEntry[];
   endings: readonly Ending[];
   corrections: readonly Ending[];
   totals: ReadonlyMap<string, DailyTotal>;
   months: readonly MonthChange[];
-  alongside: readonly unknown[];
+  coCommitted: readonly unknown[];
   isEmpty: boolean;
 }
 
-/** The system's own accounts. They have no row: their balance is the sum of their entries. */
+/** System accounts have no row: their balance is the sum of their entries. */
 export const systemAccounts = {
   payments: 1,
   promotions: 2,

@@ -1,5 +1,5 @@
-// Rows with what a batch has changed so far laid over what is stored. It can be laid over another
-// such, so that a bundle is tried and either absorbed or forgotten.
+// Staged changes over the stored rows. Staged rows can be stacked, so that a bundle is tried and then absorbed or
+// discarded.
 
 import { assert } from '../base/assert.ts';
 import { DAY_MS } from '../base/clock.ts';
@@ -9,11 +9,11 @@ import type { UsageRecord } from './operation.ts';
 import type {
   AccountRow,
   Changes,
-  ClaimRow,
   DailyTotal,
   Effect,
   Ending,
   HoldRow,
+  IdempotencyRow,
   KeyRow,
   LeaseRow,
   MonthChange,
@@ -28,14 +28,14 @@ export class StagedRows implements Rows {
   readonly #keys = new Map<number, KeyRow>();
   readonly #holds = new Map<string, HoldRow | null>();
   readonly #leases = new Map<string, LeaseRow>();
-  readonly #claims = new Map<string, ClaimRow>();
+  readonly #claims = new Map<string, IdempotencyRow>();
   readonly #entries: NewEntry[] = [];
   readonly #credits = new Map<string, Nano>();
   readonly #endings = new Map<string, Ending>();
   readonly #corrections = new Map<string, Ending>();
   readonly #totals = new Map<string, DailyTotal>();
   readonly #months: MonthChange[] = [];
-  readonly #alongside: unknown[] = [];
+  readonly #coCommitted: unknown[] = [];
 
   constructor(below: Rows) {
     this.#below = below;
@@ -63,7 +63,7 @@ export class StagedRows implements Rows {
     return this.#credits.get(creditName(account, reference)) ?? this.#below.creditedAmount(account, reference);
   }
 
-  claim(key: number, name: string): ClaimRow | undefined {
+  claim(key: number, name: string): IdempotencyRow | undefined {
     return this.#claims.get(claimName(key, name)) ?? this.#below.claim(key, name);
   }
 
@@ -86,7 +86,7 @@ export class StagedRows implements Rows {
     }
   }
 
-  /** Lays what an operation did over the rows. */
+  /** Stages the changes of one operation. */
   put(effect: Effect): void {
     for (const account of effect.accounts ?? []) this.#putAccount(account);
     for (const key of effect.keys ?? []) this.#keys.set(key.id, key);
@@ -99,11 +99,11 @@ export class StagedRows implements Rows {
     for (const { ending, before } of effect.corrections ?? []) this.#putCorrection(ending, before);
   }
 
-  putAlongside(rows: readonly unknown[]): void {
-    this.#alongside.push(...rows);
+  putCoCommitted(rows: readonly unknown[]): void {
+    this.#coCommitted.push(...rows);
   }
 
-  /** Takes over all that was staged over these rows. */
+  /** Takes over everything staged in `tried`. */
   absorb(tried: StagedRows): void {
     for (const [id, account] of tried.#accounts) this.#accounts.set(id, account);
     for (const [id, key] of tried.#keys) this.#keys.set(id, key);
@@ -115,7 +115,7 @@ export class StagedRows implements Rows {
     for (const [requestId, ending] of tried.#corrections) this.#corrections.set(requestId, ending);
     for (const [name, total] of tried.#totals) this.#addTotal(name, total);
     this.#months.push(...tried.#months);
-    this.putAlongside(tried.#alongside);
+    this.putCoCommitted(tried.#coCommitted);
   }
 
   changes(): Changes {
@@ -130,35 +130,35 @@ export class StagedRows implements Rows {
       corrections: [...this.#corrections.values()],
       totals: this.#totals,
       months: this.#months,
-      alongside: this.#alongside,
+      coCommitted: this.#coCommitted,
       isEmpty:
         this.#accounts.size === 0 &&
         this.#keys.size === 0 &&
         this.#holds.size === 0 &&
         this.#leases.size === 0 &&
-        this.#alongside.length === 0,
+        this.#coCommitted.length === 0,
     };
   }
 
   #putAccount(account: AccountRow): void {
     assert(
       account.balance + account.creditLine >= account.held && account.held >= 0,
-      'a balance less what is held is never below its floor',
+      'a balance minus its holds is never below its floor',
     );
-    assert(Number.isSafeInteger(account.balance), 'a balance is a whole number of nanodollars that is exact');
+    assert(Number.isSafeInteger(account.balance), 'a balance is an exact whole number of nanodollars');
     const { month, changes } = countMonth(this.account(account.id) ?? account, account.balance, this.nowMs);
     this.#months.push(...changes);
     this.#accounts.set(account.id, month === account.month ? account : { ...account, month });
   }
 
   #endHold(hold: HoldRow): void {
-    // One that began in this very batch was never stored: nothing of it remains to be deleted.
+    // A hold that began in this batch was never stored, so there is nothing to delete.
     if (this.#below.hold(hold.requestId) === undefined) this.#holds.delete(hold.requestId);
     else this.#holds.set(hold.requestId, null);
   }
 
   #putEntry(entry: NewEntry): void {
-    assert(entry.amount >= 0, 'an entry moves no negative amount');
+    assert(entry.amount >= 0, 'the amount of an entry is never negative');
     this.#entries.push(entry);
     if (entry.reference !== null && isCredit(entry)) {
       const amount = entry.credit === entry.account ? entry.amount : -entry.amount;
@@ -205,7 +205,7 @@ export class StagedRows implements Rows {
       this.#totals.set(name, { ...more });
       return;
     }
-    // The stored sum is wider than a number: what would not be exact here becomes a second addition to it.
+    // The stored sum is wider than a safe integer: an addition that would not be exact becomes a second addition.
     if (
       !Number.isSafeInteger(total.cost + more.cost) ||
       !Number.isSafeInteger(total.providerCost + more.providerCost)

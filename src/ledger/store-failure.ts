@@ -1,38 +1,54 @@
-// What a failure of the store says of what was asked: that nothing of it was taken, or that it cannot be told.
+// Store failures: whether nothing was applied, or the outcome is unknown.
 
+import { BrokenInvariant } from '../base/assert.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Bundle } from './operation.ts';
 
-/** Thrown by a store that cannot tell whether a batch was made. Whatever else a store throws says that nothing of it was. */
+/**
+ * Thrown by a store that does not know whether a batch was committed. Any other failure means that nothing was
+ * applied.
+ */
 export class InDoubt extends Error {
   override name = 'InDoubt';
-}
+  /** The store's transaction number, if it has one. */
+  readonly transaction: string | null;
 
-/** Nothing of what was asked was taken, nor will be. A store_unavailable that is not one of these says nothing of that. */
-export class NothingTaken extends TurnpikeError {
-  constructor(cause: unknown) {
-    super('store_unavailable', 'The ledger cannot be written at the moment.', { cause });
+  constructor(message: string, { transaction = null, cause }: { transaction?: string | null; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.transaction = transaction;
   }
 }
 
-/** Thrown by a store that took nothing of a batch since somebody else has rows locked that some of its bundles need. */
+/** Nothing was applied, nor will be. Any other store_unavailable leaves the outcome unknown. */
+export class NothingTaken extends TurnpikeError {
+  constructor(cause: unknown) {
+    super('store_unavailable', 'The ledger cannot be written.', { cause });
+  }
+}
+
+/** Thrown by a store that applied nothing because another transaction holds locks on rows that some bundles need. */
 export class RowsLocked extends Error {
   override name = 'RowsLocked';
-  /** The first of these rows that a bundle needs, of that batch or another; null where it needs none. */
+  /** The first locked row that a bundle needs; null if it needs none. */
   readonly neededBy: (bundle: Bundle) => number | null;
 
   constructor(neededBy: (bundle: Bundle) => number | null, options: ErrorOptions) {
-    super('rows are locked by somebody else', options);
+    super('rows are locked by another transaction', options);
     this.neededBy = neededBy;
   }
 }
 
-/** Of rows that somebody else has locked for long: the store itself is well. */
+/** Rows were locked for too long; the store itself is available. */
 export class LockedForLong extends NothingTaken {}
 
-/** What who asked is told of a store that failed. */
+/** The error that a submitter receives for a store failure. */
 export function storeUnavailable(failure: unknown): TurnpikeError {
   if (!(failure instanceof InDoubt)) return new NothingTaken(failure);
   const { cause } = failure;
-  return new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.', { cause });
+  return new TurnpikeError('store_unavailable', 'The ledger cannot be written.', { cause });
+}
+
+/** Refuses only its own bundle; the rest of the batch commits. */
+export class Outpaced extends BrokenInvariant {
+  override name = 'Outpaced';
 }

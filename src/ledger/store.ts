@@ -1,27 +1,32 @@
-// What the ledger needs of a store, declared here and implemented in storage/.
+// The store interface that the ledger needs. Implemented in storage/.
 
-import type { Asking } from '../base/asking.ts';
-import type { Period } from '../base/clock.ts';
+import { DAY_MS, monthStartMs, type Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
+import type { Requester } from '../base/timers.ts';
 import type { AccountMonth, EntryKind, MonthQuestion, SeldomKind } from './account-month.ts';
-import type { Answer, Bundle, MeterName, RateLimits } from './operation.ts';
+import type { Answer, Bundle, MeterName, Outcome, RateLimits, UsageRecord } from './operation.ts';
 import type { Changes, HoldRow, Rows } from './rows.ts';
+import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
+import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
-/** Where bundles go to be decided and made durable: a group commit, here or in another thread. */
+/** Where bundles are decided and made durable: a group commit in this thread or another. */
 export interface LedgerGate {
-  /** Resolves when durable, one answer an operation. Rejects with NothingTaken or overloaded where nothing was applied; with another store_unavailable where that is not known. */
+  /**
+   * Resolves to one answer per operation when they are durable. Rejects with NothingTaken or overloaded if nothing
+   * was applied, and with another store_unavailable if that is unknown.
+   */
   submit(bundle: Bundle): Promise<Answer[]>;
-  /** How many batches were handed to the store, committed or not. */
+  /** Number of batches handed to the store, committed or not. */
   batches(): number;
 }
 
-/** Holds rows and applies batches to them. */
+/** Stores rows and applies batches to them. */
 export interface LedgerStore {
   /**
-   * Loads the rows that the bundles need, lets `decide` compute the changes, writes them in one
-   * durable transaction. Nothing to write: nothing is committed. Throws InDoubt where it cannot be told whether
-   * that was made; whatever else it throws, nothing was applied; RowsLocked where others are in the way of a part of it. `isBrief`:
-   * it waits for others a moment only.
+   * Loads the rows that the bundles need, lets `decide` compute the changes and writes them in one durable
+   * transaction. Commits nothing if there is nothing to write. Throws InDoubt if the outcome is unknown, RowsLocked
+   * if others lock rows of a part of the batch; after any other failure nothing was applied. `isBrief`: waits for
+   * locks only briefly.
    */
   transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief?: boolean): Promise<void> | void;
 }
@@ -36,7 +41,7 @@ export interface AccountMeters {
   allowancePeriod: Period;
   /** Used in the current period. */
   allowanceUsed: Nano;
-  /** By messages that run. */
+  /** Held by running messages. */
   allowanceHeld: Nano;
 }
 
@@ -53,27 +58,27 @@ export interface KeyMeters {
   concurrency: number | null;
 }
 
-/** One limit a minute or at once, as an admission would find it. */
+/** One rate or concurrency limit as an admission would find it. */
 export interface LimitLevel {
   meter: Exclude<MeterName, 'wallet' | 'allowance' | 'quota'>;
   limit: number;
-  /** In whole requests, tokens or messages; 0 also in debt. */
+  /** In whole requests, tokens or messages; 0 if over the limit. */
   remaining: number;
-  /** When it will be whole again; null for concurrency. */
+  /** When it will be full again; null for concurrency. */
   resetAtMs: number | null;
-  /** When an admission will not be refused for it any more; null when it would not be now, and for concurrency. */
+  /** When an admission is no longer refused by this limit; null if it is not exhausted, and for concurrency. */
   retryAtMs: number | null;
 }
 
-/** All that bounds what a key may use, at one moment. */
+/** Every limit on a key's use, at one point in time. */
 export interface CallerMeters {
   account: AccountMeters;
   key: KeyMeters;
-  /** The limits that are set: of the key itself, whose group is null, then of the account in each group asked for. */
+  /** The configured limits: of the key (group null), then of the account in each requested group. */
   levels: (LimitLevel & { group: string | null })[];
 }
 
-/** Whose meters, and in which groups: each with the limits that it has now. */
+/** The key, and the groups with their current limits. */
 export interface CallerQuestion {
   account: number;
   key: number;
@@ -93,28 +98,28 @@ export interface Entry {
 
 export interface EntryPage {
   account: number;
-  /** Only of these kinds. What messages took as they ended is nearly everything, and has no index of its own. */
+  /** Only these kinds. Usage has no index of its own, as nearly all entries are usage. */
   kinds?: readonly SeldomKind[];
-  /** Only of this message of the account, which ended then; all its kinds. */
+  /** Only entries of this message, of any kind. `endedAtMs` locates them. */
   message?: { requestId: string; endedAtMs: number };
   /** Both inclusive. */
   sinceMs: number | null;
   untilMs: number | null;
-  /** The seq of the last one seen. */
+  /** Cursor: the seq of the last entry seen. */
   before: number | null;
   limit: number;
 }
 
-/** All holds of the store together, for whoever watches it. */
+/** Sums over all open holds, for monitoring. */
 export interface OpenHolds {
   count: number;
-  /** Their sum; beyond 2^53 to the nearest number. */
+  /** Sum of the amounts; beyond 2^53 rounded to the nearest number. */
   held: number;
-  /** When the oldest was opened; null when there is none. */
+  /** When the oldest hold was opened; null if there is none. */
   oldestAtMs: number | null;
 }
 
-/** What of an open hold is shown. */
+/** The fields of an open hold that are shown. */
 export type OpenHold = Pick<
   HoldRow,
   'requestId' | 'account' | 'key' | 'group' | 'amount' | 'openedAtMs' | 'left' | 'draft'
@@ -122,24 +127,145 @@ export type OpenHold = Pick<
 
 export interface HoldPage {
   account: number;
-  /** The request id of the last one seen. */
+  /** Cursor: the request id of the last hold seen. */
   after: string | null;
   limit: number;
 }
 
-/** Reads of what is committed. */
+/** Reads committed state. */
 export interface LedgerReader {
   openHolds(): Promise<OpenHolds>;
   accountMeters(account: number, nowMs: number): Promise<AccountMeters | null>;
   keyMeters(key: number, nowMs: number): Promise<KeyMeters | null>;
-  /** Of one committed state: null when there is no such key of this account. */
+  /** From one committed state; null if the account has no such key. */
   callerMeters(question: CallerQuestion, nowMs: number): Promise<CallerMeters | null>;
-  /** The account and key of a message that was admitted and has not ended; null for any other. */
+  /** Account and key of a message in progress; null otherwise. */
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first. */
-  listEntries(page: EntryPage, asking?: Asking): Promise<Entry[]>;
-  /** Of one account, in the order of their ids, which begin with the time. It looks at all that are open, of whichever account. */
-  listHolds(page: HoldPage, asking?: Asking): Promise<OpenHold[]>;
-  /** As of one moment; null when there is no such account. Throws invalid_request for what is too much to add up. */
-  readMonth(question: MonthQuestion, asking?: Asking): Promise<AccountMonth | null>;
+  listEntries(page: EntryPage, requester?: Requester): Promise<Entry[]>;
+  /** One account's holds by id, which is in time order. Scans all open holds of the installation. */
+  listHolds(page: HoldPage, requester?: Requester): Promise<OpenHold[]>;
+  /**
+   * From one point in time; null if there is no such account. Throws invalid_request if there are too many rows to
+   * add up.
+   */
+  readMonth(question: MonthQuestion, requester?: Requester): Promise<AccountMonth | null>;
+}
+
+/** One stored response. */
+export interface StoredAnswer {
+  /** The message that produced the response. */
+  requestId: string;
+  /** When the response was produced. */
+  atMs: number;
+  /** Size of `sealed`; counts against `bounds.answersStoredBytesMax`. */
+  bytes: number;
+  sealed: string;
+}
+
+export interface AnswerStore {
+  /** null if the message has no stored response, or it was dropped. */
+  findAnswer(requestId: string): Promise<StoredAnswer | null>;
+  /**
+   * The row to co-commit with the settlement. Idempotent. When all responses together exceed the bound, the oldest
+   * are dropped.
+   */
+  answerRow(answer: StoredAnswer): unknown;
+}
+
+/** Tables whose rows are dropped by age: since creation, or since they ended. */
+export type ForgottenTable = 'usage_records' | 'creations' | 'key_secrets' | 'claims' | 'answers';
+
+/** Data that is complete from its boundary on. */
+export type RetainedData = 'usage' | 'journal';
+
+/** Names under which the boundaries are stored. Values are milliseconds since 1970, in decimal. */
+export const retainedSinceNames: Readonly<Record<RetainedData, string>> = {
+  usage: 'usage_kept_since_ms',
+  journal: 'journal_kept_since_ms',
+};
+
+/** A page of accounts, in id order. */
+export interface CarryPage {
+  /** Accounts that have entries to carry forward. */
+  accounts: number[];
+  /** Last account examined; null if there are no more. */
+  last: number | null;
+}
+
+/** Drops rows in bounded chunks, through the ledger's transactions. */
+export interface RetentionStore {
+  /** Start of the complete data; null if nothing was ever dropped. */
+  retainedSince(kept: RetainedData): Promise<number | null>;
+  /** Records the boundary before anything is dropped. The boundary never moves back: an earlier one is ignored. */
+  keepSince(kept: RetainedData, sinceMs: number): Promise<void>;
+  /** Number of rows that the next `forget` drops; 0 when none is left. */
+  countForgotten(table: ForgottenTable, beforeMs: number): Promise<number>;
+  /** For usage records, the boundary must be recorded first. */
+  forget(table: ForgottenTable, beforeMs: number): Promise<void>;
+  listToCarry(beforeMs: number, after: number): Promise<CarryPage>;
+  /** Number of entries that the next `carry` drops; 0 when only carried-forward entries are left. */
+  countToCarry(account: number, beforeMs: number): Promise<number>;
+  /**
+   * Drops an account's oldest entries and writes one `carried_forward` entry per side, dated the last millisecond
+   * before `beforeMs`, replacing an earlier one. The journal boundary must be recorded first, and no usage record of
+   * that time may be left.
+   */
+  carry(account: number, beforeMs: number): Promise<void>;
+}
+
+/** Start of retained usage records: whole days, UTC. */
+export function usageRetainedSinceMs(days: number, nowMs: number): number {
+  return Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS;
+}
+
+/** Start of the retained journal: whole months, UTC, in addition to the current month. */
+export function journalRetainedSinceMs(months: number, nowMs: number): number {
+  return monthStartMs(nowMs, months);
+}
+
+export interface StoredUsageRecord extends UsageRecord {
+  seq: number;
+}
+
+export interface UsagePage {
+  account: number | null;
+  key: number | null;
+  /** Only usage of keys that this actor created; null: all. */
+  madeBy: string | null;
+  /** Only messages with this outcome. `completed` has no index of its own, as nearly all messages are completed. */
+  outcome: Exclude<Outcome, 'completed'> | null;
+  /** Both inclusive. */
+  sinceMs: number | null;
+  untilMs: number | null;
+  /** Cursor: the seq of the last record seen. */
+  before: number | null;
+  limit: number;
+}
+
+/** Filters that no index serves: a page is scanned and only matching records are returned. */
+export interface UsageSearch extends UsagePage {
+  model: string | null;
+  isCompleted: boolean;
+}
+
+export interface FoundUsage {
+  /** At most as many as requested; may be fewer even if there are more. */
+  rows: StoredUsageRecord[];
+  /** Cursor for the next search: the seq of the last record scanned; null at the end. */
+  next: number | null;
+}
+
+export interface UsageStore {
+  /** Newest first. Throws invalid_request if the actor created too many keys for one list. */
+  listUsage(page: UsagePage, requester?: Requester): Promise<StoredUsageRecord[]>;
+  getUsage(requestId: string): Promise<StoredUsageRecord | null>;
+  /** Sums of the daily totals, never of records. Throws invalid_request if there are too many rows to add up. */
+  totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
+  /** Like totalUsage, grouped several ways in one read. */
+  topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
+  /** Newest first; scans a bounded number of records. Throws like listUsage. */
+  searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
+  /** Throws like totalUsage and listUsage. */
+  readTimeline(question: TimelineQuestion, requester?: Requester): Promise<UsageTimeline>;
 }

@@ -1,5 +1,5 @@
-// Usage over time, in buckets of one length. Days are added up from the daily totals, what is shorter from the records
-// themselves: of those a bounded number, the newest, and it is said from when on they are counted.
+// Usage over time in equal buckets. Days come from the daily totals. Shorter buckets come from a bounded number of
+// the newest records; `countedSinceMs` says where counting starts.
 
 import { DAY_MS } from '../base/clock.ts';
 import { addTo, emptyTotal, type UsageTotal } from './usage-totals.ts';
@@ -7,7 +7,7 @@ import { addTo, emptyTotal, type UsageTotal } from './usage-totals.ts';
 export const timelineSteps = ['minute', 'five_minutes', 'hour', 'day'] as const;
 export type TimelineStep = (typeof timelineSteps)[number];
 
-/** All are parts of a day: buckets begin with the days, UTC. */
+/** Each step divides a day: buckets are aligned to days, UTC. */
 export const stepMs: Readonly<Record<TimelineStep, number>> = {
   minute: 60_000,
   five_minutes: 300_000,
@@ -19,15 +19,15 @@ export interface TimelineQuestion {
   step: TimelineStep;
   account: number | null;
   key: number | null;
-  /** Only usage of the keys that this actor made; null: of all. */
+  /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;
   model: string | null;
-  /** Where the first bucket begins, and the last one ends. */
+  /** Start of the first bucket and end of the last. */
   sinceMs: number;
   untilMs: number;
 }
 
-/** How soon messages had their first token: half of them so soon, and 95 of 100. */
+/** Time to first token: p50 and p95. */
 export interface FirstTokens {
   p50: number;
   p95: number;
@@ -35,25 +35,25 @@ export interface FirstTokens {
 
 export interface UsageBucket {
   atMs: number;
-  /** Of no group: day, account, key and model are null. */
+  /** Not grouped: day, account, key and model are null. */
   total: UsageTotal;
   /** Messages that were not completed; null: not counted. */
   failed: number | null;
-  /** Null: there is none, or none was looked at. */
+  /** null if no message had a first token, or none was read. */
   firstTokens: FirstTokens | null;
 }
 
 export interface UsageTimeline {
-  /** What is before it is not counted; where a bucket begins, or the last one ends. */
+  /** Messages before it are not counted. A bucket boundary. */
   countedSinceMs: number;
-  /** Every bucket, the earliest first. */
+  /** Every bucket, earliest first. */
   buckets: UsageBucket[];
 }
 
-/** What was read of one bucket, or of a part of it. */
+/** The values read for one bucket or a part of it. */
 export interface TimelinePart {
   atMs: number;
-  /** How many records were looked at, those of other models among them. */
+  /** Number of records scanned, including those of other models. */
   records: number;
   total: UsageTotal;
   failed: number;
@@ -61,8 +61,8 @@ export interface TimelinePart {
 }
 
 /**
- * Adds a timeline up from parts, which may come in any order. Buckets are left out from the earliest on: by who adds parts, or
- * when more than `recordsMax` records were looked at.
+ * Adds up a timeline from parts in any order. If more than `recordsMax` records were scanned, or the source says so,
+ * the earliest buckets are left out.
  */
 export class TimelineSum {
   readonly #question: TimelineQuestion;
@@ -79,12 +79,12 @@ export class TimelineSum {
     this.#failedSinceMs = question.sinceMs;
   }
 
-  /** No record before it is needed any more. */
+  /** No earlier record is needed. */
   get countedSinceMs(): number {
     return this.#countedSinceMs;
   }
 
-  /** Counts from the first whole bucket on that begins then or later. */
+  /** Starts counting at the first whole bucket at or after `atMs`. */
   countFrom(atMs: number): void {
     this.#countedSinceMs = Math.max(this.#countedSinceMs, this.#firstWholeMs(atMs));
     for (const [at, { records }] of this.#parts)
@@ -94,7 +94,7 @@ export class TimelineSum {
       }
   }
 
-  /** Failures are known from the first whole bucket on that begins then or later. */
+  /** Starts counting failures at the first whole bucket at or after `atMs`. */
   failuresFrom(atMs: number): void {
     this.#failedSinceMs = Math.max(this.#failedSinceMs, this.#firstWholeMs(atMs));
   }
@@ -115,7 +115,7 @@ export class TimelineSum {
     while (this.#records > this.#recordsMax) this.countFrom(this.#earliestMs() + 1);
   }
 
-  /** How many records were looked at in a bucket, or by its total are in it. */
+  /** Number of records scanned in a bucket, or in it according to its total. */
   recordsOf(atMs: number): number {
     const { records, total } = this.#parts.get(atMs) ?? { records: 0, total: emptyTotal() };
     return Math.max(records, total.messages);
@@ -132,7 +132,7 @@ export class TimelineSum {
     return { countedSinceMs: this.#countedSinceMs, buckets };
   }
 
-  /** Where the first bucket begins that begins then or later. */
+  /** Start of the first bucket at or after `atMs`. */
   #firstWholeMs(atMs: number): number {
     const { untilMs, step } = this.#question;
     return Math.min(Math.ceil(atMs / stepMs[step]) * stepMs[step], untilMs);
@@ -150,12 +150,12 @@ interface Gathered {
   firstTokensMs: number[];
 }
 
-/** A part of which only this much is known. */
+/** A part with only the given values known. */
 export function timelinePart(atMs: number, known: Partial<Omit<TimelinePart, 'atMs'>>): TimelinePart {
   return { atMs, records: 0, total: emptyTotal(), failed: 0, firstTokensMs: [], ...known };
 }
 
-/** By the nearest rank: each is a time that some message had. */
+/** Nearest-rank percentiles: each value is one message's actual time. */
 function firstTokensOf(timesMs: readonly number[]): FirstTokens | null {
   const sorted = Float64Array.from(timesMs).sort();
   const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1];

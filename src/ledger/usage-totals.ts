@@ -1,5 +1,5 @@
-// Usage added up by day, model, key or account. Amounts are exact beyond what one account can hold.
-// What providers charged is known for some messages only, so margins are of those.
+// Usage totals by day, model, key or account. Sums are bigints, because they may exceed a safe integer. Provider cost
+// is known only for some messages, and margins cover only those.
 
 import type { Nano } from '../base/money.ts';
 import type { DailyTotal } from './rows.ts';
@@ -11,17 +11,17 @@ export interface TotalsQuestion {
   groupBy: TotalsGrouping;
   account: number | null;
   key: number | null;
-  /** Only usage of the keys that this actor made; null: of all. */
+  /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;
   model: string | null;
-  /** Whole days, UTC: from that of `sinceMs` to that of `untilMs`, both included. */
+  /** Whole days, UTC, both inclusive. */
   sinceMs: number | null;
   untilMs: number | null;
-  /** How many groups to show. */
+  /** Maximum number of groups to return. */
   limit: number;
 }
 
-/** What a group of messages used. Of `dayMs`, `account`, `key`, `model` those are null by which it was not grouped. */
+/** Usage of a group of messages. Of `dayMs`, `account`, `key`, `model`, those not grouped by are null. */
 export interface UsageTotal {
   dayMs: number | null;
   account: number | null;
@@ -34,40 +34,40 @@ export interface UsageTotal {
   cacheWriteTokens: number;
   cost: bigint;
   writtenOff: bigint;
-  /** Of the messages whose provider cost is known, and what was taken for those: cost less what was written off. */
+  /** Sums over the messages whose provider cost is known; revenue is cost minus write-offs. */
   providerCost: bigint;
   costedMessages: number;
   costedRevenue: bigint;
 }
 
 export interface UsageTotals {
-  /** The latest days; of other groups those that cost most. At most as many as were asked for. */
+  /** The latest days, or the groups with the highest cost. At most `limit`. */
   rows: UsageTotal[];
-  /** How many groups there are. */
+  /** Number of groups in all. */
   groups: number;
-  /** Of all groups, shown or not. */
+  /** Sum over all groups, returned or not. */
   whole: UsageTotal;
 }
 
-/** Of what is asked for, by model, by key and by account at once. */
+/** Grouped by model, by key and by account at once. */
 export type TopQuestion = Omit<TotalsQuestion, 'groupBy'>;
 
-/** Those that cost most, at most as many as were asked for; and how many there are. */
+/** The groups with the highest cost, at most `limit`, and the number of groups. */
 export type TopGroups = Pick<UsageTotals, 'rows' | 'groups'>;
 
 export interface TopUsage {
   models: TopGroups;
   keys: TopGroups;
   accounts: TopGroups;
-  /** The accounts of which most was written off, without those of which nothing was. */
+  /** The accounts with the highest write-offs, without those with none. */
   writtenOff: UsageTotal[];
-  /** Of everything, shown or not. */
+  /** Sum over all groups, returned or not. */
   whole: UsageTotal;
 }
 
 type Runs = AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>;
 
-/** Adds up what was counted in parts, as they come, and shows the first groups. */
+/** Adds up parts as they arrive and returns the first groups. */
 export async function gatherTotals(
   runs: Runs,
   { groupBy, limit }: Pick<TotalsQuestion, 'groupBy' | 'limit'>,
@@ -83,11 +83,11 @@ export async function gatherTotals(
   return { rows: rows.slice(0, limit), groups: rows.length, whole };
 }
 
-/** The same of parts that say their account, key and model: each is counted in one group of each list. */
+/** Like gatherTotals, for parts with account, key and model: each part counts once in every list. */
 export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'>): Promise<TopUsage> {
   const [models, keys, accounts] = [new Groups('model'), new Groups('key'), new Groups('account')];
   const whole = emptyTotal();
-  // A key's totals of a model come again with every run: they are added up before they are told apart.
+  // Each run repeats the totals of a key and model: they are merged first.
   const ofKeys = new Map<string, UsageTotal>();
   for await (const parts of runs)
     for (const part of parts) {
@@ -130,12 +130,12 @@ class Groups {
   }
 }
 
-/** By which member the groups of each kind differ; a key is of one account. */
+/** The member that distinguishes groups of each kind. A key belongs to one account. */
 const memberOf = { day: 'dayMs', model: 'model', key: 'key', account: 'account' } as const;
 
 type Names = Pick<UsageTotal, 'dayMs' | 'account' | 'key' | 'model'>;
 
-/** Those of its names that a group keeps. */
+/** The names that identify a group. */
 function namesOf({ dayMs, account, key, model }: Names, groupBy: TotalsGrouping): Names {
   return {
     dayMs: groupBy === 'day' ? dayMs : null,
@@ -145,7 +145,7 @@ function namesOf({ dayMs, account, key, model }: Names, groupBy: TotalsGrouping)
   };
 }
 
-/** A day's total of one key and model, as a part of whatever groups are asked for. */
+/** One day's total of a key and model, as a part. */
 export function partOfTotals(total: DailyTotal): UsageTotal {
   return {
     ...total,
@@ -156,17 +156,17 @@ export function partOfTotals(total: DailyTotal): UsageTotal {
   };
 }
 
-/** What the operator keeps of a message: what was taken for it, less what its provider charges. Null: not known. */
+/** The operator's margin: cost minus write-off minus provider cost. null: provider cost unknown. */
 export function marginOf(record: { cost: Nano; writtenOff: Nano; providerCost: Nano | null }): Nano | null {
   return record.providerCost === null ? null : record.cost - record.writtenOff - record.providerCost;
 }
 
-/** The margin of those messages whose provider cost is known. Null: of none is it known. */
+/** The margin over messages whose provider cost is known; null if it is known for none. */
 export function marginOfTotal(total: UsageTotal): bigint | null {
   return total.costedMessages === 0 ? null : total.costedRevenue - total.providerCost;
 }
 
-/** Of no messages, and of no group. */
+/** A total of zero messages without a group. */
 export function emptyTotal(): UsageTotal {
   return {
     dayMs: null,
@@ -199,7 +199,7 @@ export function addTo(sum: UsageTotal, part: UsageTotal): void {
   sum.costedRevenue += part.costedRevenue;
 }
 
-/** A total of no messages is left where a correction named another model. */
+/** A correction to another model leaves a total of zero messages. */
 function isOfMessages(total: UsageTotal): boolean {
   return total.messages !== 0 || total.cost !== 0n;
 }
@@ -215,7 +215,7 @@ function moreFirst(most: 'cost' | 'writtenOff') {
   };
 }
 
-/** So that the order is the same each time. */
+/** Makes the order deterministic. */
 function compareNames(one: UsageTotal, other: UsageTotal): number {
   const difference = (one.key ?? one.account ?? 0) - (other.key ?? other.account ?? 0);
   return difference || ((one.model ?? '') < (other.model ?? '') ? -1 : 1);

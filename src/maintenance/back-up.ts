@@ -1,26 +1,18 @@
-// Takes a backup: a verified copy of the database under its final name, or nothing at all. The secret
-// beside which it is of use is named, and never copied.
+// Takes a backup: a verified copy of the database under its final name, or nothing. The secret that it needs is named,
+// never copied.
 
 import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { BackupReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import { nameDatabase } from '../storage/postgres/postgres.ts';
-import {
-  databasePath,
-  type FromBackup,
-  readProof,
-  readStoredVersion,
-  signInPath,
-  surveyStore,
-  type ToBackup,
-} from '../storage/sqlite/sqlite.ts';
+import { databasePath, type FromBackup, signInPath, type ToBackup } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
-import { isPreviousNeeded, readSecretState } from './secret-state.ts';
+import { isPreviousNeeded, readSecretState, secretUseOf } from './secret.ts';
 
-/** Copies the store as of now to `file`, which must not be there yet. Rejects when `signal` stops it; nothing is left then. */
+/** Copies the store to `file`, which must not exist. Rejects and leaves no file if `signal` is aborted. */
 export async function backUp(config: Config, file: string, signal: AbortSignal): Promise<BackupReport> {
-  if (config.databaseUrl !== null) throw new Error(howElse(config.databaseUrl));
+  if (config.databaseUrl !== null) throw new Error(postgresAdvice(config.databaseUrl));
   const path = databasePath(config.dataDirectory);
   if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
   const target = resolve(file);
@@ -29,16 +21,16 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
   const hasSignIn = existsSync(signIn);
   refuseTarget(target);
   refuseTarget(signInTarget);
-  // In a directory of its own, where what is unfinished is never taken for a backup, nor its journal left behind.
-  const workplace = mkdtempSync(`${target}.partial-`);
+  // A directory of its own: an unfinished copy is never mistaken for a backup, and no journal remains.
+  const partial = mkdtempSync(`${target}.partial-`);
   try {
     const takenAtMs = Date.now();
-    const copyOf = (name: string) => join(workplace, name);
+    const copyOf = (name: string) => join(partial, name);
     const order = { path: signIn, target: copyOf('sign-in.db') };
     const copying = { path, target: copyOf('turnpike.db'), signIn: hasSignIn ? order : null };
     const { check } = await copyInThread(copying, signal);
     for (const one of [target, signInTarget]) refuseTarget(one);
-    if (hasSignIn) renameSync(order.target, signInTarget); // first: who finds the other has both
+    if (hasSignIn) renameSync(order.target, signInTarget); // first, so that the backup file never exists without it
     renameSync(copying.target, target);
     syncDirectory(dirname(target));
     const { size } = statSync(target);
@@ -51,18 +43,18 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
       ...neededSecrets(config, target),
     };
   } finally {
-    rmSync(workplace, { recursive: true, force: true });
+    rmSync(partial, { recursive: true, force: true });
   }
 }
 
-/** A server that others write to is copied by its own programs, which know what is in its log. */
-function howElse(url: string): string {
+/** A PostgreSQL server is backed up by its own programs. */
+function postgresAdvice(url: string): string {
   const name = nameDatabase(url);
-  return `the database ${name} is PostgreSQL's, which is backed up by its own programs: "pg_dump --format=custom --file=FILE URL" writes its state of one moment, while nodes serve; pg_basebackup with continuous archiving (archive_command) loses nothing up to the last moment. Keep TURNPIKE_SECRET too, in another place: without it no backup is of any use. See docs/operating.md, "Backup and restore"`;
+  return `the database ${name} is a PostgreSQL database: back it up with the tools of PostgreSQL. "pg_dump --format=custom --file=FILE URL" writes a consistent snapshot while nodes run; pg_basebackup with continuous archiving (archive_command) allows recovery up to the last commit. Back up TURNPIKE_SECRET too, in another place: without it a backup cannot be used. See docs/operating.md, "Backup and restore"`;
 }
 
 function refuseTarget(target: string): void {
-  if (existsSync(target)) throw new Error(`${target} is there already: a backup replaces nothing`);
+  if (existsSync(target)) throw new Error(`${target} already exists: a backup never overwrites a file`);
   if (!existsSync(dirname(target))) throw new Error(`there is no directory ${dirname(target)}`);
 }
 
@@ -83,19 +75,14 @@ async function copyInThread(order: ToBackup, signal: AbortSignal): Promise<{ che
   }
 }
 
-/** Where the secrets are that the copy needs: judged by the copy itself, since the store may have changed since. */
+/** Where the secrets are that the copy needs. Read from the copy, because the store may have changed since. */
 function neededSecrets(config: Config, copy: string): Pick<BackupReport, 'secret' | 'previous_secret'> {
   try {
-    const { stored, known } = readStoredVersion(copy);
-    const isOfThisVersion = stored === known;
-    const use = isOfThisVersion ? surveyStore(copy, Date.now()) : { proof: readProof(copy), hashedUnder: [] };
-    const state = readSecretState(config, use);
+    const state = readSecretState(config, secretUseOf(copy, Date.now()));
     const isHere = state.isUnder === 'present' || state.isUnder === 'previous';
-    // What tables of another version depend on is not known: then both are named.
-    const needsPrevious = isPreviousNeeded(state) || !isOfThisVersion;
-    return { secret: isHere ? state.present : null, previous_secret: needsPrevious ? state.previous : null };
+    return { secret: isHere ? state.present : null, previous_secret: isPreviousNeeded(state) ? state.previous : null };
   } catch {
-    return { secret: null, previous_secret: null }; // the copy is made and verified; a file that holds no secret is none
+    return { secret: null, previous_secret: null }; // the copy is made and verified; a file without a secret counts as none
   }
 }
 

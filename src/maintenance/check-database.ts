@@ -1,110 +1,182 @@
-// The database and the ledger in it: there, ours, of this version, whole, balanced, and not of the future.
+// Checks the database, SQLite or PostgreSQL: reachable, of this version, complete, undamaged, its ledger balanced, and not
+// ahead of the clock.
 
 import type { Finding } from '../commands/commands.ts';
 import { bounds } from '../config.ts';
-import type { DatabaseFacts, Facts } from './facts.ts';
+import type { DatabaseFailure, TablesState } from '../storage/postgres/postgres.ts';
+import {
+  type DatabaseFacts,
+  error,
+  type Facts,
+  type Findings,
+  failureOf,
+  known,
+  type PostgresFacts,
+  SERVER_VERSION_LEAST,
+  warning,
+} from './facts.ts';
 
 const RESTORE = 'Restore the last backup (docs/operating.md, "Backup and restore").';
 
-export function checkDatabase(facts: Facts): Finding[] {
+export function* checkDatabase(facts: Facts): Findings {
   const { database, directory, dataDirectory, postgres, isStoreKnown } = facts;
-  if (postgres !== null) return database === null ? [] : [...checkBooks(database), ...checkClock(facts)];
-  if (directory === null || !isStoreKnown) return [];
-  if (database === null)
-    return [
-      {
-        severity: 'error',
-        code: 'database_missing',
-        subject: `directory ${dataDirectory}`,
-        message: 'There is no turnpike.db in it: no service was ever started here, or its database is gone.',
-        remedy: `Name the right directory with --data, or start the service to begin anew. If it is gone: ${RESTORE}`,
-      },
-    ];
-  return [...checkVersion(database), ...checkFile(database), ...checkBooks(database), ...checkClock(facts)];
+  if (postgres !== null) yield* checkPostgres(postgres, database);
+  else if (directory === null || !isStoreKnown) return;
+  else if (database === null)
+    yield error('database_missing', `directory ${dataDirectory}`, {
+      message: 'It has no turnpike.db: the service was never started here, or its database was lost.',
+      remedy: `Specify the correct directory with --data, or start the service to create a new one. If it was lost: ${RESTORE}`,
+    });
+  else yield* checkFile(database);
+  if (database !== null) yield* checkBooks(database);
+  yield* checkClock(facts);
 }
 
-function checkVersion({ version, survey, subject }: DatabaseFacts): Finding[] {
-  const failure =
-    'failure' in version ? version.failure : survey !== null && 'failure' in survey ? survey.failure : null;
+function* checkFile({ version, survey, subject, fileFaults }: DatabaseFacts): Findings {
+  const failure = failureOf(version, survey);
   if (failure !== null)
-    return [
-      {
-        severity: 'error',
-        code: 'database_unreadable',
-        subject,
-        message: `It cannot be read as a database of this service (${failure}): the service does not start on it.`,
-        remedy: `See that its user may read the file. If it is damaged: ${RESTORE}`,
-      },
-    ];
-  if ('failure' in version || version.is.stored === version.is.known) return [];
-  const { stored, known } = version.is;
-  if (stored > known)
-    return [
-      {
-        severity: 'error',
-        code: 'database_of_later_version',
-        subject,
-        message: `Its tables are of version ${stored}, this program knows versions up to ${known}: it will not open them.`,
-        remedy: 'Run the release that made them, or a later one; or restore a backup from before the upgrade.',
-      },
-    ];
-  return [
-    {
-      severity: 'warning',
-      code: 'database_of_earlier_version',
-      subject,
-      message: `Its tables are of version ${stored}; this program brings them to version ${known} at its next start. What is in them was not looked at.`,
-      remedy: 'Take a backup, then start this release.',
-    },
-  ];
+    yield error('database_unreadable', subject, {
+      message: `It cannot be read as a database of this service (${failure}): the service does not start.`,
+      remedy: `Check that the user of the service can read the file. If it is damaged: ${RESTORE}`,
+    });
+  else if ('is' in version)
+    yield* checkVersion({ ...version.is, leastKnown: version.is.stored }, subject, 'start this release');
+  if (fileFaults !== null && fileFaults.length > 0)
+    yield error('database_broken', subject, {
+      message: `The file is damaged (${fileFaults.slice(0, 3).join('; ')}): its content cannot be trusted.`,
+      remedy: `Stop the service, keep a copy of the directory, check the disk. ${RESTORE}`,
+    });
 }
 
-function checkFile({ fileFaults, subject }: DatabaseFacts): Finding[] {
-  if (fileFaults === null || fileFaults.length === 0) return [];
-  return [
-    {
-      severity: 'error',
-      code: 'database_broken',
-      subject,
-      message: `The file is damaged (${fileFaults.slice(0, 3).join('; ')}): what it says is not to be relied on.`,
-      remedy: `Stop the service, keep a copy of the directory, look at the disk. ${RESTORE}`,
-    },
-  ];
+function* checkVersion(version: TablesState['version'], subject: string, start: string): Findings {
+  const { stored, leastKnown, known } = version;
+  if (leastKnown > known)
+    yield error('database_of_later_version', subject, {
+      message: `Its tables have version ${stored}; this release supports versions up to ${known}.`,
+      remedy: 'Run the release that wrote them, or a later one; or restore a backup from before the upgrade.',
+    });
+  else if (stored < known)
+    yield warning('database_of_earlier_version', subject, {
+      message: `Its tables have version ${stored}; this release uses version ${known}. Their content was not checked.`,
+      remedy: `Take a backup, then ${start}. If it refuses this version, first start the release that wrote version 9 once.`,
+    });
 }
 
-function checkBooks({ ledger, subject }: DatabaseFacts): Finding[] {
-  if (ledger === null) return [];
+function* checkBooks({ ledger, subject }: DatabaseFacts): Findings {
+  if (ledger === null) return;
   const faults = 'failure' in ledger ? [ledger.failure] : ledger.is.faults;
-  if (faults.length === 0) return [];
+  if (faults.length === 0) return;
   const more = faults.length > 3 ? ` (and ${faults.length - 3} more: "turnpike check")` : '';
-  return [
-    {
-      severity: 'error',
-      code: 'ledger_out_of_balance',
-      subject,
-      message: `An invariant of the ledger does not hold: ${faults.slice(0, 3).join('; ')}${more}. Some balance or bill is wrong.`,
-      remedy:
-        'Keep a backup of this state and report it: this is a fault of the service, or someone changed what is stored.',
-    },
-  ];
+  yield error('ledger_out_of_balance', subject, {
+    message: `An invariant of the ledger does not hold: ${faults.slice(0, 3).join('; ')}${more}. Some balance or bill is wrong.`,
+    remedy:
+      'Keep a backup of this state and report it: this is a fault of the service, or someone changed stored rows.',
+  });
 }
 
-/** In PostgreSQL times are the database's. */
-function checkClock({ database, postgres, nowMs: nowHereMs }: Facts): Finding[] {
+/** With PostgreSQL, times come from the database. */
+function* checkClock({ database, postgres, nowMs: nowHereMs }: Facts): Findings {
   const nowMs = postgres !== null && 'is' in postgres.server ? postgres.server.is.nowMs : nowHereMs;
-  const newestAtMs = database?.survey != null && 'is' in database.survey ? database.survey.is.newestAtMs : null;
-  if (newestAtMs === null || nowMs >= newestAtMs - bounds.clockBehindMsMax) return [];
-  return [
-    {
-      severity: 'error',
-      code: 'clock_behind',
-      subject: 'clock',
-      message: `The clock of ${postgres === null ? 'this machine' : 'the database'} says ${instant(nowMs)}, and the newest record is of ${instant(newestAtMs)}: limits, periods and expiries go by the clock.`,
-      remedy: 'Set the clock (NTP). If the newest record is of the future, a clock was ahead when it was made.',
-    },
-  ];
+  const newestAtMs = known(database?.survey)?.newestAtMs ?? null;
+  if (newestAtMs === null || nowMs >= newestAtMs - bounds.clockBehindMsMax) return;
+  const [now, newest] = [nowMs, newestAtMs].map((atMs) => new Date(atMs).toISOString());
+  yield error('clock_behind', 'clock', {
+    message: `The clock of ${postgres === null ? 'this machine' : 'the database'} says ${now}, but the newest record is from ${newest}: limits, periods and expiries depend on the clock.`,
+    remedy: 'Set the clock (NTP). If the newest record is from the future, the clock was ahead when it was written.',
+  });
 }
 
-function instant(atMs: number): string {
-  return new Date(atMs).toISOString();
+function* checkPostgres({ name, server, tables }: PostgresFacts, database: DatabaseFacts | null): Findings {
+  const subject = `database ${name}`;
+  if ('failure' in server) return yield* describeUnreached(server.failure, subject);
+  const { version, fsync } = server.is;
+  if (version < SERVER_VERSION_LEAST * 10_000)
+    yield error('server_too_old', subject, {
+      message: `The PostgreSQL server has version ${Math.floor(version / 10_000)}; nodes need version ${SERVER_VERSION_LEAST} or later.`,
+      remedy: 'Upgrade PostgreSQL (pg_upgrade, or pg_dump and pg_restore).',
+    });
+  if (fsync === 'off')
+    yield error('fsync_off', subject, {
+      message:
+        'The server does not wait for the disk (fsync is off): if its machine fails, acknowledged charges are lost, and the database may be damaged beyond repair.',
+      remedy:
+        'ALTER SYSTEM RESET fsync; SELECT pg_reload_conf(); or remove it from postgresql.conf or the command line.',
+    });
+  const failure = failureOf(tables, database?.survey);
+  if (failure !== null)
+    yield error('database_unreadable', subject, {
+      message: `Its tables cannot be read (${failure}): nodes cannot work with them.`,
+      remedy:
+        'Make the role of TURNPIKE_DATABASE_URL the owner of the tables (REASSIGN OWNED BY … TO …). If it timed out, find the session that locks them: pg_locks, pg_blocking_pids.',
+    });
+  const state = known(tables);
+  if (state !== null) yield* checkTables(state, subject);
+}
+
+const UNREACHED: Readonly<Record<DatabaseFailure['kind'], Pick<Finding, 'code' | 'remedy'>>> = {
+  unreachable: {
+    code: 'database_unreachable',
+    remedy:
+      'Check that PostgreSQL runs there, that it listens on that address (listen_addresses), and that the address in TURNPIKE_DATABASE_URL is correct: special characters in its password are percent-encoded.',
+  },
+  refused: {
+    code: 'database_refused',
+    remedy:
+      'Correct the role, password or database in TURNPIKE_DATABASE_URL, or allow the role in pg_hba.conf. If there are too many connections, raise max_connections or close some. If the server is starting, stopping or recovering, wait until it accepts connections.',
+  },
+  tls: {
+    code: 'database_tls_failed',
+    remedy:
+      'Give the server a certificate that this machine trusts and that matches its host name (ssl, ssl_cert_file), or set a less strict sslmode in the address: disable, prefer, require, verify-ca or verify-full.',
+  },
+  failed: {
+    code: 'database_failed',
+    remedy: "Connect nodes to the server itself instead of a pooler. Otherwise see the server's log.",
+  },
+};
+
+function* describeUnreached({ kind, words }: DatabaseFailure, subject: string): Findings {
+  const { code, remedy } = UNREACHED[kind];
+  yield error(code, subject, {
+    message: `It cannot be used (${words}): nodes refuse every message with store_unavailable, or do not start. Its content was not checked.`,
+    remedy,
+  });
+}
+
+function* checkTables({ version, missing, guardsOff, nodesAlive }: TablesState, subject: string): Findings {
+  if (version.stored === 0) {
+    yield error('tables_missing', subject, {
+      message:
+        'It has no tables of this service: no node was ever started on it, or the tables are in another database or schema.',
+      remedy: `Specify the correct database with TURNPIKE_DATABASE_URL or --database, or start a node to create the tables. If they were lost: ${RESTORE}`,
+    });
+    return;
+  }
+  yield* checkVersion(version, subject, 'restart the nodes one by one with this release');
+  if (missing.length > 0 && version.stored >= version.known)
+    yield error('tables_missing', subject, {
+      message: `Some tables are missing: ${missing.join(', ')}. Nodes fail whenever they use them.`,
+      remedy: RESTORE,
+    });
+  if (guardsOff.length > 0)
+    yield error('guards_missing', subject, {
+      message: `Triggers that protect the journal and the audit log from changes are missing or disabled: ${guardsOff.join(', ')}. Such changes are no longer refused.`,
+      remedy:
+        'Enable the trigger again (ENABLE TRIGGER), or restore a missing one from a backup. Find out who did it, and run "turnpike check".',
+    });
+  if (nodesAlive === 0)
+    yield warning('service_not_running', subject, {
+      message: 'No node has a lease on this database: no message is answered.',
+      remedy: 'turnpike serve',
+    });
+}
+
+/** The sign-in database is a file of its own. */
+export function* checkSignIn({ dataDirectory, signInFaults }: Facts): Findings {
+  if (signInFaults.length === 0) return;
+  yield error('sign_in_broken', `file ${dataDirectory}/sign-in.db`, {
+    message: `The file is damaged (${signInFaults.slice(0, 3).join('; ')}): people may not be able to sign in to the console. Messages, keys and tokens do not depend on it.`,
+    remedy:
+      'Stop the service, check the disk, and restore the file from the last backup; or remove it with its -wal and -shm files, start the service, and give people new links ("turnpike person link ID").',
+  });
 }

@@ -1,164 +1,99 @@
-// The installation's secret: here, the right one, and what still depends on the one before it.
+// Checks the installation's secret: present, the right one, and what still depends on the previous one.
 
-import type { Finding } from '../commands/commands.ts';
-import type { Facts } from './facts.ts';
-import { countsInWords, isPreviousNeeded, type SecretState } from './secret-state.ts';
-
-export function checkSecret(facts: Facts): Finding[] {
-  const { secret, dataDirectory } = facts;
-  if (secret === null) return [];
-  const subject = `file ${dataDirectory}/secret`;
-  if ('failure' in secret)
-    return [
-      {
-        severity: 'error',
-        code: 'secret_unreadable',
-        subject,
-        message: `The installation's secret cannot be read (${secret.failure}): without it no key is recognised and no provider credential opens.`,
-        remedy: 'Put the secret back from where it is kept beside the backups.',
-      },
-    ];
-  if (secret.is.isUnder === 'none') return [];
-  if (secret.is.present === null) return [missing(facts, subject)];
-  if (secret.is.isUnder === 'another') return [wrong(secret.is.present, facts.postgres !== null)];
-  return [
-    ...checkUnused(facts, secret.is),
-    ...checkChange(secret.is, facts.postgres !== null),
-    ...checkLost(secret.is),
-  ];
-}
-
-/** Where it is not found here, a service that runs has it all the same: from its own environment. */
-function missing(facts: Facts, subject: string): Finding {
-  const { isLocked, dataDirectory, postgres } = facts;
-  if (isLocked || isAnyNodeAlive(facts))
-    return {
-      severity: 'warning',
-      code: 'secret_not_given',
-      subject: 'TURNPIKE_SECRET',
-      message:
-        "The service that runs has the installation's secret from its own environment; here it is not set, so what depends on it was not looked at.",
-      remedy: 'Run doctor with the TURNPIKE_SECRET of the service.',
-    };
-  if (postgres !== null)
-    return {
-      severity: 'error',
-      code: 'secret_missing',
-      subject: 'TURNPIKE_SECRET',
-      message: `The installation's secret is not given: TURNPIKE_SECRET is not set, and with PostgreSQL no file has it. ${WITHOUT_IT}`,
-      remedy: 'Set TURNPIKE_SECRET to the secret that the nodes had, which is kept beside the backups.',
-    };
-  return {
-    severity: 'error',
-    code: 'secret_missing',
-    subject,
-    message: `The installation's secret is missing: there is no file ${dataDirectory}/secret, and TURNPIKE_SECRET is not set. ${WITHOUT_IT}`,
-    remedy: `Copy the file "secret" from the machine of the backup, or from where it is kept, to ${dataDirectory}/secret (mode 0600); or set TURNPIKE_SECRET to it.`,
-  };
-}
+import { error, type Facts, type Findings, known, warning } from './facts.ts';
+import { isPreviousNeeded, type SecretState } from './secret.ts';
 
 const WITHOUT_IT =
-  'Without it the service does not start: no key and no token is recognised, and no provider credential opens. It cannot be made again.';
+  'Without it the service does not start, and no provider credential can be decrypted. It cannot be recreated.';
 
-function isAnyNodeAlive({ postgres }: Facts): boolean {
-  const tables = postgres?.tables ?? null;
-  return tables !== null && 'is' in tables && tables.is.nodes.alive > 0;
-}
-
-function wrong(source: string, isShared: boolean): Finding {
-  return {
-    severity: 'error',
-    code: 'secret_wrong',
-    subject: source.replace(/^file:/, 'file '),
-    message:
-      'This secret is not the one that the installation is under: the service does not start with it, no key would be recognised and no provider credential would open.',
-    remedy: isShared
-      ? 'Set TURNPIKE_SECRET to the one that its nodes have; another installation needs a database of its own. If this one is to replace it, give that one as TURNPIKE_PREVIOUS_SECRET.'
-      : 'Put that one in its place: the file "secret" that belongs to this database, or the TURNPIKE_SECRET that it was used with. If this one is to replace it, give that one as TURNPIKE_PREVIOUS_SECRET.',
-  };
-}
-
-/** Whoever keeps that file beside the backups keeps the wrong secret. */
-function checkUnused({ files, dataDirectory, postgres }: Facts, { present }: SecretState): Finding[] {
+export function* checkSecret(facts: Facts): Findings {
+  const { secret, dataDirectory, postgres, files } = facts;
+  if (secret === null) return;
   const path = `${dataDirectory}/secret`;
-  if (postgres !== null || present !== 'TURNPIKE_SECRET' || !files.some((file) => file.path === path)) return [];
-  return [
-    {
-      severity: 'warning',
-      code: 'secret_file_unused',
-      subject: `file ${path}`,
-      message: 'The secret comes from TURNPIKE_SECRET; the file is not looked at, and may hold another.',
-      remedy: `Remove the file once nothing needs what is in it, or leave TURNPIKE_SECRET out.`,
-    },
-  ];
+  if ('failure' in secret) {
+    yield error('secret_unreadable', `file ${path}`, {
+      message: `The installation's secret cannot be read (${secret.failure}): without it no provider credential can be decrypted.`,
+      remedy: 'Restore the secret from its backup.',
+    });
+    return;
+  }
+  const { present, previous, isUnder } = secret.is;
+  if (isUnder === 'none') return;
+  if (present === null) return yield* describeMissing(facts, path);
+  if (isUnder === 'another') return yield* describeWrong(present, postgres !== null);
+  // A backup of the file would have the wrong secret.
+  if (postgres === null && present === 'TURNPIKE_SECRET' && files.some((file) => file.path === path))
+    yield warning('secret_file_unused', `file ${path}`, {
+      message: 'The secret comes from TURNPIKE_SECRET; the file is not used, and may contain a different secret.',
+      remedy: `Remove the file if its secret is not needed, or unset TURNPIKE_SECRET.`,
+    });
+  if (previous !== null) yield describeChange(secret.is, previous, postgres !== null);
 }
 
-function checkChange(state: SecretState, isShared: boolean): Finding[] {
-  if (state.previous === null) return [];
-  const subject = state.previous.replace(/^file:/, 'file ');
+function* describeMissing({ isLocked, postgres }: Facts, path: string): Findings {
+  const isAnyNodeAlive = (known(postgres?.tables)?.nodesAlive ?? 0) > 0;
+  // A running service may have the secret in its own environment.
+  if (isLocked || isAnyNodeAlive)
+    yield warning('secret_not_given', 'TURNPIKE_SECRET', {
+      message:
+        "The running service has the installation's secret in its environment. It is not set here, so the checks that need it were skipped.",
+      remedy: 'Run doctor with the TURNPIKE_SECRET of the service.',
+    });
+  else if (postgres !== null)
+    yield error('secret_missing', 'TURNPIKE_SECRET', {
+      message: `The installation's secret is missing: TURNPIKE_SECRET is not set, and with PostgreSQL it is not read from a file. ${WITHOUT_IT}`,
+      remedy: 'Set TURNPIKE_SECRET to the secret that the nodes use; if it was lost, restore it from its backup.',
+    });
+  else
+    yield error('secret_missing', `file ${path}`, {
+      message: `The installation's secret is missing: there is no file ${path}, and TURNPIKE_SECRET is not set. ${WITHOUT_IT}`,
+      remedy: `Restore the file "secret" from its backup to ${path} (mode 0600), or set TURNPIKE_SECRET to its content.`,
+    });
+}
+
+function* describeWrong(source: string, isShared: boolean): Findings {
+  const rightOne = isShared
+    ? 'Set TURNPIKE_SECRET to the secret that the nodes use; another installation needs its own database.'
+    : 'Restore the correct secret: the file "secret" that belongs to this database, or the TURNPIKE_SECRET that the service used with it.';
+  yield error('secret_wrong', subjectOf(source), {
+    message:
+      'This is not the secret of the installation: the service does not start with it, because no provider credential could be decrypted.',
+    remedy: `${rightOne} To replace the correct secret by this one, set TURNPIKE_PREVIOUS_SECRET to the correct one.`,
+  });
+}
+
+function describeChange(state: SecretState, previous: string, isShared: boolean) {
+  const subject = subjectOf(previous);
   if (state.isUnder === 'previous')
-    return [
-      {
-        severity: 'warning',
-        code: 'secret_change_pending',
-        subject,
-        message:
-          'A new secret was put in place and is not in force yet: the installation still is under the one before it. A backup needs both.',
-        remedy: isShared
-          ? 'Restart the nodes one by one, the first of which brings it into force.'
-          : 'Restart the service.',
-      },
-    ];
+    return warning('secret_change_pending', subject, {
+      message:
+        'A new secret is configured but not in force yet: the installation still uses the previous one. A backup needs both.',
+      remedy: isShared
+        ? 'Restart the nodes one by one; the new secret is in force after the first restart.'
+        : 'Restart the service.',
+    });
   if (state.credentialsOnPrevious > 0)
-    return [
-      {
-        severity: 'warning',
-        code: 'previous_secret_needed',
-        subject,
-        message: `Credentials of providers are still sealed under the one before it (${state.credentialsOnPrevious}): a node that was not yet restarted was given them. Without that secret no node starts.`,
-        remedy: 'Restart any node that has both secrets: it seals them anew.',
-      },
-    ];
+    return warning('previous_secret_needed', subject, {
+      message: `Provider credentials are still encrypted with the previous secret (${state.credentialsOnPrevious}): they were set on a node that was not restarted yet. Without that secret no node starts.`,
+      remedy: 'Restart any node that has both secrets: it re-encrypts them with the new one.',
+    });
   if (isPreviousNeeded(state))
-    return [
-      {
-        severity: 'warning',
-        code: 'previous_secret_needed',
-        subject,
-        message: `Not used since the secret was replaced, and so still dependent on the one before it: ${countsInWords(state.onPrevious)}. A backup needs both.`,
-        remedy: isShared
-          ? '"turnpike secret status" names them. Each moves when it is used; or replace it. Then leave TURNPIKE_PREVIOUS_SECRET out.'
-          : '"turnpike secret status" names them. Each moves when it is used; or replace it. Then "turnpike secret forget-previous".',
-      },
-    ];
-  return [
-    {
-      severity: 'warning',
-      code: 'previous_secret_not_needed',
-      subject,
-      message: isShared
-        ? 'Nothing depends on the previous secret, and it is accepted.'
-        : 'Nothing depends on the previous secret any more, and it is still accepted.',
-      remedy: remedyForUnneeded(state.previous, isShared),
-    },
-  ];
+    return warning('previous_secret_needed', subject, {
+      message: 'This version of the service has not been started yet, and its first start needs the previous secret.',
+      remedy: isShared ? 'Restart the nodes.' : 'Restart the service.',
+    });
+  return warning('previous_secret_not_needed', subject, {
+    message: 'The previous secret is still accepted, but nothing depends on it.',
+    remedy: remedyForUnneeded(previous, isShared),
+  });
 }
 
 function remedyForUnneeded(previous: string, isShared: boolean): string {
   if (previous.startsWith('file:')) return 'turnpike secret forget-previous';
-  const leave = 'Leave TURNPIKE_PREVIOUS_SECRET out at the next start';
-  return isShared ? `${leave}; or, if it is the one to come and all nodes accept it, exchange the two.` : `${leave}.`;
+  const leave = 'Unset TURNPIKE_PREVIOUS_SECRET before the next start';
+  return isShared ? `${leave}; or, if it is the next secret and all nodes accept it, swap the two.` : `${leave}.`;
 }
 
-function checkLost({ lost }: SecretState): Finding[] {
-  if (lost.keys + lost.tokens === 0) return [];
-  return [
-    {
-      severity: 'warning',
-      code: 'hashed_under_lost_secret',
-      subject: 'keys and tokens',
-      message: `Hashed under a secret that is not here any more, and so refused to whoever shows them: ${countsInWords(lost)}.`,
-      remedy: `Give the secret that they were made under as TURNPIKE_PREVIOUS_SECRET, or replace them ("turnpike key rotate", "turnpike token create").`,
-    },
-  ];
+function subjectOf(source: string): string {
+  return source.replace(/^file:/, 'file ');
 }

@@ -1,118 +1,119 @@
-// The service itself: whether one runs on the directory, answers, is ready, and can be found by the commands.
+// Checks the service: that it runs, answers and is ready, that commands find it, and how it is (or would be) started.
 
-import type { Finding } from '../commands/commands.ts';
+import { isInRanges, parseAddress, parseRange } from '../base/addresses.ts';
+import { DEFAULT_SETTINGS } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import type { Facts } from './facts.ts';
+import { error, type Facts, type Findings, failureOf, known, warning } from './facts.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const FILES_PER_MESSAGE = 2; // the client's connection and the provider's
+const OTHER_FILES = 100;
+const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(parseRange).filter((range) => range !== null);
 
-export function checkService(facts: Facts): Finding[] {
-  return [...checkRunning(facts), ...checkAnswers(facts), ...checkProviders(facts), ...checkCertificate(facts)];
+export function* checkService(facts: Facts): Findings {
+  yield* checkRunning(facts);
+  yield* checkResponses(facts);
+  const { providersDown, certificateEndsAtMs: endsAtMs, url } = facts.service;
+  for (const { name, last_success_at: lastSuccessAt } of providersDown)
+    yield warning('provider_down', `provider ${name}`, {
+      message: `The last attempts at it failed; the last success was ${lastSuccessAt === null ? 'before the service started, if ever' : `at ${lastSuccessAt}`}. Messages use other routes or fail.`,
+      remedy: `"turnpike provider test ${name}" shows the reason.`,
+    });
+  if (endsAtMs === null || endsAtMs - facts.nowMs > bounds.certificateWarningMs) return;
+  const days = Math.floor((endsAtMs - facts.nowMs) / DAY_MS);
+  const endsAt = new Date(endsAtMs).toISOString();
+  yield (days < 0 ? error : warning)('certificate_ends', `service ${url}`, {
+    message:
+      days < 0
+        ? `Its TLS certificate expired on ${endsAt}: clients refuse to connect.`
+        : `Its TLS certificate expires on ${endsAt}, in ${days} days.`,
+    remedy: 'Replace the certificate.',
+  });
 }
 
-/** Whether any node of a database is alive, its leases tell. */
-function checkRunning({ isLocked, operatorFile, service, database, dataDirectory, postgres }: Facts): Finding[] {
+/** With PostgreSQL, the leases show which nodes run (check-database.ts). */
+function* checkRunning({ isLocked, operatorFile, service, database, dataDirectory, postgres }: Facts): Findings {
   const subject = `file ${dataDirectory}/operator.json`;
-  if (isLocked && (operatorFile === null || 'failure' in operatorFile))
-    return [
-      {
-        severity: 'warning',
-        code: 'operator_file_missing',
-        subject,
-        message: `A service runs on the directory, but ${operatorFile === null ? 'the file is not there' : `the file cannot be read (${operatorFile.failure})`}: commands do not find it.`,
-        remedy: 'Restart the service, which writes it; until then give --url and --token.',
-      },
-    ];
-  if (isLocked || database === null) return [];
-  const stale: Finding[] =
-    operatorFile === null
-      ? []
-      : [
-          {
-            severity: 'warning',
-            code: 'operator_file_stale',
-            subject,
-            message:
-              'It was left by a service that did not end in order (it was killed, or the machine went down): it leads nowhere.',
-            remedy: 'Start the service: it ends the holds of that run and writes the file anew.',
-          },
-        ];
-  if (postgres !== null || service.foundBy === 'flag' || service.foundBy === 'environment') return stale;
-  return [
-    {
-      severity: 'warning',
-      code: 'service_not_running',
-      subject: `directory ${dataDirectory}`,
+  if (isLocked && known(operatorFile) === null)
+    yield warning('operator_file_missing', subject, {
+      message: `A service runs on the directory, but ${operatorFile === null ? 'the file is missing' : `the file cannot be read (${failureOf(operatorFile)})`}: commands cannot find it.`,
+      remedy: 'Restart the service, which writes the file; until then use --url and --token.',
+    });
+  if (isLocked || database === null) return;
+  if (postgres === null && service.foundBy !== 'flag' && service.foundBy !== 'environment')
+    yield warning('service_not_running', `directory ${dataDirectory}`, {
       message: 'No service runs on this data directory.',
       remedy: 'turnpike serve',
-    },
-    ...stale,
-  ];
+    });
+  if (operatorFile !== null)
+    yield warning('operator_file_stale', subject, {
+      message: 'It was left by a service that was killed or whose machine failed: no service responds at its address.',
+      remedy: 'Start the service: it releases the holds of that run and rewrites the file.',
+    });
 }
 
-function checkAnswers({ service, isLocked }: Facts): Finding[] {
+function* checkResponses({ service, isLocked }: Facts): Findings {
   const { url, health, ready, token, foundBy } = service;
-  if (url === null || (foundBy === 'operator file' && !isLocked)) return [];
+  if (url === null || (foundBy === 'operator file' && !isLocked)) return;
   const subject = `service ${url}`;
-  if (health !== 200)
-    return [
-      {
-        severity: 'error',
-        code: 'service_unreachable',
-        subject,
-        message: `It does not answer as it should when asked whether it lives (${answerInWords(health)}).`,
-        remedy: 'See its log. If it hangs, restart it: what it had acknowledged is on the disk.',
-      },
-    ];
-  const findings: Finding[] = [];
+  if (health !== 200) {
+    yield error('service_unreachable', subject, {
+      message: `Its health check fails (/healthz: ${describeResponse(health)}).`,
+      remedy: 'See its log. If it hangs, restart it: everything that it acknowledged is on disk.',
+    });
+    return;
+  }
   if (ready !== 200)
-    findings.push({
-      severity: 'error',
-      code: 'service_not_ready',
-      subject,
-      message: `It lives and is not ready (${answerInWords(ready)}): it is shutting down, or its store does not answer.`,
-      remedy: "Wait where it was told to stop; else see its log for the store's failure (disk full, file system gone).",
+    yield error('service_not_ready', subject, {
+      message: `It is not ready (/readyz: ${describeResponse(ready)}): it is shutting down, or its store is unavailable.`,
+      remedy:
+        "If it is shutting down, wait; otherwise see its log for the store's failure (disk full, file system unavailable).",
     });
   if (token !== null && token !== 200)
-    findings.push({
-      severity: 'warning',
-      code: 'token_refused',
-      subject,
-      message: `Its admin API does not take the token that commands here would show (${answerInWords(token)}).`,
-      remedy: 'Give a token that is valid (--token, TURNPIKE_TOKEN), or leave it out on the machine of the service.',
+    yield warning('token_refused', subject, {
+      message: `Its admin API rejects the token that commands use here (${describeResponse(token)}).`,
+      remedy: 'Use a valid token (--token, TURNPIKE_TOKEN), or leave it out on the machine of the service.',
     });
-  return findings;
 }
 
-function checkProviders({ service }: Facts): Finding[] {
-  return service.providersDown.map(({ name, last_success_at: lastSuccessAt }) => ({
-    severity: 'warning',
-    code: 'provider_down',
-    subject: `provider ${name}`,
-    message: `Its last attempts failed; it last worked ${lastSuccessAt === null ? 'before this run of the service, if ever' : `at ${lastSuccessAt}`}. Messages go to other routes, or fail.`,
-    remedy: `"turnpike provider test ${name}" says why.`,
-  }));
+function describeResponse(response: number | string | null): string {
+  if (response === null) return 'no request was sent';
+  return typeof response === 'number' ? `status ${response}` : response;
 }
 
-function checkCertificate({ service, nowMs }: Facts): Finding[] {
-  const { certificateEndsAtMs: endsAtMs, url } = service;
-  if (endsAtMs === null || endsAtMs - nowMs > bounds.certificateWarningMs) return [];
-  const days = Math.floor((endsAtMs - nowMs) / DAY_MS);
-  return [
-    {
-      severity: days < 0 ? 'error' : 'warning',
-      code: 'certificate_ends',
-      subject: `service ${url}`,
+/** The settings, the address that the service listens on, and the limit of open files. */
+export function* checkProcess({
+  settingFaults,
+  operatorFile,
+  isLocked,
+  listen,
+  openFilesMax,
+  catalog,
+}: Facts): Findings {
+  for (const fault of settingFaults)
+    yield error('setting_wrong', /^[\w-]+/.exec(fault)?.[0] ?? 'settings', {
+      message: `${fault}. The service does not start with this setting.`,
+      remedy: 'Correct or remove it: docs/configuration.md lists all settings.',
+    });
+  const running = isLocked ? known(operatorFile) : null;
+  const hostname = running?.listen?.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') ?? listen.hostname;
+  if (!running?.url.startsWith('https:') && !isLoopback(hostname))
+    yield warning('listens_without_tls', `address ${hostname}`, {
       message:
-        days < 0
-          ? `Its TLS certificate ended on ${new Date(endsAtMs).toISOString()}: clients refuse to talk to it.`
-          : `Its TLS certificate ends on ${new Date(endsAtMs).toISOString()}, in ${days} days.`,
-      remedy: 'Put a new certificate in its place.',
-    },
-  ];
+        'The service accepts connections from other machines without TLS: unless a proxy in front of it terminates TLS, keys and messages are sent in plain text.',
+      remedy:
+        'Give it a certificate (--tls-certificate, --tls-key), or let only a proxy that terminates TLS connect to it.',
+    });
+  const { shedOpenMessages } = known(catalog?.catalog)?.settings ?? DEFAULT_SETTINGS;
+  const needed = shedOpenMessages * FILES_PER_MESSAGE + OTHER_FILES;
+  if (openFilesMax === null || openFilesMax >= needed) return;
+  yield warning('open_files_low', 'limit of open files', {
+    message: `A process here may open ${openFilesMax} files and connections; the ${shedOpenMessages} concurrent messages that the setting shed_open_messages allows need ${needed}. Beyond the limit, connections are refused without a response.`,
+    remedy: `Raise the limit where the service is started ("ulimit -n ${needed}", LimitNOFILE=${needed} of systemd), or lower shed_open_messages to ${Math.max(1, Math.floor((openFilesMax - OTHER_FILES) / FILES_PER_MESSAGE))}.`,
+  });
 }
 
-function answerInWords(answer: number | string | null): string {
-  if (answer === null) return 'it was not asked';
-  return typeof answer === 'number' ? `status ${answer}` : answer;
+function isLoopback(hostname: string): boolean {
+  const address = parseAddress(hostname);
+  return hostname === 'localhost' || (address !== null && isInRanges(address, LOOPBACK));
 }

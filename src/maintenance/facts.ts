@@ -1,49 +1,42 @@
-// What the doctor knows of an installation before it judges: plain values, gathered in one place, so
-// that every judgement is a function of them.
+// Facts about an installation, as plain values, and findings, which the doctor's checks yield from them.
 
-import type { CatalogDocument, Catalogue } from '../catalog/catalog.ts';
-import type { ServiceFacts } from '../commands/commands.ts';
+import type { Catalog, CatalogDocument } from '../catalog/catalog.ts';
+import type { Finding, ServiceFacts } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
-import type {
-  ActivityState,
-  DatabaseFailure,
-  ServerState,
-  SessionState,
-  TablesState,
-} from '../storage/postgres/postgres.ts';
+import type { DatabaseFailure, ServerState, TablesState } from '../storage/postgres/postgres.ts';
 import type { StoredVersion } from '../storage/sqlite/sqlite.ts';
 import type { StoreSurvey } from '../storage/storage.ts';
-import type { SecretState } from './secret-state.ts';
+import type { SecretState } from './secret.ts';
 
-/** A fact, or why it could not be had. */
-export type Told<Fact> = { is: Fact } | { failure: string };
+/** A fact, or the reason why it could not be read. */
+export type Fallible<Fact> = { is: Fact } | { failure: string };
 
-/** Everything that is asked of an installation. Null is what is not there, or cannot be known. */
+/** Null stands for what does not exist or cannot be read. */
 export interface Facts {
   nowMs: number;
   settingFaults: readonly string[];
   dataDirectory: string;
   directory: FileFacts | null;
-  /** What is in it. */
+  /** The files in the data directory. */
   files: readonly FileFacts[];
   diskFreeBytes: number | null;
-  /** How many files and connections the service's process may have open. */
+  /** The limit of open files and connections of the service's process. */
   openFilesMax: number | null;
-  /** A server has the directory. */
+  /** Whether a running service has locked the directory. */
   isLocked: boolean;
-  /** False where the setting that names the store is wrong: then none was looked at. */
+  /** False when the setting that names the store is wrong: then no store was read. */
   isStoreKnown: boolean;
-  /** What is asked of PostgreSQL; null where the store is a file in the data directory. */
+  /** Null when the store is SQLite. */
   postgres: PostgresFacts | null;
-  /** Null where it is not there, or has no tables of ours. */
+  /** Null when it does not exist or has no tables of this service. */
   database: DatabaseFacts | null;
-  secret: Told<SecretState> | null;
-  /** Of the file of who signs in; empty where it is whole, is not there, or is not used. */
+  secret: Fallible<SecretState> | null;
+  /** Faults of the sign-in database; empty when it is intact, missing or not used. */
   signInFaults: readonly string[];
-  catalogue: CatalogueFacts | null;
-  operatorFile: Told<OperatorFile> | null;
-  /** Where a service would listen that is started with these settings. */
+  catalog: CatalogFacts | null;
+  operatorFile: Fallible<OperatorFile> | null;
+  /** The address that the settings name. */
   listen: Config['listen'];
   service: ServiceFacts;
 }
@@ -53,9 +46,9 @@ export interface FileFacts {
   path: string;
   /** The permission bits. */
   mode: number;
-  /** The number of the user it belongs to. */
+  /** The id of the user who owns it. */
   owner: number;
-  /** By whoever asks. */
+  /** By the user who runs the doctor. */
   isWritable: boolean;
 }
 
@@ -63,38 +56,82 @@ export interface DatabaseFacts {
   /** "file /srv/turnpike/data/turnpike.db", "database shop at 127.0.0.1:5432". */
   subject: string;
   bytes: number;
-  version: Told<StoredVersion>;
-  /** Null where it was not read: it is no database, or large, or no file. */
+  version: Fallible<StoredVersion>;
+  /** Null when the file was not verified: it is not a database, too large, or PostgreSQL. */
   fileFaults: readonly string[] | null;
-  /** Null where it was not verified. */
-  ledger: Told<CheckReport> | null;
+  /** Null when it was not verified. */
+  ledger: Fallible<CheckReport> | null;
   /** Null for tables of another version. */
-  survey: Told<StoreSurvey> | null;
+  survey: Fallible<StoreSurvey> | null;
 }
 
-/** A database of PostgreSQL and its server. What could not be asked any more is null. */
+/** A PostgreSQL database and its server. Null when the server was not reached. */
 export interface PostgresFacts {
   /** "shop at 127.0.0.1:5432". */
   name: string;
   server: { is: ServerState } | { failure: DatabaseFailure };
-  sessions: Told<SessionState> | null;
-  tables: Told<TablesState> | null;
-  activity: Told<ActivityState> | null;
+  tables: Fallible<TablesState> | null;
 }
 
-export interface CatalogueFacts {
+export interface CatalogFacts {
   documents: readonly CatalogDocument[];
-  catalogue: Told<Catalogue>;
-  /** Credentials that do not open, each with its provider; null without the secret. */
+  catalog: Fallible<Catalog>;
+  /** Credentials that cannot be decrypted, each with its provider; null without the secret. */
   unopened: readonly { provider: string; credential: string }[] | null;
-  /** The kinds of providers that this program knows. */
+  /** The provider kinds of this release. */
   providerKinds: readonly string[];
 }
 
-/** What the running service wrote of itself. */
+/** The file that the running service writes into the data directory. */
 export interface OperatorFile {
   url: string;
-  /** Where it listens, as it was told: "0.0.0.0:8080". */
+  /** The configured address: "0.0.0.0:8080". */
   listen: string | null;
   pid: number | null;
+}
+
+/** Oldest major version of PostgreSQL that nodes can use. */
+export const SERVER_VERSION_LEAST = 14;
+
+/** A check yields one finding for each problem. */
+export type Findings = Generator<Finding, void>;
+
+type Description = Pick<Finding, 'message' | 'remedy'>;
+
+export const error = (code: string, subject: string, description: Description): Finding => ({
+  severity: 'error',
+  code,
+  subject,
+  ...description,
+});
+
+export const warning: typeof error = (...finding) => ({ ...error(...finding), severity: 'warning' });
+
+/** The fact, or null if it could not be read. */
+export function known<Fact>(fact: Fallible<Fact> | null | undefined): Fact | null {
+  return fact != null && 'is' in fact ? fact.is : null;
+}
+
+/** Why a fact could not be read, or null. */
+export function failureOf(...facts: (Fallible<unknown> | null | undefined)[]): string | null {
+  for (const fact of facts) if (fact != null && 'failure' in fact) return fact.failure;
+  return null;
+}
+
+/** Runs `read`, and turns an error into a fact. */
+export function attempt<Fact>(read: () => Fact): Fallible<Fact> {
+  try {
+    return { is: read() };
+  } catch (failure) {
+    return { failure: failure instanceof Error ? failure.message : String(failure) };
+  }
+}
+
+/** The result, or null when reading fails: for facts whose absence is judged elsewhere. */
+export function orNull<Fact>(read: () => Fact): Fact | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }

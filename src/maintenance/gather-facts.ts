@@ -1,22 +1,34 @@
-// Gathers what the doctor judges by. Whatever cannot be had is a fact too: a broken installation must
-// not keep it from looking at the rest.
+// Gathers the facts for the doctor. A failure is a fact too, so that a broken part does not hide the others.
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { buildCatalogue, type Catalogue, sealedCredentials } from '../catalog/catalog.ts';
+import { isWholeNumber, parseWholeNumber } from '../base/checked-number.ts';
+import { buildCatalog, type Catalog, sealedCredentials } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
 import { bounds, type Config } from '../config.ts';
+import { checkLedger } from '../ledger/ledger.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { findInstallationSecrets, openVault } from '../secrets/secrets.ts';
-import { databasePath, findFileFaults, isDirectoryLocked, signInPath } from '../storage/sqlite/sqlite.ts';
+import type { TablesState } from '../storage/postgres/postgres.ts';
+import * as postgres from '../storage/postgres/postgres.ts';
+import * as sqlite from '../storage/sqlite/sqlite.ts';
 import type { StoreSurvey } from '../storage/storage.ts';
-import type { CatalogueFacts, Facts, FileFacts, OperatorFile, Told } from './facts.ts';
-import { type GatheredStore, gatherFile, surveyOf } from './gather-file.ts';
-import { gatherPostgres } from './gather-postgres.ts';
-import { readSecretState } from './secret-state.ts';
-import { orNull, tell } from './tell.ts';
+import {
+  attempt,
+  type CatalogFacts,
+  type DatabaseFacts,
+  type Facts,
+  type Fallible,
+  type FileFacts,
+  known,
+  type OperatorFile,
+  orNull,
+  type PostgresFacts,
+  SERVER_VERSION_LEAST,
+} from './facts.ts';
+import { readSecretState, type SecretUse } from './secret.ts';
 
-/** All facts of the installation in the configured database or data directory. Never rejects for the state that it is in. */
+/** All facts of the installation. Never rejects for the state of the installation. */
 export async function gatherFacts(
   config: Config,
   settingFaults: readonly string[],
@@ -25,48 +37,134 @@ export async function gatherFacts(
 ): Promise<Facts> {
   const dataDirectory = resolve(config.dataDirectory);
   const isStoreKnown = !settingFaults.some((fault) => /^(?:--database|TURNPIKE_DATABASE_URL):/.test(fault));
-  const { postgres, database, secretUse } = isStoreKnown ? await gatherStore(config, nowMs) : NOTHING;
-  const survey = surveyOf(database);
-  const operatorFile = readOperatorFile(dataDirectory);
+  const store = isStoreKnown ? await gatherStore(config, nowMs) : NOTHING;
+  const { database, secretUse } = store;
+  const survey = known(database?.survey);
+  const operatorText = orNull(() => readFileSync(join(dataDirectory, 'operator.json'), 'utf8'));
+  const operatorFile = operatorText === null ? null : attempt(() => parseOperatorFile(operatorText));
+  const disk = orNull(() => statfsSync(dataDirectory));
   return {
     nowMs,
     settingFaults,
     dataDirectory,
     directory: fileFacts(dataDirectory),
     files: filesOf(dataDirectory),
-    diskFreeBytes: orNull(() => freeBytes(dataDirectory)),
-    openFilesMax: orNull(() => openFilesMax(operatorFile)),
-    isLocked: orNull(() => isDirectoryLocked(dataDirectory)) ?? false,
+    diskFreeBytes: disk && disk.bavail * disk.bsize,
+    openFilesMax: openFilesMax(known(operatorFile)?.pid ?? null),
+    isLocked: orNull(() => sqlite.isDirectoryLocked(dataDirectory)) ?? false,
     isStoreKnown,
-    postgres,
+    postgres: store.postgres,
     database,
-    secret: secretUse && tell(() => readSecretState({ ...config, dataDirectory }, secretUse)),
-    signInFaults: postgres === null ? signInFaultsIn(dataDirectory) : [],
-    catalogue: survey && catalogueFacts({ ...config, dataDirectory }, survey),
+    secret: secretUse && attempt(() => readSecretState({ ...config, dataDirectory }, secretUse)),
+    signInFaults: store.postgres === null ? signInFaultsIn(dataDirectory) : [],
+    catalog: survey && catalogFacts({ ...config, dataDirectory }, survey),
     operatorFile,
     listen: config.listen,
     service,
   };
 }
 
+/** The facts of a store of either kind. */
+interface GatheredStore extends Pick<Facts, 'postgres' | 'database'> {
+  /** Null when unknown. Tables of another version tell only which secret they belong to. */
+  secretUse: SecretUse | null;
+}
+
 const NOTHING: GatheredStore = { postgres: null, database: null, secretUse: null };
 
 async function gatherStore({ databaseUrl, dataDirectory }: Config, nowMs: number): Promise<GatheredStore> {
   if (databaseUrl !== null) return await gatherPostgres(databaseUrl, nowMs);
-  return gatherFile(databasePath(resolve(dataDirectory)), nowMs);
+  const path = sqlite.databasePath(resolve(dataDirectory));
+  const database = fileDatabaseFacts(path, nowMs);
+  const secretUse = known(database?.survey) ?? orNull(() => ({ proof: sqlite.readProof(path) }));
+  return { postgres: null, database, secretUse };
 }
 
-function catalogueFacts(config: Config, { documents }: StoreSurvey): CatalogueFacts {
-  const closed = () => 'not opened'; // what a credential is does not matter here
+function fileDatabaseFacts(path: string, nowMs: number): DatabaseFacts | null {
+  const bytes = orNull(() => statSync(path).size);
+  if (bytes === null) return null;
+  const version = attempt(() => sqlite.readStoredVersion(path));
+  const stored = known(version);
+  const isPresent = stored !== null && stored.stored === stored.known;
+  const isSmall = bytes <= bounds.doctorCheckBytesMax;
+  const fileFaults = isSmall && stored !== null ? sqlite.findFileFaults(path) : null;
+  const isSound = isPresent && (fileFaults === null || fileFaults.length === 0);
+  return {
+    subject: `file ${path}`,
+    bytes,
+    version,
+    fileFaults,
+    ledger: isSound && isSmall ? attempt(() => checkLedger(sqlite.sumLedger(path))) : null,
+    survey: isPresent ? attempt(() => sqlite.surveyStore(path, nowMs)) : null,
+  };
+}
+
+async function gatherPostgres(url: string, nowMs: number): Promise<GatheredStore> {
+  const server = await readServer(url);
+  const name = postgres.nameDatabase(url);
+  if ('failure' in server) return { ...NOTHING, postgres: { name, server, tables: null } };
+  const tables = await attemptAt(url, postgres.examineTables(url));
+  const state = known(tables);
+  // Null without tables of this service.
+  const database = state === null || state.version.stored === 0 ? null : await serverDatabaseFacts(url, state, nowMs);
+  const proof = database === null ? null : known(await attemptAt(url, postgres.readProof(url)));
+  return {
+    postgres: { name, server, tables },
+    database,
+    secretUse: known(database?.survey) ?? (proof === null ? null : { proof }),
+  };
+}
+
+async function readServer(url: string): Promise<PostgresFacts['server']> {
+  try {
+    const server = await postgres.examineServer(url);
+    if (server.version >= SERVER_VERSION_LEAST * 10_000) await postgres.refusePooler(url); // an older server refuses the settings, too
+    return { is: server };
+  } catch (failure) {
+    return { failure: postgres.describeDatabaseFailure(failure, url) };
+  }
+}
+
+/** The ledger is not verified when tables are missing. */
+async function serverDatabaseFacts(
+  url: string,
+  { version, bytes, missing }: TablesState,
+  nowMs: number,
+): Promise<DatabaseFacts> {
+  const isUsable = version.stored >= version.known && version.leastKnown <= version.known && missing.length === 0;
+  const survey = isUsable ? await attemptAt(url, postgres.surveyStore(url, nowMs, bounds.doctorAnswerWaitMs)) : null;
+  const isToVerify = bytes <= bounds.doctorCheckBytesMax && known(survey) !== null;
+  // Null when it takes too long, which is no fault of the ledger.
+  const sums = isToVerify ? known(await attemptAt(url, postgres.sumLedger(url, bounds.reportStatementMsMax))) : null;
+  return {
+    subject: `database ${postgres.nameDatabase(url)}`,
+    bytes,
+    version: { is: version },
+    fileFaults: null,
+    ledger: sums && attempt(() => checkLedger(sums)),
+    survey,
+  };
+}
+
+async function attemptAt<Fact>(url: string, fact: Promise<Fact>): Promise<Fallible<Fact>> {
+  try {
+    return { is: await fact };
+  } catch (failure) {
+    return { failure: postgres.describeDatabaseFailure(failure, url).words };
+  }
+}
+
+function catalogFacts(config: Config, { documents }: StoreSurvey): CatalogFacts {
+  const closed = () => 'not opened'; // credentials are not needed here
   return {
     documents,
-    catalogue: tell((): Catalogue => buildCatalogue(documents, closed)),
+    catalog: attempt((): Catalog => buildCatalog(documents, closed)),
     unopened: orNull(() => unopenedCredentials(config, documents)),
     providerKinds: [...providerKinds.keys()],
   };
 }
 
-function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): CatalogueFacts['unopened'] {
+function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): CatalogFacts['unopened'] {
   const { present, previous } = findInstallationSecrets(config);
   if (present === null) return null;
   const vault = openVault(present.bytes, previous?.bytes ?? null);
@@ -78,9 +176,9 @@ function unopenedCredentials(config: Config, documents: StoreSurvey['documents']
 }
 
 function signInFaultsIn(dataDirectory: string): string[] {
-  const path = signInPath(dataDirectory);
+  const path = sqlite.signInPath(dataDirectory);
   if (!existsSync(path)) return [];
-  const faults = tell(() => findFileFaults(path));
+  const faults = attempt(() => sqlite.findFileFaults(path));
   return 'is' in faults ? faults.is : [faults.failure];
 }
 
@@ -99,39 +197,25 @@ function fileFacts(path: string): FileFacts | null {
       path,
       mode: mode & 0o777,
       owner: uid,
-      isWritable: 'is' in tell(() => accessSync(path, constants.R_OK | constants.W_OK)),
+      isWritable: 'is' in attempt(() => accessSync(path, constants.R_OK | constants.W_OK)),
     };
   });
 }
 
-function readOperatorFile(dataDirectory: string): Told<OperatorFile> | null {
-  const text = orNull(() => readFileSync(join(dataDirectory, 'operator.json'), 'utf8'));
-  return text === null ? null : tell(() => parseOperatorFile(text));
-}
-
 function parseOperatorFile(text: string): OperatorFile {
   const { url, listen, pid } = JSON.parse(text) as Partial<Record<'url' | 'listen' | 'pid', unknown>>;
-  if (typeof url !== 'string') throw new Error('it names no address');
+  if (typeof url !== 'string') throw new Error('it contains no address');
   return {
     url,
     listen: typeof listen === 'string' ? listen : null,
-    pid: typeof pid === 'number' && Number.isSafeInteger(pid) ? pid : null,
+    pid: isWholeNumber(pid) ? pid : null,
   };
 }
 
-function freeBytes(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
-}
-
-/** The limit of the service's process, else of this one, which was started by the same hands. */
-function openFilesMax(operatorFile: Told<OperatorFile> | null): number | null {
-  const pid = operatorFile !== null && 'is' in operatorFile ? operatorFile.is.pid : null;
-  const limits = (pid === null ? null : orNull(() => readLimits(String(pid)))) ?? orNull(() => readLimits('self'));
+/** The limit of the service's process, or of this one when the service's is unknown. */
+function openFilesMax(pid: number | null): number | null {
+  const limitsOf = (process: number | 'self') => orNull(() => readFileSync(`/proc/${process}/limits`, 'utf8'));
+  const limits = (pid === null ? null : limitsOf(pid)) ?? limitsOf('self');
   const match = /^Max open files +(\d+)/m.exec(limits ?? '');
-  return match === null ? null : Number(match[1]);
-}
-
-function readLimits(process: string): string {
-  return readFileSync(`/proc/${process}/limits`, 'utf8');
+  return parseWholeNumber(match?.[1] ?? '');
 }

@@ -1,16 +1,62 @@
-// The root of what works on a data directory by itself, with or without its server: puts stores
-// together with what reads them, and leaves no process behind.
+// The entry point for work on a data directory or database, whether its service runs or not. It leaves no process behind.
 
-import type { Maintenance } from '../commands/commands.ts';
+import { existsSync } from 'node:fs';
+import { BrokenInvariant } from '../base/assert.ts';
+import type { Diagnosis, Finding, Maintenance } from '../commands/commands.ts';
+import type { Config } from '../config.ts';
+import { type CheckReport, checkLedger } from '../ledger/ledger.ts';
+import * as postgres from '../storage/postgres/postgres.ts';
+import { databasePath, readStoredVersion, sumLedger } from '../storage/sqlite/sqlite.ts';
 import { backUp } from './back-up.ts';
-import { forgetPreviousSecret, rotateSecret, secretStatus } from './change-secret.ts';
-import { diagnose } from './diagnose.ts';
+import { checkAccounts, checkCatalog } from './check-catalog.ts';
+import { checkDatabase, checkSignIn } from './check-database.ts';
+import { checkDirectory } from './check-directory.ts';
+import { checkSecret } from './check-secret.ts';
+import { checkProcess, checkService } from './check-service.ts';
+import { type Facts, type Findings, known } from './facts.ts';
 import { gatherFacts } from './gather-facts.ts';
 import { move, takeBack } from './move.ts';
+import { forgetPreviousSecret, rotateSecret, secretStatus } from './secret.ts';
 
-export { checkStore } from './check-store.ts';
+/** Each check is a function of the facts alone. */
+const CHECKS: readonly ((facts: Facts) => Findings)[] = [
+  checkDirectory,
+  checkSecret,
+  checkDatabase,
+  checkSignIn,
+  checkCatalog,
+  checkAccounts,
+  checkProcess,
+  checkService,
+];
 
-/** What the commands ask for, on the clock of this machine. */
+/** The findings, errors first, and notes on what was not checked. */
+export function diagnose(facts: Facts): Diagnosis {
+  const findings = CHECKS.flatMap((check) => [...check(facts)]);
+  const ofSeverity = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity);
+  const { postgres, dataDirectory } = facts;
+  return {
+    findings: [...ofSeverity('error'), ...ofSeverity('warning')],
+    notes: notesOn(facts),
+    place: postgres === null ? dataDirectory : `the database ${postgres.name}`,
+  };
+}
+
+function notesOn({ database, postgres }: Facts): string[] {
+  const notes: string[] = [];
+  const { ledger = null, survey = null, fileFaults = null } = database ?? {};
+  if (database !== null && ledger === null && known(survey) !== null && !fileFaults?.length)
+    notes.push(
+      `The database has ${(database.bytes / 1024 ** 3).toFixed(1)} GiB, so its ledger was not verified here: run "turnpike check", which takes longer.`,
+    );
+  if (postgres !== null && 'is' in postgres.server)
+    notes.push(
+      'The disks of the database server cannot be checked from here: run "df" there on its data directory and on pg_wal, and monitor them.',
+    );
+  return notes;
+}
+
+/** For the commands, with the clock of this machine. */
 export const maintenance: Maintenance = {
   backUp,
   move,
@@ -18,6 +64,47 @@ export const maintenance: Maintenance = {
   diagnose: async (config, settingFaults, service) =>
     diagnose(await gatherFacts(config, settingFaults, service, Date.now())),
   secretStatus: async (config) => secretStatus(config, Date.now()),
-  rotateSecret: async (config, isForced) => rotateSecret(config, isForced, Date.now()),
-  forgetPreviousSecret: async (config, isForced) => forgetPreviousSecret(config, isForced, Date.now()),
+  rotateSecret: async (config) => rotateSecret(config, Date.now()),
+  forgetPreviousSecret: async (config) => forgetPreviousSecret(config, Date.now()),
 };
+
+/** Verifies the ledger from the stored rows. Throws for a database that is missing, damaged or of another version. */
+export async function checkStore({ databaseUrl, dataDirectory }: Config): Promise<CheckReport> {
+  return databaseUrl === null ? checkFile(databasePath(dataDirectory)) : await checkServer(databaseUrl);
+}
+
+function checkFile(path: string): CheckReport {
+  if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
+  try {
+    const { stored, known } = readStoredVersion(path);
+    if (stored === known) return checkLedger(sumLedger(path));
+    throw new Error(otherVersion(stored, known));
+  } catch (cause) {
+    if (cause instanceof BrokenInvariant) throw cause;
+    throw new Error(`the database ${path} cannot be checked: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    });
+  }
+}
+
+/** Tables of a later release that this one can use are verified as far as this release knows them. */
+async function checkServer(url: string): Promise<CheckReport> {
+  try {
+    await postgres.refuseLending(url);
+    const { stored, leastKnown, known } = await postgres.readTablesVersion(url);
+    if (stored === 0) throw new Error('it has no tables of this service: the first start of the service creates them');
+    if (stored < known || leastKnown > known) throw new Error(otherVersion(stored, known));
+    return checkLedger(await postgres.sumLedger(url));
+  } catch (cause) {
+    if (cause instanceof BrokenInvariant) throw cause;
+    const { words } = postgres.describeDatabaseFailure(cause, url);
+    throw new Error(
+      `the database ${postgres.nameDatabase(url)} (TURNPIKE_DATABASE_URL or --database) cannot be checked: ${words}`,
+      { cause },
+    );
+  }
+}
+
+function otherVersion(stored: number, known: number): string {
+  return `its tables have version ${stored}, this release uses version ${known}: ${stored > known ? 'use the release that wrote them' : 'start the service once to migrate them'}`;
+}

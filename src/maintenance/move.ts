@@ -1,5 +1,5 @@
-// Moves an installation from its data directory into PostgreSQL: all of it or nothing. What it leaves behind is marked before the
-// other side is committed, so that wherever this is cut short, no message can be billed on both.
+// Moves an installation from its data directory into PostgreSQL: all of it or nothing. The directory is marked as moved before
+// PostgreSQL commits, so that an interruption at any point never leaves two stores that bill messages.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -24,9 +24,9 @@ import {
   closeForWriting,
   DirectoryLocked,
   databasePath,
+  describeMark,
   lockDirectory,
   type MoveMark,
-  markInWords,
   openForWriting,
   openTables,
   readMoveMark,
@@ -35,29 +35,29 @@ import {
   sumLedger as sumFile,
   writeMoveMark,
 } from '../storage/sqlite/sqlite.ts';
-import { needSecret } from './move-secret.ts';
+import { secretsToMove } from './secret.ts';
 
-export type MoveConfig = Config & { databaseUrl: string };
+type MoveConfig = Config & { databaseUrl: string };
 
-/** `say` hears how far it is. Throws, in words, with what stands against it; the target is empty then, unless it says otherwise. */
+/** `say` is called with the progress. Throws an error for the operator; the target is empty then, unless the error says otherwise. */
 export async function move(config: MoveConfig, say: (line: string) => void): Promise<MoveReport> {
   const path = requireDatabase(config);
   using _lock = lockStopped(config.dataDirectory);
   const mark = readMoveMark(path);
-  if (mark?.isDone) throw new Error(markInWords(mark));
+  if (mark?.isDone) throw new Error(describeMark(mark));
   refuseLaterVersion(path);
-  needSecret(config, path);
+  secretsToMove(config, path);
   const to = nameDatabase(config.databaseUrl);
   await using session = await openMoveSession(config.databaseUrl).catch((failure) => cannotMove(to, failure));
-  if (mark !== null && (await isMade(session, mark, to))) return await endMove(config, path, mark);
+  if (mark !== null && (await isCommitted(session, mark, to))) return await endMove(config, path, mark);
   await refuseRows(session).catch((failure) => cannotMove(to, failure));
-  if (mark !== null) removeMoveMark(path); // it was not made
+  if (mark !== null) removeMoveMark(path); // the earlier move was not committed
   bringUp(path, say);
   verify(checkLedger(sumFile(path)), `the ledger in ${path}`, say);
   return await fill(config, path, session, say);
 }
 
-/** Lets a directory that was moved be served again. False where it was not moved. */
+/** Allows a moved directory to be served again. False if it was not moved. */
 export function takeBack(config: Config): { taken_back: boolean } {
   const path = requireDatabase(config);
   using _lock = lockStopped(config.dataDirectory);
@@ -91,21 +91,21 @@ async function copy(path: string, session: MoveSession, url: string, say: (line:
   });
 }
 
-/** What is marked stays so where it cannot be known. */
+/** If the outcome is unknown, the mark stays. */
 async function commit(path: string, session: MoveSession, mark: MoveMark): Promise<void> {
   try {
     await commitMove(session, mark.id);
   } catch (failure) {
     if (!(failure instanceof MoveCut)) removeMoveMark(path);
-    else throw new Error(`${failure.message}: ${markInWords(mark)}`, { cause: failure });
+    else throw new Error(`${failure.message}: ${describeMark(mark)}`, { cause: failure });
     return cannotMove(mark.to, failure);
   }
 }
 
-/** Whether a move that was cut short was made. Its session is over: else its lock could not be had. */
-async function isMade(session: MoveSession, mark: MoveMark, to: string): Promise<boolean> {
+/** Whether an interrupted move was committed. Its session has ended, because this session holds the lock. */
+async function isCommitted(session: MoveSession, mark: MoveMark, to: string): Promise<boolean> {
   if ((await findMove(session)) === mark.id) return true;
-  if (mark.to !== to) throw new Error(markInWords(mark));
+  if (mark.to !== to) throw new Error(describeMark(mark));
   return false;
 }
 
@@ -119,7 +119,7 @@ function noteDone(path: string, mark: MoveMark): void {
   try {
     writeMoveMark(path, { ...mark, isDone: true });
   } catch {
-    // It is marked already, as one that may have been made: whoever moves again is told that it was.
+    // The mark for an unknown outcome stays: another move reports that one was made.
   }
 }
 
@@ -137,13 +137,13 @@ function report(
     rows: filled?.rows ?? null,
     replaced: filled?.replaced ?? [],
     check,
-    ...needSecret(config, path),
+    ...secretsToMove(config, path),
   };
 }
 
 function verify(check: CheckReport, what: string, say: (line: string) => void): CheckReport {
-  if (!check.ok) throw new Error([`${what} is not in order, so nothing was moved:`, ...check.faults].join('\n'));
-  say(`${what} is in order`);
+  if (!check.ok) throw new Error([`${what} is inconsistent, so nothing was moved:`, ...check.faults].join('\n'));
+  say(`verified ${what}`);
   return check;
 }
 
@@ -151,14 +151,14 @@ function bringUp(path: string, say: (line: string) => void): void {
   const { stored, known } = readStoredVersion(path);
   if (stored === known) return;
   closeForWriting(openForWriting(path));
-  say(`its tables were brought from version ${stored} to version ${known}`);
+  say(`migrated the tables from version ${stored} to version ${known}`);
 }
 
 function refuseLaterVersion(path: string): void {
   const { stored, known } = readStoredVersion(path);
   if (stored <= known) return;
   throw new Error(
-    `the tables of ${path} are of version ${stored}, this program knows version ${known}: move it with the release that made them`,
+    `the tables of ${path} have version ${stored}; this release supports versions up to ${known}: move them with the release that wrote them`,
   );
 }
 
@@ -168,7 +168,9 @@ function lockStopped(directory: string): Disposable {
     return { [Symbol.dispose]: () => lock.close() };
   } catch (cause) {
     if (!(cause instanceof DirectoryLocked)) throw cause;
-    throw new Error(`a service runs on the data directory ${directory}, or another move: stop it first`, { cause });
+    throw new Error(`a service or another move is running on the data directory ${directory}: stop it first`, {
+      cause,
+    });
   }
 }
 

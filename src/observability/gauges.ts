@@ -1,220 +1,285 @@
-// What is so at the moment when somebody looks: read then, and never kept up to date in between.
+// Gauges: read at scrape time, never kept up to date in between.
 
 import { NANO_PER_USD } from '../base/money.ts';
-import type { MetricRegistry, Reading } from './registry.ts';
-import type { UpstreamHealth } from './upstream-health.ts';
+import { bounds } from '../config.ts';
+import { type Gateway, listHealth } from '../gateway/gateway.ts';
+import type { LogWriter } from './log-line.ts';
+import type { Telemetry } from './otlp/otlp.ts';
+import type { FamilyTerms, GaugeReading, MetricRegistry, Reading } from './registry.ts';
 
 const ROUTE_STATES = ['ready', 'open', 'half_open', 'resting'] as const;
 
-/** What the parts of a service say of themselves when they are asked. Amounts in nanodollars. */
+/** The parts of the service whose values are read. */
 export interface Readings {
   version: string;
   startedAtMs: number;
-  /** The names of the catalogue in force. */
-  providers(): readonly string[];
-  /** Of the models of providers, asked for with each credential, that were used since the start. */
-  routeStates(): readonly { provider: string; state: (typeof ROUTE_STATES)[number]; inFlight: number }[];
-  openMessages(): { streams: number; wholes: number };
-  requestsInFlight(): number;
-  bodiesInFlightBytes(): number;
-  /** Admissions that wait for the ledger, and endings that it does not have yet. */
-  ledgerQueued(): number;
-  unfinishedEndings(): number;
-  isStoreAvailable(): boolean;
+  gateway: Gateway;
+  /** Request bodies in memory or still to come. */
+  bodies: { bytes: number; open: number };
+  /** The expiry is that of the current certificate; null without TLS. */
+  http: { requestsInFlight(): number; certificateExpiresAtMs(): number | null };
+  /** `held` in nanodollars. */
   openHolds(): Promise<{ count: number; held: number; oldestAtMs: number | null }>;
-  cachedKeys(): number;
-  logLinesDropped(): number;
-  telemetry(): TelemetryReadings;
-  /** When the certificate in use ends; null without TLS. */
-  certificateExpiresAtMs(): number | null;
-  nowMs(): number;
+  log: Pick<LogWriter, 'droppedCount'>;
+  /** null without a collector. */
+  telemetry: Telemetry | null;
 }
 
-/** What became of traces and metrics that were to be sent to a collector; all zero while none is. */
-export interface TelemetryReadings {
-  spansDropped: number;
-  exportsSent: number;
-  exportsFailed: number;
+/** Sources of the values of gauges. */
+interface Sources extends Readings {
+  health: UpstreamHealth;
+  /** Read once per scrape, by the first of the metrics of holds. */
+  holds: ReturnType<Readings['openHolds']> | null;
 }
 
-export function addGauges(registry: MetricRegistry, readings: Readings, health: UpstreamHealth): void {
-  addTraffic(registry, readings);
-  addLedger(registry, readings);
-  addUpstreams(registry, readings, health);
-  addRoutes(registry, readings);
-  addProcess(registry, readings);
+/** By metric name. */
+interface Gauge extends Omit<FamilyTerms, 'name'> {
+  /** Counters here are kept elsewhere. */
+  type?: 'counter';
+  read(sources: Sources): Reading | Promise<Reading>;
 }
 
-function addTraffic(registry: MetricRegistry, readings: Readings): void {
-  registry.gauge(
-    {
-      name: 'turnpike_open_messages',
-      help: 'Messages that were admitted and have not ended',
-      labels: { stream: ['true', 'false'] },
-    },
-    () => {
-      const { streams, wholes } = readings.openMessages();
+const PROVIDER = { provider: null };
+
+const GAUGES: Readonly<Record<string, Gauge>> = {
+  turnpike_open_messages: {
+    help: 'Admitted messages that have not ended',
+    labels: { stream: ['true', 'false'] },
+    read({ gateway: { running } }) {
+      const streams = running.countStreams();
       return [
         [['true'], streams],
-        [['false'], wholes],
+        [['false'], running.count - streams],
       ];
     },
-  );
-  registry.gauge(
-    { name: 'turnpike_requests_in_flight', help: 'Requests that are not answered to their end, of every kind' },
-    () => one(readings.requestsInFlight()),
-  );
-  registry.gauge({ name: 'turnpike_bodies_in_flight_bytes', help: 'Request bodies that are held in memory' }, () =>
-    one(readings.bodiesInFlightBytes()),
-  );
-  registry.gauge({ name: 'turnpike_cached_keys', help: 'API keys that are remembered without asking the store' }, () =>
-    one(readings.cachedKeys()),
-  );
-}
-
-function addLedger(registry: MetricRegistry, readings: Readings): void {
-  registry.gauge({ name: 'turnpike_ledger_queued_admissions', help: 'Admissions that wait for the ledger' }, () =>
-    one(readings.ledgerQueued()),
-  );
-  registry.gauge(
-    { name: 'turnpike_ledger_unfinished_endings', help: 'Ended messages that the store does not have yet' },
-    () => one(readings.unfinishedEndings()),
-  );
-  registry.gauge(
-    {
-      name: 'turnpike_store_available',
-      help: '0 from a write of the ledger that failed until one has gone through, else 1',
+  },
+  turnpike_requests_in_flight: {
+    help: 'Requests of any kind whose response is not complete',
+    read: ({ http }) => http.requestsInFlight(),
+  },
+  turnpike_bodies_in_flight_bytes: {
+    help: 'Size of request bodies in memory',
+    read: ({ bodies }) => bodies.bytes,
+  },
+  turnpike_bodies_in_flight: {
+    help: 'Requests whose body is in memory or being received',
+    read: ({ bodies }) => bodies.open,
+  },
+  turnpike_slots_in_flight: {
+    help: 'In-flight slots in use, of shed_open_messages',
+    read: ({ gateway }) => gateway.slots.taken,
+  },
+  turnpike_answers_in_memory_bytes: {
+    help: 'Size of responses being collected for an idempotency key or replayed to a client',
+    read: ({ gateway }) => gateway.answers.bytesInMemory,
+  },
+  turnpike_prompt_counts_in_flight: {
+    help: 'Prompts whose tokens a provider is counting before admission',
+    read: ({ gateway }) => gateway.counting.taken,
+  },
+  turnpike_cached_keys: {
+    help: 'API keys in the cache',
+    read: ({ gateway }) => gateway.authenticator.keys.size,
+  },
+  turnpike_ledger_queued_admissions: {
+    help: 'Admissions that wait for the ledger',
+    read: ({ gateway }) => gateway.ledger.queued,
+  },
+  turnpike_ledger_unfinished_endings: {
+    help: 'Ended messages that are not stored yet',
+    read: ({ gateway }) => gateway.ledger.unfinished,
+  },
+  turnpike_store_available: {
+    help: '0 after a failed ledger write until the next successful one, otherwise 1',
+    read: ({ gateway }) => (gateway.ledger.isAvailable ? 1 : 0),
+  },
+  turnpike_open_holds: {
+    help: 'Holds in the store that have not ended',
+    async read(sources) {
+      sources.holds = sources.openHolds();
+      return (await sources.holds).count;
     },
-    () => one(readings.isStoreAvailable() ? 1 : 0),
-  );
-  let holds: ReturnType<Readings['openHolds']>; // asked for once a scrape, by the first of these three
-  registry.gauge({ name: 'turnpike_open_holds', help: 'Holds in the store that have not ended' }, async () => {
-    holds = readings.openHolds();
-    return one((await holds).count);
-  });
-  registry.gauge({ name: 'turnpike_held_usd', help: 'What these holds hold' }, async () =>
-    one((await holds).held / NANO_PER_USD),
-  );
-  registry.gauge(
-    { name: 'turnpike_oldest_hold_seconds', help: 'Since when the oldest of them is open; 0 without any' },
-    async () => {
-      const { oldestAtMs } = await holds;
-      return one(oldestAtMs === null ? 0 : Math.max(0, readings.nowMs() - oldestAtMs) / 1000);
+  },
+  turnpike_held_usd: {
+    help: 'Total amount of the holds in the store that have not ended',
+    read: async ({ holds }) => ((await holds)?.held ?? 0) / NANO_PER_USD,
+  },
+  turnpike_oldest_hold_seconds: {
+    help: 'Age of the oldest hold in the store that has not ended; 0 if there is none',
+    async read({ holds, gateway }) {
+      const nowMs = gateway.clock.nowMs();
+      return Math.max(0, nowMs - ((await holds)?.oldestAtMs ?? nowMs)) / 1000;
     },
-  );
-}
-
-function addUpstreams(registry: MetricRegistry, readings: Readings, health: UpstreamHealth): void {
-  const labels = { provider: null };
-  const each = (read: (provider: string) => number): Reading[] =>
-    readings.providers().map((provider) => [[provider], read(provider)]);
-  registry.gauge(
-    { name: 'turnpike_upstream_up', help: '0 when none of the last attempts of a provider was answered', labels },
-    () => each((provider) => (health.of(provider).isUp ? 1 : 0)),
-  );
-  registry.gauge(
-    {
-      name: 'turnpike_upstream_last_success_timestamp_seconds',
-      help: 'When a message whose attempt a provider answered last ended; 0 for never',
-      labels,
-    },
-    () => each((provider) => (health.of(provider).lastSuccessMs ?? 0) / 1000),
-  );
-  registry.gauge(
-    {
-      name: 'turnpike_upstream_last_failure_timestamp_seconds',
-      help: 'When a message with a failed attempt of a provider last ended; 0 for never',
-      labels,
-    },
-    () => each((provider) => (health.of(provider).lastFailureMs ?? 0) / 1000),
-  );
-}
-
-function addRoutes(registry: MetricRegistry, readings: Readings): void {
-  registry.gauge(
-    {
-      name: 'turnpike_upstream_routes',
-      help: 'Models of a provider, each with each credential, that were used since the start, by how they do',
-      labels: { provider: null, state: ROUTE_STATES },
-    },
-    () => {
-      const states = readings.routeStates();
-      return readings.providers().flatMap((provider) =>
-        ROUTE_STATES.map((state): Reading => {
+  },
+  turnpike_upstream_up: {
+    help: '0 if the last attempts at a provider all failed, otherwise 1',
+    labels: PROVIDER,
+    read: (sources) => each(sources, ({ isUp }) => (isUp ? 1 : 0)),
+  },
+  turnpike_upstream_last_success_timestamp_seconds: {
+    help: 'Time when the last message with a successful attempt at a provider ended; 0 if none has',
+    labels: PROVIDER,
+    read: (sources) => each(sources, ({ lastSuccessMs }) => (lastSuccessMs ?? 0) / 1000),
+  },
+  turnpike_upstream_last_failure_timestamp_seconds: {
+    help: 'Time when the last message with a failed attempt at a provider ended; 0 if none has',
+    labels: PROVIDER,
+    read: (sources) => each(sources, ({ lastFailureMs }) => (lastFailureMs ?? 0) / 1000),
+  },
+  turnpike_upstream_routes: {
+    help: 'Targets of a provider (a model with a credential) used since the service started, by circuit breaker state',
+    labels: { provider: null, state: ROUTE_STATES },
+    read({ gateway }) {
+      const states = listHealth(gateway.health, gateway.catalog());
+      return providersOf(gateway).flatMap((provider) =>
+        ROUTE_STATES.map((state): GaugeReading => {
           const count = states.filter((route) => route.provider === provider && route.state === state).length;
           return [[provider, state], count];
         }),
       );
     },
-  );
-  registry.gauge(
-    {
-      name: 'turnpike_upstream_in_flight',
-      help: 'Messages that a provider is working on',
-      labels: { provider: null },
-    },
-    () => {
-      const states = readings.routeStates();
-      return readings.providers().map((provider): Reading => {
+  },
+  turnpike_upstream_in_flight: {
+    help: 'Messages in progress at a provider',
+    labels: PROVIDER,
+    read({ gateway }) {
+      const states = listHealth(gateway.health, gateway.catalog());
+      return providersOf(gateway).map((provider): GaugeReading => {
         const ofProvider = states.filter((route) => route.provider === provider);
         return [[provider], ofProvider.reduce((sum, { inFlight }) => sum + inFlight, 0)];
       });
     },
-  );
-}
-
-function addProcess(registry: MetricRegistry, readings: Readings): void {
-  registry.counterOf(
-    { name: 'turnpike_process_cpu_seconds_total', help: 'Processor time of the process, all threads' },
-    () => {
+  },
+  turnpike_process_cpu_seconds_total: {
+    help: 'CPU time of all threads of the process',
+    type: 'counter',
+    read() {
       const { user, system } = process.cpuUsage();
-      return one((user + system) / 1e6);
+      return (user + system) / 1e6;
     },
-  );
-  registry.gauge({ name: 'turnpike_process_resident_memory_bytes', help: 'Memory of the process' }, () =>
-    one(process.memoryUsage.rss()),
-  );
-  registry.gauge({ name: 'turnpike_process_start_timestamp_seconds', help: 'When the service started' }, () =>
-    one(readings.startedAtMs / 1000),
-  );
-  registry.counterOf(
-    { name: 'turnpike_log_lines_dropped_total', help: 'Lines of the log that nobody took, or not in time' },
-    () => one(readings.logLinesDropped()),
-  );
-  registry.counterOf({ name: 'turnpike_telemetry_spans_dropped_total', help: 'Spans that no collector took' }, () =>
-    one(readings.telemetry().spansDropped),
-  );
-  registry.counterOf(
-    {
-      name: 'turnpike_telemetry_exports_total',
-      help: 'Requests to a collector of traces and metrics',
-      labels: { result: ['sent', 'failed'] },
-    },
-    () => {
-      const { exportsSent, exportsFailed } = readings.telemetry();
+  },
+  turnpike_process_resident_memory_bytes: {
+    help: 'Memory of the process',
+    read: () => process.memoryUsage.rss(),
+  },
+  turnpike_process_start_timestamp_seconds: {
+    help: 'Start time of the service',
+    read: ({ startedAtMs }) => startedAtMs / 1000,
+  },
+  turnpike_log_lines_dropped_total: {
+    help: 'Log lines dropped because the reader of the log was too slow or absent',
+    type: 'counter',
+    read: ({ log }) => log.droppedCount,
+  },
+  turnpike_telemetry_spans_dropped_total: {
+    help: 'Spans that no collector accepted',
+    type: 'counter',
+    read: ({ telemetry }) => telemetry?.readings().spansDropped ?? 0,
+  },
+  turnpike_telemetry_exports_total: {
+    help: 'Export requests to an OpenTelemetry collector',
+    type: 'counter',
+    labels: { result: ['sent', 'failed'] },
+    read({ telemetry }) {
+      const readings = telemetry?.readings();
       return [
-        [['sent'], exportsSent],
-        [['failed'], exportsFailed],
+        [['sent'], readings?.exportsSent ?? 0],
+        [['failed'], readings?.exportsFailed ?? 0],
       ];
     },
-  );
-  registry.gauge(
-    {
-      name: 'turnpike_certificate_expiry_timestamp_seconds',
-      help: 'When the certificate in use ends; 0 without TLS',
-    },
-    () => one((readings.certificateExpiresAtMs() ?? 0) / 1000),
-  );
-  registry.gauge(
-    {
-      name: 'turnpike_build_info',
-      help: 'Always 1; its labels say what runs',
-      labels: { version: null, runtime: null },
-    },
-    () => [[[readings.version, `bun ${Bun.version}`], 1]],
-  );
+  },
+  turnpike_certificate_expiry_timestamp_seconds: {
+    help: 'Expiry time of the current certificate; 0 without TLS',
+    read: ({ http }) => (http.certificateExpiresAtMs() ?? 0) / 1000,
+  },
+  turnpike_build_info: {
+    help: 'Always 1; the labels give the versions',
+    labels: { version: null, runtime: null },
+    read: ({ version }) => [[[version, `bun ${Bun.version}`], 1]],
+  },
+};
+
+export function addGauges(registry: MetricRegistry, readings: Readings, health: UpstreamHealth): void {
+  const sources: Sources = { ...readings, health, holds: null };
+  for (const [name, { read, type = 'gauge', ...terms }] of Object.entries(GAUGES))
+    registry.reading({ name, ...terms }, type, () => read(sources));
 }
 
-function one(value: number): Reading[] {
-  return [[[], value]];
+/** A value for each provider of the catalog. */
+function each({ gateway, health }: Sources, read: (health: Health) => number): GaugeReading[] {
+  return providersOf(gateway).map((provider) => [[provider], read(health.of(provider))]);
+}
+
+function providersOf(gateway: Gateway): string[] {
+  return [...gateway.catalog().providers.keys()];
+}
+
+/** Observes the delay in seconds until the returned function is called. */
+export function watchEventLoop(observe: (seconds: number) => void): () => void {
+  let dueMs = performance.now() + bounds.eventLoopSampleMs;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    observe(Math.max(0, nowMs - dueMs) / 1000);
+    dueMs = nowMs + bounds.eventLoopSampleMs;
+  }, bounds.eventLoopSampleMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** In milliseconds since 1970; null: never. */
+export interface Health {
+  isUp: boolean;
+  lastSuccessMs: number | null;
+  lastFailureMs: number | null;
+}
+
+interface Noted extends Omit<Health, 'isUp'> {
+  /** Whether the provider answered the last attempts, newest last. */
+  answered: boolean[];
+}
+
+/** Results of attempts, as the gateway names them. */
+export const ATTEMPT_RESULTS = [
+  'answered',
+  'rejected',
+  'credentials',
+  'rate_limited',
+  'overloaded',
+  'failed',
+  'timeout',
+  'aborted',
+] as const;
+
+const UNSEEN: Noted = { answered: [], lastSuccessMs: null, lastFailureMs: null };
+
+export class UpstreamHealth {
+  readonly #notedOf = new Map<string, Noted>();
+
+  /** Rejected content counts as an answer; attempts that this service aborted are ignored. */
+  note(provider: string, result: string, nowMs: number): void {
+    if (result === 'aborted') return;
+    const noted = this.#find(provider);
+    const isAnswered = result === 'answered' || result === 'rejected';
+    if (isAnswered) noted.lastSuccessMs = nowMs;
+    else noted.lastFailureMs = nowMs;
+    noted.answered.push(isAnswered);
+    if (noted.answered.length > bounds.upstreamHealthAttempts) noted.answered.shift();
+  }
+
+  /** Down: none of the last attempts was answered, and there were enough of them. */
+  of(provider: string): Health {
+    const { answered, lastSuccessMs, lastFailureMs } = this.#notedOf.get(provider) ?? UNSEEN;
+    const isUp = answered.length < bounds.upstreamHealthAttempts || answered.includes(true);
+    return { isUp, lastSuccessMs, lastFailureMs };
+  }
+
+  #find(provider: string): Noted {
+    let noted = this.#notedOf.get(provider);
+    if (noted === undefined) {
+      if (this.#notedOf.size >= bounds.metricSeriesMax) this.#notedOf.clear(); // the catalog changed very often
+      noted = { ...UNSEEN, answered: [] };
+      this.#notedOf.set(provider, noted);
+    }
+    return noted;
+  }
 }

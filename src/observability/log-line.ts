@@ -1,19 +1,24 @@
-// The operator's log: one wide line a request, written behind the request's back. It never
-// blocks and never grows without bound; what does not fit is counted and said later.
+// The log: one line per request, written asynchronously. Never blocks and never grows without bound; dropped lines
+// are counted and reported later.
 
 import { write, writeSync } from 'node:fs';
+import type { AuditRecord } from '../audit/audit.ts';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
 import { bounds, type LogFormat } from '../config.ts';
+import type { MessageReport } from '../gateway/gateway.ts';
+import type { Answered } from '../public-api/public-api.ts';
 
 const FLUSH_MS = 100;
 const AGAIN_MS = 50;
 const STRING_CHARACTERS_MAX = 1_024;
 const CAUSES_MAX = 4;
 const NEWLINE = 10;
-/** Names of errors that say that a program is wrong; whatever has a name of its own says what happened. */
+/** Names of errors that indicate a bug; other names explain what happened. */
 const MISTAKES = new Set(['Error', 'TypeError', 'ReferenceError', 'RangeError', 'BrokenInvariant']);
 const PLAIN = /^[\w.:/+@%[\]-]+$/;
 
-/** Names and values as they shall stand in the log. A Secret among them prints "[secret]". */
+/** Names and values of a line. A Secret prints "[secret]". */
 export type LogLine = Record<string, unknown>;
 
 export class LogWriter {
@@ -25,27 +30,27 @@ export class LogWriter {
   #dropped = 0;
   #droppedInAll = 0;
   #timer: ReturnType<typeof setTimeout> | null = null;
-  /** What the system has been given and not yet taken. */
-  #underWay: Buffer | null = null;
+  /** Given to the system and not yet written. */
+  #inProgress: Buffer | null = null;
 
-  /** Writes to an open file descriptor, standard output unless told otherwise. */
+  /** Writes to an open file descriptor; standard output by default. */
   constructor(format: LogFormat, descriptor = 1, bufferBytesMax: number = bounds.logBufferBytesMax) {
     this.#format = format;
     this.#descriptor = descriptor;
     this.#bufferBytesMax = bufferBytesMax;
   }
 
-  /** False when nothing is written: then no line need be made. */
+  /** False if nothing is written: then no line needs to be made. */
   get isOn(): boolean {
     return this.#format !== 'off';
   }
 
-  /** How many lines were dropped so far. */
+  /** Lines dropped so far. */
   get droppedCount(): number {
     return this.#droppedInAll;
   }
 
-  /** Queues a line; it is dropped, and counted, while the reader of the log is too far behind. */
+  /** Queues a line. While the reader of the log is too far behind, lines are dropped and counted. */
   write(line: LogLine): void {
     if (this.#format === 'off') return;
     if (this.#waitingCharacters > this.#bufferBytesMax) {
@@ -57,18 +62,23 @@ export class LogWriter {
     this.#timer ??= setTimeout(() => this.#startWrite(), FLUSH_MS).unref();
   }
 
-  /** Writes what waits before it returns, as far as the system takes it: for the end of the process. */
+  /** Queues a line of an event of now. */
+  writeEvent(event: string, members: LogLine = {}): void {
+    this.write({ at: new Date().toISOString(), event, ...members });
+  }
+
+  /** Writes waiting lines synchronously, as far as the system takes them: for the end of the process. */
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const rest = this.#underWay;
-    this.#underWay = null; // A write that the system is at already may repeat a line: better than to lose it.
+    const rest = this.#inProgress;
+    this.#inProgress = null; // A line of a pending write may be repeated, which is better than losing it.
     const bytes = Buffer.concat([rest ?? Buffer.alloc(0), this.#takeWaiting()]);
     let at = 0;
     try {
       while (at < bytes.length) at += writeSync(this.#descriptor, bytes, at);
     } catch {
-      // Nobody reads the log any more, and there is nobody else to tell.
+      // The log has no reader, and there is no other place to report this.
     }
   }
 
@@ -93,36 +103,37 @@ export class LogWriter {
   /** One write at a time keeps lines whole and in order. */
   #startWrite(): void {
     this.#timer = null;
-    if (this.#underWay === null && (this.#waiting.length > 0 || this.#dropped > 0)) this.#writeOn(this.#takeWaiting());
+    if (this.#inProgress === null && (this.#waiting.length > 0 || this.#dropped > 0))
+      this.#writeOn(this.#takeWaiting());
   }
 
   #writeOn(bytes: Buffer): void {
-    this.#underWay = bytes;
+    this.#inProgress = bytes;
     write(this.#descriptor, bytes, 0, bytes.length, null, (fault, written) => {
-      if (this.#underWay !== bytes) return; // `flush` has taken over.
+      if (this.#inProgress !== bytes) return; // `flush` has taken over.
       if (fault?.code === 'EAGAIN') {
-        setTimeout(() => this.#underWay === bytes && this.#writeOn(bytes), AGAIN_MS).unref();
+        setTimeout(() => this.#inProgress === bytes && this.#writeOn(bytes), AGAIN_MS).unref();
         return;
       }
       if (fault === null && written < bytes.length) {
         this.#writeOn(bytes.subarray(written));
         return;
       }
-      // Any other fault: nobody reads the log any more. These lines are lost and the next ones are tried.
+      // Any other fault: the log has no reader. These lines are lost; the next ones are tried.
       if (fault !== null) this.#droppedInAll += countLines(bytes);
-      this.#underWay = null;
+      this.#inProgress = null;
       this.#startWrite();
     });
   }
 }
 
-/** A thrown value with its causes, for the operator. Where it was thrown is told of our own mistakes alone. */
+/** A thrown value with its causes, for the operator. The stack is included only for bugs. */
 export function describeFailure(thrown: unknown): string {
   const parts: string[] = [];
   let cause: unknown = thrown;
   let isPlace = true;
   for (let depth = 0; depth < CAUSES_MAX && cause !== undefined && cause !== null; depth++) {
-    isPlace &&= cause instanceof Error && MISTAKES.has(cause.name); // what a named failure was caused by is its explanation
+    isPlace &&= cause instanceof Error && MISTAKES.has(cause.name); // the cause of a named failure explains it
     parts.push(cause instanceof Error ? describeError(cause, isPlace) : String(cause));
     cause = cause instanceof Error ? cause.cause : null;
   }
@@ -133,7 +144,7 @@ function describeError({ name, message, stack }: Error, isPlace: boolean): strin
   return isPlace && stack !== undefined ? stack : `${name}: ${message}`;
 }
 
-/** Whoever puts a key or a token where none belongs, such as into a path, finds its beginning in the log and no more. */
+/** A key or token in the wrong place, such as a path, appears in the log only with its prefix. */
 function hideKeys(text: string): string {
   return text.includes('k-tp-') ? text.replaceAll(/\b([st]k-tp-\w{4})\w+/g, '$1…') : text;
 }
@@ -147,7 +158,7 @@ function countLines(bytes: Buffer): number {
 function jsonLine(line: LogLine): string {
   const text = JSON.stringify(capStrings(line));
   if (text.length < bounds.logLineCharactersMax) return `${text}\n`;
-  // Still one line of JSON: its plain values, and a word that the rest was too long.
+  // Still one line of JSON: its plain values, and a note that the rest was too long.
   const plain: LogLine = {};
   let charactersLeft = bounds.logLineCharactersMax - STRING_CHARACTERS_MAX;
   for (const [name, value] of Object.entries(line)) {
@@ -169,7 +180,7 @@ function prettyLine(line: LogLine): string {
   return `${text.slice(0, bounds.logLineCharactersMax)}\n`;
 }
 
-/** Text that could break the line, or pass for another member, is quoted. */
+/** Quotes text that could break the line or look like another member. */
 function prettyValue(value: unknown): string {
   const capped = capString(value);
   return typeof capped === 'string' && PLAIN.test(capped) ? capped : JSON.stringify(capped);
@@ -185,4 +196,94 @@ function capString(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'string' || value.length <= STRING_CHARACTERS_MAX) return value;
   return `${value.slice(0, STRING_CHARACTERS_MAX)}…`;
+}
+
+type AnsweredRequest = Pick<Answered, 'requestId' | 'method' | 'path' | 'status' | 'address' | 'durationMs'>;
+
+export function adminLine(
+  answered: AnsweredRequest & { code: string | null; actor: string | null },
+  nowMs: number,
+): LogLine {
+  const { code, actor } = answered;
+  return answeredLine('admin_request', answered, { code, actor }, nowMs);
+}
+
+function answeredLine(event: string, answered: AnsweredRequest, members: LogLine, nowMs: number): LogLine {
+  return {
+    at: new Date(nowMs).toISOString(),
+    event,
+    request_id: answered.requestId,
+    method: answered.method,
+    path: answered.path,
+    status: answered.status,
+    ...members,
+    latency_ms: answered.durationMs,
+    address: answered.address,
+  };
+}
+
+export function auditLine(change: AuditRecord): LogLine {
+  return {
+    at: new Date(change.atMs).toISOString(),
+    event: 'audit',
+    request_id: change.actor.requestId,
+    actor: change.actor.id,
+    role: change.actor.role,
+    address: change.actor.address,
+    action: change.action,
+    object: change.object,
+    account: change.account === null ? null : formatId('acct', change.account),
+    before: change.before,
+    after: change.after,
+  };
+}
+
+export function messageLine({ record, ...message }: MessageReport, nowMs: number): LogLine {
+  const line: LogLine = {
+    at: new Date(nowMs).toISOString(),
+    event: 'message',
+    request_id: record.requestId,
+    account: formatId('acct', record.account),
+    key: formatId('key', record.key),
+    group: record.group,
+    model: record.model,
+    provider: record.provider,
+    upstream_model: record.upstreamModel,
+    upstream_request_id: message.upstreamRequestId,
+    stream: record.stream,
+    outcome: record.outcome,
+    status: record.status,
+    code: message.code,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cache_read_input_tokens: record.cacheReadTokens,
+    cache_creation_input_tokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
+    usage_source: record.usageSource,
+    cost: formatUsd(record.cost),
+    written_off: formatUsd(record.writtenOff),
+    attempts: record.attempts.length,
+    latency_ms: record.latencyMs,
+    first_token_ms: record.firstTokenMs,
+    address: message.address,
+  };
+  if (message.disbelieved.length > 0) line['usage_disbelieved'] = message.disbelieved;
+  if (message.unknown.length > 0) line['usage_unknown'] = message.unknown;
+  if (message.cause !== null && message.cause !== undefined) line['cause'] = describeFailure(message.cause);
+  return line;
+}
+
+export function requestLine(answered: Answered, nowMs: number): LogLine {
+  const { clientRequest, failure } = answered;
+  const line = answeredLine('request', answered, { code: failure?.code ?? null }, nowMs);
+  const caller = clientRequest?.caller ?? null;
+  if (caller !== null) {
+    line['account'] = formatId('acct', caller.account.id);
+    line['key'] = formatId('key', caller.key.id);
+  }
+  // A replay: the cost is in the line of the original message.
+  if (clientRequest !== null && clientRequest.replayOf !== null) line['replay_of'] = clientRequest.replayOf;
+  // The code explains a refusal; only internal and store failures have a cause.
+  if (failure !== null && failure.status >= 500 && failure.details.cause !== undefined)
+    line['cause'] = describeFailure(failure.details.cause);
+  return line;
 }

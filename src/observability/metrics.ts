@@ -1,16 +1,15 @@
-// What is measured of a service, and how the facts that it reports become metrics. Labels are names
-// of the catalogue and words of this file, never an account, a key, an address or a request id.
+// The service's metrics. Labels are catalog names and words of this file, never accounts, keys, addresses or request
+// ids.
 
 import { NANO_PER_USD } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { errorTable } from '../errors.ts';
-import type { Count, Distribution, Family } from './family.ts';
-import { addGauges, type Readings } from './gauges.ts';
-import type { MeasuredAnswer, MeasuredMessage, MeasuredTimes } from './measured-message.ts';
-import { MetricRegistry } from './registry.ts';
-import { ATTEMPT_RESULTS, type Health, UpstreamHealth } from './upstream-health.ts';
+import type { Gateway, MessageReport, MessageTimes } from '../gateway/gateway.ts';
+import type { Answered } from '../public-api/public-api.ts';
+import { ATTEMPT_RESULTS, addGauges, type Health, type Readings, UpstreamHealth } from './gauges.ts';
+import { type Count, type Distribution, type FamilyTerms, MetricRegistry } from './registry.ts';
 
-/** The series that messages of one model, provider, group and form count in, found once. */
+/** The series of messages of one model, provider, group and form, looked up once. */
 interface MessageSeries {
   provider: string;
   group: string;
@@ -24,7 +23,7 @@ interface MessageSeries {
   added: Distribution;
 }
 
-/** Those that attempts of one provider count in. */
+/** The series of one provider's attempts. */
 interface AttemptSeries {
   results: Map<string, Count>;
   duration: Distribution;
@@ -34,6 +33,7 @@ const STREAM = ['true', 'false'] as const;
 const OUTCOMES = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 const TOKEN_KINDS = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'] as const;
 const SOURCES = ['reported', 'estimated', 'none'] as const;
+const WRITE_OFF_REASONS = ['prompt', 'output'] as const;
 const CODES = Object.keys(errorTable);
 
 const OWN_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
@@ -44,45 +44,31 @@ const BUNDLES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 export class ServiceMetrics {
   readonly #registry = new MetricRegistry();
   readonly #health = new UpstreamHealth();
-  /** By model, and few of each: names of the catalogue are compared faster than joined. */
+  /** By model, a few each: comparing catalog names is faster than joining them. */
   readonly #seriesOf = new Map<string, MessageSeries[]>();
   #seriesCount = 0;
   readonly #attemptsOf = new Map<string, AttemptSeries>();
   readonly #messages = this.#registry.counter({
     name: 'turnpike_messages_total',
-    help: 'Messages that were admitted and have ended, by how they ended',
+    help: 'Admitted messages that have ended, by outcome',
     labels: { outcome: OUTCOMES, model: null, provider: null, stream: STREAM },
   });
-  readonly #errors = countsOf(
-    this.#registry.counter({
-      name: 'turnpike_message_errors_total',
-      help: 'Admitted messages whose caller got an error, before or within the answer',
-      labels: { code: CODES },
-    }),
-    CODES,
-  );
-  readonly #refusals = countsOf(
-    this.#registry.counter({
-      name: 'turnpike_refusals_total',
-      help: 'Requests that were answered with an error before anything was admitted',
-      labels: { code: CODES },
-    }),
-    CODES,
-  );
-  readonly #replays = this.#registry
-    .counter({
-      name: 'turnpike_replays_total',
-      help: 'Messages that were repeated under their idempotency key, and got the answer of the first',
-    })
-    .of();
-  readonly #usageSources = countsOf(
-    this.#registry.counter({
-      name: 'turnpike_usage_source_total',
-      help: 'Ended messages by where their token counts come from',
-      labels: { source: SOURCES },
-    }),
-    SOURCES,
-  );
+  readonly #errors = this.#countsBy('code', CODES, {
+    name: 'turnpike_message_errors_total',
+    help: 'Admitted messages whose client received an error, in place of a response or within a stream',
+  });
+  readonly #refusals = this.#countsBy('code', CODES, {
+    name: 'turnpike_refusals_total',
+    help: 'Requests refused with an error before admission',
+  });
+  readonly #replays = this.#count({
+    name: 'turnpike_replays_total',
+    help: 'Retries that got the stored response of their idempotency key',
+  });
+  readonly #usageSources = this.#countsBy('source', SOURCES, {
+    name: 'turnpike_usage_source_total',
+    help: 'Ended messages by source of their token counts',
+  });
   readonly #tokens = this.#registry.counter({
     name: 'turnpike_tokens_total',
     help: 'Tokens of ended messages',
@@ -90,68 +76,69 @@ export class ServiceMetrics {
   });
   readonly #cost = this.#registry.counter({
     name: 'turnpike_cost_usd_total',
-    help: 'What ended messages cost by their prices, write-offs included',
+    help: 'Cost of ended messages at their prices, including write-offs',
     labels: { model: null, group: null },
   });
   readonly #providerCost = this.#registry.counter({
     name: 'turnpike_provider_cost_usd_total',
-    help: 'What providers charge for ended messages, where the route has a cost',
+    help: 'Provider cost of ended messages whose route has a cost',
     labels: { model: null, provider: null },
   });
-  readonly #writtenOff = this.#registry
-    .counter({ name: 'turnpike_written_off_usd_total', help: 'The part of the cost that no balance could pay' })
-    .of();
-  readonly #usageUnknown = this.#registry
-    .counter({
-      name: 'turnpike_usage_unknown_total',
-      help: "Counts in a provider's usage that this version does not know",
-    })
-    .of();
-  readonly #usageDisbelieved = this.#registry
-    .counter({ name: 'turnpike_usage_disbelieved_total', help: "Counts in a provider's usage that cannot be true" })
-    .of();
+  readonly #writtenOff = this.#registry.counter({
+    name: 'turnpike_written_off_usd_total',
+    help: 'Cost that no balance covered, for the prompt or only for output',
+    labels: { model: null, reason: WRITE_OFF_REASONS },
+  });
+  readonly #usageUnknown = this.#count({
+    name: 'turnpike_usage_unknown_total',
+    help: "Counts in a provider's usage that are unknown to this version",
+  });
+  readonly #usageDisbelieved = this.#count({
+    name: 'turnpike_usage_disbelieved_total',
+    help: "Counts in a provider's usage that are impossible",
+  });
   readonly #duration = this.#histogram('turnpike_message_seconds', MESSAGE_SECONDS, {
-    help: 'From the arrival of a message until it was billed',
+    help: 'Time from the arrival of a message until it is billed',
     labels: { model: null, stream: STREAM },
   });
   readonly #firstToken = this.#histogram('turnpike_first_token_seconds', UPSTREAM_SECONDS, {
-    help: 'From the arrival of a streamed message until the first events of its provider had come',
+    help: 'Time from the arrival of a streamed message until the first events from the provider',
     labels: { model: null },
   });
   readonly #added = this.#histogram('turnpike_added_latency_seconds', OWN_SECONDS, {
-    help: "Time until an answer began that was neither spent in attempts nor waiting for the caller's body",
+    help: "Time until the response begins, excluding attempts and the wait for the client's body",
     labels: { stream: STREAM },
   });
   readonly #admission = this.#histogram('turnpike_admission_seconds', OWN_SECONDS, {
-    help: 'From asking the ledger to admit a message until its answer',
+    help: 'Time that the ledger takes to admit or refuse a message',
   }).of();
   readonly #settlement = this.#histogram('turnpike_settlement_seconds', OWN_SECONDS, {
-    help: 'From asking the ledger to end a message until that was durable',
+    help: 'Time from the end of a message until the ledger has made it durable',
   }).of();
   readonly #batchBundles = this.#histogram('turnpike_ledger_batch_bundles', BUNDLES, {
-    help: 'Bundles of operations in one batch of the ledger',
+    help: 'Bundles of operations in a ledger batch',
   }).of();
   readonly #commit = this.#histogram('turnpike_ledger_commit_seconds', OWN_SECONDS, {
-    help: 'From the decision on a batch of the ledger until it was on the disk',
+    help: 'Time from the decision on a ledger batch until it is durable',
   }).of();
   readonly #attempts = this.#registry.counter({
     name: 'turnpike_upstream_attempts_total',
-    help: 'Attempts of ended messages by how they ended',
+    help: 'Attempts of ended messages, by result',
     labels: { provider: null, result: ATTEMPT_RESULTS },
   });
   readonly #attemptDuration = this.#histogram('turnpike_upstream_attempt_seconds', UPSTREAM_SECONDS, {
-    help: 'From the beginning of an attempt until it failed, or its first events or whole message had come',
+    help: 'Time from the start of an attempt until it fails, or its first events or whole message arrive',
     labels: { provider: null },
   });
   readonly #eventLoopDelay = this.#histogram('turnpike_event_loop_delay_seconds', OWN_SECONDS, {
-    help: 'How much later than asked for the event loop called a timer',
+    help: 'Delay of timers on the event loop',
   }).of();
 
-  #providers: () => readonly string[] = () => [];
+  #catalog: Gateway['catalog'] | null = null;
 
-  /** Adds what is read when somebody looks; once, when all that is to be read is there. */
+  /** Adds gauges; called once, when all readings are available. */
   addReadings(readings: Readings): void {
-    this.#providers = readings.providers;
+    this.#catalog = readings.gateway.catalog;
     addGauges(this.#registry, readings, this.#health);
   }
 
@@ -159,19 +146,23 @@ export class ServiceMetrics {
     return this.#registry.contentType;
   }
 
-  /** All metrics as Prometheus reads them. */
+  /** All metrics in Prometheus text format. */
   scrape(): Promise<string> {
-    this.#expectProviders(this.#providers());
+    const { providers, models } = this.#catalog?.() ?? { providers: new Map(), models: new Map() };
+    // At zero, so that the first failure or write-off is an increase.
+    for (const provider of providers.keys()) if (!this.#attemptsOf.has(provider)) this.#findAttempts(provider);
+    for (const model of models.keys()) for (const reason of WRITE_OFF_REASONS) this.#writtenOff.of(model, reason);
     return this.#registry.scrape();
   }
 
-  /** How a provider did in the last attempts of ended messages. */
+  /** Health of a provider in the last attempts of ended messages. */
   health(provider: string): Health {
     return this.#health.of(provider);
   }
 
-  /** A message that was admitted has ended. */
-  countMessage({ record, times, code, disbelieved, unknown }: MeasuredMessage, nowMs: number): void {
+  /** An admitted message has ended. */
+  countMessage(message: MessageReport, nowMs: number): void {
+    const { record, times, code, disbelieved, unknown, writeOffReason } = message;
     const series = this.#find(record.model, record.provider ?? 'none', record.group, record.stream);
     add(series.outcomes, record.outcome);
     series.tokens.input.value += record.inputTokens;
@@ -181,7 +172,8 @@ export class ServiceMetrics {
     series.tokens.cacheWrite1h.value += record.cacheWrite1hTokens;
     series.cost.value += record.cost / NANO_PER_USD;
     if (record.providerCost !== null) series.providerCost.value += record.providerCost / NANO_PER_USD;
-    this.#writtenOff.value += record.writtenOff / NANO_PER_USD;
+    if (writeOffReason !== null)
+      this.#writtenOff.of(record.model, writeOffReason).value += record.writtenOff / NANO_PER_USD;
     add(this.#usageSources, record.usageSource);
     this.#usageUnknown.value += unknown.length;
     this.#usageDisbelieved.value += disbelieved.length;
@@ -190,15 +182,15 @@ export class ServiceMetrics {
     this.#observeTimes(series, record.stream, times);
   }
 
-  /** Anything else was answered. */
-  countAnswer({ failure, submission }: MeasuredAnswer): void {
+  /** Any other request was answered. */
+  countAnswer({ failure, clientRequest }: Answered): void {
     if (failure !== null) add(this.#refusals, failure.code);
-    if (submission === null) return;
-    if (submission.replayOf !== null) this.#replays.value++;
-    this.#observeAdmission(submission.times);
+    if (clientRequest === null) return;
+    if (clientRequest.replayOf !== null) this.#replays.value++;
+    this.#observeAdmission(clientRequest.times);
   }
 
-  /** The ledger's thread has committed a batch. */
+  /** The ledger committed a batch. */
   countBatch({ bundles, ms }: { bundles: number; ms: number }): void {
     this.#batchBundles.observe(bundles);
     this.#commit.observe(ms / 1000);
@@ -215,7 +207,7 @@ export class ServiceMetrics {
     this.#health.note(provider, result, nowMs);
   }
 
-  #observeTimes(series: MessageSeries, isStream: boolean, times: MeasuredTimes): void {
+  #observeTimes(series: MessageSeries, isStream: boolean, times: MessageTimes): void {
     const { startedMs, bodyMs, upstreamMs, answeredMs, endedMs, settledMs } = times;
     this.#observeAdmission(times);
     if (settledMs !== null && endedMs !== null) {
@@ -224,12 +216,12 @@ export class ServiceMetrics {
     }
     if (answeredMs === null) return;
     if (isStream) series.firstToken.observe((answeredMs - startedMs) / 1000);
-    // A whole message is given to its caller once it is billed; of a stream, only the end waits for that.
+    // A whole message is sent after its settlement; of a stream only the end waits for it.
     const begunMs = isStream ? answeredMs : settledMs;
     if (begunMs !== null) series.added.observe(Math.max(0, begunMs - startedMs - bodyMs - upstreamMs) / 1000);
   }
 
-  #observeAdmission({ askedMs, admittedMs }: MeasuredTimes): void {
+  #observeAdmission({ askedMs, admittedMs }: MessageTimes): void {
     if (askedMs !== null && admittedMs !== null) this.#admission.observe((admittedMs - askedMs) / 1000);
   }
 
@@ -243,7 +235,7 @@ export class ServiceMetrics {
 
   #makeSeries(model: string, provider: string, group: string, stream: boolean): MessageSeries {
     if (this.#seriesCount++ >= bounds.metricSeriesMax) {
-      this.#seriesOf.clear(); // found anew, at the cost of a look-up
+      this.#seriesOf.clear(); // looked up again when needed
       this.#seriesCount = 1;
     }
     const form = stream ? 'true' : 'false';
@@ -279,19 +271,19 @@ export class ServiceMetrics {
     return series;
   }
 
-  /** Providers are few and known: their series are there before their first failure. */
-  #expectProviders(providers: readonly string[]): void {
-    for (const provider of providers) if (!this.#attemptsOf.has(provider)) this.#findAttempts(provider);
+  #count(terms: FamilyTerms): Count {
+    return this.#registry.counter(terms).of();
   }
 
-  #histogram(name: string, upperBounds: readonly number[], terms: Omit<Family<Distribution>['terms'], 'name'>) {
+  /** The series of a metric with one label, by value. */
+  #countsBy(label: string, values: readonly string[], terms: FamilyTerms): Map<string, Count> {
+    const family = this.#registry.counter({ ...terms, labels: { [label]: values } });
+    return new Map(values.map((value) => [value, family.of(value)]));
+  }
+
+  #histogram(name: string, upperBounds: readonly number[], terms: Omit<FamilyTerms, 'name'>) {
     return this.#registry.histogram({ name, ...terms }, upperBounds);
   }
-}
-
-/** The series of a metric with one label, by its values. */
-function countsOf(family: Family<Count>, values: readonly string[]): Map<string, Count> {
-  return new Map(values.map((value) => [value, family.of(value)]));
 }
 
 function add(counts: ReadonlyMap<string, Count>, value: string): void {

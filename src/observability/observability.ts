@@ -1,11 +1,22 @@
-// The door of observability: the operator's log, the metrics at /metrics, traces and metrics for a
-// collector. It is told facts by the rest of the service, and tells it nothing.
+// The door of observability: the log, metrics at /metrics, and OpenTelemetry. Receives facts from the service and
+// affects nothing.
 
-export { adminLine, auditLine } from './admin-lines.ts';
-export { watchEventLoop } from './event-loop-delay.ts';
-export type { Readings, TelemetryReadings } from './gauges.ts';
-export { describeFailure, type LogLine, LogWriter } from './log-line.ts';
-export type { MeasuredAnswer, MeasuredMessage } from './measured-message.ts';
+import type { startTelemetry, Telemetry } from './otlp/otlp.ts';
+
+export { watchEventLoop } from './gauges.ts';
+export {
+  adminLine,
+  auditLine,
+  describeFailure,
+  type LogLine,
+  LogWriter,
+  messageLine,
+  requestLine,
+} from './log-line.ts';
 export { ServiceMetrics } from './metrics.ts';
-export { openTelemetry, type Telemetry } from './telemetry.ts';
-export { type AnsweredRequest, type EndedMessage, messageLine, requestLine } from './wide-lines.ts';
+export type { Telemetry };
+
+/** OpenTelemetry is loaded only if configured, because of its start time and memory. */
+export async function openTelemetry(...given: Parameters<typeof startTelemetry>): Promise<Telemetry> {
+  return (await import('./otlp/otlp.ts')).startTelemetry(...given);
+}

@@ -1,13 +1,108 @@
-// The metrics of one service as Prometheus reads them. prom-client writes the text; the counting is
-// done in series of our own (family.ts), because it would cost prom-client ten times as much.
+// The metrics registry. prom-client writes the text; counting uses our own series below, because prom-client
+// would cost ten times as much.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Metric, Registry } from 'prom-client';
-// The part of it that is needed here: the whole brings HTTP clients and a cluster, and takes 14 MB more.
+// The part that is needed here: the whole package has HTTP clients and a cluster, and takes 14 MB more.
 // @ts-expect-error That part has no types of its own.
 import PromRegistry from 'prom-client/lib/registry.js';
 import { bounds } from '../config.ts';
-import { Count, Distribution, Family, type FamilyTerms } from './family.ts';
+
+/** Label name → all possible values; null for operators' names (models, providers, groups). */
+type LabelValues = Readonly<Record<string, readonly string[] | null>>;
+
+export interface FamilyTerms {
+  name: string;
+  /** One sentence. */
+  help: string;
+  labels?: LabelValues;
+}
+
+/** The label value when there are too many names. */
+const OTHER = 'other';
+
+/** A sum that only grows. */
+export class Count {
+  value = 0;
+}
+
+/** Counts of values up to each bound, ascending. */
+export class Distribution {
+  readonly upperBounds: readonly number[];
+  /** One more than bounds: the last counts values above all of them. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(upperBounds: readonly number[]) {
+    this.upperBounds = upperBounds;
+    this.counts = new Array(upperBounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    let place = 0;
+    while (place < this.upperBounds.length && value > (this.upperBounds[place] as number)) place++;
+    this.counts[place] = (this.counts[place] as number) + 1;
+    this.sum += value;
+  }
+}
+
+interface LabelledSeries<Series> {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly series: Series;
+}
+
+/**
+ * All series of one metric. Series of known values exist from the start, at zero, so that their first increase is
+ * visible. Beyond `seriesMax`, new names count as OTHER.
+ */
+export class Family<Series> {
+  readonly #make: () => Series;
+  readonly #seriesMax: number;
+  readonly #names: readonly string[];
+  readonly #valuesOfLabels: readonly (readonly string[] | null)[];
+  readonly #series = new Map<string, LabelledSeries<Series>>();
+
+  constructor({ labels = {} }: FamilyTerms, make: () => Series, seriesMax: number = bounds.metricSeriesMax) {
+    this.#make = make;
+    this.#seriesMax = seriesMax;
+    this.#names = Object.keys(labels);
+    this.#valuesOfLabels = Object.values(labels);
+    for (const values of combine(this.#valuesOfLabels)) this.#add(values);
+  }
+
+  /** The series of these values, in the order of the labels. */
+  of(...values: string[]): Series {
+    const found = this.#series.get(keyOf(values));
+    if (found !== undefined) return found.series;
+    if (this.#series.size < this.#seriesMax) return this.#add(values);
+    const others = this.#valuesOfLabels.map((known, place) => (known === null ? OTHER : (values[place] as string)));
+    return this.#series.get(keyOf(others))?.series ?? this.#add(others);
+  }
+
+  /** Each series with its labels. */
+  list(): readonly LabelledSeries<Series>[] {
+    return [...this.#series.values()];
+  }
+
+  #add(values: readonly string[]): Series {
+    const series = this.#make();
+    const labels = Object.fromEntries(this.#names.map((name, place) => [name, values[place] as string]));
+    this.#series.set(keyOf(values), { labels, series });
+    return series;
+  }
+}
+
+function keyOf(values: readonly string[]): string {
+  return values.join('\n');
+}
+
+/** Every combination of known values, with OTHER for names. */
+function combine(valuesOfLabels: readonly (readonly string[] | null)[]): string[][] {
+  let combined: string[][] = [[]];
+  for (const known of valuesOfLabels)
+    combined = combined.flatMap((before) => (known ?? [OTHER]).map((value) => [...before, value]));
+  return combined;
+}
 
 interface Sample {
   labels: Readonly<Record<string, string | number>>;
@@ -15,8 +110,11 @@ interface Sample {
   metricName?: string;
 }
 
-/** What a gauge is now: its labels' values, in their order, and the value. */
-export type Reading = readonly [values: readonly string[], value: number];
+/** The current values of a gauge: label values in order, and the value. */
+export type GaugeReading = readonly [values: readonly string[], value: number];
+
+/** One value, or one for each combination of labels. */
+export type Reading = number | GaugeReading[];
 
 export class MetricRegistry {
   readonly #registry: Registry = new PromRegistry();
@@ -34,7 +132,7 @@ export class MetricRegistry {
     return family;
   }
 
-  /** `upperBounds` in the unit of the name, ascending; few of them, since each is a series. */
+  /** `upperBounds` in the metric's unit, ascending; few, since each is a series. */
   histogram(terms: FamilyTerms, upperBounds: readonly number[]): Family<Distribution> {
     const family = new Family(terms, () => new Distribution(upperBounds), bounds.metricDistributionsMax);
     this.#register(terms, 'histogram', () =>
@@ -43,17 +141,12 @@ export class MetricRegistry {
     return family;
   }
 
-  /** Asked when somebody looks, in series that others bound. */
-  gauge(terms: FamilyTerms, read: () => Reading[] | Promise<Reading[]>): void {
-    this.#register(terms, 'gauge', () => readSamples(terms, read));
+  /** A metric whose values are kept elsewhere, and read at scrape time. */
+  reading(terms: FamilyTerms, type: 'gauge' | 'counter', read: () => Reading | Promise<Reading>): void {
+    this.#register(terms, type, () => readSamples(terms, read));
   }
 
-  /** As `gauge`, for what something else has counted. */
-  counterOf(terms: FamilyTerms, read: () => Reading[]): void {
-    this.#register(terms, 'counter', () => readSamples(terms, read));
-  }
-
-  /** The text of all metrics. Those who ask while it is written get the same; between two metrics others have their turn. */
+  /** The text of all metrics. Concurrent scrapes share one result; other work may run between two metrics. */
   scrape(): Promise<string> {
     this.#scrape ??= this.#write().finally(() => {
       this.#scrape = null;
@@ -79,23 +172,23 @@ export class MetricRegistry {
       aggregator: 'sum',
       get: async () => ({ name, help, type, values: await read() }),
     };
-    // All that a registry asks of a metric is its name and what `get` gives.
+    // The registry needs only a metric's name and its `get`.
     this.#registry.registerMetric(metric as unknown as Metric<string>);
   }
 }
 
-async function readSamples(terms: FamilyTerms, read: () => Reading[] | Promise<Reading[]>): Promise<Sample[]> {
-  const names = Object.keys(terms.labels ?? {});
-  let readings: Reading[] = [];
+async function readSamples({ labels = {} }: FamilyTerms, read: () => Reading | Promise<Reading>): Promise<Sample[]> {
+  const names = Object.keys(labels);
   try {
-    readings = await read();
+    const reading = await read();
+    if (typeof reading === 'number') return [{ labels: {}, value: reading }];
+    return reading.map(([values, value]) => ({
+      labels: Object.fromEntries(names.map((name, place) => [name, values[place] as string])),
+      value,
+    }));
   } catch {
-    // What cannot be read now (a store that is gone) has no samples; all the others are wanted the more.
+    return []; // A metric that cannot be read now (the store is unavailable) has no samples; the others are still reported.
   }
-  return readings.map(([values, value]) => ({
-    labels: Object.fromEntries(names.map((name, place) => [name, values[place] as string])),
-    value,
-  }));
 }
 
 function samplesOf(name: string, labels: Sample['labels'], { upperBounds, counts, sum }: Distribution): Sample[] {

@@ -1,9 +1,9 @@
-// The tools that a client runs and names by a type alone: their schemas are known to the models of one vendor only,
-// so any other is told them. What a tool of a type does is the protocol's, not ours.
+// Tools that a client runs and names only by type. Only their vendor's models know the schemas: others are sent them.
 
-import type { JsonObject, JsonValue } from '../wire/wire.ts';
+import { createHash } from 'node:crypto';
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 
-export interface ClientTool {
+interface ClientTool {
   description: string;
   parameters: JsonObject;
 }
@@ -13,12 +13,12 @@ const integer = (description: string): JsonObject => ({ type: 'integer', descrip
 const range = { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2 };
 
 const BASH: ClientTool = {
-  description: 'Runs a command in a bash session that lasts from call to call.',
+  description: 'Runs a command in a bash session that persists between calls.',
   parameters: {
     type: 'object',
     properties: {
       command: string('The command to run. Required unless restart is true.'),
-      restart: { type: 'boolean', description: 'True to begin a new session.' },
+      restart: { type: 'boolean', description: 'True to start a new session.' },
     },
   },
 };
@@ -31,11 +31,11 @@ function editor(commands: readonly string[], insertedText: string): ClientTool {
       properties: {
         command: { type: 'string', enum: [...commands] },
         path: string('The path of the file or directory.'),
-        view_range: { ...range, description: 'For view: the first and the last line, from 1; -1 is the end.' },
+        view_range: { ...range, description: 'For view: the first and last line, counted from 1; -1 is the end.' },
         file_text: string('For create: the content of the file.'),
-        old_str: string('For str_replace: the text to replace, which stands exactly once in the file.'),
-        new_str: string('For str_replace: the text that takes its place.'),
-        insert_line: integer('For insert: the line after which the text goes; 0 is the beginning.'),
+        old_str: string('For str_replace: the text to replace, which must occur exactly once in the file.'),
+        new_str: string('For str_replace: the replacement text.'),
+        insert_line: integer('For insert: the line after which to insert the text; 0 inserts at the beginning.'),
         [insertedText]: string('For insert: the text. For str_replace: see new_str.'),
       },
       required: ['command', 'path'],
@@ -44,20 +44,20 @@ function editor(commands: readonly string[], insertedText: string): ClientTool {
 }
 
 const MEMORY: ClientTool = {
-  description: 'Reads and writes files of a memory that lasts beyond the conversation, below /memories.',
+  description: 'Reads and writes files in a memory under /memories that outlasts the conversation.',
   parameters: {
     type: 'object',
     properties: {
       command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'] },
-      path: string('The path of the file or directory; for all but rename.'),
-      view_range: { ...range, description: 'For view: the first and the last line, from 1.' },
+      path: string('The path of the file or directory, for every command except rename.'),
+      view_range: { ...range, description: 'For view: the first and last line, counted from 1.' },
       file_text: string('For create: the content of the file.'),
       old_str: string('For str_replace: the text to replace.'),
-      new_str: string('For str_replace: the text that takes its place.'),
-      insert_line: integer('For insert: the line after which the text goes.'),
+      new_str: string('For str_replace: the replacement text.'),
+      insert_line: integer('For insert: the line after which to insert the text.'),
       insert_text: string('For insert: the text.'),
-      old_path: string('For rename: the path as it is.'),
-      new_path: string('For rename: the path as it shall be.'),
+      old_path: string('For rename: the current path.'),
+      new_path: string('For rename: the new path.'),
     },
     required: ['command'],
   },
@@ -65,7 +65,7 @@ const MEMORY: ClientTool = {
 
 const EDITING = ['view', 'create', 'str_replace', 'insert'];
 
-/** By the beginning of the type; the first that fits. */
+/** By prefix of the type; the first match applies. */
 const CLIENT_TOOLS: readonly [type: string, tool: ClientTool][] = [
   ['bash_', BASH],
   ['text_editor_20241022', editor([...EDITING, 'undo_edit'], 'new_str')],
@@ -75,8 +75,79 @@ const CLIENT_TOOLS: readonly [type: string, tool: ClientTool][] = [
   ['memory_', MEMORY],
 ];
 
-/** The tool of this type; null for one that its client does not run by such a type. */
 export function findClientTool(type: JsonValue | undefined): ClientTool | null {
   if (typeof type !== 'string') return null;
   return CLIENT_TOOLS.find(([beginning]) => type.startsWith(beginning))?.[1] ?? null;
+}
+
+/** Each name once, in order, with its path in the request, such as "tools.0". */
+export function gatherTools(body: JsonObject): { tool: JsonObject; path: string }[] {
+  const tools = jsonObjects(body['tools']).map((tool, index) => ({ tool, path: `tools.${index}` }));
+  const names = new Set(tools.map(({ tool }) => tool['name']));
+  for (const [index, { role, content }] of jsonObjects(body['messages']).entries()) {
+    if (role !== 'system') continue;
+    for (const [place, block] of jsonObjects(content).entries()) {
+      const added = objectOf(block['tool'])['definition'];
+      if (block['type'] !== 'tool_addition' || !isJsonObject(added) || names.has(added['name'])) continue;
+      names.add(added['name']);
+      tools.push({ tool: added, path: `messages.${index}.content.${place}.tool.definition` });
+    }
+  }
+  return tools;
+}
+
+const NAME_KEPT_CHARACTERS = 51; // with "_" and a digest of 12 characters at most 64
+const SENDABLE_NAME = /^[\w-]{1,64}$/;
+
+/** The name at a provider: the same where it is `valid`, else a deterministic replacement. */
+export function shortenToolName(name: string, valid = SENDABLE_NAME, prefix = ''): string {
+  if (valid.test(name)) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 12);
+  const kept = (prefix + name.replaceAll(/[^\w-]/g, '_')).slice(0, NAME_KEPT_CHARACTERS);
+  return `${kept}_${digest}`;
+}
+
+/** Tool name at the provider → tool name of the client, for tools that `rename` gives another name. */
+export function replacedToolNames(
+  body: JsonObject,
+  rename: (name: string) => string = (name) => shortenToolName(name),
+): ReadonlyMap<string, string> {
+  const names = gatherTools(body).flatMap(({ tool: { name } }) => (typeof name === 'string' ? [name] : []));
+  return new Map(names.filter((name) => rename(name) !== name).map((name) => [rename(name), name]));
+}
+
+/** The schema with the members that an object schema must have. Keys keep their order, which prompt caches need. */
+export function completeSchema(schema: JsonObject): JsonObject {
+  const typed = 'type' in schema ? schema : { type: 'object', ...schema };
+  return isJsonObject(typed['properties']) ? typed : { ...typed, properties: {} };
+}
+
+const UNSUPPORTED_KEYWORDS = 'allOf dependentRequired dependentSchemas else if not oneOf patternProperties then'.split(
+  ' ',
+);
+const TYPE_KEYWORDS = ['$ref', 'anyOf', 'const', 'enum', 'type'];
+
+/** The request parser bounds its depth. */
+export function isStrictSchema(schema: JsonObject): boolean {
+  return schema['type'] === 'object' && isStrict(schema);
+}
+
+function isStrict(schema: JsonValue | undefined): boolean {
+  if (!isJsonObject(schema) || UNSUPPORTED_KEYWORDS.some((word) => word in schema)) return false;
+  const { items, anyOf, $defs, definitions } = schema;
+  return (
+    TYPE_KEYWORDS.some((word) => word in schema) &&
+    hasStrictMembers(schema) &&
+    (items === undefined || isStrict(items)) &&
+    (anyOf === undefined || (Array.isArray(anyOf) && anyOf.every(isStrict))) &&
+    [$defs, definitions].every((schemas) => !isJsonObject(schemas) || Object.values(schemas).every(isStrict))
+  );
+}
+
+function hasStrictMembers({ type, properties, required, additionalProperties }: JsonObject): boolean {
+  const isObject = type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined;
+  if (!isObject) return true;
+  if (additionalProperties !== false || !isJsonObject(properties)) return false;
+  const names = Array.isArray(required) ? required : [];
+  return Object.entries(properties).every(([name, member]) => names.includes(name) && isStrict(member));
 }

@@ -1,49 +1,56 @@
-// The events of a Messages stream from what another protocol says, in the order in which it says it.
-// Blocks open and close by themselves, never two at once. What the pieces mean is their provider's to know.
+// Composes the events of a Messages stream from the content of another protocol, one open block at a time.
 
 import { assert } from '../base/assert.ts';
-import { isJsonObject, type JsonObject, makeEvent, type StreamEvent } from '../wire/wire.ts';
-import { isTooDeep } from './parse-json.ts';
+import { isWholeNumber } from '../base/checked-number.ts';
+import {
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  MalformedStream,
+  MessageFold,
+  makeEvent,
+  objectOf,
+  parseExactly,
+  type StreamEvent,
+  textOf,
+} from '../wire/wire.ts';
+import { DEPTH_MAX } from './parse-json.ts';
 import { ProviderFault } from './provider.ts';
 
 type BlockKind = 'text' | 'thinking' | 'tool';
 
-export interface MessageHead {
+interface MessageHead {
   id: string;
   model: string;
-  /** What thinking is signed with that its provider did not sign, so that it is known whose it is; absent: nothing. */
+  /** Signature for thinking that the provider did not sign, which identifies its origin; absent: none. */
   signature?: string;
 }
 
-/** An id for the message that answers this request. */
 export function messageIdOf(requestId: string): string {
   return `msg_${requestId.replace(/^req_/, '')}`;
 }
 
-/**
- * Every method gives the events that follow from it, none where nothing does (an empty text). Content before `start`
- * starts the message without counts. Nothing may come after `finish`.
- */
+/** Each method returns its events, possibly none. Content before `start` starts the message without counts. */
 export class MessageComposer {
   readonly #head: MessageHead;
   #isStarted = false;
   #isFinished = false;
   #open: BlockKind | null = null;
-  #index = -1; // of the block that was opened last
-  #isSigned = false; // the thinking that is open
-  #inputPieces: string[] = []; // of the tool that is open
-  #hasTool = false;
+  #index = -1; // index of the last opened block
+  #isSigned = false; // the open thinking block
+  #inputPieces: string[] = []; // input JSON of the open tool call
+  /** A tool call was begun: the message stops with `tool_use`, whatever the provider says, unless it was cut. */
+  hasTool = false;
+  /** The model that the provider named before the start; null: the head's. */
+  reportedModel: string | null = null;
 
   constructor(head: MessageHead) {
     this.#head = head;
   }
 
-  /** A tool was begun: such a message stops with `tool_use`, whatever its provider says, unless it was cut. */
-  get hasTool(): boolean {
-    return this.#hasTool;
-  }
-
-  /** The first call gives message_start. Of the usage only what is known by now: what is not is left out, never zero. */
+  /** The first call returns message_start. `usage` has the counts known by now: unknown ones are absent, never zero. */
   start(usage: JsonObject): StreamEvent[] {
     assert(!this.#isFinished, 'nothing follows the end of a message');
     if (this.#isStarted) return [];
@@ -52,7 +59,7 @@ export class MessageComposer {
       id: this.#head.id,
       type: 'message',
       role: 'assistant',
-      model: this.#head.model,
+      model: this.reportedModel ?? this.#head.model,
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -72,7 +79,7 @@ export class MessageComposer {
     return [...this.#openThinking(), this.#delta({ type: 'thinking_delta', thinking })];
   }
 
-  /** Ends the block of thinking, which has one signature; where none is open, the signature gets a block without text. */
+  /** Ends the thinking block with its signature; without an open one, the signature gets an empty block. */
   signature(signature: string): StreamEvent[] {
     if (signature === '') return [];
     const events = [...this.#openThinking(), this.#delta({ type: 'signature_delta', signature })];
@@ -80,21 +87,21 @@ export class MessageComposer {
     return [...events, ...this.#close()];
   }
 
-  /** Thinking that is sealed: a block of its own. */
+  /** Sealed thinking: a block of its own. */
   redacted(data: string): StreamEvent[] {
     const events = this.#openBlock('thinking', { type: 'redacted_thinking', data });
-    this.#isSigned = true; // by what it holds
+    this.#isSigned = true; // its content is the signature
     return [...events, ...this.#close()];
   }
 
   beginTool(id: string, name: string): StreamEvent[] {
     const events = this.#openBlock('tool', { type: 'tool_use', id, name, input: {} });
     this.#inputPieces = [];
-    this.#hasTool = true;
+    this.hasTool = true;
     return events;
   }
 
-  /** The next piece of the JSON of the input of the tool that was begun last; all of them together are one object. */
+  /** The next piece of the tool's input JSON; all pieces together are one object. */
   toolInput(partialJson: string): StreamEvent[] {
     if (partialJson === '') return [];
     assert(this.#open === 'tool', 'the input of a tool belongs to the block that is open');
@@ -102,15 +109,15 @@ export class MessageComposer {
     return [this.#delta({ type: 'input_json_delta', partial_json: partialJson })];
   }
 
-  /** Closes the block that is open. Throws ProviderFault (failed) for a tool whose input is no JSON object. */
+  /** Closes the open block. Throws ProviderFault (failed) for a tool whose input is not a JSON object. */
   closeBlock(): StreamEvent[] {
-    if (this.#open === 'tool') expectObject(this.#inputPieces);
+    if (this.#open === 'tool') expectObject(this.#inputPieces.join(''));
     return this.#close();
   }
 
   /**
-   * The end of the message, with the usage of all of it: counts that are absent are estimated by whoever reads it. Throws
-   * ProviderFault (failed) as `closeBlock` does, but where the message was cut, as by `max_tokens`: so may be a tool's input.
+   * The end of the message, with its final usage; the relay estimates absent counts. Throws ProviderFault (failed) as
+   * `closeBlock` does, unless the message was truncated, as by `max_tokens`: then a tool input may be incomplete.
    */
   finish(
     stopReason: string,
@@ -143,17 +150,15 @@ export class MessageComposer {
     return makeEvent({ type: 'content_block_delta', index: this.#index, delta });
   }
 
-  #sign(): StreamEvent[] {
-    const { signature } = this.#head;
-    if (this.#open !== 'thinking' || this.#isSigned || signature === undefined) return [];
-    return [this.#delta({ type: 'signature_delta', signature })];
-  }
-
   #close(): StreamEvent[] {
     if (this.#open === null) return [];
-    // Some clients fail at a tool that got no input at all.
-    const hasNoInput = this.#open === 'tool' && this.#inputPieces.length === 0;
-    const events = hasNoInput ? [this.#delta({ type: 'input_json_delta', partial_json: '{}' })] : this.#sign();
+    const { signature } = this.#head;
+    const events: StreamEvent[] = [];
+    // Some clients fail on a tool call without any input event.
+    if (this.#open === 'tool' && this.#inputPieces.length === 0)
+      events.push(this.#delta({ type: 'input_json_delta', partial_json: '{}' }));
+    if (this.#open === 'thinking' && !this.#isSigned && signature !== undefined)
+      events.push(this.#delta({ type: 'signature_delta', signature }));
     events.push(makeEvent({ type: 'content_block_stop', index: this.#index }));
     this.#open = null;
     this.#inputPieces = [];
@@ -161,13 +166,89 @@ export class MessageComposer {
   }
 }
 
-function expectObject(pieces: readonly string[]): void {
-  if (pieces.length === 0) return;
-  const input = pieces.join('');
+function expectObject(input: string): void {
+  if (input === '') return;
   try {
-    if (!isTooDeep(input) && isJsonObject(JSON.parse(input))) return;
+    if (!isTooDeep(input, DEPTH_MAX) && isJsonObject(JSON.parse(input))) return;
   } catch {
-    // Without the parser's own words: they quote what could not be parsed.
+    // Without the parser's message, which quotes the text.
   }
-  throw new ProviderFault('failed', 'the provider sent the input of a tool that is no JSON object');
+  throw new ProviderFault('failed', 'the provider sent tool input that is not a JSON object');
+}
+
+export function countOf(value: JsonValue | undefined): number | null {
+  return isWholeNumber(value) ? value : null;
+}
+
+interface Counts {
+  /** Includes cached tokens. */
+  prompt: number | null;
+  cacheRead: number | null;
+  cacheWrite: number | null;
+  output: number | null;
+  /** Included in the output by most providers. */
+  thinking: number | null;
+  total: JsonValue | undefined;
+}
+
+/** The usage of a message, from the counts of a protocol of OpenAI. Unknown counts are left out. */
+export function makeUsage({ prompt, cacheRead, cacheWrite, output, thinking, total }: Counts): JsonObject {
+  const usage: JsonObject = {};
+  // A prompt cannot be empty, and cannot have more cached tokens than tokens.
+  if (prompt !== null && prompt > 0) {
+    const read = Math.min(cacheRead ?? 0, prompt);
+    const written = Math.min(cacheWrite ?? 0, prompt - read);
+    usage['input_tokens'] = prompt - read - written;
+    usage['cache_creation_input_tokens'] = written;
+    usage['cache_read_input_tokens'] = read;
+  }
+  // Some providers exclude reasoning from the output, which only the total shows.
+  const isBeside = thinking !== null && prompt !== null && output !== null && total === prompt + output + thinking;
+  if (output !== null) usage['output_tokens'] = isBeside ? output + thinking : output;
+  if (thinking !== null) usage['output_tokens_details'] = { thinking_tokens: thinking };
+  return usage;
+}
+
+const OBJECT_ARGUMENTS = /"arguments"\s*:\s*\{/;
+
+/** Parses a provider's answer, keeping every digit in such an object. */
+export function parseWithArguments(text: string): JsonValue {
+  return OBJECT_ARGUMENTS.test(text) ? parseExactly(text) : JSON.parse(text);
+}
+
+/** The input as JSON text; empty without any. */
+export function argumentsText(given: JsonValue | undefined): string {
+  if (isJsonObject(given)) return JSON.stringify(given);
+  return typeof given === 'string' ? given : '';
+}
+
+export function callIdsOf(body: JsonObject): ReadonlySet<string> {
+  const blocks = jsonObjects(body['messages']).flatMap(({ content }) => jsonObjects(content));
+  return new Set(blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => textOf(id)));
+}
+
+/** Throws ProviderFault (failed) if the events are not a complete message. */
+export function foldAnswer(events: readonly StreamEvent[]): { message: JsonObject; text: string } {
+  const fold = new MessageFold();
+  try {
+    for (const event of events) fold.add(event);
+    const message = fold.message();
+    return { message, text: JSON.stringify({ ...message, content: exactContent(message, events) }) };
+  } catch (cause) {
+    // A RangeError: too deeply nested to be written.
+    if (!(cause instanceof MalformedStream || cause instanceof RangeError)) throw cause;
+    throw new ProviderFault('failed', 'the events of the provider do not form a complete message', { cause });
+  }
+}
+
+function exactContent(message: JsonObject, events: readonly StreamEvent[]): JsonObject[] {
+  const inputs = new Map<JsonValue | undefined, string>();
+  for (const { value } of events) {
+    const piece = objectOf(value['delta'])['partial_json'];
+    if (typeof piece === 'string') inputs.set(value['index'], (inputs.get(value['index']) ?? '') + piece);
+  }
+  return jsonObjects(message['content']).map((block, index) => {
+    const input = inputs.get(index);
+    return input === undefined ? block : { ...block, input: parseExactly(input) };
+  });
 }

@@ -1,21 +1,31 @@
-// What the Messages protocol has and other protocols have no place for, in one table for all kinds: what is refused before
-// anything is sent, because its silent loss would change what was asked for, and what is left out, because only a hint
-// is lost. docs/providers.md has the same lists.
+// Fields of a request that a provider cannot serve: refused by name, or left out and reported.
 
-import type { JsonObject } from '../wire/wire.ts';
-import { refuseAsked, refuseField } from './refuse-field.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { ProviderFault } from './provider.ts';
+
+/** Throws ProviderFault (rejected). `path` is such as "messages.0.content.1.source". */
+export function refuseField(path: string, sentence: string): never {
+  throw new ProviderFault('rejected', `${path}: ${sentence}`, { status: 400, errorType: 'invalid_request_error' });
+}
+
+/** null and empty values request nothing: clients write out unset members. */
+function requests(value: JsonValue | undefined): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  if (isJsonObject(value)) return Object.keys(value).length > 0;
+  return (value ?? null) !== null && value !== '';
+}
 
 export interface LostFields {
-  /** Fields of a request that are refused wherever they ask for anything, and why. */
+  /** Fields that are refused if they request anything, with the reason. */
   refused: Readonly<Record<string, string>>;
-  /** Fields that are left out, by their path, as is every one that nobody here knows. */
+  /** Fields that are dropped, by path, as are all unknown ones. */
   dropped: readonly string[];
 }
 
 const REFUSED = {
-  mcp_servers: 'the provider of this model is not given servers of tools',
+  mcp_servers: 'the provider of this model does not support MCP servers',
   container: 'the provider of this model has no containers',
-  compaction: 'the provider of this model does not summarize conversations',
+  compaction: 'the provider of this model does not support compaction',
 };
 const DROPPED = [
   'cache_control',
@@ -27,7 +37,8 @@ const DROPPED = [
   'tags',
 ] as const;
 
-/** By the kind of provider. */
+const DISABLE_PARALLEL = 'tool_choice.disable_parallel_tool_use';
+
 export const LOST_FIELDS = {
   openai: { refused: REFUSED, dropped: [...DROPPED, 'service_tier', 'top_k'] },
   'openai-responses': {
@@ -36,17 +47,11 @@ export const LOST_FIELDS = {
   },
   gemini: {
     refused: REFUSED,
-    dropped: [
-      ...DROPPED,
-      'metadata',
-      'service_tier',
-      'output_config.task_budget',
-      'tool_choice.disable_parallel_tool_use',
-    ],
+    dropped: [...DROPPED, 'metadata', 'service_tier', 'output_config.task_budget', DISABLE_PARALLEL],
   },
 } as const satisfies Record<string, LostFields>;
 
-/** Members of content blocks and tools that are left out, whatever the kind. */
+/** Members of content blocks and tools that are dropped, for every kind. */
 export const DROPPED_MEMBERS: readonly string[] = [
   'allowed_callers',
   'cache_control',
@@ -58,8 +63,17 @@ export const DROPPED_MEMBERS: readonly string[] = [
   'transformations',
 ];
 
-/** Throws ProviderFault (rejected) for the first field that asks for what a provider of this kind cannot do. */
+/** Throws ProviderFault (rejected) for the first field that a provider of this kind cannot support. */
 export function refuseFields(body: JsonObject, kind: keyof typeof LOST_FIELDS): void {
-  refuseAsked(body, LOST_FIELDS[kind].refused);
+  for (const [name, sentence] of Object.entries(LOST_FIELDS[kind].refused))
+    if (requests(body[name])) refuseField(name, sentence);
   if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
+}
+
+const PASSED: readonly (string | undefined)[] = ['https:', 'http:', 'data:'];
+
+/** The URL as given. Throws ProviderFault (rejected) for other schemes, such as file. */
+export function passAddress(url: JsonValue | undefined, path: string): string {
+  if (typeof url === 'string' && PASSED.includes(URL.parse(url)?.protocol)) return url;
+  return refuseField(path, 'the provider of this model accepts only https:// and http:// URLs');
 }

@@ -1,24 +1,29 @@
-// A provider's error answer as a fault: who is to blame decides. What is the operator's (credit, keys,
-// access) never reaches a caller; what is the caller's keeps its wording, without our identifiers.
+// Maps error responses to faults. Clients see neither our problems (credit, keys, access) nor our identifiers.
 
+import { isWholeNumber, parseFraction, parseTimeMs } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { readUpstreamRequestId } from './parse-json.ts';
 import { type FaultKind, ProviderFault } from './provider.ts';
-import { readUpstreamRequestId } from './read-answer.ts';
 
-/** What an error says of itself, whatever its shape. */
-export interface SaidError {
+/** Fields of an error body, in any provider's format. */
+export interface ErrorFields {
   type: string | null;
   message: string | null;
 }
 
-/** The fault of an answer in the Messages shape, also when its body is HTML, empty or broken. Pure. */
+/** The fault of an error response in Messages format, including HTML, empty and broken bodies. Pure. */
 export function mapFault(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
   return faultOf(status, headers, readError(parseErrorJson(bodyText)), nowMs);
 }
 
-/** The fault of an answer whose error was read already; its type is one of the Messages protocol, or null. Pure. */
-export function faultOf(status: number, headers: Headers, { type, message }: SaidError, nowMs: number): ProviderFault {
+/** The fault of a parsed error; its type is one of the Messages protocol, or null. Pure. */
+export function faultOf(
+  status: number,
+  headers: Headers,
+  { type, message }: ErrorFields,
+  nowMs: number,
+): ProviderFault {
   const kind = kindOf(status, type, message);
   return new ProviderFault(kind, scrubIdentifiers(message ?? `the provider answered with status ${status}`), {
     status,
@@ -28,15 +33,13 @@ export function faultOf(status: number, headers: Headers, { type, message }: Sai
   });
 }
 
-/** The fault of an `error` event inside a stream, or of an error object that came with status 200. */
+/** The fault of an `error` event in a stream, or of an error object with status 200. */
 export function mapErrorEvent(value: JsonObject, upstreamRequestId: string | null): ProviderFault {
   const { type, message } = readError(value);
   const isOurs = type === 'invalid_request_error' && isAboutOurAccount(type, message);
   const kind = isOurs ? 'credentials' : (EVENT_KINDS.get(type ?? '') ?? 'failed');
-  return new ProviderFault(kind, scrubIdentifiers(message ?? 'the provider sent an error'), {
-    errorType: type,
-    upstreamRequestId,
-  });
+  const shown = scrubIdentifiers(message ?? 'the provider sent an error');
+  return new ProviderFault(kind, shown, { errorType: type, upstreamRequestId });
 }
 
 const EVENT_KINDS: ReadonlyMap<string, FaultKind> = new Map([
@@ -46,39 +49,27 @@ const EVENT_KINDS: ReadonlyMap<string, FaultKind> = new Map([
   ['invalid_request_error', 'rejected'],
 ]);
 
-/** Who is to blame for an answer of this status, by its words where the status does not tell. */
-export function kindOf(status: number, type: string | null, message: string | null): FaultKind {
-  switch (status) {
-    case 401:
-    case 402:
-    case 403:
-    case 404:
-      return 'credentials';
-    case 400:
-      return isAboutOurAccount(type, message) ? 'credentials' : 'rejected';
-    case 413:
-    case 422:
-      return 'rejected';
-    case 429:
-      return 'rate_limited';
-    case 503:
-    case 529:
-      return 'overloaded';
-    case 408:
-    case 504:
-      return 'timeout';
-    default:
-      return 'failed';
-  }
+export function isErrorStatus(value: JsonValue | undefined): value is number {
+  return isWholeNumber(value) && value >= 400 && value < 600;
 }
 
-const OUR_TYPES: readonly (string | null)[] = [
-  'authentication_error',
-  'billing_error',
-  'permission_error',
-  'not_found_error',
-];
-// A refusal of content names the field first ("messages.0.content: …"), and may quote the content itself.
+/** Other statuses mean a failure. */
+const STATUS_KINDS: ReadonlyMap<number, FaultKind> = new Map([
+  ...[401, 402, 403, 404].map((status) => [status, 'credentials'] as const),
+  ...[400, 413, 422].map((status) => [status, 'rejected'] as const),
+  [429, 'rate_limited'],
+  ...[503, 529].map((status) => [status, 'overloaded'] as const),
+  ...[408, 504].map((status) => [status, 'timeout'] as const),
+]);
+
+/** The fault kind for a status, or by its message where the status is ambiguous. */
+export function kindOf(status: number, type: string | null, message: string | null): FaultKind {
+  if (status === 400 && isAboutOurAccount(type, message)) return 'credentials';
+  return STATUS_KINDS.get(status) ?? 'failed';
+}
+
+const OUR_TYPES = ['authentication_error', 'billing_error', 'permission_error', 'not_found_error'];
+// A rejection of content begins with the field ("messages.0.content: …") and may quote the content.
 const FIELD_PATH = /^[a-z_]+(\.[\w-]+)*: /;
 const ACCOUNT_WORDINGS: readonly RegExp[] = [
   /\bcredit balance is too low\b/i,
@@ -90,9 +81,9 @@ const ACCOUNT_WORDINGS: readonly RegExp[] = [
   /^(insufficient (credits?|balance|funds|quota)\b|billing\b)/i,
 ];
 
-/** Whether a 400 speaks of our credit or access. Strict: a caller whose content was refused must be told. */
+/** Whether a 400 concerns our credit or access. Strict, because a client must see why its content was rejected. */
 function isAboutOurAccount(type: string | null, message: string | null): boolean {
-  if (OUR_TYPES.includes(type)) return true;
+  if (type !== null && OUR_TYPES.includes(type)) return true;
   if (message === null || FIELD_PATH.test(message)) return false;
   return ACCOUNT_WORDINGS.some((wording) => wording.test(message));
 }
@@ -109,33 +100,27 @@ export function scrubIdentifiers(text: string): string {
   return OUR_IDENTIFIERS.reduce((scrubbed, pattern) => scrubbed.replaceAll(pattern, '[redacted]'), text);
 }
 
-/** `retry-after-ms`, else `retry-after` in seconds or as a date, at most a day; null when neither says anything. */
+/** `retry-after-ms`, else `retry-after` in seconds or as a date, at most a day; null without either. */
 export function readRetryAfterMs(headers: Headers, nowMs: number): number | null {
-  const milliseconds = readDecimal(headers.get('retry-after-ms'));
+  const milliseconds = parseFraction(headers.get('retry-after-ms')?.trim() ?? '');
   if (milliseconds !== null) return Math.min(Math.ceil(milliseconds), DAY_MS);
-  const text = headers.get('retry-after');
-  const seconds = readDecimal(text);
+  const text = headers.get('retry-after')?.trim() ?? '';
+  const seconds = parseFraction(text);
   if (seconds !== null) return Math.min(Math.ceil(seconds * 1000), DAY_MS);
-  const dateMs = /^[A-Z]/i.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN; // a date begins with its weekday
-  return Number.isNaN(dateMs) ? null : Math.min(Math.max(0, dateMs - nowMs), DAY_MS);
+  const dateMs = /^[A-Z]/i.test(text) ? parseTimeMs(text) : null; // a date begins with its weekday
+  return dateMs === null ? null : Math.min(Math.max(0, dateMs - nowMs), DAY_MS);
 }
 
-function readDecimal(text: string | null): number | null {
-  return text !== null && /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
-}
-
-function readError(value: JsonValue | undefined): SaidError {
-  const error = isJsonObject(value) ? value['error'] : undefined;
-  if (!isJsonObject(error)) return { type: null, message: null };
-  const { type, message } = error;
+function readError(value: JsonValue | undefined): ErrorFields {
+  const { type, message } = objectOf(objectOf(value)['error']);
   return { type: typeof type === 'string' ? type : null, message: typeof message === 'string' ? message : null };
 }
 
-/** Undefined for what is no JSON. */
+/** undefined if the text is not JSON. */
 export function parseErrorJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // HTML, nothing, or half an answer: the status speaks for itself
+    return undefined; // HTML, empty or truncated: the status is all there is
   }
 }

@@ -1,66 +1,83 @@
-// JSON that a provider sent, bounded in depth: what nests deeper could be read and not be written again. The faults
-// are without the parser's own words, which quote what could not be parsed.
+// Parses a provider's JSON with bounded depth. Faults omit the parser's message, which quotes the text.
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { bounds } from '../config.ts';
+import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../wire/wire.ts';
 import { ProviderFault } from './provider.ts';
+import { cancelBody, readBounded, upstreamFault } from './upstream.ts';
 
-const DEPTH_MAX = 1_000; // far more than any tool's input has
+export const DEPTH_MAX = 1_000; // far more than any tool input has
 
-export type Parse = (text: string) => JsonValue;
+type Parse = (text: string) => JsonValue;
 
-/** What is told of a fault: `what` it is in, such as "an event", and the provider's id of the request. */
-export interface Told {
+/** Facts for the fault: `what` was parsed, such as "an event", and the provider's request id. */
+interface ParsedText {
   what: string;
   upstreamRequestId: string | null;
 }
 
-/** Throws ProviderFault (failed). */
-export function parseJson(text: string, told: Told, parse: Parse = JSON.parse): JsonValue {
-  if (isTooDeep(text)) throw faultOf(told, 'is nested too deep');
+export function parseJson(text: string, parsed: ParsedText, parse: Parse = JSON.parse): JsonValue {
+  if (isTooDeep(text, DEPTH_MAX)) throw faultOf(parsed, 'is nested too deep');
   try {
     return parse(text);
   } catch {
-    throw faultOf(told, 'is not JSON');
+    throw faultOf(parsed, 'is not JSON');
   }
 }
 
-/** Throws ProviderFault (failed). */
-export function parseObject(text: string, told: Told, parse?: Parse): JsonObject {
-  const value = parseJson(text, told, parse);
+export function parseObject(text: string, parsed: ParsedText, parse?: Parse): JsonObject {
+  const value = parseJson(text, parsed, parse);
   if (isJsonObject(value)) return value;
-  throw faultOf(told, 'is no JSON object');
+  throw faultOf(parsed, 'is not a JSON object');
 }
 
-function faultOf({ what, upstreamRequestId }: Told, words: string): ProviderFault {
+function faultOf({ what, upstreamRequestId }: ParsedText, words: string): ProviderFault {
   return new ProviderFault('failed', `the provider sent ${what} that ${words}`, { upstreamRequestId });
 }
 
-/** Whether lists and objects stand in one another too deep; a short text cannot be. */
-export function isTooDeep(text: string): boolean {
-  if (text.length <= DEPTH_MAX) return false;
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case 0x22:
-        at = endOfString(text, at);
-        break;
-      case 0x5b:
-      case 0x7b:
-        if (++depth > DEPTH_MAX) return true;
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth--;
-    }
-  }
-  return false;
+const ERROR_BODY_MS_MAX = 5_000;
+const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-generation-id'];
+
+/** The provider's request id, under its family's header name; null without one. */
+export function readUpstreamRequestId(headers: Headers): string | null {
+  const name = REQUEST_ID_HEADERS.find((one) => headers.has(one));
+  return name === undefined ? null : headers.get(name);
 }
 
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x5c) at++;
-    else if (code === 0x22) return at;
+/** The text of an error as far as it arrives in time: its status is known and must not be lost. */
+export async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
+  try {
+    return (await readBounded(response, bounds.upstreamErrorBytesMax, signal, ERROR_BODY_MS_MAX)) ?? '';
+  } catch (thrown) {
+    const fault = upstreamFault(thrown, signal);
+    if (fault.kind === 'aborted') throw fault;
+    return '';
   }
-  return text.length;
+}
+
+interface Answer<Value> {
+  value: Value;
+  text: string;
+  upstreamRequestId: string | null;
+}
+
+/** The JSON object of a response. Throws ProviderFault (failed, aborted). */
+export async function readObject(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonObject>> {
+  const { value, text, upstreamRequestId } = await readJson(response, signal, parse);
+  if (isJsonObject(value)) return { value, text, upstreamRequestId };
+  throw new ProviderFault('failed', 'the provider answered with JSON that is not an object', { upstreamRequestId });
+}
+
+/** The JSON of a response. Throws ProviderFault (failed, aborted). */
+export async function readJson(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonValue>> {
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
+  if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
+    await cancelBody(response);
+    throw new ProviderFault('failed', 'the provider streamed its response, but no stream was requested', {
+      upstreamRequestId,
+    });
+  }
+  const text = await readBounded(response, bounds.upstreamBodyBytesMax, signal);
+  if (text === null)
+    throw new ProviderFault('failed', 'the response of the provider is too long', { upstreamRequestId });
+  return { value: parseJson(text, { what: 'a response', upstreamRequestId }, parse), text, upstreamRequestId };
 }

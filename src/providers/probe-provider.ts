@@ -1,5 +1,4 @@
-// Tests one provider for its operator: bounded in time, and told in words that say what to do. What the
-// provider said stands in them, but never the credential.
+// Tests one provider for its operator, bounded in time. May quote the provider, but never the credential.
 
 import { bounds } from '../config.ts';
 import { redactCredential } from './hide-credential.ts';
@@ -7,17 +6,17 @@ import { type FaultKind, type ProbeReply, type Provider, type ProviderEndpoint, 
 
 export interface ProbeResult {
   ok: boolean;
-  /** The provider's status; null when there was none. */
+  /** The provider's status; null without a response. */
   status: number | null;
   ms: number;
   fault: Exclude<FaultKind, 'aborted'> | null;
   /** One or two sentences for the operator. */
   message: string;
-  /** How many models it offers this credential; null when it does not tell. */
+  /** Number of models for this credential; null if unknown. */
   models: number | null;
 }
 
-/** `provider` is that of the endpoint's kind, if this version has one. Never throws: a failure is the result. */
+/** `provider` is the implementation of the endpoint's kind, if any. Never throws: a failure is the result. */
 export async function probeProvider(
   provider: Provider | undefined,
   endpoint: ProviderEndpoint,
@@ -35,26 +34,29 @@ export async function probeProvider(
     return { ok: true, ...reply, ms: elapsed(), fault: null, message: wordsOfReply(reply, endpoint) };
   } catch (thrown) {
     const fault = asFault(thrown, msMax);
+    // One line of bounded length, without the credential.
+    const message = redactCredential(wordsOfFault(fault, endpoint), endpoint.credential)
+      .replace(/\p{Cc}+/gu, ' ')
+      .slice(0, bounds.providerProbeCharactersMax);
     const kind = fault.kind === 'aborted' ? 'timeout' : fault.kind;
-    const message = shown(wordsOfFault(fault, endpoint), endpoint);
     return { ok: false, status: fault.status, ms: elapsed(), fault: kind, message, models: null };
   }
 }
 
 function asFault(thrown: unknown, msMax: number): ProviderFault {
   if (!(thrown instanceof ProviderFault)) return new ProviderFault('failed', String(thrown), { cause: thrown });
-  // Nobody but the time limit aborts it.
-  return thrown.kind === 'aborted'
-    ? new ProviderFault('aborted', `it did not answer within ${msMax / 1000} s`, { cause: thrown })
-    : thrown;
+  if (thrown.kind !== 'aborted') return thrown;
+  // Only the time limit aborts it.
+  return new ProviderFault('aborted', `it did not respond within ${msMax / 1000} s`, { cause: thrown });
 }
 
 function wordsOfReply({ status }: ProbeReply, { credential }: ProviderEndpoint): string {
-  if (status === null) return 'It is inside the service.';
-  if (status < 300) return `It answers, and ${credential === null ? 'wants no credential' : 'takes the credential'}.`;
+  if (status === null) return 'It is built into the service.';
+  if (status < 300)
+    return `It responds and ${credential === null ? 'requires no credential' : 'accepts the credential'}.`;
   return (
-    `It answers, but has no list of models: it read an empty message and refused it (${status}). ` +
-    'Whether it takes the credential, the first message tells.'
+    `It responds, but has no list of models: it rejected an empty message (${status}), as expected. ` +
+    'Only a real message will show whether it accepts the credential.'
   );
 }
 
@@ -64,28 +66,28 @@ function wordsOfFault(fault: ProviderFault, { credential }: ProviderEndpoint): s
   switch (fault.kind) {
     case 'credentials':
       return credential === null
-        ? `It wants a credential and has none here: give it an api_key in the file and apply it (${said}).`
-        : `It does not accept the credential, or what the credential may do (${said}).`;
+        ? `It requires a credential, and none is configured: add an api_key to the file and apply it (${said}).`
+        : `It rejects the credential, or the credential lacks a permission (${said}).`;
     case 'rate_limited': {
-      const wait = fault.retryAfterMs === null ? '' : ` It asks to wait ${Math.ceil(fault.retryAfterMs / 1000)} s.`;
-      return `It is there, and limits the rate at the moment (${said}).${wait}`;
+      const wait =
+        fault.retryAfterMs === null ? '' : ` It asks for a wait of ${Math.ceil(fault.retryAfterMs / 1000)} s.`;
+      return `It is reachable, but limits the request rate (${said}).${wait}`;
     }
     case 'overloaded':
-      return `It is there, and overloaded at the moment (${said}).`;
+      return `It is reachable, but overloaded (${said}).`;
     case 'rejected':
-      return `It refused the question (${said}).`;
+      return `It rejected the test request (${said}).`;
     case 'timeout':
     case 'aborted':
-      return `There was no answer in time (${said}).`;
+      return `It did not respond in time (${said}).`;
     case 'failed':
       return wordsOfFailure(fault, said);
   }
 }
 
-/** What the codes of the runtime's sockets mean. */
 const UNREACHABLE: readonly [code: RegExp, words: string][] = [
   [/REFUSED/, 'Nothing listens at its address'],
-  [/ENOTFOUND|EAI_|DNS/, 'Its name cannot be resolved'],
+  [/ENOTFOUND|EAI_|DNS/, 'Its host name cannot be resolved'],
   [/CERT|SIGNED|SIGNATURE|ISSUER|ERR_TLS/, 'Its certificate is not trusted'],
   [/EPROTO|SSL/, 'It does not speak TLS at its address'],
 ];
@@ -96,13 +98,7 @@ function wordsOfFailure(fault: ProviderFault, said: string): string {
   if (fault.status !== null) return `It failed (${said}).`;
   const code = (fault.cause as { code?: unknown } | undefined)?.code;
   if (typeof code !== 'string') return `It failed (${said}).`;
-  const words = UNREACHABLE.find(([pattern]) => pattern.test(code))?.[1] ?? 'It cannot be reached, or broke off';
+  const words =
+    UNREACHABLE.find(([pattern]) => pattern.test(code))?.[1] ?? 'It cannot be reached, or it closed the connection';
   return `${words} (${code}).`;
-}
-
-/** One line of bounded length, without the credential, which a provider may repeat. */
-function shown(words: string, { credential }: ProviderEndpoint): string {
-  return redactCredential(words, credential)
-    .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, bounds.providerProbeCharactersMax);
 }

@@ -1,35 +1,31 @@
-// What the gateway asks of a provider. The Messages shape is the pivot: a provider takes a
-// message request and answers with Messages events or one Messages object, whatever it speaks itself.
+// The provider interface. Messages is the pivot: a provider translates it to and from its own protocol.
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
 
-/** Where a provider is and what opens it: the catalogue's provider as this module sees it. */
 export interface ProviderEndpoint {
   name: string;
   kind: string;
-  /** Without a slash at its end; empty for a provider inside the service. */
+  /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
   credential: Secret | null;
 }
 
-/** One try of a submission over one route. */
 export interface Attempt {
   provider: ProviderEndpoint;
   request: MessageRequest;
-  /** The model's name at the provider. */
   upstreamModel: string;
-  /** The caller's max_tokens, defaulted and clamped to the model's limit. Absent when only tokens are counted. */
+  /** The client's max_tokens, with default and clamped to the model's limit. Absent when only tokens are counted. */
   maxTokens: number;
-  /** The caller's `<vendor>-version`; null when it sent none. */
+  /** The client's `<vendor>-version`; null if absent. */
   version: string | null;
-  /** The caller's `<vendor>-beta` values, joined by commas; null when it sent none. */
+  /** The client's `<vendor>-beta` values, joined by commas; null if absent. */
   betas: string | null;
   requestId: string;
-  /** What the provider is told of the trace that this is part of; absent or null: nothing. */
+  /** Trace context for the provider; absent or null: none. */
   trace?: TraceContext | null;
-  /** Aborts the upstream. Aborted, `submit` and `next` reject with a fault of kind `aborted`. */
+  /** Aborts the upstream: `submit` and `next` then reject with a fault of kind `aborted`. */
   signal: AbortSignal;
 }
 
@@ -37,46 +33,36 @@ export type ProviderReply =
   | { form: 'stream'; events: EventSource; upstreamRequestId: string | null }
   | { form: 'message'; message: JsonObject; text: string; upstreamRequestId: string | null };
 
-/** Events, pulled: the provider is not read faster than `next` is called. */
+/** Events with backpressure: the provider is read only as fast as `next` is called. */
 export interface EventSource {
-  /**
-   * The events that have come, at least one, in order, or null when the upstream ended its stream.
-   * Keep-alives of the upstream (pings, comments) are not events: they never resolve this.
-   * A provider's own `error` event is thrown as a ProviderFault.
-   */
+  /** Events in order, at least one, without keep-alives; null at the end. Throws an `error` event as ProviderFault. */
   next(): Promise<StreamEvent[] | null>;
 }
 
 export type FaultKind =
-  | 'rejected' // the content was refused: the caller's to mend
+  | 'rejected' // the content was rejected: the client's fault
   | 'credentials' // our own credit, key or access
   | 'rate_limited'
   | 'overloaded'
-  | 'failed' // 5xx, broken or unreadable answer, no connection
+  | 'failed' // 5xx, an invalid answer, or no connection
   | 'timeout'
-  | 'aborted'; // by us
+  | 'aborted'; // by this service
 
-/** A provider's failure, as the gateway needs to know it. Its message is safe to show for `rejected` only. */
+/** A provider's failure. Its message may be shown to clients only for `rejected`. */
 export class ProviderFault extends Error {
   override name = 'ProviderFault';
   readonly kind: FaultKind;
-  /** The provider's status, or null when there was none. */
+  /** The provider's status; null without a response. */
   readonly status: number | null;
   readonly retryAfterMs: number | null;
-  /** The provider's own error type, kept for `rejected`. */
+  /** The provider's error type, kept for `rejected`. */
   readonly errorType: string | null;
   readonly upstreamRequestId: string | null;
 
   constructor(
     kind: FaultKind,
     message: string,
-    facts: {
-      status?: number | null;
-      retryAfterMs?: number | null;
-      errorType?: string | null;
-      upstreamRequestId?: string | null;
-      cause?: unknown;
-    } = {},
+    facts: Partial<Pick<ProviderFault, 'status' | 'retryAfterMs' | 'errorType' | 'upstreamRequestId' | 'cause'>> = {},
   ) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
@@ -87,27 +73,23 @@ export class ProviderFault extends Error {
   }
 }
 
-/** What a provider answered that was only asked whether it is there. */
 export interface ProbeReply {
   status: number | null;
-  /** How many models it offers this credential; null when it does not tell. */
+  /** Number of models for this credential; null if unknown. */
   models: number | null;
 }
 
-/** A kind of provider. Stateless: everything about one installation's provider comes with the attempt. */
+/** A provider kind. Stateless: the attempt has everything about one provider. */
 export interface Provider {
   kind: string;
-  /** Sends a submission; resolves when the upstream has begun to answer. Throws ProviderFault. */
+  /** Sends an attempt; resolves when the upstream has begun to answer. Throws ProviderFault. */
   submit(attempt: Attempt): Promise<ProviderReply>;
-  /** The provider's own count of the prompt, or null when it has no counter. Throws ProviderFault. */
+  /** The provider's token count of the prompt; null if it cannot count. Throws ProviderFault. */
   countTokens(attempt: Attempt): Promise<number | null>;
-  /** The provider's exact count without asking it, or null: the general estimate is used. */
+  /** The exact count without a request; null: the general estimate is used. */
   countLocally(request: MessageRequest): number | null;
-  /** Whether the model may think though it is not asked to, and show nothing of it; absent: none of its models does. */
-  thinksUnasked?(upstreamModel: string): boolean;
-  /**
-   * Asks whether it is there and takes the credential, by requests that cost nothing; absent where that
-   * cannot be asked. Bounded by the signal alone. Throws ProviderFault.
-   */
+  /** Whether the model may think by default without showing it; absent: no model of this kind does. */
+  thinksByDefault?(upstreamModel: string): boolean;
+  /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }

@@ -1,4 +1,4 @@
-// The door of the providers: the interface the gateway uses, and one provider for each kind.
+// The door of providers: the interface, and one implementation per kind.
 
 import { anthropic } from './anthropic/anthropic.ts';
 import { gemini } from './gemini/gemini.ts';
@@ -8,22 +8,19 @@ import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
 
-export { canConnect } from './can-connect.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,
   type EventSource,
   type FaultKind,
-  type ProbeReply,
   type Provider,
   type ProviderEndpoint,
   ProviderFault,
   type ProviderReply,
 } from './provider.ts';
 export { sandboxModelNames } from './sandbox/sandbox.ts';
-export { prepareFetching } from './upstream.ts';
+export { canConnect, prepareFetching } from './upstream.ts';
 
-/** The provider of each kind that a configuration may name. */
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([
   [anthropic.kind, hideCredential(anthropic)],
   [openai.kind, hideCredential(openai)],

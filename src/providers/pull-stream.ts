@@ -1,48 +1,42 @@
-// A provider's stream of another protocol as Messages events, pulled: a chunk is read only when someone asks
-// for it. What the events mean is the converter's; here they are only read, in order, up to the first fault.
+// Pulls a provider's stream through a converter: a chunk is read only for a call of `next`, up to the first fault.
 
 import { EventStreamParser, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
-import type { EventSource, ProviderFault } from './provider.ts';
+import { type EventSource, ProviderFault } from './provider.ts';
 import { upstreamFault } from './upstream.ts';
 
-// How long the upstream may take to end its answer after the message, so that its connection is kept.
+// How long the upstream may take to end its response after the message, so that the connection can be reused.
 const AFTER_END_MS_MAX = 1_000;
 
-/** Turns one provider's events into those of a Messages stream. */
 export interface EventConverter {
-  /** The message is whole: what may follow is not part of it. */
+  /** The message is complete: later events are not part of it. */
   readonly isDone: boolean;
-  /** What follows from the next event, which may be nothing. Throws ProviderFault. */
+  /** Converts the next event; may return no events. Throws ProviderFault. */
   take(event: ServerSentEvent): StreamEvent[];
-  /** What follows from the end of the stream. Throws ProviderFault when the message is not whole. */
+  /** Converts the end of the stream. Throws ProviderFault when the message is incomplete. */
   end(): StreamEvent[];
 }
 
-/** Reads a body; `signal` is the one its fetch was given. It is closed by its end, a fault, or the signal. */
-export function pullStream(
-  body: ReadableStream<Uint8Array>,
-  signal: AbortSignal,
-  converter: EventConverter,
-): EventSource {
-  return new PulledStream(body.getReader(), signal, converter);
+export function endedEarly(upstreamRequestId: string | null): ProviderFault {
+  return new ProviderFault('failed', 'the stream ended before the message was complete', { upstreamRequestId });
 }
 
-class PulledStream implements EventSource {
+/** Reads a body; `signal` is its fetch's. Closed by its end, a fault, or the signal. */
+export class PulledStream implements EventSource {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #signal: AbortSignal;
   readonly #converter: EventConverter;
   readonly #parser = new EventStreamParser();
-  #fault: ProviderFault | null = null; // thrown once the events before it have been given out
+  #fault: ProviderFault | null = null; // thrown after the preceding events
   #isEnded = false;
 
-  constructor(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal, converter: EventConverter) {
-    this.#reader = reader;
+  constructor(body: ReadableStream<Uint8Array>, signal: AbortSignal, converter: EventConverter) {
+    this.#reader = body.getReader();
     this.#signal = signal;
     this.#converter = converter;
   }
 
   async next(): Promise<StreamEvent[] | null> {
-    // Bounded by the stream's end and by the signal: an upstream that says nothing is the gateway's to give up.
+    // Bounded by the end of the stream and the signal: the gateway gives up a silent upstream.
     while (!this.#isEnded) {
       if (this.#fault !== null) throw this.#fault;
       let events: StreamEvent[];
@@ -61,7 +55,7 @@ class PulledStream implements EventSource {
     return null;
   }
 
-  /** The events that a chunk completed, up to a fault or to the end of the message. */
+  /** The events completed by a chunk, up to a fault or the end of the message. */
   #take(chunk: Uint8Array): StreamEvent[] {
     const events: StreamEvent[] = [];
     try {
@@ -79,7 +73,7 @@ class PulledStream implements EventSource {
     return events;
   }
 
-  /** Not awaited: the message is complete, and this is about the connection alone. */
+  /** Not awaited: the message is complete; this only concerns the connection. */
   #awaitEnd(): void {
     const timer = setTimeout(() => this.#cancel(), AFTER_END_MS_MAX);
     const drain = async () => {
@@ -87,11 +81,11 @@ class PulledStream implements EventSource {
     };
     drain().then(
       () => clearTimeout(timer),
-      () => clearTimeout(timer), // broken or aborted: nothing is left to keep
+      () => clearTimeout(timer), // broken or aborted: the connection cannot be reused
     );
   }
 
-  /** Not awaited: whether the upstream hears of it changes nothing here. */
+  /** Not awaited: the result does not matter. */
   #cancel(): void {
     this.#reader.cancel().catch(() => undefined);
   }

@@ -1,40 +1,42 @@
-// The one place that fetches. It follows no redirect and sets no time limit of its own: only the
-// attempt's signal bounds a call, because only the gateway knows what progress is.
+// The only place that fetches. Follows no redirects; the gateway alone bounds a call, by the attempt's signal.
 
+import { connect } from 'node:net';
+import { parseDigits, parseWholeNumber } from '../base/checked-number.ts';
 import { ProviderFault } from './provider.ts';
 
 export interface UpstreamCall {
   url: string;
   headers: Record<string, string>;
-  /** Null: nothing is posted, the address is read. */
+  /** null sends a GET. */
   body: string | null;
   signal: AbortSignal;
 }
 
-// A connection that the upstream closed while it idled fails within a round trip. A failure that comes
-// later may have been work that was begun, which must not be done twice.
+// A stale kept-alive connection fails within a round trip. A later failure may follow work that must not be repeated.
 const STALE_CONNECTION_MS_MAX = 500;
 const STALE_CONNECTION_CODES: readonly unknown[] = ['ECONNRESET', 'EPIPE', 'ConnectionClosed'];
 
 /**
- * Has the runtime make its thread for outgoing requests, which it else makes at the first of them: where no
- * file can be opened any more by then, that ends the process. Nothing is sent.
+ * Makes the runtime create its thread for outgoing requests now. Creating it at the first request could end the process
+ * if no file descriptor is left by then. Sends nothing.
  */
 export async function prepareFetching(): Promise<void> {
-  await fetch('http://localhost/', { unix: '/dev/null/leads-nowhere' }).catch(() => {}); // it fails, as it should
+  await fetch('http://localhost/', { unix: '/dev/null/leads-nowhere' }).catch(() => {}); // it fails, as intended
 }
 
 /**
- * Sends, and resolves when the head of an answer has come, whatever its status but a redirect. The caller
- * owns the body: it reads it to its end or cancels it. Retried once, on a new connection, when a kept one
- * was found closed; never after a byte of an answer's body. Throws ProviderFault (failed, timeout, aborted).
+ * Resolves with the head of an answer of any status but a redirect. The caller owns the body and reads it to its end or
+ * cancels it. Retries once, on a new connection, if a kept one was closed; never after a byte of an answer's body.
+ * Throws ProviderFault (failed, timeout, aborted).
  */
 export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
   const startedMs = performance.now();
   try {
     return await send(call, true);
   } catch (thrown) {
-    if (!isStaleConnection(thrown, startedMs) || call.signal.aborted) throw upstreamFault(thrown, call.signal);
+    const isStale =
+      STALE_CONNECTION_CODES.includes(errorCode(thrown)) && performance.now() - startedMs <= STALE_CONNECTION_MS_MAX;
+    if (!isStale || call.signal.aborted) throw upstreamFault(thrown, call.signal);
   }
   try {
     return await send(call, false);
@@ -55,36 +57,30 @@ async function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
     timeout: false,
   };
   const response = await fetch(url, settings);
-  if (response.status < 300 || response.status > 399) return response;
+  const { status } = response;
+  if (status < 300 || status > 399) return response;
   await cancelBody(response);
-  // Not followed: the address is the operator's, and the credential goes nowhere else.
-  throw new ProviderFault('failed', `the provider answered with a redirect (${response.status})`, {
-    status: response.status,
-  });
-}
-
-function isStaleConnection(thrown: unknown, startedMs: number): boolean {
-  return STALE_CONNECTION_CODES.includes(errorCode(thrown)) && performance.now() - startedMs <= STALE_CONNECTION_MS_MAX;
+  // Not followed: the address is the operator's, and the credential must not be sent elsewhere.
+  throw new ProviderFault('failed', `the provider answered with a redirect (${status})`, { status });
 }
 
 function errorCode(thrown: unknown): unknown {
   return thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
 }
 
-/** What fetching or reading threw, as a ProviderFault. */
+/** The ProviderFault for an error of fetching or reading. */
 export function upstreamFault(thrown: unknown, signal: AbortSignal): ProviderFault {
   if (thrown instanceof ProviderFault) return thrown;
   if (signal.aborted) return new ProviderFault('aborted', 'aborted by this service', { cause: thrown });
   const code = errorCode(thrown);
   const kind = code === 'ETIMEDOUT' ? 'timeout' : 'failed';
-  return new ProviderFault(kind, `the provider could not be reached or broke off (${String(code ?? 'no code')})`, {
-    cause: thrown,
-  });
+  const message = `the provider could not be reached or closed the connection (${String(code ?? 'no code')})`;
+  return new ProviderFault(kind, message, { cause: thrown });
 }
 
 /**
- * The text of a body, or null when it has more bytes; the rest of it is then cancelled. With `msMax` what
- * has come by then is all of it. Throws ProviderFault (failed, aborted) when it breaks off.
+ * The text of a body; null, after cancelling it, if it has more bytes. With `msMax`, the text received by then. Throws
+ * ProviderFault (failed, aborted) if the connection breaks.
  */
 export async function readBounded(
   response: Response,
@@ -93,17 +89,14 @@ export async function readBounded(
   msMax: number | null = null,
 ): Promise<string | null> {
   try {
-    if (msMax === null && announcesAtMost(response, bytesMax)) return await response.text();
+    const bytes = parseWholeNumber(response.headers.get('content-length') ?? '');
+    // The runtime bounds the body by its length header.
+    const isBounded = bytes !== null && bytes <= bytesMax && !response.headers.has('content-encoding');
+    if (msMax === null && isBounded) return await response.text();
     return response.body === null ? '' : await readChunks(response.body.getReader(), bytesMax, msMax);
   } catch (thrown) {
     throw upstreamFault(thrown, signal);
   }
-}
-
-/** Whether the runtime itself holds the body to a length within the bound. */
-function announcesAtMost(response: Response, bytesMax: number): boolean {
-  const bytes = Number(response.headers.get('content-length') ?? Number.NaN);
-  return bytes <= bytesMax && !response.headers.has('content-encoding');
 }
 
 async function readChunks(
@@ -111,7 +104,7 @@ async function readChunks(
   bytesMax: number,
   msMax: number | null,
 ): Promise<string | null> {
-  // Cancelled, a read that waits resolves as the end.
+  // Cancelling resolves a pending read as the end.
   const timer = msMax === null ? undefined : setTimeout(() => void reader.cancel().catch(() => undefined), msMax);
   try {
     const decoder = new TextDecoder();
@@ -131,11 +124,45 @@ async function readChunks(
   }
 }
 
-/** Drops a body that nobody wants, so that the upstream stops sending it. */
+/** Cancels an unwanted body, so that the upstream stops sending. */
 export async function cancelBody(response: Response): Promise<void> {
   try {
     await response.body?.cancel();
   } catch {
-    // It had broken off already: nothing is left to stop.
+    // It had already broken off.
   }
+}
+
+/** Tests in progress by host and port. Many messages may wait for one host. */
+const tries = new Map<string, Promise<boolean>>();
+
+/**
+ * False if a connection attempt has no result within `msMax`. True if the connection is refused or the name unknown,
+ * because the call itself reports these, and for a provider inside the service.
+ */
+export function canConnect(baseUrl: string, msMax: number): Promise<boolean> {
+  const url = URL.parse(baseUrl);
+  if (url === null) return Promise.resolve(true);
+  const port = url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : parseDigits(url.port);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const name = `${host} ${port} ${msMax}`;
+  const inProgress = tries.get(name);
+  if (inProgress !== undefined) return inProgress;
+  const begun = tryConnecting(host, port, msMax).finally(() => tries.delete(name));
+  tries.set(name, begun);
+  return begun;
+}
+
+function tryConnecting(host: string, port: number, msMax: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (isThere: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(isThere);
+    };
+    const timer = setTimeout(() => end(false), msMax);
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(true));
+  });
 }

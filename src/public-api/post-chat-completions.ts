@@ -1,57 +1,88 @@
-// POST /v1/chat/completions: a message for clients of OpenAI. It is the message of POST /v1/messages in other words:
-// the same gateway is asked, and what it answers is said in theirs.
+// POST /v1/chat/completions: translates the request to Messages for the same gateway, and the reply back.
 
 import { assert } from '../base/assert.ts';
+import { parseTimeMs } from '../base/checked-number.ts';
 import {
   type ChatTerms,
   convertEvents,
   convertMessage,
-  inOwnWords,
-  readChatRequest,
+  readChatInTurns,
+  withClientPaths,
 } from '../chat-completions/chat-completions.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Call, Reply, Submission } from './call.ts';
-import { requireJson } from './content-type.ts';
-import { openAiRateHeaders } from './openai-rate-headers.ts';
-import { submitCall } from './submission.ts';
+import { requireJson } from './routes.ts';
+import { type Call, type ClientRequest, type Reply, submitCall } from './submit-call.ts';
+
+const LIMITS = ['requests', 'tokens'];
+
+/** All header names, for CORS. */
+export const OPENAI_RATE_HEADERS: string = LIMITS.flatMap((limit) =>
+  ['limit', 'remaining', 'reset'].map((figure) => `x-ratelimit-${figure}-${limit}`),
+).join(', ');
+
+/** `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` for the limits in the response's headers. */
+export function openAiRateHeaders(
+  headers: Readonly<Record<string, string>>,
+  vendorPrefix: string,
+  nowMs: number,
+): Record<string, string> {
+  const converted: Record<string, string> = {};
+  for (const limit of LIMITS) {
+    const name = `${vendorPrefix}-ratelimit-${limit}`;
+    const most = headers[`${name}-limit`];
+    if (most === undefined) continue;
+    converted[`x-ratelimit-limit-${limit}`] = most;
+    converted[`x-ratelimit-remaining-${limit}`] = headers[`${name}-remaining`] ?? '0';
+    const resetMs = parseTimeMs(headers[`${name}-reset`] ?? '') ?? nowMs;
+    converted[`x-ratelimit-reset-${limit}`] = formatWait(resetMs - nowMs);
+  }
+  return converted;
+}
+
+/** A duration such as "6m0s" or "7s". */
+function formatWait(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  return `${minutes > 0 ? `${minutes}m` : ''}${seconds % 60}s`;
+}
 
 export async function postChatCompletions(call: Call): Promise<Reply> {
   requireJson(call.request.headers);
-  const asked: Asked = { terms: null };
+  const asked: ReadTerms = { terms: null };
   try {
-    const reply = await submitCall(call, (submission) => {
-      readAsChat(submission, asked);
-      return call.dependencies.messages.submitMessage(submission);
+    const reply = await submitCall(call, (clientRequest) => {
+      readAsChat(clientRequest, asked);
+      return call.dependencies.messages.submitMessage(clientRequest);
     });
     return convertReply(reply, asked, call);
   } catch (thrown) {
     if (!(thrown instanceof TurnpikeError) || asked.terms === null) throw thrown;
-    throw inOwnWords(thrown, asked.terms.origins);
+    throw withClientPaths(thrown, asked.terms.origins);
   }
 }
 
-/** What was asked, from when the body is read until there is an answer: this may live as long as that. */
-interface Asked {
+/** The request from reading its body until the reply: it may live that long. */
+interface ReadTerms {
   terms: ChatTerms | null;
 }
 
-/** The gateway reads the body, for a caller who is known, as that of a message. */
-function readAsChat(submission: Submission, asked: Asked): void {
-  submission.protocol = 'chat-completions';
-  const readBody = submission.readBody.bind(submission);
-  submission.readBody = async (bytesMax, accountId) => {
-    const { bytes, terms } = readChatRequest(await readBody(bytesMax, accountId));
+/** The gateway reads the body of an authenticated request as a message. */
+function readAsChat(clientRequest: ClientRequest, asked: ReadTerms): void {
+  clientRequest.protocol = 'chat-completions';
+  const readBody = clientRequest.readBody.bind(clientRequest);
+  clientRequest.readBody = async (bytesMax, accountId) => {
+    const { bytes, terms } = await readChatInTurns(await readBody(bytesMax, accountId));
     asked.terms = terms;
     return bytes;
   };
 }
 
-/** A stream is read on no faster than its own reader reads, and is told when that one leaves. */
-function convertReply(reply: Reply, asked: Asked, call: Call): Reply {
+/** The stream is read as fast as the client reads, and is cancelled when the client disconnects. */
+function convertReply(reply: Reply, asked: ReadTerms, call: Call): Reply {
   const { terms } = asked;
   const { receivedAtMs: createdAtMs, vendorPrefix, dependencies } = call;
-  assert(terms !== null, 'an answer has a request');
-  asked.terms = null; // what was asked is named no more
+  assert(terms !== null, 'a reply follows a request');
+  asked.terms = null; // the terms are not needed anymore
   const headers = { ...reply.headers, ...openAiRateHeaders(reply.headers, vendorPrefix, dependencies.clock.nowMs()) };
   const { body } = reply;
   if (typeof body === 'string') return { ...reply, headers, body: convertMessage(body, terms, createdAtMs) };

@@ -1,5 +1,4 @@
-// The door of the public API: what callers with a key can ask for, and the probes. A request
-// becomes a submission here, and whatever comes of it a Response; the work itself is the gateway's.
+// The door of the public API: turns HTTP requests into client requests for the gateway, and replies into responses.
 
 import { newRequestId } from '../base/ids.ts';
 import { chatErrorBody } from '../chat-completions/chat-completions.ts';
@@ -15,16 +14,15 @@ import {
   securityHeaders,
   toResponse,
 } from '../http/http.ts';
-import type { Call, PublicDependencies, Reply } from './call.ts';
-import { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
-import { isChatPath, isForOpenAi, normalPath } from './path.ts';
-import { allowedMethods, findRoute, takesMethod } from './routes.ts';
+import { OPENAI_RATE_HEADERS, openAiRateHeaders } from './post-chat-completions.ts';
+import { allowedMethods, findRoute, isChatPath, isForOpenAi, normalPath, takesMethod } from './routes.ts';
+import type { Call, PublicDependencies, Reply } from './submit-call.ts';
 
-export type { Answered, Load, MessageGateway, PublicDependencies } from './call.ts';
+export type { Answered, PublicDependencies } from './submit-call.ts';
 
 const SHOWN_PATH_CHARACTERS_MAX = 200;
 
-/** Answers any request that is not the admin API's or the console's. Never rejects: what is thrown becomes an answer. */
+/** Answers every request that is not for the admin API or the console. Never rejects: errors become responses. */
 export async function handlePublic(
   request: Request,
   connection: Connection,
@@ -48,7 +46,7 @@ export async function handlePublic(
     path,
     address,
     vendorPrefix: 'anthropic',
-    submission: null,
+    clientRequest: null,
   };
   let response: Response;
   let failure: TurnpikeError | null = null;
@@ -59,11 +57,11 @@ export async function handlePublic(
     failure = asTurnpikeError(thrown);
     response = refuse(call, failure, browserHeaders(call, mayBrowse, secure));
   }
-  if (call.submission?.isAdmitted !== true) reportAnswer(call, response.status, failure);
+  if (call.clientRequest?.isAdmitted !== true) reportAnswer(call, response.status, failure);
   return response;
 }
 
-/** Whoever asks in the words of Chat Completions is refused in them, whatever the reason. */
+/** Requests in Chat Completions format get errors in that format. */
 function refuse(call: Call, failure: TurnpikeError, more: Readonly<Record<string, string>>): Response {
   if (!isChatPath(call.path)) return errorResponse(failure, call.requestId, more);
   const { status } = failure;
@@ -74,7 +72,7 @@ function refuse(call: Call, failure: TurnpikeError, more: Readonly<Record<string
 
 function answerCall(call: Call, method: string): Reply | Promise<Reply> {
   const route = findRoute(call.path);
-  if (route === null) throw new TurnpikeError('route_not_found', `There is no ${shorten(call.path)} here.`);
+  if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
   if (!takesMethod(route, method))
     throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
       headers: { allow: allowedMethods(route) },
@@ -83,26 +81,18 @@ function answerCall(call: Call, method: string): Reply | Promise<Reply> {
 }
 
 function reportAnswer(call: Call, status: number, failure: TurnpikeError | null): void {
-  const { dependencies } = call;
-  dependencies.report({
-    requestId: call.requestId,
-    receivedAtMs: call.receivedAtMs,
-    durationMs: dependencies.clock.nowMs() - call.receivedAtMs,
-    method: call.request.method,
-    path: call.path,
-    address: call.address,
-    status,
-    submission: call.submission,
-    failure,
-  });
+  const { dependencies, request, requestId, receivedAtMs, path, address, clientRequest } = call;
+  const { method } = request;
+  const durationMs = dependencies.clock.nowMs() - receivedAtMs;
+  dependencies.report({ requestId, receivedAtMs, durationMs, method, path, address, status, clientRequest, failure });
 }
 
-/** The admin API and the console are for their own origin only. */
+/** The admin API and the console serve only their own origin. */
 function isForBrowsers(path: string): boolean {
   return !path.startsWith('/api') && !path.startsWith('/console');
 }
 
-/** What clients of models ask for, by any of its spellings; all else is no page either, and says so. */
+/** API paths, in any spelling; other paths get a 404 as well. */
 function isForClients(path: string): boolean {
   return path.startsWith('/v1/') || normalPath(path).startsWith('/v1/');
 }
@@ -114,7 +104,7 @@ function browserHeaders(
 ): Readonly<Record<string, string>> {
   if (!mayBrowse) return secure;
   const headers = { ...secure, ...corsHeaders(call.request.headers.get('origin'), call.vendorPrefix) };
-  if (isForOpenAi(call.path)) headers['x-request-id'] = call.requestId; // where clients of OpenAI look for it
+  if (isForOpenAi(call.path)) headers['x-request-id'] = call.requestId; // OpenAI clients read the request id here
   if (isChatPath(call.path)) headers['access-control-expose-headers'] += `, ${OPENAI_RATE_HEADERS}`;
   return headers;
 }

@@ -1,43 +1,119 @@
-// The table of public routes. A route is found by its path alone; which methods it takes is said
-// in the `allow` header of a refusal.
+// The table of public routes. The path alone selects the route; the `allow` header of a refusal lists its methods.
 
-import type { Handle } from './call.ts';
-import { getHealthz } from './get-healthz.ts';
-import { getKey } from './get-key.ts';
-import { getModels } from './get-models.ts';
-import { getModelsId } from './get-models-id.ts';
-import { getReadyz } from './get-readyz.ts';
-import { getUsageId } from './get-usage-id.ts';
-import { headRoot } from './head-root.ts';
-import { MODELS_PATH, normalPath, USAGE_PATH } from './path.ts';
+import { TurnpikeError } from '../errors.ts';
 import { postChatCompletions } from './post-chat-completions.ts';
-import { postMessages } from './post-messages.ts';
-import { postMessagesCountTokens } from './post-messages-count-tokens.ts';
+import type { Call, ClientRequest, Handle, MessageGateway, Reply } from './submit-call.ts';
+import { submitCall } from './submit-call.ts';
 
-/** What a path takes. GET also answers HEAD. */
-export interface Route {
+const CHAT_PATH = '/v1/chat/';
+const MODELS_PATH = '/v1/models/';
+const USAGE_PATH = '/v1/usage/';
+
+const WITHOUT_VERSION = /^\/(?:messages|chat|models)(?:\/|$)/;
+
+/** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
+export function normalPath(path: string): string {
+  const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
+  const trimmed = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+  return WITHOUT_VERSION.test(trimmed) ? `/v1${trimmed}` : trimmed;
+}
+
+/** Whether only OpenAI clients use the path. */
+export function isForOpenAi(path: string): boolean {
+  const normal = normalPath(path);
+  return normal.startsWith(CHAT_PATH) || `${normal}/`.startsWith(MODELS_PATH);
+}
+
+/** Whether responses, including errors, have the Chat Completions format. */
+export function isChatPath(path: string): boolean {
+  return normalPath(path).startsWith(CHAT_PATH);
+}
+
+/** The decoded rest of a path after its prefix. Invalid percent-encoding is literal: no object has such a name. */
+function restOf(path: string, beginning: string): string {
+  const rest = normalPath(path).slice(beginning.length);
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return rest;
+  }
+}
+
+function constant(value: object): () => Reply {
+  const body = JSON.stringify(value);
+  return () => ({ status: 200, headers: {}, body });
+}
+
+const READY = constant({ status: 'ready' });
+
+async function getReadyz(call: Call): Promise<Reply> {
+  const { dependencies } = call;
+  if (dependencies.isLeaving())
+    throw new TurnpikeError('draining', 'This server is shutting down.', { headers: { connection: 'close' } });
+  let cause: unknown;
+  try {
+    if (await dependencies.isStoreAvailable()) return READY();
+  } catch (thrown) {
+    cause = thrown;
+  }
+  throw new TurnpikeError('store_unavailable', 'The store is not responding.', cause === undefined ? {} : { cause });
+}
+
+/** Throws content_type_unsupported unless the request declares JSON. */
+export function requireJson(headers: Headers): void {
+  const declared = headers.get('content-type');
+  if (declared === 'application/json') return;
+  const mediaType = (declared ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (mediaType === 'application/json' || /^[^/\s]+\/[^/\s]+\+json$/.test(mediaType)) return;
+  throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
+}
+
+/** Passes the request to the gateway, with the rest of its path after `prefix`. */
+function ask(
+  send: (messages: MessageGateway, request: ClientRequest, rest: string) => Promise<Reply>,
+  prefix = '',
+): Handle {
+  return (call) => {
+    const rest = restOf(call.path, prefix);
+    return submitCall(call, (clientRequest) => send(call.dependencies.messages, clientRequest, rest));
+  };
+}
+
+function askJson(method: 'submitMessage' | 'countTokens'): Handle {
+  return (call) => {
+    requireJson(call.request.headers);
+    return submitCall(call, (clientRequest) => call.dependencies.messages[method](clientRequest));
+  };
+}
+
+/** Methods of a path. GET also answers HEAD. */
+interface Route {
   method: 'GET' | 'POST';
   handle: Handle;
 }
 
+const get = (handle: Handle): Route => ({ method: 'GET', handle });
+const post = (handle: Handle): Route => ({ method: 'POST', handle });
+
+const showRoot = constant({ name: 'turnpike', messages: '/v1/messages' });
+
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/v1/messages', { method: 'POST', handle: postMessages }],
-  ['/v1/messages/count_tokens', { method: 'POST', handle: postMessagesCountTokens }],
-  ['/v1/chat/completions', { method: 'POST', handle: postChatCompletions }],
-  ['/v1/models', { method: 'GET', handle: getModels }],
-  ['/v1/key', { method: 'GET', handle: getKey }],
-  ['/healthz', { method: 'GET', handle: getHealthz }],
-  ['/readyz', { method: 'GET', handle: getReadyz }],
-  ['/', { method: 'GET', handle: headRoot }],
-  ['/api/hello', { method: 'GET', handle: headRoot }],
+  ['/v1/messages', post(askJson('submitMessage'))],
+  ['/v1/messages/count_tokens', post(askJson('countTokens'))],
+  ['/v1/chat/completions', post(postChatCompletions)],
+  ['/v1/models', get(ask((messages, request) => messages.listModels(request)))],
+  ['/v1/key', get(ask((messages, request) => messages.getKey(request)))],
+  ['/healthz', get(constant({ status: 'ok' }))],
+  ['/readyz', get(getReadyz)],
+  ['/', get(showRoot)],
+  ['/api/hello', get(showRoot)],
 ]);
-/** Paths whose rest is an id. */
 const routesOfOne: readonly [beginning: string, route: Route][] = [
-  [MODELS_PATH, { method: 'GET', handle: getModelsId }],
-  [USAGE_PATH, { method: 'GET', handle: getUsageId }],
+  [MODELS_PATH, get(ask((messages, request, id) => messages.getModel(request, id), MODELS_PATH))],
+  [USAGE_PATH, get(ask((messages, request, requestId) => messages.getUsage(request, requestId), USAGE_PATH))],
 ];
 
-/** The route of a path without query, or null when there is none. */
+/** The route of a path without query, or null. */
 export function findRoute(path: string): Route | null {
   const exact = routes.get(path);
   if (exact !== undefined) return exact;
@@ -49,7 +125,6 @@ export function takesMethod(route: Route, method: string): boolean {
   return method === route.method || (method === 'HEAD' && route.method === 'GET');
 }
 
-/** For the `allow` header. */
 export function allowedMethods(route: Route): string {
   return route.method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS';
 }

@@ -1,33 +1,36 @@
-// The installation's secret: given by the environment, else made at the first start and kept in
-// the data directory. Without it no key is recognised and no provider credential can be opened.
-// While it is being replaced, the one before it is accepted too.
+// The installation secret: from the environment, else created at the first start and kept in the data directory.
+// Keys cannot be recognized and provider credentials cannot be opened without it. During a rotation, the former
+// secret is accepted too.
 
-import { resolve } from 'node:path';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { type Config, decodeSecret } from '../config.ts';
-import { InstallationSecretMissing } from './installation-secret-missing.ts';
-import { makeSecretFile, previousSecretPath, readSecretFile, secretPath } from './secret-file.ts';
 import type { Vault } from './vault.ts';
 
-/** Under this name an installation keeps the proof of its secret. */
+/** Name under which the proof of the secret is stored. */
 export const SECRET_PROOF = 'secret_proof';
 
-/** Facts of the whole installation, each written once; only the proof of its secret is ever replaced. */
+/** Facts about the whole installation, each written once; only the proof of its secret is ever replaced. */
 export interface InstallationStore {
   readInstallation(name: string): Promise<string | null>;
   writeInstallation(name: string, value: string): Promise<void>;
 }
 
-/** A secret, and where it was found: "TURNPIKE_SECRET", or "file:" and its path. */
+/** A secret and its source: "TURNPIKE_SECRET", or "file:" and the path. */
 export interface FoundSecret {
   bytes: Buffer;
   source: string;
 }
 
-/** What is given of the secrets, and where their files are. */
+/** Configured secrets and the location of their files. */
 export type SecretSettings = Pick<Config, 'dataDirectory' | 'secretBase64' | 'previousSecretBase64'> &
   Partial<Pick<Config, 'databaseUrl'>>;
 
-/** The secrets that are here. The environment wins over the files; with a database of several nodes there are no files. Throws InstallationSecretMissing for a file that holds none. */
+/**
+ * The available secrets. The environment takes precedence over files; with a shared database there are no files.
+ * Throws InstallationSecretMissing for an empty file.
+ */
 export function findInstallationSecrets(settings: SecretSettings): {
   present: FoundSecret | null;
   previous: FoundSecret | null;
@@ -38,15 +41,15 @@ export function findInstallationSecrets(settings: SecretSettings): {
       present: findSecret(secretBase64, 'TURNPIKE_SECRET', null),
       previous: findSecret(previousSecretBase64, 'TURNPIKE_PREVIOUS_SECRET', null),
     };
-  // In this order: a rotation that goes on meanwhile writes the second file before the first.
+  // In this order: a concurrent rotation writes the second file before the first.
   const present = findSecret(secretBase64, 'TURNPIKE_SECRET', secretPath(dataDirectory));
   const previous = findSecret(previousSecretBase64, 'TURNPIKE_PREVIOUS_SECRET', previousSecretPath(dataDirectory));
   return { present, previous };
 }
 
 /**
- * The secrets to serve with. The first is made when `isNew` says that nothing was ever hashed or sealed here;
- * else throws InstallationSecretMissing where it is not there.
+ * The secrets to serve with. Creates the first one if `isNew` says that nothing was hashed or sealed before;
+ * otherwise throws InstallationSecretMissing if it is absent.
  */
 export function loadInstallationSecrets(
   settings: SecretSettings,
@@ -56,18 +59,21 @@ export function loadInstallationSecrets(
   if (present !== null) return { present: present.bytes, previous: previous?.bytes ?? null };
   if (settings.databaseUrl != null)
     throw new InstallationSecretMissing(
-      'TURNPIKE_SECRET: must be given with a PostgreSQL database, the same on every node: 32 or more random bytes in base64, such as `openssl rand -base64 32` makes',
+      'TURNPIKE_SECRET: must be set with a PostgreSQL database, to the same value on every node: 32 or more random bytes in base64, for example from `openssl rand -base64 32`',
     );
-  if (isNew) return { present: makeSecretFile(settings.dataDirectory), previous: null };
+  if (isNew) {
+    const secret = randomBytes(SECRET_BYTES);
+    placeFile(secretPath(settings.dataDirectory), secret);
+    return { present: secret, previous: null };
+  }
   throw new InstallationSecretMissing(
     `the file ${secretPath(settings.dataDirectory)} is missing, and TURNPIKE_SECRET is not set: keys and provider credentials of this installation cannot be used without it`,
   );
 }
 
 /**
- * Keeps an installation from running under another secret than its own: its keys would not be recognised,
- * and new ones would be hashed under a secret of their own. Whether it still is under the vault's previous
- * secret and is to be moved to the present one. Throws InstallationSecretMissing.
+ * Whether the installation still uses the vault's previous secret and must change to the present one. Throws
+ * InstallationSecretMissing under any other secret: its keys would not be recognized.
  */
 export async function isUnderPreviousSecret(store: InstallationStore, vault: Vault): Promise<boolean> {
   const stored = await store.readInstallation(SECRET_PROOF);
@@ -75,13 +81,117 @@ export async function isUnderPreviousSecret(store: InstallationStore, vault: Vau
   if (stored === null || stored === vault.proof) return false;
   if (stored === vault.previous?.proof) return true;
   throw new InstallationSecretMissing(
-    'the secret is not the one that this installation is under: its keys and provider credentials cannot be used with it. Set TURNPIKE_SECRET to that one, or leave it out where the data directory has the file "secret"; to replace it by another, give that one as TURNPIKE_PREVIOUS_SECRET',
+    'this is not the secret of the installation: its keys and provider credentials cannot be used with it. Set TURNPIKE_SECRET to the secret of the installation, or unset it if the data directory has the file "secret". To replace that secret by this one, set TURNPIKE_PREVIOUS_SECRET to that secret',
   );
 }
 
 function findSecret(givenBase64: string | null, variable: string, path: string | null): FoundSecret | null {
   const given = givenBase64 === null ? null : decodeSecret(givenBase64);
   if (given !== null) return { bytes: given, source: variable };
-  const bytes = path === null ? null : readSecretFile(path);
-  return bytes === null || path === null ? null : { bytes, source: `file:${resolve(path)}` };
+  const text = path === null ? null : readText(path);
+  if (path === null || text === null) return null;
+  const bytes = decodeSecret(text);
+  if (bytes !== null) return { bytes, source: `file:${resolve(path)}` };
+  throw new InstallationSecretMissing(`the file ${path} does not contain a secret of ${SECRET_BYTES} bytes in base64`);
+}
+
+const SECRET_BYTES = 32;
+
+export function secretPath(dataDirectory: string): string {
+  return join(dataDirectory, 'secret');
+}
+
+export function previousSecretPath(dataDirectory: string): string {
+  return join(dataDirectory, 'secret.previous');
+}
+
+/**
+ * Replaces the secret; the present one becomes the former. The present one is written to the second file before it
+ * leaves the first, so that a crash never loses it.
+ */
+export function rotateSecretFiles(dataDirectory: string, present: Buffer): void {
+  placeFile(previousSecretPath(dataDirectory), present);
+  placeFile(secretPath(dataDirectory), randomBytes(SECRET_BYTES));
+}
+
+export function removePreviousSecretFile(dataDirectory: string): void {
+  rmSync(previousSecretPath(dataDirectory), { force: true });
+  syncPath(dataDirectory);
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw failure;
+  }
+}
+
+/** Writes a temporary file and renames it, both durably: readers see the old or the new file, never a part. */
+function placeFile(path: string, secret: Buffer): void {
+  const beside = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const file = openSync(beside, 'wx', 0o600);
+    try {
+      writeSync(file, `${secret.toString('base64')}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(beside, path);
+  } finally {
+    rmSync(beside, { force: true });
+  }
+  syncPath(dirname(path));
+}
+
+function syncPath(directory: string): void {
+  const file = openSync(directory, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The message names the missing secret and where it was looked for. */
+export class InstallationSecretMissing extends Error {
+  override name = 'InstallationSecretMissing';
+}
+
+// Secrets of API keys, tokens and one-time links have 256 random bits, so they are stored under SHA-256 without a key.
+// Former versions stored HMACs; those secrets stay valid.
+
+/** Name under which the HMAC keys of former versions are stored. */
+const FORMER_HASH_KEYS = 'former_hash_keys';
+
+/** The key of a former hash, which is stored as "ID.HMAC". `id` names the installation secret that the key was derived from. */
+export interface FormerHashKey {
+  id: string;
+  keyBase64: string;
+}
+
+/** Every hash under which a secret may be stored; the first is `hashSecret`. */
+export type SecretHashes = (secret: string) => readonly [string, ...string[]];
+
+/** "sha256." and 43 base64url characters. */
+export function hashSecret(secret: string): string {
+  return `sha256.${createHash('sha256').update(secret).digest('base64url')}`;
+}
+
+/**
+ * Reads the former keys, which the first start of this version stores. An installation that has no secret yet has
+ * none. Call it before the proof of the secret is written.
+ */
+export async function openSecretHashes(store: InstallationStore, vault: Vault): Promise<SecretHashes> {
+  const isNew = (await store.readInstallation(SECRET_PROOF)) === null;
+  const stored = await store.readInstallation(FORMER_HASH_KEYS);
+  const former = stored === null ? (isNew ? [] : vault.formerHashKeys) : (JSON.parse(stored) as FormerHashKey[]);
+  if (stored === null) await store.writeInstallation(FORMER_HASH_KEYS, JSON.stringify(former));
+  const keys = former.map(({ id, keyBase64 }) => ({ id, key: Buffer.from(keyBase64, 'base64') }));
+  return (secret) => [
+    hashSecret(secret),
+    ...keys.map(({ id, key }) => `${id}.${createHmac('sha256', key).update(secret).digest('base64url')}`),
+  ];
 }

@@ -1,9 +1,9 @@
-// What is derived from the installation's secret: a keyed hash for key secrets and tokens
-// (HMAC-SHA-256) and a seal for provider credentials (AES-256-GCM). Each use has a key of its own.
-// While the secret is being replaced, what was made under the one before it is still accepted.
+// Everything derived from the installation secret: a keyed hash (HMAC-SHA-256) for cursors and a seal for provider
+// credentials (AES-256-GCM), each with its own key. During a rotation, values of the former secret are accepted.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { assert } from '../base/assert.ts';
+import type { FormerHashKey } from './installation-secret.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -12,17 +12,19 @@ const PROOF_TEXT = 'turnpike installation';
 const ID_CHARACTERS = 8;
 
 export interface Vault {
-  /** Proves that an installation's secret is the one that it began with; says nothing of the secret itself. */
+  /** Identifies the installation secret without revealing it. */
   readonly proof: string;
-  /** Names the secret under which a hash was made: the first 8 characters of the proof. */
+  /** Names the secret in audit records: the first 8 characters of the proof. */
   readonly id: string;
-  /** What the secret before this one gave, while that is accepted too; else null. */
+  /** Keys under which former versions hashed API keys, of both secrets. */
+  readonly formerHashKeys: readonly FormerHashKey[];
+  /** The former secret, while it is accepted; else null. */
   readonly previous: Pick<Vault, 'proof' | 'id' | 'hash' | 'open'> | null;
-  /** The keyed hash of a secret: the vault's id, a dot, 43 characters of base64url. */
+  /** A keyed hash of 43 base64url characters. */
   hash(text: string): string;
-  /** Encrypts; `context` (such as "provider:anthropic") must be the same when it is opened. */
+  /** Encrypts a text. `context` (such as "provider:anthropic") must be the same when it is opened. */
   seal(text: string, context: string): string;
-  /** Throws SealBroken when the text was sealed under a secret that is not here, or another context, or was altered. */
+  /** Throws SealBroken if the text was sealed with an unknown secret or another context, or was altered. */
   open(sealed: string, context: string): string;
 }
 
@@ -31,8 +33,8 @@ export class SealBroken extends Error {
 }
 
 /**
- * Opens the vault of an installation; `secret` is its 32 or more random bytes. Under `previous`, the secret
- * before it, nothing is made any more, and what was made is still found and opened.
+ * Opens the vault. `secret` has at least 32 random bytes. `previous`, the former secret, only opens and recognizes;
+ * nothing new is made with it.
  */
 export function openVault(secret: Buffer, previous: Buffer | null = null): Vault {
   const present = deriveKeys(secret);
@@ -40,6 +42,7 @@ export function openVault(secret: Buffer, previous: Buffer | null = null): Vault
   const former = deriveKeys(previous);
   return {
     ...present,
+    formerHashKeys: [...present.formerHashKeys, ...former.formerHashKeys],
     previous: { proof: former.proof, id: former.id, hash: former.hash, open: former.open },
     open(sealed, context) {
       try {
@@ -55,13 +58,14 @@ function deriveKeys(secret: Buffer): Omit<Vault, 'previous'> {
   assert(secret.length >= 32, 'an installation secret has at least 32 bytes');
   const hashKey = derive(secret, 'turnpike keyed hash');
   const sealKey = derive(secret, 'turnpike seal');
-  const hmac = (text: string) => new Bun.CryptoHasher('sha256', hashKey).update(text).digest('base64url');
-  const proof = hmac(PROOF_TEXT);
+  const hash = (text: string) => new Bun.CryptoHasher('sha256', hashKey).update(text).digest('base64url');
+  const proof = hash(PROOF_TEXT);
   const id = proof.slice(0, ID_CHARACTERS);
   return {
     proof,
     id,
-    hash: (text) => `${id}.${hmac(text)}`,
+    formerHashKeys: [{ id, keyBase64: hashKey.toString('base64') }],
+    hash,
     seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context));
@@ -71,7 +75,7 @@ function deriveKeys(secret: Buffer): Omit<Vault, 'previous'> {
     open(sealed, context) {
       const bytes = Buffer.from(sealed.slice(SEAL_VERSION.length + 1), 'base64url');
       if (!sealed.startsWith(`${SEAL_VERSION}.`) || bytes.length < NONCE_BYTES + TAG_BYTES)
-        throw new SealBroken('this is no sealed text');
+        throw new SealBroken('this is not a sealed text');
       const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, NONCE_BYTES)).setAAD(
         Buffer.from(context),
       );
@@ -83,7 +87,7 @@ function deriveKeys(secret: Buffer): Omit<Vault, 'previous'> {
         ]).toString('utf8');
       } catch (cause) {
         throw new SealBroken(
-          'a sealed text cannot be opened: it was sealed under another installation secret, or altered',
+          'a sealed text cannot be opened: it was sealed with another installation secret, or altered',
           { cause },
         );
       }

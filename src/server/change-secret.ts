@@ -1,35 +1,47 @@
-// A start with the secret before the present one at hand: what was sealed under that one is sealed anew, at once, and the
-// installation is under the present one. What was hashed follows as it is shown.
+// A start during a rotation of the installation secret: reseals what the former secret sealed and makes the present
+// secret current.
 
-import type { FormerHashes } from '../accounts/accounts.ts';
-import { creationContext, type RememberedCreation, type Trail } from '../audit/audit.ts';
+import { randomBytes } from 'node:crypto';
+import { type AuditContext, creationContext, type RememberedCreation } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
-import { isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
-import { moveHash, type SecretChange, writeSecretChange } from '../storage/storage.ts';
+import { type InstallationStore, isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
+import { type SecretChange, writeSecretChange } from '../storage/storage.ts';
 import type { OpenStore } from './open-store.ts';
-import { SIGN_IN_CONTEXT, SIGN_IN_SECRET } from './sign-in-secret.ts';
+
+const SIGN_IN_SECRET = 'sign_in_secret';
+const SIGN_IN_CONTEXT = `installation:${SIGN_IN_SECRET}`;
+const BYTES = 32;
+
+/** Creates it at the first start. Must not run on two nodes at once. Throws store_unavailable, SealBroken. */
+export async function openSignInSecret(store: InstallationStore, vault: Vault): Promise<string> {
+  const kept = await store.readInstallation(SIGN_IN_SECRET);
+  if (kept !== null) return vault.open(kept, SIGN_IN_CONTEXT);
+  const made = randomBytes(BYTES).toString('base64url');
+  await store.writeInstallation(SIGN_IN_SECRET, vault.seal(made, SIGN_IN_CONTEXT));
+  return made;
+}
 
 const ACTOR = { id: 'start', role: 'service', address: '', requestId: null } as const;
 
 /**
- * Sees to it that the installation is under the vault's present secret, and that nothing stays sealed under the previous one: a node
- * that had not yet been restarted may have sealed more since. Throws InstallationSecretMissing, and SealBroken for a credential that
+ * Changes the installation to the vault's present secret and reseals everything sealed with the former one; a node that was
+ * not yet restarted may have sealed more since. Throws InstallationSecretMissing, and SealBroken for a credential that
  * opens under neither.
  */
-export async function comeUnderSecret(store: OpenStore, clock: Clock, log: LogWriter): Promise<void> {
+export async function adoptSecret(store: OpenStore, clock: Clock, log: LogWriter): Promise<void> {
   const isUnderPrevious = await isUnderPreviousSecret(store.stores.installation, store.vault);
   const { previous } = store.vault;
   if (previous === null) return;
   for (let tries = 1; ; tries++) {
     try {
-      await sealAnew(store, previous, isUnderPrevious, clock, log);
+      await resealAll(store, previous, isUnderPrevious, clock, log);
       return;
     } catch (failure) {
-      // Other nodes serve meanwhile, and may change what is sealed.
+      // Other nodes run meanwhile and may change what is sealed.
       if (!(failure instanceof Outpaced) || tries >= bounds.changeTriesMax) throw failure;
       await Bun.sleep(Math.random() * bounds.changeRestMsMax);
     }
@@ -38,15 +50,15 @@ export async function comeUnderSecret(store: OpenStore, clock: Clock, log: LogWr
 
 type Previous = NonNullable<Vault['previous']>;
 
-/** In one transaction: all of it, with the proof, or what is left under the previous secret. */
-async function sealAnew(
+/** In one transaction: everything with the proof, or what is still sealed with the former secret. */
+async function resealAll(
   { vault, stores, ledger, feed }: OpenStore,
   previous: Previous,
   isUnderPrevious: boolean,
   clock: Clock,
   log: LogWriter,
 ): Promise<void> {
-  const epoch = (await feed?.readEpoch()) ?? null; // before anything is read that is decided by
+  const epoch = (await feed?.readEpoch()) ?? null; // before everything the change is based on
   const isLeft = (sealed: string, context: string) => isUnderPrevious || opens(previous, sealed, context);
   const documents = (await stores.catalog.loadCatalog()).filter((entry) =>
     sealedCredentials(entry).some(({ sealed, context }) => isLeft(sealed, context)),
@@ -60,7 +72,10 @@ async function sealAnew(
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
   const change = sealed(vault, { documents, creations, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
-  await writeSecretChange(ledger, change, { ...trailOf(vault, previous, isUnderPrevious, clock.nowMs()), since });
+  await writeSecretChange(ledger, change, {
+    ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
+    since,
+  });
   log.write({
     at: new Date(clock.nowMs()).toISOString(),
     event: isUnderPrevious ? 'secret_rotated' : 'credentials_sealed_anew',
@@ -77,28 +92,28 @@ function opens(previous: Previous, sealed: string, context: string): boolean {
   }
 }
 
-interface Left {
+interface FormerSeals {
   documents: readonly CatalogDocument[];
   creations: readonly RememberedCreation[];
-  /** The secret of sign-in, as it was sealed; null where that is under the present one, or there is none. */
+  /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
   signIn: string | null;
 }
 
-function sealed(vault: Vault, { documents, creations, signIn }: Left, replaces: string): SecretChange {
-  const sealAnew = (text: string, context: string) => vault.seal(vault.open(text, context), context);
+function sealed(vault: Vault, { documents, creations, signIn }: FormerSeals, replaces: string): SecretChange {
+  const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
   return {
     resealed:
-      signIn === null ? [] : [{ name: SIGN_IN_SECRET, value: sealAnew(signIn, SIGN_IN_CONTEXT), replaces: signIn }],
+      signIn === null ? [] : [{ name: SIGN_IN_SECRET, value: reseal(signIn, SIGN_IN_CONTEXT), replaces: signIn }],
     documents: documents.map((entry) => resealDocument(entry, vault)).filter((entry) => entry !== null),
     creations: creations.map((creation) => {
-      return { ...creation, secretSealed: sealAnew(creation.secretSealed ?? '', creationContext(creation)) };
+      return { ...creation, secretSealed: reseal(creation.secretSealed ?? '', creationContext(creation)) };
     }),
     proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };
 }
 
-/** Of a change of the secret alone: what is sealed anew besides stays what it was. */
-function trailOf({ id }: Vault, previous: Previous, isUnderPrevious: boolean, atMs: number): Trail {
+/** The audit context of the secret's change only: resealed objects have not changed. */
+function auditContextOf({ id }: Vault, previous: Previous, isUnderPrevious: boolean, atMs: number): AuditContext {
   if (!isUnderPrevious) return { audit: [], creation: null };
   const record = {
     atMs,
@@ -110,10 +125,4 @@ function trailOf({ id }: Vault, previous: Previous, isUnderPrevious: boolean, at
     after: { id },
   };
   return { audit: [record], creation: null };
-}
-
-/** The hashes of keys' or tokens' secrets under the vault's previous secret; null where there is none. */
-export function formerHashes({ vault, ledger }: OpenStore, table: 'key_secrets' | 'tokens'): FormerHashes | null {
-  const { previous } = vault;
-  return previous && { hash: previous.hash, move: (from, to) => moveHash(ledger, table, from, to) };
 }

@@ -1,57 +1,161 @@
-// What this node does with what others changed: each change is taken as if it had been made here.
+// Applies changes of other nodes as if they had been made here.
 
 import type { AdminMove } from '../admin-api/admin-api.ts';
+import type { CatalogHolder, CatalogStore } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
-import type { ChangeFeed } from '../storage/postgres/postgres.ts';
-import type { CatalogueReader } from './catalogue-reader.ts';
-import { type Following, followChanges } from './follow-changes.ts';
+import type { Change, ChangeFeed } from '../storage/postgres/postgres.ts';
 
-export interface FollowedParts {
+/** The node's reactions to changes. */
+export interface FollowParts {
   feed: ChangeFeed;
-  /** Read before anything was that is remembered. */
+  /** Read before anything was cached. */
   epoch: number;
-  gateway: Gateway;
-  catalogueReader: CatalogueReader;
-  moveAdmin(setting: string | null): AdminMove | null;
-  log: LogWriter;
+  forgetKey(id: number): void;
+  forgetAccount(id: number): void;
+  /** Forgets all accounts, keys and refusals. */
+  forgetAll(): void;
+  cutKey(id: number): void;
+  /** Throws store_unavailable, and the error of an invalid document. */
+  readCatalog(): Promise<void>;
+  log: Pick<LogWriter, 'writeEvent'>;
 }
 
-/** Begins at once. */
-export function followNodes({ feed, epoch, gateway, catalogueReader, moveAdmin, log }: FollowedParts): Following {
-  const { ledger, running, gatehouse } = gateway;
-  const adminListen = () => gateway.catalogue().settings.adminListen;
+interface Following {
+  /** False if the store has not responded for a while: load balancers may send messages elsewhere. */
+  isHearing(): boolean;
+  stop(): Promise<void>;
+}
+
+/** Starts at once. */
+export function followChanges(parts: FollowParts): Following {
+  const { feed, log } = parts;
+  const stopping = Promise.withResolvers<'stopped'>();
+  let { epoch } = parts;
+  /** The start of the last successful poll. */
+  let heardMs = performance.now();
+  const silentMs = () => performance.now() - heardMs;
+  /** A catalog that cannot be read, such as one sealed with an unknown secret, leaves the present one in force. */
+  const readCatalog = async () => {
+    try {
+      await parts.readCatalog();
+    } catch (failure) {
+      if (failure instanceof TurnpikeError && failure.code === 'store_unavailable') throw failure;
+      log.writeEvent('catalogue_not_taken', { cause: describeFailure(failure) });
+    }
+  };
+  const applyChange = async (change: Change) => {
+    if (change.kind === 'key') parts.forgetKey(change.id);
+    else if (change.kind === 'account') parts.forgetAccount(change.id);
+    else if (change.kind === 'cut') parts.cutKey(change.id);
+    else await readCatalog();
+  };
+  const poll = async () => {
+    const found = await feed.readSince(epoch);
+    for (const change of withoutRepetitions(found?.changes ?? [])) await applyChange(change);
+    if (found !== null) epoch = found.epoch;
+    else {
+      const newest = await feed.readEpoch(); // before anything is read again
+      parts.forgetAll();
+      await readCatalog();
+      epoch = newest;
+    }
+  };
+  const run = async () => {
+    // Runs concurrently with the loop, which waits for responses.
+    const watch = setInterval(() => silentMs() > bounds.changesSilenceMsMax && parts.forgetAll(), bounds.changesPollMs);
+    for (let isStopped = false; !isStopped; ) {
+      const askedMs = performance.now();
+      try {
+        await poll();
+        heardMs = askedMs;
+      } catch {
+        // Retried at the next poll; caches are invalidated meanwhile.
+      }
+      isStopped = (await Promise.race([Bun.sleep(bounds.changesPollMs), stopping.promise])) === 'stopped';
+    }
+    clearInterval(watch);
+  };
+  const ended = run();
+  return {
+    isHearing: () => silentMs() < bounds.changesDeafMs,
+    stop() {
+      stopping.resolve('stopped');
+      return ended;
+    },
+  };
+}
+
+/** A catalog of several documents is read once. */
+function withoutRepetitions(changes: readonly Change[]): Change[] {
+  const catalogAt = changes.findLastIndex(({ kind }) => kind === 'catalog');
+  return changes.filter(({ kind }, at) => kind !== 'catalog' || at === catalogAt);
+}
+
+interface FollowedParts extends Pick<FollowParts, 'feed' | 'epoch' | 'log'> {
+  gateway: Gateway;
+  catalogReader: CatalogReader;
+  moveAdmin(setting: string | null): AdminMove | null;
+}
+
+/** Starts at once. */
+export function followNodes({ gateway, catalogReader, moveAdmin, ...parts }: FollowedParts): Following {
+  const { ledger, running, authenticator } = gateway;
+  const adminListen = () => gateway.catalog().settings.adminListen;
   return followChanges({
-    feed,
-    epoch,
-    log,
+    ...parts,
     forgetKey(id) {
-      gatehouse.keys.forget(id);
+      authenticator.keys.forget(id);
       ledger.forgetRefusals();
     },
     forgetAccount(id) {
-      gatehouse.keys.forgetAccount(id);
+      authenticator.keys.forgetAccount(id);
       ledger.forgetRefusals();
     },
     forgetAll() {
-      gatehouse.keys.forgetAll();
+      authenticator.keys.forgetAll();
       ledger.forgetRefusals();
     },
     cutKey: (id) => running.cutKey(id),
-    async readCatalogue() {
+    async readCatalog() {
       const before = adminListen();
-      await catalogueReader.read();
-      if (adminListen() !== before) moveAdminPort(moveAdmin, adminListen(), log);
+      await catalogReader.read();
+      if (adminListen() === before) return;
+      try {
+        using move = moveAdmin(adminListen());
+        move?.keep();
+      } catch (failure) {
+        // The port is unavailable here: the admin API of this node stays where it is.
+        parts.log.writeEvent('admin_port_not_moved', { cause: describeFailure(failure) });
+      }
     },
   });
 }
 
-/** Where the port cannot be had here, the admin API of this node stays where it is. */
-function moveAdminPort(moveAdmin: FollowedParts['moveAdmin'], setting: string | null, log: LogWriter): void {
-  try {
-    using move = moveAdmin(setting);
-    move?.keep();
-  } catch (failure) {
-    log.write({ at: new Date().toISOString(), event: 'admin_port_not_moved', cause: describeFailure(failure) });
-  }
+export type CatalogReader = ReturnType<typeof makeCatalogReader>;
+
+/** Makes the stored catalog current. */
+export function makeCatalogReader(
+  store: Pick<CatalogStore, 'loadCatalog'>,
+  holder: CatalogHolder,
+  ledger: Pick<NodeLedger, 'forgetRefusals'>,
+) {
+  let last: Promise<void> = Promise.resolve();
+  return {
+    /**
+     * When it resolves, everything stored before the call is current. Throws store_unavailable, DocumentBroken,
+     * SealBroken; then the catalog is unchanged.
+     */
+    read(): Promise<void> {
+      const mine = last.then(async () => {
+        holder.swap(await store.loadCatalog());
+        ledger.forgetRefusals();
+      });
+      last = mine.catch(() => {}); // the caller gets the error
+      return mine;
+    },
+  };
 }

@@ -1,7 +1,9 @@
-// The ports of the service, and by which certificate they answer.
+// The ports of the service and their certificate.
 
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AdminApi, AdminMove } from '../admin-api/admin-api.ts';
-import type { ListenAddress } from '../base/listen-address.ts';
+import { type ListenAddress, parseListenAddress } from '../base/addresses.ts';
 import type { Config } from '../config.ts';
 import type { Console } from '../console/console.ts';
 import {
@@ -17,28 +19,93 @@ import {
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
 import type { ConsoleAuth } from '../sign-in/sign-in.ts';
-import { AdminPort } from './admin-port.ts';
 import type { Observers } from './observe.ts';
 import { routeRequests } from './route-request.ts';
 
+interface AdminPort {
+  /** null if the admin API is on the port of messages. */
+  readonly server: HttpServer | null;
+  requestsInFlight(): number;
+  /** Opens the port of the new setting; null if nothing changes. Throws if the port is unavailable. */
+  move(setting: string | null): AdminMove | null;
+  replaceTls(pair: TlsPair): Promise<void>;
+  stop(isGraceful: boolean): Promise<void>;
+}
+
+/**
+ * `fixed`, from a flag, takes precedence over the setting. Throws an error that names the flag or setting if the port is
+ * unavailable.
+ */
+function openAdminPort(
+  open: (address: ListenAddress) => HttpServer,
+  fixed: ListenAddress | null,
+  settingAtStart: string | null,
+  onMoved: () => void,
+): AdminPort {
+  const openSetting = (setting: string | null) => {
+    const address = setting === null ? null : parseListenAddress(setting);
+    return address && open(address);
+  };
+  let currentSetting = settingAtStart;
+  let server: HttpServer | null;
+  try {
+    server = fixed === null ? openSetting(currentSetting) : open(fixed);
+  } catch (cause) {
+    const words = (cause as Error).message;
+    if (fixed !== null) throw new Error(`--admin-listen: ${words}`, { cause });
+    throw new Error(`settings.admin_listen: ${words}; serve --admin-listen overrides this setting`, { cause });
+  }
+  /** Closed listeners whose last responses are not sent yet. */
+  const left = new Set<HttpServer>();
+  const all = () => (server === null ? [...left] : [server, ...left]);
+  return {
+    get server() {
+      return server;
+    },
+    requestsInFlight: () => all().reduce((sum, one) => sum + one.requestsInFlight(), 0),
+    move(setting) {
+      if (fixed !== null || setting === currentSetting) return null;
+      const opened = openSetting(setting);
+      let isKept = false;
+      const keep = () => {
+        isKept = true;
+        const before = server;
+        server = opened;
+        currentSetting = setting;
+        onMoved();
+        if (before === null) return;
+        // The client that moved the port may be waiting for its response on the old one.
+        left.add(before);
+        void before.stop(true).finally(() => left.delete(before));
+      };
+      // Not awaited: the new port has not been announced.
+      return { keep, [Symbol.dispose]: () => void (!isKept && opened?.stop(false)) };
+    },
+    replaceTls: async (pair) => server?.replaceTls(pair),
+    async stop(isGraceful) {
+      await Promise.all(all().map((one) => one.stop(isGraceful)));
+    },
+  };
+}
+
 export interface Listening extends Pick<HttpServer, 'url' | 'requestsInFlight' | 'stop'> {
-  /** Where the admin API answers: the same address, or that of its own port. */
+  /** Address of the admin API: the same, or its own port. */
   adminUrl(): string;
-  /** As the admin API wants it; see there. */
+  /** For the admin API; see there. */
   moveAdmin(setting: string | null): AdminMove | null;
-  /** When the certificate in use ends; null without TLS. */
+  /** Expiry of the current certificate; null without TLS. */
   certificateExpiresAtMs(): number | null;
-  /** Reads certificate and key again, now; null without TLS. */
+  /** Reloads certificate and key now; null without TLS. */
   reloadTls: (() => Promise<void>) | null;
 }
 
-/** Certificate and key as they were read at the start, and where they are read again. */
-export interface TlsStart {
+/** Certificate and key as read at the start, and their files. */
+interface TlsStart {
   paths: TlsPaths;
   pair: TlsPair;
 }
 
-export interface ListenParts {
+interface ListenParts {
   publicApi: PublicDependencies;
   admin: AdminApi;
   auth: ConsoleAuth;
@@ -48,30 +115,33 @@ export interface ListenParts {
   adminListen: string | null;
   /** Called when the admin API has moved. */
   onMoved(): void;
-  /** Called when nobody new can be answered any more. */
+  /** Called when new requests can no longer be answered. */
   onLost(): void;
 }
 
-/** Listens. Throws an error that says where it cannot, and why. */
+/** Listens. Throws an error that says where it cannot listen, and why. */
 export function listen(config: Config, tls: TlsStart | null, parts: ListenParts): Listening {
   const { observers, onLost } = parts;
   const hasAdminPort = () => adminPort.server !== null;
   const routed = routeRequests(parts.publicApi, parts, observers, hasAdminPort);
   const report = (request_id: string, thrown: unknown) =>
-    observers.log.write({ at: new Date().toISOString(), event: 'failure', request_id, cause: describeFailure(thrown) });
+    observers.log.writeEvent('failure', { request_id, cause: describeFailure(thrown) });
   let pair = tls?.pair ?? null;
   const open = (address: ListenAddress, handle: ServeOptions['handle']) =>
     serveHttp({ ...address, ...(pair !== null && { tls: pair }), handle, report });
   const http = openMessagePort(() => open(config.listen, routed.onMessagePort));
   const openAdmin = (address: ListenAddress) => {
     if (address.port !== 0 && address.port === http.port && address.hostname === config.listen.hostname)
-      throw new Error('messages are answered there: leave it out, or name another port');
+      throw new Error('messages are served at this address: leave it out, or use another port');
     return open(address, routed.onAdminPort);
   };
-  const adminPort = openAdminPort(
-    () => new AdminPort(openAdmin, config.adminListen, parts.adminListen, parts.onMoved),
-    http,
-  );
+  let adminPort: AdminPort;
+  try {
+    adminPort = openAdminPort(openAdmin, config.adminListen, parts.adminListen, parts.onMoved);
+  } catch (failure) {
+    void http.stop(false); // the service has both ports or none
+    throw failure;
+  }
   const replace = async (changed: TlsPair) => {
     pair = changed;
     await Promise.all([http.replaceTls(changed), adminPort.replaceTls(changed)]);
@@ -81,7 +151,7 @@ export function listen(config: Config, tls: TlsStart | null, parts: ListenParts)
     url: http.url,
     adminUrl: () => adminPort.server?.url ?? http.url,
     moveAdmin: (setting) => adminPort.move(setting),
-    requestsInFlight: () => http.requestsInFlight() + adminPort.requestsInFlight,
+    requestsInFlight: () => http.requestsInFlight() + adminPort.requestsInFlight(),
     certificateExpiresAtMs: () => files?.current.expiresAtMs ?? null,
     reloadTls: files === null ? null : () => files.look('asked'),
     async stop(isGraceful) {
@@ -91,22 +161,12 @@ export function listen(config: Config, tls: TlsStart | null, parts: ListenParts)
   };
 }
 
-/** What is wrong with the address is told by its flag, as for the other port. */
+/** Errors name the flag of the address, as for the other port. */
 function openMessagePort(openPort: () => HttpServer): HttpServer {
   try {
     return openPort();
   } catch (cause) {
     throw new Error(`--listen: ${(cause as Error).message}`, { cause });
-  }
-}
-
-/** The service has both ports or none. */
-function openAdminPort(openPort: () => AdminPort, http: HttpServer): AdminPort {
-  try {
-    return openPort();
-  } catch (failure) {
-    void http.stop(false);
-    throw failure;
   }
 }
 
@@ -124,12 +184,34 @@ function watchTls(
       throw failure;
     }
   };
-  const tell = (event: TlsEvent) => log.write({ at: new Date().toISOString(), ...lineOf(event) });
-  tell({ kind: 'used', pair });
-  return new TlsFiles(paths, pair, use, tell);
+  const report = (event: TlsEvent) => {
+    if (event.kind === 'refused') log.writeEvent('certificate_refused', { cause: event.message });
+    else log.writeEvent('certificate_used', { expires_at: new Date(event.pair.expiresAtMs).toISOString() });
+  };
+  report({ kind: 'used', pair });
+  return new TlsFiles(paths, pair, use, report);
 }
 
-function lineOf(event: TlsEvent) {
-  if (event.kind === 'refused') return { event: 'certificate_refused', cause: event.message };
-  return { event: 'certificate_used', expires_at: new Date(event.pair.expiresAtMs).toISOString() };
+const OPERATOR_FILE = 'operator.json';
+
+/** Contains the address of the admin API, the token, and for the doctor the listening address and process id. */
+export function writeOperatorFile(
+  config: Config,
+  { url, adminUrl }: Pick<Listening, 'url' | 'adminUrl'>,
+  token: string,
+): void {
+  const path = join(config.dataDirectory, OPERATOR_FILE);
+  rmSync(path, { force: true });
+  const listen = url.replace(/^\w+:\/\//, '');
+  const text = JSON.stringify({ url: localUrl(adminUrl()), token, listen, pid: process.pid });
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
+}
+
+export function removeOperatorFile(config: Config): void {
+  rmSync(join(config.dataDirectory, OPERATOR_FILE), { force: true });
+}
+
+/** The address by which this machine reaches a service that listens on all addresses. */
+export function localUrl(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

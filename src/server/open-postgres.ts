@@ -1,5 +1,5 @@
-// The store of any number of nodes. A node's name is new with each start: two processes can never take each other for
-// themselves, whatever directories or images they were copied from. What a node left open that is gone ends with its lease.
+// The store of any number of nodes. A node's name is new at each start, so that two processes never share one, even
+// from copied images. Holds of a dead node end with its lease.
 
 import { machineTimers } from '../base/timers.ts';
 import type { Config } from '../config.ts';
@@ -9,12 +9,13 @@ import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';
 import {
   ChangeFeed,
   describeDatabaseFailure,
+  maintainDatabase,
   nameDatabase,
   PostgresGate,
   postgresStores,
   prepareDatabase,
+  refusePooler,
   takeLock,
-  tendDatabase,
   tryLock,
 } from '../storage/postgres/postgres.ts';
 import type { OpenStore } from './open-store.ts';
@@ -31,9 +32,9 @@ export async function openPostgres(
   await prepare(url);
   const gate = new PostgresGate(url);
   closing.push(() => gate.close());
-  const ledger = new NodeLedger(gate, gate.clock, newNodeName(), machineTimers, true);
+  const ledger = new NodeLedger(gate, gate.clock, `node_${crypto.randomUUID()}`, machineTimers, true);
   closing.push(() => leave(gate, ledger));
-  ledger.onExpired = (holds) => log.write({ at: new Date().toISOString(), event: 'holds_of_gone_nodes_ended', holds });
+  ledger.onExpired = (holds) => log.writeEvent('holds_of_gone_nodes_ended', { holds });
   await ledger.open();
   const stores = postgresStores(url, ledger);
   closing.push(() => stores.close());
@@ -54,28 +55,25 @@ export async function openPostgres(
     feed,
     lockStart: () => takeLock(url, 'start'),
     runAlone,
-    tend: () => tendDatabase(url),
+    maintain: () => maintainDatabase(url),
   };
 }
 
-/** Throws in words that name the setting, and hold no password. */
+/** Throws an error that names the setting, without the password. */
 async function prepare(url: string): Promise<void> {
   try {
+    await refusePooler(url);
     await prepareDatabase(url);
   } catch (cause) {
     const { words } = describeDatabaseFailure(cause, url);
     throw new Error(
-      `the database ${nameDatabase(url)} (TURNPIKE_DATABASE_URL or --database) cannot be used: ${words}; "turnpike doctor" tells more`,
+      `the database ${nameDatabase(url)} (TURNPIKE_DATABASE_URL or --database) cannot be used: ${words}; "turnpike doctor" shows details`,
       { cause },
     );
   }
 }
 
-function newNodeName(): string {
-  return `node_${crypto.randomUUID()}`;
-}
-
-/** Whatever is still held is given back by the other nodes at once, and not when the lease lapses. */
+/** Open holds are ended by the other nodes at once, before the lease lapses. */
 async function leave(gate: PostgresGate, ledger: NodeLedger): Promise<void> {
   ledger.close();
   const { node, epoch } = ledger.owner;

@@ -1,4 +1,4 @@
-// The store of one process: a database in its data directory, written by the ledger's own thread.
+// The store of one process: a database in its data directory, written by the ledger's thread.
 
 import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
@@ -11,9 +11,9 @@ import { workerScript } from '../worker-scripts.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing } from './server.ts';
 
-const NODE = 'local'; // there is no other
+const NODE = 'local'; // the only node
 
-/** Its directory is locked: no other process is at it. */
+/** The directory is locked: no other process uses it. */
 const alone: Pick<OpenStore, 'lockStart' | 'runAlone'> = {
   lockStart: async () => ({ async [Symbol.asyncDispose]() {} }),
   async runAlone(run) {
@@ -27,8 +27,8 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
   const vault = openVault(present, previous);
   const thread = await LedgerThread.start(workerScript('ledger-worker'), path, (cause) => {
-    // What was not answered may or may not be durable: only a new start, which reads it from the disk, can tell.
-    log.write({ at: new Date().toISOString(), event: 'ledger_thread_failed', cause: String(cause) });
+    // Unanswered operations may or may not be durable: only a restart, which reads them from disk, can tell.
+    log.writeEvent('ledger_thread_failed', { cause: String(cause) });
     log.flush();
     process.exit(1);
   });
@@ -36,12 +36,12 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   const ledger = new NodeLedger(thread, clock, NODE);
   closing.push(() => ledger.close());
   const expired = await ledger.open();
-  if (expired > 0) log.write({ at: new Date().toISOString(), event: 'holds_of_earlier_run_ended', holds: expired });
+  if (expired > 0) log.writeEvent('holds_of_earlier_run_ended', { holds: expired });
   const reports = new ReportThread(workerScript('report-worker'), path, (cause) =>
-    log.write({ at: new Date().toISOString(), event: 'report_thread_failed', cause: String(cause) }),
+    log.writeEvent('report_thread_failed', { cause: String(cause) }),
   );
   closing.push(() => reports.close());
   const stores = sqliteStores(path, ledger, reports.reads);
   closing.push(() => stores.close());
-  return { vault, stores, ledger, gate: thread, clock, feed: null, tend: null, ...alone };
+  return { vault, stores, ledger, gate: thread, clock, feed: null, maintain: null, ...alone };
 }

@@ -1,13 +1,13 @@
-// Opens what is kept: the secret, the way to the ledger, the stores over it: SQLite in the data directory, or PostgreSQL
-// for any number of nodes. Holds of an earlier run are ended here, before anybody is answered.
+// Opens the storage: the secret, the ledger, and the stores over SQLite in the data directory or PostgreSQL. Holds of
+// an earlier run are ended here, before any request is answered.
 
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { BatchFacts, NodeLedger } from '../ledger/ledger.ts';
-import { describeFailure, type LogLine, type LogWriter } from '../observability/observability.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Vault } from '../secrets/secrets.ts';
-import type { ChangeFeed, Tended } from '../storage/postgres/postgres.ts';
+import type { ChangeFeed, MaintenanceResult } from '../storage/postgres/postgres.ts';
 import type { Stores } from '../storage/storage.ts';
 import type { Closing } from './server.ts';
 
@@ -15,38 +15,32 @@ export interface OpenStore {
   vault: Vault;
   stores: Stores;
   ledger: NodeLedger;
-  /** The way to the ledger, for what it tells of its batches. */
+  /** The ledger gate, with a callback for its batches. */
   gate: { onCommitted: (facts: BatchFacts) => void };
-  /** The time that the ledger goes by. */
+  /** The ledger's clock. */
   clock: Clock;
-  /** What other nodes change; null where there are none. */
+  /** Changes of other nodes; null with SQLite. */
   feed: ChangeFeed | null;
-  /** Had while an installation is prepared: its first catalogue, account and secret are made by one node. */
+  /** Held while an installation is prepared: one node creates its first catalog, account and secret. */
   lockStart(): Promise<AsyncDisposable>;
-  /** Runs it while no other node does; resolves to false, without having run it, where another is at it. */
+  /** Runs it unless another node does; resolves to false if another node does. */
   runAlone(run: () => Promise<void>): Promise<boolean>;
-  /** What the store itself needs from time to time, at whichever node. Null where it needs nothing. */
-  tend: (() => Promise<Tended>) | null;
+  /** Periodic maintenance of the store, on any node. null if it needs none. */
+  maintain: (() => Promise<MaintenanceResult>) | null;
 }
 
-/** Opens the ledger, ends what was left open by who is gone, and gives the stores over it. */
+/** Opens the ledger, ends holds of dead nodes, and returns the stores. Loads only the store in use. */
 export async function openStore(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
-  const store = await openEither(config, clock, log, closing);
-  store.ledger.onStoreChange = (failure) => log.write(storeLine(failure));
-  return store;
-}
-
-/** Only that which is used is loaded. */
-async function openEither(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
   const { databaseUrl } = config;
-  if (databaseUrl === null) return (await import('./open-sqlite.ts')).openSqlite(config, clock, log, closing);
-  return (await import('./open-postgres.ts')).openPostgres({ ...config, databaseUrl }, log, closing);
-}
-
-/** Where nobody sends a message, this is all that tells of a disk that is full, or of a database that is away. */
-function storeLine(failure: unknown): LogLine {
-  const at = new Date().toISOString();
-  if (failure === null) return { at, event: 'store_resumed' };
-  const cause = failure instanceof TurnpikeError ? failure.cause : failure; // its own words are for callers
-  return { at, event: 'store_failed', cause: describeFailure(cause) };
+  const store =
+    databaseUrl === null
+      ? await (await import('./open-sqlite.ts')).openSqlite(config, clock, log, closing)
+      : await (await import('./open-postgres.ts')).openPostgres({ ...config, databaseUrl }, log, closing);
+  // Without messages, this line is the only report of a full disk or an unavailable database.
+  store.ledger.onStoreChange = (failure) => {
+    const cause = failure instanceof TurnpikeError ? failure.cause : failure; // its message is for clients
+    if (failure === null) log.writeEvent('store_resumed');
+    else log.writeEvent('store_failed', { cause: describeFailure(cause) });
+  };
+  return store;
 }

@@ -1,35 +1,39 @@
-// Drops what is older than the settings keep it, at the start and then every hour: a few rows in a
-// transaction, and a rest after each, so that no message waits. What a stop or a crash leaves is dropped next time.
+// Drops rows older than the retention settings, at the start and then hourly: a few rows per transaction with pauses,
+// so that no message waits. An interrupted run continues next time.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { type ForgottenTable, journalKeptSinceMs, type RetentionStore, usageKeptSinceMs } from '../ledger/ledger.ts';
+import {
+  type ForgottenTable,
+  journalRetainedSinceMs,
+  type RetentionStore,
+  usageRetainedSinceMs,
+} from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { OpenStore } from './open-store.ts';
 
-export interface RetainParts {
+interface RetainParts {
   store: RetentionStore;
   settings(): Pick<Settings, 'usageRetentionDays' | 'journalRetentionMonths'>;
   clock: Clock;
-  log: Pick<LogWriter, 'write'>;
-  /** Resolves to false, without having run it, where another node is at it. */
+  log: Pick<LogWriter, 'writeEvent'>;
+  /** Runs it unless another node does; resolves to false if another node does. */
   runAlone(run: () => Promise<void>): Promise<boolean>;
-  tend: OpenStore['tend'];
+  maintain: OpenStore['maintain'];
 }
 
-/** How many rows were dropped, by table. */
+/** Number of dropped rows, by table. */
 type Dropped = Record<ForgottenTable | 'entries', number>;
 
-/** One run, and what it has to know of itself. */
 interface Run extends RetainParts {
   dropped: Dropped;
-  /** Ends early where it is aborted. */
+  /** Ends early if aborted. */
   signal: AbortSignal;
 }
 
-/** Begins at once. What it returns stops it, and resolves when the piece under way is done. */
+/** Starts at once. The returned function stops it and resolves when the current chunk is done. */
 export function startRetaining(parts: RetainParts): () => Promise<void> {
   const stopping = new AbortController();
   const ended = retainUntil(parts, stopping.signal);
@@ -42,52 +46,47 @@ export function startRetaining(parts: RetainParts): () => Promise<void> {
 async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const dropped = { usage_records: 0, entries: 0, claims: 0, answers: 0, creations: 0, key_secrets: 0 };
-    const at = () => new Date().toISOString();
     try {
       await parts.runAlone(() => dropOld({ ...parts, dropped, signal }));
     } catch (failure) {
-      parts.log.write({ at: at(), event: 'old_rows_not_dropped', cause: describeFailure(failure) });
+      parts.log.writeEvent('old_rows_not_dropped', { cause: describeFailure(failure) });
     }
-    if (Object.values(dropped).some((rows) => rows > 0))
-      parts.log.write({ at: at(), event: 'old_rows_dropped', ...dropped });
-    await rest((await tend(parts)) ? bounds.dropEveryMs : bounds.dropAgainMs, signal);
+    if (Object.values(dropped).some((rows) => rows > 0)) parts.log.writeEvent('old_rows_dropped', dropped);
+    await rest((await maintain(parts)) ? bounds.dropEveryMs : bounds.dropAgainMs, signal);
   }
 }
 
-/** Whether all was done. */
-async function tend({ tend: tendStore, log }: RetainParts): Promise<boolean> {
+/** Whether everything was done. */
+async function maintain({ maintain: tendStore, log }: RetainParts): Promise<boolean> {
   if (tendStore === null) return true;
-  const at = () => new Date().toISOString();
   try {
     const { monthsMade, monthsDropped, monthsLeft, leasesDropped } = await tendStore();
     if (monthsMade.length + monthsDropped.length + leasesDropped > 0)
-      log.write({
-        at: at(),
-        event: 'store_tended',
+      log.writeEvent('store_tended', {
         months_made: monthsMade.join(' '),
         months_dropped: monthsDropped.join(' '),
         leases_dropped: leasesDropped,
       });
     return monthsLeft.length === 0;
   } catch (failure) {
-    log.write({ at: at(), event: 'store_not_tended', cause: describeFailure(failure) });
+    log.writeEvent('store_not_tended', { cause: describeFailure(failure) });
     return false;
   }
 }
 
-/** Drops all that is too old by now. Throws store_unavailable. */
+/** Drops everything that is too old. Throws store_unavailable. */
 async function dropOld(run: Run): Promise<void> {
   const nowMs = run.clock.nowMs();
-  await forgetBefore(run, 'claims', nowMs - bounds.claimKeptMs);
-  await forgetBefore(run, 'answers', nowMs - bounds.claimKeptMs);
+  await forgetBefore(run, 'claims', nowMs - bounds.idempotencyKeptMs);
+  await forgetBefore(run, 'answers', nowMs - bounds.idempotencyKeptMs);
   await forgetBefore(run, 'creations', nowMs - bounds.creationRememberedMs);
   await forgetBefore(run, 'key_secrets', nowMs - bounds.endedSecretKeptMs);
   const { usageRetentionDays: days, journalRetentionMonths: months } = run.settings();
   if (days === null) return;
-  const usageSinceMs = usageKeptSinceMs(days, nowMs);
+  const usageSinceMs = usageRetainedSinceMs(days, nowMs);
   await run.store.keepSince('usage', usageSinceMs);
   await forgetBefore(run, 'usage_records', usageSinceMs);
-  const journalSinceMs = months === null ? null : journalKeptSinceMs(months, nowMs);
+  const journalSinceMs = months === null ? null : journalRetainedSinceMs(months, nowMs);
   if (journalSinceMs === null || journalSinceMs > usageSinceMs || run.signal.aborted) return;
   await run.store.keepSince('journal', journalSinceMs);
   await carryBefore(run, journalSinceMs);
@@ -103,7 +102,7 @@ async function forgetBefore({ store, dropped, signal }: Run, table: ForgottenTab
   }
 }
 
-/** Account by account, in the order of their ids: one that comes meanwhile has no old entries. */
+/** In id order: an account created meanwhile has no old entries. */
 async function carryBefore(run: Run, beforeMs: number): Promise<void> {
   const { store, signal } = run;
   for (let after: number | null = 0; after !== null && !signal.aborted; ) {
@@ -128,6 +127,6 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await wait(ms, undefined, { signal, ref: false });
   } catch {
-    // It was stopped: whoever rests looks at the signal.
+    // Stopped: the caller looks at the signal.
   }
 }

@@ -1,4 +1,4 @@
-// Which API a request is for, by its path and by the port that it came to.
+// Selects the API for a request, by path and port.
 
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { newRequestId } from '../base/ids.ts';
@@ -16,15 +16,41 @@ import {
 import { describeFailure } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { AUTH_PATH, type ConsoleAuth } from '../sign-in/sign-in.ts';
-import { handleMetrics, METRICS_PATH } from './handle-metrics.ts';
-import { type Observers, tellAnswer } from './observe.ts';
+import { type Observers, reportAnswer } from './observe.ts';
+
+const METRICS_PATH = '/metrics';
+
+/** Never rejects: errors become responses. */
+async function handleMetrics(request: Request, address: string, admin: AdminApi, observers: Observers) {
+  const receivedAtMs = observers.clock.nowMs();
+  const requestId = newRequestId(receivedAtMs);
+  let response: Response;
+  let failure: TurnpikeError | null = null;
+  try {
+    if (!['GET', 'HEAD'].includes(request.method))
+      throw new TurnpikeError('method_not_allowed', `${METRICS_PATH} accepts only GET.`, {
+        headers: { allow: 'GET, HEAD' },
+      });
+    await admin.requireInstallation(request, address);
+    const { contentType } = observers.metrics;
+    const headers = { 'content-type': contentType, 'cache-control': 'no-store', 'request-id': requestId };
+    response = new Response(await observers.metrics.scrape(), { headers });
+  } catch (thrown) {
+    failure = asTurnpikeError(thrown);
+    response = errorResponse(failure, requestId);
+  }
+  const times = { receivedAtMs, durationMs: observers.clock.nowMs() - receivedAtMs };
+  const facts = { requestId, ...times, method: request.method, path: METRICS_PATH, address, status: response.status };
+  reportAnswer(observers, { ...facts, clientRequest: null, failure });
+  return response;
+}
 
 const ADMIN_PATH = '/api/v1';
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 type Handle = ServeOptions['handle'];
 
-/** What answers on the port of messages, and what on the admin API's own. `hasAdminPort` is asked for each request. */
+/** Handlers of the message port and the admin port. `hasAdminPort` is called for each request. */
 export function routeRequests(
   dependencies: PublicDependencies,
   { admin, auth, console: pages }: { admin: AdminApi; auth: ConsoleAuth; console: Console },
@@ -41,21 +67,25 @@ export function routeRequests(
     const path = pathOf(request.url);
     if (path === METRICS_PATH)
       return withSecurityHeaders(await handleMetrics(request, address, admin, observers), isSecure);
-    if (path === '/' || path === CONSOLE_PATH) return withSecurityHeaders(toConsole(), isSecure);
-    // Without a host that can be read there is no whole URL, which the routes of the admin API go by.
-    const hasHost = !request.url.startsWith('/');
+    if (path === '/' || path === CONSOLE_PATH) {
+      const headers = { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' };
+      return withSecurityHeaders(new Response(null, { status: 302, headers }), isSecure);
+    }
+    // Without a valid host there is no whole URL, which the admin API's routes need.
+    const hasHost = URL.canParse(request.url);
     if (hasHost && path.startsWith(`${AUTH_PATH}/`)) return auth.fetch(request, { address, isOverTls: isSecure });
     if (hasHost && path.startsWith(`${CONSOLE_PATH}/`)) {
       try {
         return await pages.fetch(request, isSecure);
       } catch (thrown) {
         const failure = asTurnpikeError(thrown);
-        if (failure.status >= 500) observers.log.write(consoleFailure(thrown));
+        if (failure.status >= 500) observers.log.writeEvent('console_failure', { cause: describeFailure(thrown) });
         return withSecurityHeaders(refuse(failure, request, connection), isSecure);
       }
     }
-    const answer = hasHost ? admin.fetch(request, address, isSecure) : refuse(unusableHost(), request, connection);
-    return withSecurityHeaders(await answer, isSecure);
+    if (hasHost) return withSecurityHeaders(await admin.fetch(request, address, isSecure), isSecure);
+    const noHost = new TurnpikeError('invalid_request', 'host: must be a host name, with an optional port.');
+    return withSecurityHeaders(refuse(noHost, request, connection), isSecure);
   };
   return {
     onMessagePort: (request, connection) =>
@@ -66,32 +96,21 @@ export function routeRequests(
       if (isForOperator(request)) return answerOperator(request, connection);
       const path = pathOf(request.url);
       if (PROBES.has(path)) return handlePublic(request, connection, dependencies);
-      return refuse(new TurnpikeError('route_not_found', 'Only the admin API answers here.'), request, connection);
+      return refuse(
+        new TurnpikeError('route_not_found', 'Only the admin API is served on this port.'),
+        request,
+        connection,
+      );
     },
   };
 }
 
 function isForOperator(request: Request): boolean {
   const path = pathOf(request.url);
-  if (path === '/') return isBrowserAt(request);
+  // Browsers at the address of the service; API clients get a 404.
+  if (path === '/')
+    return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
   return path === METRICS_PATH || [ADMIN_PATH, CONSOLE_PATH].some((one) => path === one || path.startsWith(`${one}/`));
-}
-
-/** Whoever types the address of the service into a browser. A client of models is told that there is nothing there. */
-function isBrowserAt(request: Request): boolean {
-  return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
-}
-
-function toConsole(): Response {
-  return new Response(null, { status: 302, headers: { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' } });
-}
-
-function consoleFailure(thrown: unknown) {
-  return { at: new Date().toISOString(), event: 'console_failure', cause: describeFailure(thrown) };
-}
-
-function unusableHost(): TurnpikeError {
-  return new TurnpikeError('invalid_request', 'host: must name a host.');
 }
 
 function refuseRequest(failure: TurnpikeError, request: Request, address: string, observers: Observers): Response {
@@ -99,6 +118,6 @@ function refuseRequest(failure: TurnpikeError, request: Request, address: string
   const requestId = newRequestId(receivedAtMs);
   const { method } = request;
   const facts = { requestId, receivedAtMs, durationMs: 0, method, path: pathOf(request.url), address };
-  tellAnswer(observers, { ...facts, status: failure.status, submission: null, failure });
+  reportAnswer(observers, { ...facts, status: failure.status, clientRequest: null, failure });
   return errorResponse(failure, requestId);
 }

@@ -1,61 +1,105 @@
-// The root of the service: puts stores, ledger, catalogue, gateway and the two APIs together,
-// starts them in order and stops them in order. No decision of the domain is made here.
+// The root of the service: composes stores, ledger, catalog, gateway and the two APIs, starts and stops them in
+// order. Makes no domain decisions.
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
-import { CatalogueHolder, type Fault } from '../catalog/catalog.ts';
+import { CatalogHolder, type Fault } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { makeConsole } from '../console/console.ts';
-import { readTlsPair, type TlsPaths } from '../http/http.ts';
+import type { Gateway, RunningMessages } from '../gateway/gateway.ts';
+import { type BodiesInFlight, type HttpServer, readTlsPair, type TlsPaths } from '../http/http.ts';
 import { LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
+import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
-import { applyAtStart } from './apply-at-start.ts';
-import { CatalogueReader } from './catalogue-reader.ts';
-import { comeUnderSecret } from './change-secret.ts';
-import { drain, type StopState } from './drain.ts';
-import { openFirstAccount } from './first-account.ts';
-import { inviteFirstOperator } from './first-operator.ts';
-import { followNodes } from './follow-nodes.ts';
-import { type Listening, listen } from './listen.ts';
-import { makeAdmin } from './make-admin.ts';
-import { makeGateway } from './make-gateway.ts';
-import { makePublic } from './make-public.ts';
-import { makeSignIn } from './make-sign-in.ts';
-import { makeReadings, openObservers } from './observe.ts';
+import { adoptSecret, openSignInSecret } from './change-secret.ts';
+import { makeAdmin, makeGateway, makePublic, makeSignIn } from './compose.ts';
+import { applyAtStart, inviteFirstOperator, openFirstAccount, prepareCatalog } from './first-start.ts';
+import { followNodes, makeCatalogReader } from './follow-nodes.ts';
+import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
+import { openObservers } from './observe.ts';
 import { openStore } from './open-store.ts';
-import { localUrl, removeOperatorFile, writeOperatorFile } from './operator-file.ts';
-import { prepareCatalogue } from './prepare-catalogue.ts';
 import { startRetaining } from './retain.ts';
-import { openSignInSecret } from './sign-in-secret.ts';
+
+const STOP_MS_MAX = 5_000; // for responses still being sent after every message has ended
+const LOOK_MS = 20;
+
+/** Progress of a shutdown. */
+export interface StopState {
+  /** Readiness returns 503. */
+  isLeaving: boolean;
+  isDraining: boolean;
+}
+
+/**
+ * Signals load balancers, then refuses messages. Running messages finish within a bound; the rest are cut and billed
+ * as received. Resolves to the number of messages that could not be billed.
+ */
+async function drain(
+  gateway: Gateway,
+  bodies: Pick<BodiesInFlight, 'open'>,
+  http: Pick<HttpServer, 'stop'>,
+  log: LogWriter,
+  state: StopState,
+): Promise<number> {
+  const { running, ledger } = gateway;
+  const { drainNoticeSeconds, drainSeconds } = gateway.catalog().settings;
+  state.isLeaving = true;
+  if (drainNoticeSeconds > 0) await Bun.sleep(drainNoticeSeconds * 1000);
+  state.isDraining = true;
+  await waitUntilDone(running, bodies, drainSeconds * 1000);
+  await cutAll(running);
+  await Promise.race([http.stop(true), Bun.sleep(STOP_MS_MAX)]);
+  await cutAll(running); // requests between body and admission when the drain began
+  const unfinished = await ledger.finishEndings(STOP_MS_MAX);
+  if (unfinished > 0) log.writeEvent('endings_not_stored', { count: unfinished });
+  return unfinished;
+}
+
+/** Includes requests that were accepted but not admitted, such as one whose body is still arriving. */
+async function waitUntilDone(
+  running: RunningMessages,
+  bodies: Pick<BodiesInFlight, 'open'>,
+  boundMs: number,
+): Promise<void> {
+  for (const untilMs = performance.now() + boundMs; performance.now() < untilMs; await Bun.sleep(LOOK_MS)) {
+    await running.waitUntilEmpty(untilMs - performance.now());
+    if (bodies.open === 0 && running.count === 0) return;
+  }
+}
+
+async function cutAll(running: RunningMessages): Promise<void> {
+  if (running.count === 0) return;
+  running.cutAll();
+  await running.waitUntilEmpty(STOP_MS_MAX);
+}
 
 export interface StartOptions {
   /** Applied before the service listens. */
   applyFile?: { document: object; describeFault(fault: Fault): string };
   tls?: TlsPaths;
-  /** Of this program, such as "0.1.0". */
+  /** The program's version, such as "0.1.0". */
   version: string;
   print(line: string): void;
 }
 
-export interface StartedServer {
+interface StartedServer {
   url: string;
-  /** Reads certificate and key again, now; null without TLS. */
+  /** Reloads certificate and key now; null without TLS. */
   reloadTls: (() => Promise<void>) | null;
-  /** Drains, settles, closes. */
   stop(): Promise<void>;
-  /** Resolves when it has stopped; rejects when messages were left that could not be billed. */
+  /** Resolves when the service has stopped; rejects if messages could not be billed. */
   finished: Promise<void>;
 }
 
 /**
- * Starts the service on a data directory. Throws DirectoryLocked when another server has it, and
- * whatever else keeps it from starting; nothing stays open then.
+ * Starts the service on a data directory. Throws DirectoryLocked if another process uses it, and any other start
+ * failure; then nothing stays open.
  */
 export async function startServer(config: Config, options: StartOptions): Promise<StartedServer> {
-  process.umask(0o077); // whatever is written from here on is the owner's alone
+  process.umask(0o077); // new files are readable by their owner only
   mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
   const closing: (() => void | Promise<void>)[] = [];
   const close = async () => {
@@ -77,7 +121,7 @@ export async function startServer(config: Config, options: StartOptions): Promis
   }
 }
 
-/** What was opened and how it is closed, in order of opening. */
+/** Functions that close what was opened, in order of opening. */
 export type Closing = (() => void | Promise<void>)[];
 
 async function startOn(
@@ -95,29 +139,30 @@ async function startOn(
   const observers = await openObservers(config, options.version, log, clock, closing);
   store.gate.onCommitted = (facts) => observers.metrics.countBatch(facts);
   await using _ = await store.lockStart();
-  const epoch = (await feed?.readEpoch()) ?? 0; // before anything is read that is remembered
-  await comeUnderSecret(store, clock, log);
-  await prepareCatalogue(config, store, clock.nowMs());
-  const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), vault.open);
-  const catalogueReader = new CatalogueReader(stores.catalog, holder, store.ledger);
-  const gateway = await makeGateway(store, holder, observers, clock, closing);
+  const epoch = (await feed?.readEpoch()) ?? 0; // before anything is cached
+  const hashesOf = await openSecretHashes(stores.installation, vault);
+  await adoptSecret(store, clock, log);
+  await prepareCatalog(config, store, clock.nowMs());
+  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open);
+  const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
+  const gateway = await makeGateway(store, hashesOf, holder, observers, clock, closing);
   const token = randomBytes(32).toString('base64url');
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
-  const acceptVouched: AdminApi['acceptVouched'] = (email, address) => admin.acceptVouched(email, address);
-  const people = makeSignIn({ config, store, secret, observers, acceptVouched }, closing);
-  const known = { gateway, store, holder, catalogueReader, token, observers, version: options.version };
+  const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
+  const people = makeSignIn({ config, store, secret, observers, acceptVerified }, closing);
+  const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
   const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state: StopState = { isLeaving: false, isDraining: false };
-  const following = feed && followNodes({ feed, epoch, gateway, catalogueReader, moveAdmin, log });
+  const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, log });
   closing.push(() => following?.stop());
   const isStoreThere = () => following?.isHearing() ?? true;
   const publicApi = makePublic(config, gateway, state, isStoreThere, observers, closing);
-  const tellCommands = () => writeOperatorFile(config, http, token);
+  const updateOperatorFile = () => writeOperatorFile(config, http, token);
   const { adminListen } = holder.current.settings;
   const onLost = () => void stop();
   const http = listen(config, tls, {
@@ -127,40 +172,44 @@ async function startOn(
     console: makeConsole(messagesAt),
     observers,
     adminListen,
-    onMoved: tellCommands,
+    onMoved: updateOperatorFile,
     onLost,
   });
   ports.open = http;
-  const parts = { gateway, store, bodies: publicApi.bodies, http, version: options.version };
-  observers.metrics.addReadings(makeReadings(observers, parts));
+  const start = { version: options.version, startedAtMs: clock.nowMs() };
+  const openHolds = () => stores.ledger.openHolds();
+  const { metrics, telemetry } = observers;
+  metrics.addReadings({ ...start, gateway, bodies: publicApi.bodies, http, openHolds, log, telemetry });
   closing.push(() => http.stop(false));
-  tellCommands();
+  updateOperatorFile();
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  const { retention } = stores;
-  const settings = () => holder.current.settings;
-  closing.push(startRetaining({ store: retention, settings, clock, log, runAlone: store.runAlone, tend: store.tend }));
+  const retention = { store: stores.retention, settings: () => holder.current.settings, clock, log };
+  closing.push(startRetaining({ ...retention, runAlone: store.runAlone, maintain: store.maintain }));
 
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
 
-/** As people reach it, else where it listens where the admin API has another address; null: at the admin API's own. */
+/** The public URL, else the listening address if the admin API has its own; null: the admin API's address. */
 function messageOrigin({ publicUrl }: Config, http: Listening | null): string | null {
   if (publicUrl !== null || http === null) return publicUrl;
   return http.adminUrl() === http.url ? null : localUrl(http.url);
 }
 
-/** What stops it, whoever asks for it and however often. `drainAll` resolves to how many messages the store did not take the bill of. */
+/**
+ * Stops the service once, however often it is called. `drainAll` resolves to the number of messages that could not be
+ * billed.
+ */
 function makeStop(
   state: StopState,
   drainAll: () => Promise<number>,
   close: () => Promise<void>,
 ): Pick<StartedServer, 'stop' | 'finished'> {
   const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
-  finished.catch(() => {}); // whoever waits for it hears of it
+  finished.catch(() => {}); // handled where it is awaited
   const stop = async () => {
     if (state.isLeaving) return finished;
     const notBilled = await drainAll();
@@ -169,7 +218,7 @@ function makeStop(
     else
       fail(
         new Error(
-          `bills that the store did not take: ${notBilled}; their messages are charged to their last checkpoint, or nothing`,
+          `charges that the store did not accept: ${notBilled}; their messages are charged up to their last checkpoint, or not at all`,
         ),
       );
   };

@@ -1,16 +1,106 @@
-// The requests below /console/auth: what is let through to the thread of sign-in, and what its answers become. The errors are those of
-// the admin API; whatever leads elsewhere leads to the console alone.
+// Requests below /console/auth: validates them, forwards them to the sign-in thread, and maps the answers. Errors
+// are those of the admin API; redirects lead only to the console.
 
+import { parseWholeNumber } from '../base/checked-number.ts';
+import { DAY_MS } from '../base/clock.ts';
 import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
-import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { asTurnpikeError, type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { errorResponse, pathOf, queryOf, refuseCrossSite, securityHeaders } from '../http/http.ts';
-import { boundCookie, readCookies } from './cookies.ts';
-import { CALLBACK, type Endpoint, endpoints, GET_SESSION } from './endpoints.ts';
-import { failureOf } from './failure-of.ts';
-import type { FoundSession, GivenAnswer } from './messages.ts';
-import { readFields } from './read-fields.ts';
+import type { AuthResponse, FoundSession } from './messages.ts';
+import { CALLBACK, type Endpoint, endpoints, GET_SESSION, readFields } from './read-fields.ts';
 import type { SignInThread } from './sign-in-thread.ts';
+
+// Cookies of sign-in. Over TLS each has the "__Host-" prefix in browsers, so that neither another subdomain nor an
+// unencrypted connection can replace it.
+const OURS = 'turnpike.';
+const SESSION = 'turnpike.session_token=';
+const BOUND = '__Host-';
+
+/** Our cookies, under the thread's names; empty if there are none. */
+function readCookies(header: string | null, isOverTls: boolean): string {
+  if (header === null) return '';
+  const prefix = isOverTls ? BOUND + OURS : OURS;
+  const cookies = header
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith(prefix))
+    .map((part) => part.slice(prefix.length - OURS.length))
+    .join('; ');
+  return cookies.length > bounds.signInCookieCharactersMax ? '' : cookies;
+}
+
+/** Whether the request may have a session. No query. */
+export function hasSessionCookie(header: string | null, isOverTls: boolean): boolean {
+  return readCookies(header, isOverTls).includes(SESSION);
+}
+
+/** The cookie as set in a browser. */
+function boundCookie(cookie: string, isOverTls: boolean): string {
+  return isOverTls ? `${BOUND}${cookie}; Secure` : cookie;
+}
+
+const RETRY_SECONDS = 60; // if the thread gives no time
+
+type Failure = [code: ErrorCode, message: string];
+
+const SIGN_IN_FAILED: Failure = ['sign_in_failed', 'The email or password is incorrect.'];
+const WRONG_CODE: Failure = ['second_factor_failed', 'The code is incorrect or was already used.'];
+const BEGIN_AGAIN: Failure = [
+  'second_factor_failed',
+  'This sign-in attempt has ended. Start again with your password.',
+];
+const SIGNED_OUT: Failure = ['token_missing', 'You are not signed in.'];
+const UNAVAILABLE: Failure = ['store_unavailable', 'Sign-in is temporarily unavailable. Try again shortly.'];
+
+/** Errors by the reason that the sign-in thread gives. */
+const FAILURES: Readonly<Record<string, Failure>> = {
+  INVALID_EMAIL_OR_PASSWORD: SIGN_IN_FAILED,
+  INVALID_EMAIL: SIGN_IN_FAILED,
+  PASSWORD_TOO_LONG: SIGN_IN_FAILED,
+  // People without rights get the same error as unknown people.
+  person_unknown: SIGN_IN_FAILED,
+  person_disabled: SIGN_IN_FAILED,
+  store_unavailable: UNAVAILABLE,
+  INVALID_CODE: WRONG_CODE,
+  INVALID_BACKUP_CODE: WRONG_CODE,
+  INVALID_TWO_FACTOR_COOKIE: BEGIN_AGAIN,
+  TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: BEGIN_AGAIN,
+  INVALID_PASSWORD: ['invalid_request', 'password: is incorrect'],
+  UNAUTHORIZED: SIGNED_OUT,
+  PROVIDER_NOT_FOUND: ['upstream_failed', 'The single sign-on issuer cannot be reached.'],
+};
+
+/** null if the answer is not an error. */
+function failureOf({ status, headers, body }: AuthResponse): TurnpikeError | null {
+  if (status < 400) return null;
+  const { code: reason, message } = readBody(body);
+  const details = { members: { reason } };
+  if (status === 429) {
+    const seconds = parseWholeNumber(headers.find(([name]) => name === 'x-retry-after')?.[1] ?? '') ?? RETRY_SECONDS;
+    return new TurnpikeError('too_many_failures', 'Too many attempts. Try again later.', {
+      ...details,
+      retryAfterMs: Math.min(seconds * 1000, DAY_MS),
+    });
+  }
+  if (reason === 'CROWDED') return overloaded('Too many sign-ins are in progress. Try again shortly.');
+  const unknown: Failure = status >= 500 ? UNAVAILABLE : ['invalid_request', message];
+  const [code, text] = (Object.hasOwn(FAILURES, reason) ? FAILURES[reason] : null) ?? unknown;
+  return new TurnpikeError(code, text, details);
+}
+
+function readBody(body: string): { code: string; message: string } {
+  const fallback = { code: 'UNKNOWN', message: 'The request is invalid.' };
+  try {
+    const value = JSON.parse(body) as { code?: unknown; message?: unknown } | null;
+    return {
+      code: typeof value?.code === 'string' ? value.code : fallback.code,
+      message: typeof value?.message === 'string' ? value.message : fallback.message,
+    };
+  } catch {
+    return fallback;
+  }
+}
 
 export const AUTH_PATH = '/console/auth';
 const SIGN_IN_PAGE = '/console/sign-in';
@@ -19,10 +109,10 @@ export interface AnswerParts {
   thread: Pick<SignInThread, 'ask'>;
   publicOrigin: string | null;
   hasOidc: boolean;
-  /** Whether there is an enabled person of this e-mail. */
+  /** Whether there is an enabled person with this email. */
   isEnabled(email: string): Promise<boolean>;
   nowMs(): number;
-  /** Told of each answer; `failure` where it is an error or leads to one. */
+  /** Called for each response; `failure` if it is an error or redirects because of one. */
   answered(answered: ConsoleAnswered): void;
 }
 
@@ -34,13 +124,13 @@ export interface ConsoleAnswered {
   code: string | null;
   address: string;
   durationMs: number;
-  /** Somebody tried to prove who they are, and did not. */
+  /** A failed attempt to authenticate. */
   isFailedProof: boolean;
   failure: unknown;
 }
 
-/** From where a request came. */
-export interface Circumstances {
+/** The origin of a request. */
+interface Circumstances {
   address: string;
   isOverTls: boolean;
 }
@@ -48,14 +138,17 @@ export interface Circumstances {
 export interface ConsoleAuth {
   /** Never rejects. */
   fetch(request: Request, from: Circumstances): Promise<Response>;
-  /** Whoever is signed in by the request's cookie; `cookies` are to be set with the answer. Rejects as the thread does. */
+  /** The session of the request's cookie; `cookies` are to be set with the response. Rejects as the thread does. */
   findSession(header: string | null, isOverTls: boolean): Promise<FoundSession | null>;
 }
 
 export function makeConsoleAuth(parts: AnswerParts): ConsoleAuth {
   return {
     fetch: (request, from) => answerAny(parts, request, from),
-    findSession: (header, isOverTls) => findSession(parts, header, isOverTls),
+    async findSession(header, isOverTls) {
+      const found = await askSession(parts, readCookies(header, isOverTls));
+      return found && { ...found, cookies: found.cookies.map((one) => boundCookie(one, isOverTls)) };
+    },
   };
 }
 
@@ -66,7 +159,7 @@ async function answerAny(parts: AnswerParts, request: Request, from: Circumstanc
   const endpoint = Object.hasOwn(endpoints, path.slice(AUTH_PATH.length))
     ? endpoints[path.slice(AUTH_PATH.length)]
     : undefined;
-  const tell = (status: number, failure: unknown, code: string | null) =>
+  const report = (status: number, failure: unknown, code: string | null) =>
     parts.answered({
       requestId,
       method: request.method,
@@ -80,16 +173,16 @@ async function answerAny(parts: AnswerParts, request: Request, from: Circumstanc
     });
   try {
     const { response, code } = await answer(parts, endpoint, request, from, requestId);
-    tell(response.status, null, code);
+    report(response.status, null, code);
     return response;
   } catch (failure) {
     const error = asTurnpikeError(failure);
-    tell(error.status, failure, error.code);
+    report(error.status, failure, error.code);
     return errorResponse(error, requestId, securityHeaders('other', from.isOverTls));
   }
 }
 
-/** `code` says why somebody is led back to the page on which they sign in. */
+/** `code` says why the browser is redirected to the sign-in page. */
 async function answer(
   parts: AnswerParts,
   endpoint: Endpoint | undefined,
@@ -99,20 +192,25 @@ async function answer(
 ): Promise<{ response: Response; code: string | null }> {
   const path = pathOf(request.url).slice(AUTH_PATH.length);
   if (endpoint === undefined || (endpoint.needsOidc && !parts.hasOidc))
-    throw new TurnpikeError('route_not_found', `There is no ${AUTH_PATH}${path}.`);
+    throw new TurnpikeError('route_not_found', `The path ${AUTH_PATH}${path} does not exist.`);
   if (request.method !== endpoint.method)
-    throw new TurnpikeError('method_not_allowed', `${AUTH_PATH}${path} takes ${endpoint.method}.`, {
+    throw new TurnpikeError('method_not_allowed', `${request.method} is not allowed for ${AUTH_PATH}${path}.`, {
       headers: { allow: endpoint.method },
     });
-  if (path !== CALLBACK) refuseCrossSite(request, parts.publicOrigin); // the issuer's page leads there
+  if (path !== CALLBACK) refuseCrossSite(request, parts.publicOrigin); // the issuer redirects here
   const cookie = readCookies(request.headers.get('cookie'), from.isOverTls);
-  const session = endpoint.needsSession ? await findEnabled(parts, cookie) : null;
-  if (endpoint.needsSession && session === null) return { response: signedOut(path, requestId, from), code: null };
+  const found = endpoint.needsSession ? await askSession(parts, cookie) : null;
+  const session = found !== null && (await parts.isEnabled(found.email)) ? found : null;
+  if (endpoint.needsSession && session === null) {
+    // This endpoint needs no session: it reports whether the client is signed in.
+    if (path !== GET_SESSION) throw new TurnpikeError(...SIGNED_OUT);
+    return { response: new Response('null', { headers: headersOf(requestId, from) }), code: null };
+  }
   const query = path === CALLBACK ? queryOf(request.url) : '';
   if (query.length > bounds.signInQueryCharactersMax)
     throw new TurnpikeError('invalid_request', 'The query is too long.');
   const body = endpoint.method === 'POST' ? await readFields(request, endpoint) : null;
-  const given = await parts.thread.ask<GivenAnswer>({
+  const given = await parts.thread.ask<AuthResponse>({
     kind: 'handle',
     request: {
       method: endpoint.method,
@@ -127,37 +225,19 @@ async function answer(
   return toResponse(given, session?.cookies ?? [], path, requestId, from);
 }
 
-async function findEnabled(parts: AnswerParts, cookie: string): Promise<FoundSession | null> {
-  const found = cookie === '' ? null : await parts.thread.ask<FoundSession | null>({ kind: 'find-session', cookie });
-  return found !== null && (await parts.isEnabled(found.email)) ? found : null;
-}
-
-async function findSession(
-  { thread }: AnswerParts,
-  header: string | null,
-  isOverTls: boolean,
-): Promise<FoundSession | null> {
-  const cookie = readCookies(header, isOverTls);
-  const found = cookie === '' ? null : await thread.ask<FoundSession | null>({ kind: 'find-session', cookie });
-  return found && { ...found, cookies: found.cookies.map((one) => boundCookie(one, isOverTls)) };
-}
-
-/** Whether anybody is signed in may be asked by anybody. */
-function signedOut(path: string, requestId: string, from: Circumstances): Response {
-  if (path !== GET_SESSION) throw new TurnpikeError('token_missing', 'This is for who is signed in.');
-  const headers = headersOf('application/json', requestId, from);
-  return new Response('null', { status: 200, headers });
+async function askSession({ thread }: AnswerParts, cookie: string): Promise<FoundSession | null> {
+  return cookie === '' ? null : await thread.ask<FoundSession | null>({ kind: 'find-session', cookie });
 }
 
 function toResponse(
-  given: GivenAnswer,
+  given: AuthResponse,
   cookies: readonly string[],
   path: string,
   requestId: string,
   from: Circumstances,
 ) {
   const failure = failureOf(given);
-  const headers = headersOf('application/json', requestId, from);
+  const headers = headersOf(requestId, from);
   const set = given.headers.filter(([name]) => name === 'set-cookie').map(([, value]) => value);
   for (const cookie of [...cookies, ...set]) headers.append('set-cookie', boundCookie(cookie, from.isOverTls));
   if (failure !== null) {
@@ -173,7 +253,7 @@ function toResponse(
   return { response: new Response(null, { status: 302, headers }), code };
 }
 
-/** Into the console, wherever the answer leads; of an error its code alone, since its words may be anybody's. */
+/** The redirect target within the console. Keeps only the code of an error, because anyone can choose its text. */
 function leadTo(location: string): { to: string; code: string | null } {
   const url = URL.parse(location, 'http://console.invalid');
   const error = url?.searchParams.get('error') ?? null;
@@ -183,16 +263,12 @@ function leadTo(location: string): { to: string; code: string | null } {
     return { to: `${SIGN_IN_PAGE}?error=${shown}`, code: shown };
   }
   const path = url.pathname + url.search;
-  return { to: isConsolePath(path) ? path : '/console/', code: null };
+  return { to: /^\/console\/(?!auth\/)/.test(path) ? path : '/console/', code: null };
 }
 
-function isConsolePath(path: string): boolean {
-  return /^\/console\/(?!auth\/)/.test(path);
-}
-
-function headersOf(type: string, requestId: string, { isOverTls }: Circumstances): Headers {
+function headersOf(requestId: string, { isOverTls }: Circumstances): Headers {
   return new Headers({
-    'content-type': type,
+    'content-type': 'application/json',
     'cache-control': 'no-store',
     'request-id': requestId,
     ...securityHeaders('other', isOverTls),

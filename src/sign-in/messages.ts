@@ -1,18 +1,18 @@
-// What the main thread and the thread of sign-in send each other: JSON as text, each answer with the number of its question.
+// Messages between the main thread and the sign-in thread: JSON text; each answer has the number of its question.
 
-/** What the thread begins with. */
+/** Start settings of the thread. */
 export interface SignInSettings {
-  /** The file of a SQLite database, or the address of PostgreSQL's. */
+  /** The path of a SQLite database, or the URL of PostgreSQL. */
   store: { path: string } | { url: string };
-  /** 32 random bytes in base64url: what cookies are signed and second factors are sealed with. */
+  /** 32 random bytes in base64url: signs cookies and seals second factors. */
   secret: string;
-  /** Where people reach the console, such as https://turnpike.example.com; null where that is not said. */
+  /** The public URL of the console, such as https://turnpike.example.com; null if not configured. */
   publicUrl: string | null;
   oidc: { issuer: string; clientId: string; clientSecret: string; isEmailAssumed: boolean } | null;
 }
 
-/** A request below /console/auth, as far as it may go: its path is one of those that are let through. */
-export interface AskedRequest {
+/** A validated request below /console/auth: its path is a known endpoint. */
+export interface AuthRequest {
   method: 'GET' | 'POST';
   /** Below /console/auth, such as "/sign-in/email". */
   path: string;
@@ -20,12 +20,12 @@ export interface AskedRequest {
   query: string;
   cookie: string;
   userAgent: string;
-  /** Of whoever asks, as this service knows it. */
+  /** The client's IP address, as this service determined it. */
   address: string;
   body: Record<string, string> | null;
 }
 
-export interface GivenAnswer {
+export interface AuthResponse {
   status: number;
   headers: [string, string][];
   body: string;
@@ -33,7 +33,7 @@ export interface GivenAnswer {
 
 export interface FoundSession {
   email: string;
-  /** To be set with the answer: where the session was made longer. */
+  /** Cookies to set with the response, if the session was extended. */
   cookies: string[];
 }
 
@@ -44,26 +44,29 @@ export interface NewPassword {
 }
 
 export type SignInQuestion =
-  | { kind: 'handle'; request: AskedRequest }
+  | { kind: 'handle'; request: AuthRequest }
   | { kind: 'find-session'; cookie: string }
   | { kind: 'set-password'; person: NewPassword }
   | { kind: 'end-sessions'; email: string }
   | { kind: 'forget-password'; email: string };
 
-/** How somebody proved who they are. */
+/** How a person authenticated. */
 export type Proof = 'password' | 'second-factor' | 'single-sign-on';
 
-/** May this person come in: asked before a session is made, and by single sign-on also before anything is kept of them. */
+/**
+ * Asks whether this person may sign in: before a session is created, and with single sign-on also before anything is
+ * stored.
+ */
 export interface Admission {
   email: string;
   by: Proof;
   address: string;
-  /** False while it is only asked whether they may. */
+  /** False for the preliminary question. */
   isFinal: boolean;
 }
 
 export const REFUSALS = ['person_unknown', 'person_disabled', 'store_unavailable'] as const;
-/** Null: they may. */
+/** null: they may sign in. */
 export type Refusal = (typeof REFUSALS)[number] | null;
 
 export type ToSignIn =
@@ -77,4 +80,4 @@ export type FromSignIn =
   | { id: number; answer: unknown }
   | { id: number; failure: string }
   | { admission: number; asks: Admission }
-  | { told: string };
+  | { reported: string };

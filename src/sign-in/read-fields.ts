@@ -1,10 +1,10 @@
-// The fields that an endpoint of sign-in takes, out of a body of JSON: texts, and no others.
+// Reads the fields of a sign-in endpoint from a JSON body: texts only.
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Endpoint } from './endpoints.ts';
+import { bodyChunks } from '../http/http.ts';
 
-/** Below /console/, and nothing in it that a browser could take for another host. */
+/** A path below /console/ that no browser interprets as another host. */
 const CONSOLE_PATH = /^\/console\/(?!auth\/)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
 
 const { passwordCharactersLeast, passwordCharactersMax } = bounds;
@@ -16,7 +16,7 @@ export async function readFields(request: Request, { fields, fixed }: Endpoint):
   const faults: { path: string[]; message: string }[] = [];
   for (const name of fields) {
     const value = body[name];
-    if (typeof value !== 'string' || value === '') faults.push({ path: [name], message: 'must be a text' });
+    if (typeof value !== 'string' || value === '') faults.push({ path: [name], message: 'must be a string' });
     else if (name === 'callbackURL' && !CONSOLE_PATH.test(value))
       faults.push({ path: [name], message: 'must be a path of the console, such as /console/' });
     else if (name === 'newPassword' && !isPassword(value))
@@ -40,9 +40,9 @@ function isPassword(text: string): boolean {
 async function readObject(request: Request): Promise<Record<string, unknown>> {
   const text = await readBounded(request);
   if (text === '') return {};
-  // A form of another site's page cannot say this without asking first.
+  // A cross-site form cannot send this content type without a preflight.
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
-    throw new TurnpikeError('content_type_unsupported', 'The header "content-type: application/json" is needed.');
+    throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -57,11 +57,54 @@ async function readObject(request: Request): Promise<Record<string, unknown>> {
 async function readBounded(request: Request): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of request.body ?? []) {
+  for await (const piece of bodyChunks(request)) {
     bytes += piece.byteLength;
     if (bytes > bounds.signInBodyBytesMax)
-      throw new TurnpikeError('body_too_large', `The body may have at most ${bounds.signInBodyBytesMax} bytes.`);
+      throw new TurnpikeError('body_too_large', `The body must not be larger than ${bounds.signInBodyBytesMax} bytes.`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
 }
+
+export interface Endpoint {
+  method: 'GET' | 'POST';
+  /** Required texts of the body. */
+  fields: readonly string[];
+  /** Values that are always sent, whatever the client sends. */
+  fixed?: Readonly<Record<string, string>>;
+  /** Requires a session. */
+  needsSession?: boolean;
+  /** Authenticates a person. */
+  isProof?: boolean;
+  needsOidc?: boolean;
+}
+
+export const CALLBACK = '/callback/oidc';
+export const GET_SESSION = '/get-session';
+
+export const endpoints: Readonly<Record<string, Endpoint>> = {
+  '/sign-in/email': { method: 'POST', fields: ['email', 'password'], isProof: true },
+  '/sign-in/social': {
+    method: 'POST',
+    fields: ['callbackURL'],
+    fixed: { provider: 'oidc', errorCallbackURL: '/console/sign-in' },
+    needsOidc: true,
+  },
+  [CALLBACK]: { method: 'GET', fields: [], isProof: true, needsOidc: true },
+  '/two-factor/verify-totp': { method: 'POST', fields: ['code'], isProof: true },
+  '/two-factor/verify-backup-code': { method: 'POST', fields: ['code'], isProof: true },
+  '/sign-out': { method: 'POST', fields: [] },
+  [GET_SESSION]: { method: 'GET', fields: [], needsSession: true },
+  '/list-sessions': { method: 'GET', fields: [], needsSession: true },
+  '/revoke-session': { method: 'POST', fields: ['token'], needsSession: true },
+  '/revoke-other-sessions': { method: 'POST', fields: [], needsSession: true },
+  '/change-password': {
+    method: 'POST',
+    fields: ['currentPassword', 'newPassword'],
+    fixed: { revokeOtherSessions: 'true' },
+    needsSession: true,
+  },
+  '/two-factor/enable': { method: 'POST', fields: ['password'], needsSession: true },
+  '/two-factor/disable': { method: 'POST', fields: ['password'], needsSession: true },
+  '/two-factor/generate-backup-codes': { method: 'POST', fields: ['password'], needsSession: true },
+};

@@ -1,5 +1,6 @@
-// The thread of sign-in as the main thread sees it. It begins with the first question, so that an installation without a
-// console has none, and is begun again when it dies. Questions are under way side by side: a slow issuer keeps nobody from a password.
+// The sign-in thread as the main thread sees it. Starts with the first question, so that an installation without a
+// console has none, and restarts when it dies. Questions run concurrently: a slow issuer does not delay password
+// sign-ins.
 
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
@@ -8,10 +9,10 @@ import type { Admission, FromSignIn, Refusal, SignInQuestion, SignInSettings, To
 export interface ThreadParts {
   script: URL;
   settings: SignInSettings;
-  /** Asked before a session is made. */
+  /** Called before a session is created. */
   admit(admission: Admission): Promise<Refusal>;
-  /** Told of each death, and of what fails inside. */
-  tell(event: 'sign_in_thread_failed' | 'sign_in_failure', cause: string): void;
+  /** Called when the thread dies, and for failures inside it. */
+  report(event: 'sign_in_thread_failed' | 'sign_in_failure', cause: string): void;
 }
 
 interface Question {
@@ -23,30 +24,34 @@ interface Question {
 
 export class SignInThread {
   readonly #parts: ThreadParts;
-  readonly #waitMsMax: number;
+  readonly #waitMsMax: () => number;
   readonly #questions = new Map<number, Question>();
   #asked = 0;
   #worker: Worker | null = null;
   #isOpen = false;
   #isClosed = false;
-  /** When the thread last said anything. */
+  /** When the thread last responded. */
   #heardMs = 0;
   #restUntilMs = 0;
 
-  constructor(parts: ThreadParts, waitMsMax: number = bounds.signInWaitMsMax) {
+  /** `waitMsMax`: how long a question waits for its answer. */
+  constructor(parts: ThreadParts, waitMsMax = () => bounds.signInWaitMsMax as number) {
     this.#parts = parts;
     this.#waitMsMax = waitMsMax;
   }
 
-  /** Throws overloaded where too much is asked; store_unavailable where there is no answer, or what was asked failed. */
+  /**
+   * Throws overloaded if too many questions wait; store_unavailable if there is no answer, or the question failed.
+   */
   ask<Value>(question: SignInQuestion): Promise<Value> {
-    if (this.#isClosed || performance.now() < this.#restUntilMs) return Promise.reject(gone('it does not begin'));
+    if (this.#isClosed || performance.now() < this.#restUntilMs)
+      return Promise.reject(unavailable('the sign-in thread does not start'));
     if (this.#questions.size >= bounds.signInQuestionsMax)
-      return Promise.reject(overloaded('Too many people sign in at the moment. Try again shortly.'));
+      return Promise.reject(overloaded('Too many sign-ins are in progress. Try again shortly.'));
     const id = ++this.#asked;
     const askedMs = performance.now();
     return new Promise<Value>((resolve, reject) => {
-      const timer = setTimeout(() => this.#giveUp(id, askedMs), this.#waitMsMax);
+      const timer = setTimeout(() => this.#giveUp(id, askedMs), this.#waitMsMax());
       const waiting = {
         question,
         resolve: resolve as (value: unknown) => void,
@@ -59,10 +64,10 @@ export class SignInThread {
     });
   }
 
-  /** Ends the thread. What waits fails as it does when the store is gone. */
+  /** Ends the thread. Waiting questions fail with store_unavailable. */
   close(): void {
     this.#isClosed = true;
-    this.#end('the service stops');
+    this.#end('the service is shutting down');
   }
 
   #begin(): void {
@@ -71,7 +76,7 @@ export class SignInThread {
     this.#heardMs = performance.now();
     worker.onmessage = ({ data }) => this.#receive(worker, JSON.parse(data));
     worker.onerror = (event) => this.#die(worker, event.message);
-    worker.addEventListener('close', () => this.#die(worker, 'the thread of sign-in ended'));
+    worker.addEventListener('close', () => this.#die(worker, 'the sign-in thread ended'));
     this.#send({ open: this.#parts.settings });
   }
 
@@ -81,8 +86,8 @@ export class SignInThread {
     if ('opened' in message) this.#open();
     else if ('failed' in message) this.#die(worker, message.failed);
     else if ('asks' in message) void this.#admit(worker, message.admission, message.asks);
-    else if ('told' in message) this.#parts.tell('sign_in_failure', message.told);
-    else if ('failure' in message) this.#settle(message.id)?.reject(gone(message.failure));
+    else if ('reported' in message) this.#parts.report('sign_in_failure', message.reported);
+    else if ('failure' in message) this.#settle(message.id)?.reject(unavailable(message.failure));
     else this.#settle(message.id)?.resolve(message.answer);
   }
 
@@ -93,7 +98,7 @@ export class SignInThread {
 
   async #admit(worker: Worker, admission: number, asks: Admission): Promise<void> {
     const refusal = await this.#parts.admit(asks).catch((failure): Refusal => {
-      this.#parts.tell('sign_in_failure', String(failure));
+      this.#parts.report('sign_in_failure', String(failure));
       return 'store_unavailable';
     });
     if (this.#worker === worker) this.#send({ admission, refusal });
@@ -103,27 +108,27 @@ export class SignInThread {
     this.#worker?.postMessage(JSON.stringify(message));
   }
 
-  /** A thread that has said nothing at all meanwhile hangs, and another takes its place. */
+  /** A thread that has not responded since then is hanging, and is replaced. */
   #giveUp(id: number, askedMs: number): void {
     const worker = this.#worker;
-    this.#settle(id)?.reject(gone('no answer in time'));
-    if (worker !== null && this.#heardMs < askedMs) this.#die(worker, 'the thread of sign-in does not answer');
+    this.#settle(id)?.reject(unavailable('no answer within the time limit'));
+    if (worker !== null && this.#heardMs < askedMs) this.#die(worker, 'the sign-in thread does not respond');
   }
 
   #die(worker: Worker, cause: unknown): void {
-    if (this.#worker !== worker) return; // it was ended here, or its death is known
+    if (this.#worker !== worker) return; // the thread was ended here, or its end was already handled
     if (!this.#isOpen) this.#restUntilMs = performance.now() + bounds.signInRestartMs;
     this.#end(cause);
-    this.#parts.tell('sign_in_thread_failed', cause instanceof Error ? cause.message : String(cause));
+    this.#parts.report('sign_in_thread_failed', cause instanceof Error ? cause.message : String(cause));
   }
 
-  /** Whatever is under way is lost with the thread: it may be what it died of. */
+  /** All questions in progress fail with the thread: one of them may be the cause. */
   #end(cause: unknown): void {
     const worker = this.#worker;
     this.#worker = null;
     this.#isOpen = false;
     worker?.terminate();
-    for (const id of [...this.#questions.keys()]) this.#settle(id)?.reject(gone(cause));
+    for (const id of [...this.#questions.keys()]) this.#settle(id)?.reject(unavailable(cause));
   }
 
   #settle(id: number): Question | undefined {
@@ -134,8 +139,8 @@ export class SignInThread {
   }
 }
 
-function gone(cause: unknown): TurnpikeError {
-  return new TurnpikeError('store_unavailable', 'Signing in is not possible at the moment. Try again shortly.', {
+function unavailable(cause: unknown): TurnpikeError {
+  return new TurnpikeError('store_unavailable', 'Sign-in is temporarily unavailable. Try again shortly.', {
     cause,
   });
 }

@@ -1,20 +1,20 @@
-// The door of sign-in as the main thread has it: the thread in which people prove who they are, the requests of the console that
-// are let through to it, and the cookies. It knows e-mails, and nothing of what a person may do.
+// The door of sign-in in the main thread: the sign-in thread, the console requests that are forwarded to it, and
+// cookies. Identifies people by email and does not know their rights.
 
 export {
   type AnswerParts,
   AUTH_PATH,
   type ConsoleAnswered,
   type ConsoleAuth,
+  hasSessionCookie,
   makeConsoleAuth,
 } from './console-auth.ts';
-export { hasSessionCookie } from './cookies.ts';
 export type {
   Admission,
-  AskedRequest,
+  AuthRequest,
+  AuthResponse,
   FoundSession,
   FromSignIn,
-  GivenAnswer,
   NewPassword,
   Proof,
   Refusal,

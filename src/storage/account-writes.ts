@@ -1,5 +1,5 @@
-// Changes of accounts, keys and the catalogue as bundles for the ledger: what bounds them is the
-// ledger's, the rest travels alongside. The same for every store.
+// Changes of accounts, keys and the catalog as bundles for the ledger: limits are ledger operations, the rest are
+// co- committed rows. The same for both databases.
 
 import type {
   Account,
@@ -11,14 +11,14 @@ import type {
   PersonStore,
   TokenStore,
 } from '../accounts/accounts.ts';
-import type { Trail } from '../audit/audit.ts';
+import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
-import type { LearnedStore } from '../usage/usage.ts';
-import type { AlongsideRow } from './alongside.ts';
+import type { SampleStore } from '../usage/usage.ts';
+import type { CoCommittedRow } from './co-committed.ts';
 
 type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
 
@@ -34,28 +34,28 @@ export interface FirstAccount {
 /** The writing half of AccountStore, over a gate of the ledger. */
 export function accountWrites(gate: LedgerGate): AccountWrites {
   return {
-    async createAccount(account, terms, credit, trail) {
+    async createAccount(account, terms, credit, auditContext) {
       const operations = [setAccount(account, terms)];
       if (credit !== null && credit.amount !== 0) operations.push(firstCredit(account, credit));
-      await submit(gate, operations, [{ table: 'accounts', account }, ...trailRows(trail)]);
+      await submit(gate, operations, [{ table: 'accounts', account }, ...auditRows(auditContext)]);
     },
-    async updateAccount(account, terms, trail) {
-      await submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }, ...trailRows(trail)]);
+    async updateAccount(account, terms, auditContext) {
+      await submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }, ...auditRows(auditContext)]);
     },
-    async createKey(key, secretHash, terms, trail) {
-      await submit(gate, [setKey(key, terms)], [...newKeyRows(key, secretHash), ...trailRows(trail)]);
+    async createKey(key, secretHash, terms, auditContext) {
+      await submit(gate, [setKey(key, terms)], [...newKeyRows(key, secretHash), ...auditRows(auditContext)]);
     },
-    async updateKey(key, terms, trail) {
-      await submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...trailRows(trail)]);
+    async updateKey(key, terms, auditContext) {
+      await submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...auditRows(auditContext)]);
     },
-    async rotateKey(key, secretHash, graceEndsAtMs, trail) {
+    async rotateKey(key, secretHash, graceEndsAtMs, auditContext) {
       await submit(
         gate,
         [],
         [
           { table: 'keys', key },
           { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs },
-          ...trailRows(trail),
+          ...auditRows(auditContext),
         ],
       );
     },
@@ -65,11 +65,11 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
 /** The writing half of TokenStore. */
 export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 'updateToken'> {
   return {
-    async createToken(token, secretHash, trail) {
-      await submit(gate, [], [{ table: 'tokens', token, secretHash }, ...trailRows(trail)]);
+    async createToken(token, secretHash, auditContext) {
+      await submit(gate, [], [{ table: 'tokens', token, secretHash }, ...auditRows(auditContext)]);
     },
-    async updateToken(token, trail) {
-      await submit(gate, [], [{ table: 'tokens', token, secretHash: null }, ...trailRows(trail)]);
+    async updateToken(token, auditContext) {
+      await submit(gate, [], [{ table: 'tokens', token, secretHash: null }, ...auditRows(auditContext)]);
     },
   };
 }
@@ -77,13 +77,14 @@ export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 
 /** The writing half of PersonStore. */
 export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson' | 'updatePerson'> {
   return {
-    async createPerson(person, linkHash, trail, former = null) {
-      const freed: AlongsideRow[] = former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
-      const made: AlongsideRow = { table: 'people', person, link: { hash: linkHash } };
-      await submit(gate, [], [...freed, made, ...trailRows(trail)]);
+    async createPerson(person, linkHash, auditContext, former = null) {
+      const freed: CoCommittedRow[] =
+        former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
+      const made: CoCommittedRow = { table: 'people', person, link: { hash: linkHash } };
+      await submit(gate, [], [...freed, made, ...auditRows(auditContext)]);
     },
-    async updatePerson(person, link, trail) {
-      await submit(gate, [], [{ table: 'people', person, link }, ...trailRows(trail)]);
+    async updatePerson(person, link, auditContext) {
+      await submit(gate, [], [{ table: 'people', person, link }, ...auditRows(auditContext)]);
     },
   };
 }
@@ -91,11 +92,11 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
 /** The writing half of CatalogStore. */
 export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog'> {
   return {
-    async saveCatalog(put, remove, trail) {
-      const rows: AlongsideRow[] = [
+    async saveCatalog(put, remove, auditContext) {
+      const rows: CoCommittedRow[] = [
         ...put.map((document: CatalogDocument) => ({ table: 'catalog' as const, put: document })),
         ...remove.map((name) => ({ table: 'catalog' as const, remove: name })),
-        ...trailRows(trail),
+        ...auditRows(auditContext),
       ];
       await submit(gate, [], rows);
     },
@@ -111,19 +112,19 @@ export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'w
   };
 }
 
-/** The writing half of LearnedStore. */
-export function learnedWrites(gate: LedgerGate): Pick<LearnedStore, 'saveLearned'> {
+/** The writing half of SampleStore. */
+export function sampleWrites(gate: LedgerGate): Pick<SampleStore, 'saveSamples'> {
   return {
-    async saveLearned(learned) {
+    async saveSamples(learned) {
       const rows = learned.map(([model, document]) => ({ table: 'learned' as const, model, document }));
       await submit(gate, [], rows);
     },
   };
 }
 
-/** What a change leaves beside itself, as rows of its transaction. */
-export function trailRows({ audit, creation, since = null }: Trail): AlongsideRow[] {
-  const rows: AlongsideRow[] = audit.map((record) => ({ table: 'audit_records', record }));
+/** The co-committed rows of a change's audit context. */
+export function auditRows({ audit, creation, since = null }: AuditContext): CoCommittedRow[] {
+  const rows: CoCommittedRow[] = audit.map((record) => ({ table: 'audit_records', record }));
   if (creation !== null) {
     const forgetUntilMs = creation.atMs - bounds.creationRememberedMs;
     rows.push({ table: 'creations', creation, forgetUntilMs });
@@ -132,20 +133,24 @@ export function trailRows({ audit, creation, since = null }: Trail): AlongsideRo
   return rows;
 }
 
-function newKeyRows(key: Key, secretHash: string): AlongsideRow[] {
+function newKeyRows(key: Key, secretHash: string): CoCommittedRow[] {
   return [
     { table: 'keys', key },
     { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: null },
   ];
 }
 
-/** An account with its first credit and key, in one transaction: all of it is there or nothing. */
-export async function writeFirstAccount(gate: LedgerGate, first: FirstAccount, trail: Trail): Promise<void> {
+/** An account with its first credit and key, in one transaction. */
+export async function writeFirstAccount(
+  gate: LedgerGate,
+  first: FirstAccount,
+  auditContext: AuditContext,
+): Promise<void> {
   const { account, key } = first;
   await submit(
     gate,
     [setAccount(account, first.accountTerms), firstCredit(account, first.credit), setKey(key, first.keyTerms)],
-    [{ table: 'accounts', account }, ...newKeyRows(key, first.secretHash), ...trailRows(trail)],
+    [{ table: 'accounts', account }, ...newKeyRows(key, first.secretHash), ...auditRows(auditContext)],
   );
 }
 
@@ -168,10 +173,10 @@ function firstCredit(account: Account, credit: FirstCredit): Operation {
   };
 }
 
-async function submit(gate: LedgerGate, operations: Operation[], alongside: AlongsideRow[]): Promise<void> {
-  const bundle: Bundle = { operations, alongside };
+async function submit(gate: LedgerGate, operations: Operation[], coCommitted: CoCommittedRow[]): Promise<void> {
+  const bundle: Bundle = { operations, coCommitted };
   const refused = (await gate.submit(bundle)).filter((answer) => !answer.ok);
-  // The others are refused only because it was.
+  // The others are refused only because of this one.
   const cause = refused.find((answer) => answer.reason !== 'bundle_refused') ?? refused[0];
   if (cause !== undefined) throw asError(cause);
 }
@@ -183,13 +188,47 @@ function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
     case 'beyond_maximum':
       return new TurnpikeError(
         'invalid_request',
-        'credit_line: balance and credit line together must not be beyond 9007199.254740991 USD',
+        'credit_line: balance and credit line together must not exceed 9007199.254740991 USD',
       );
     case 'unknown_account':
       return new TurnpikeError('object_not_found', 'There is no such account.');
     case 'unknown_key':
       return new TurnpikeError('object_not_found', 'There is no such key.');
     default:
-      return new TurnpikeError('conflict', 'The change was refused because another of the same step was.');
+      return new TurnpikeError(
+        'conflict',
+        'The change was refused because another change of the same request was refused.',
+      );
   }
+}
+
+/** The writes of a start under a new secret. */
+export interface SecretChange {
+  /** With their credentials resealed. */
+  documents: readonly CatalogDocument[];
+  creations: readonly RememberedCreation[];
+  /** Sealed texts of the installation, resealed. */
+  resealed: readonly { name: string; value: string; replaces: string }[];
+  proof: { name: string; value: string; replaces: string };
+}
+
+/** Writes everything in one transaction, so that the installation uses exactly one secret. */
+export async function writeSecretChange(
+  gate: LedgerGate,
+  change: SecretChange,
+  auditContext: AuditContext,
+): Promise<void> {
+  const coCommitted: CoCommittedRow[] = [
+    ...change.documents.map((document) => ({ table: 'catalog' as const, put: document })),
+    ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
+    ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
+    { table: 'installation', ...change.proof },
+    ...auditRows(auditContext),
+  ];
+  await gate.submit({ operations: [], coCommitted });
+}
+
+/** Nodes are notified as of every change. No effect with SQLite. */
+export async function spreadCut(gate: LedgerGate, key: number): Promise<void> {
+  await gate.submit({ operations: [], coCommitted: [{ table: 'changes', cut: key }] satisfies CoCommittedRow[] });
 }

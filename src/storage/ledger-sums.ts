@@ -1,15 +1,16 @@
-// What the ledger's invariants are checked by: the texts that sum up its rows, and how those sums are told. The same for every
-// database, which gives whole numbers exactly: as bigints, or as texts.
+// The SQL sums that verify the ledger's invariants, and their results. The same for both databases, which return
+// integers exactly, as bigints or texts.
 
+import { integerOf } from '../base/checked-number.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
-import { keptSinceNames, type LedgerSums } from '../ledger/ledger.ts';
+import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
 
 export const FAULTS_MAX = 100;
 
 type Whole = bigint | string;
 type RowOf<Column extends string> = Record<Column, Whole>;
 
-/** What the texts give, and three more that each database has in its own words. */
+/** The rows of the statements below, and of three statements that differ between the databases. */
 export interface SumRows {
   accounts: RowOf<'id' | 'balance' | 'held' | 'credit_line' | 'allowance_held' | 'entries' | 'holds'>[];
   keys: RowOf<'id' | 'quota_held' | 'holds'>[];
@@ -24,40 +25,40 @@ export interface SumRows {
   miscounted: { kind: 'acct' | 'key'; id: Whole; running: Whole; open: Whole }[];
 }
 
-/** From when on usage records and journal are whole. */
-export interface KeptTimes {
+/** Start of the retained usage records and journal. */
+export interface RetentionTimes {
   usage: bigint | null;
   journal: bigint | null;
 }
 
 export const KEPT_TIMES = `
-  SELECT name, value FROM installation WHERE name IN ('${keptSinceNames.usage}', '${keptSinceNames.journal}')`;
+  SELECT name, value FROM installation WHERE name IN ('${retainedSinceNames.usage}', '${retainedSinceNames.journal}')`;
 
-export function readKeptTimes(rows: readonly { name: string; value: string }[]): KeptTimes {
+export function readRetentionTimes(rows: readonly { name: string; value: string }[]): RetentionTimes {
   const since = (name: string) => {
     const row = rows.find((one) => one.name === name);
     return row === undefined ? null : BigInt(row.value);
   };
-  return { usage: since(keptSinceNames.usage), journal: since(keptSinceNames.journal) };
+  return { usage: since(retainedSinceNames.usage), journal: since(retainedSinceNames.journal) };
 }
 
-/** The values of the texts that have some. */
-export function sumValues({ usage, journal }: KeptTimes) {
+/** Parameters of the statements. */
+export function sumValues({ usage, journal }: RetentionTimes) {
   return {
-    // Ids of messages that began before it may be of records that were dropped; before all ids where none ever was.
-    unbalanced: [usage ?? 0n, usage === null ? '' : earliestRequestId(Number(usage))],
+    // Ids of messages that began earlier may belong to dropped records; before all ids if none was dropped.
+    unbalanced: [usage ?? 0n, usage === null ? '' : earliestRequestId(integerOf(usage))],
     strangeEntries: [journal ?? 0n],
     unequalTotals: [usage ?? 0n],
     wrongMonths: [journal ?? 0n],
   } as const;
 }
 
-export function describeSums(rows: SumRows, kept: KeptTimes): LedgerSums {
+export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
   const { usage, journal } = kept;
   const [counts] = rows.counts;
   return {
     accounts: rows.accounts.map((row) => ({
-      id: formatId('acct', Number(row.id)),
+      id: formatId('acct', integerOf(row.id)),
       balance: BigInt(row.balance),
       held: BigInt(row.held),
       creditLine: BigInt(row.credit_line),
@@ -66,49 +67,49 @@ export function describeSums(rows: SumRows, kept: KeptTimes): LedgerSums {
       holds: BigInt(row.holds),
     })),
     keys: rows.keys.map((row) => ({
-      id: formatId('key', Number(row.id)),
+      id: formatId('key', integerOf(row.id)),
       quotaHeld: BigInt(row.quota_held),
       holds: BigInt(row.holds),
     })),
-    entries: Number(counts?.entries),
-    openHolds: Number(counts?.open_holds),
-    usageSinceMs: usage === null ? null : Number(usage),
-    journalSinceMs: journal === null ? null : Number(journal),
+    entries: integerOf(counts?.entries),
+    openHolds: integerOf(counts?.open_holds),
+    usageSinceMs: usage === null ? null : integerOf(usage),
+    journalSinceMs: journal === null ? null : integerOf(journal),
     unbalancedRequests: rows.unbalanced.map((row) => row.request_id),
     strangeEntries: [
-      ...rows.strangeEntries.map((row) => `entry ${row.seq}: it moves nothing sensible, or nobody's money`),
-      ...(carriedForward(rows) === 0n ? [] : ['the entries that carry others forward do not add up to nothing']),
+      ...rows.strangeEntries.map((row) => `entry ${row.seq}: its amount, kind, time or accounts are invalid`),
+      ...(carriedForward(rows) === 0n ? [] : ['the carried-forward entries do not add up to zero']),
     ],
     unequalTotals: rows.unequalTotals.map(
       (row) =>
-        `${formatId('acct', Number(row.account_id))} ${formatId('key', Number(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
+        `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
     ),
     strangeHolds: rows.strangeHolds.map(
-      (row) => `${row.request_id}: its hold has no account or key, is of an ended message, or is at odds with itself`,
+      (row) => `${row.request_id}: its hold has no account or key, belongs to an ended message, or contradicts itself`,
     ),
     miscountedRunning: rows.miscounted.map(
       (row) =>
-        `${formatId(row.kind, Number(row.id))} running messages: ${row.running} are stored, ${row.open} have open holds`,
+        `${formatId(row.kind, integerOf(row.id))}: ${row.running} running messages are stored, but ${row.open} have open holds`,
     ),
     wrongMonths: rows.wrongMonths.map((row) => {
-      const account = formatId('acct', Number(row.id));
-      if (Number(row.month_ms) === 0)
-        return `${account}: what its months changed is not what it began the last one with`;
+      const account = formatId('acct', integerOf(row.id));
+      if (integerOf(row.month_ms) === 0)
+        return `${account}: the opening balance of its last month is not the sum of the changes of earlier months`;
       return `${account}: the change of its balance in ${formatDay(row.month_ms).slice(0, 7)} is not the sum of its entries`;
     }),
     withoutMeters: rows.withoutMeters.map(
-      (row) => `${formatId(row.kind, Number(row.id))}: it has no meters, or they have no account`,
+      (row) => `${formatId(row.kind, integerOf(row.id))}: it has no meters, or its meters have no account`,
     ),
   };
 }
 
-/** What all entries that carry others forward moved from the system's account for it, in two halves that no sum is too large for. */
+/** The sum of all carried-forward entries, in two halves so that it cannot overflow. */
 function carriedForward({ carried: [row] }: SumRows): bigint {
   return row === undefined ? 0n : BigInt(row.high) * 2n ** 32n + BigInt(row.low);
 }
 
 function formatDay(dayMs: Whole): string {
-  return new Date(Number(dayMs)).toISOString().slice(0, 10);
+  return new Date(integerOf(dayMs)).toISOString().slice(0, 10);
 }
 
 const ACCOUNTS = `
@@ -128,14 +129,14 @@ const KEYS = `
 const COUNTS = `
   SELECT (SELECT COUNT(*) FROM entries) AS entries, (SELECT COUNT(*) FROM holds) AS open_holds`;
 
-// What a message's entries moved to revenue (3), from its account or from write-offs (5), against its record.
+// Compares the entries of a message to revenue (3), from its account or from write-offs (5), with its usage record.
 const MOVED = `
   SELECT reference, account_id, SUM(CASE WHEN credit = 3 THEN amount ELSE -amount END) AS total,
     SUM(CASE WHEN debit = 5 THEN amount WHEN credit = 5 THEN -amount ELSE 0 END) AS written_off,
     MAX(CASE WHEN kind IN ('usage', 'write_off') THEN at_ms END) AS ended_at_ms
   FROM entries WHERE kind IN ('usage', 'write_off', 'correction', 'refund') GROUP BY reference, account_id`;
 
-// Where a record may have been dropped by its age, its entries stay for a while: unless they say that it ended later.
+// Entries of a record that may have been dropped by age stay for a while, unless they show that it ended later.
 const UNBALANCED = `
   SELECT r.request_id FROM usage_records r
   LEFT JOIN (${MOVED}) e ON e.reference = r.request_id AND e.account_id = r.account_id
@@ -146,8 +147,8 @@ const UNBALANCED = `
   WHERE r.request_id IS NULL AND (e.ended_at_ms >= $1 OR COALESCE(e.reference, '') >= $2)
   LIMIT ${FAULTS_MAX}`;
 
-// An entry is about one account: its sides are that account or the system's own (1 to 6). What carries others forward
-// is about an account or one of the system's, moves money from or to the sixth, and stands where the journal is not kept.
+// An entry is about one account: its sides are that account or the system's own (1 to 6). A carried-forward entry
+// is about an account or one of the system's, moves money from or to the sixth, and is older than the retained journal.
 const STRANGE_ENTRIES = `
   SELECT seq FROM entries e
   WHERE amount < 0 OR debit = credit
@@ -168,8 +169,8 @@ const TOTALS = `
   day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
   cost, written_off, provider_cost, costed_messages, costed_revenue`;
 
-// Totals are kept longer than records. Each group stands once on each side: what is on one side only differs. A total of no messages is left
-// where a correction named another model.
+// Totals are kept longer than records. Each group appears once per side; a group on one side only is a difference. A
+// correction to another model leaves a total of zero messages.
 const UNEQUAL_TOTALS = `
   WITH records AS (
     SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model, COUNT(*) AS messages,
@@ -188,8 +189,8 @@ const UNEQUAL_TOTALS = `
   LIMIT ${FAULTS_MAX}`;
 
 /**
- * What stands of each kept month against its entries, and all that stands against the balance; months of the latter are 0.
- * `monthOfDay`: how the database writes the beginning of the month of a day that is numbered `day`, in milliseconds.
+ * Compares each retained month with its entries, and the sum of everything with the balance (month 0). `monthOfDay`:
+ * SQL for the beginning of the month of day number `day`, in milliseconds.
  */
 export function wrongMonthsText(monthOfDay: string): string {
   return `
@@ -209,7 +210,7 @@ export function wrongMonthsText(monthOfDay: string): string {
   LIMIT ${FAULTS_MAX}`;
 }
 
-// An account or key that nobody can show, but whose meters are sound, harms no money: the other way round does.
+// Meters without an account or key do not affect money; an account or key without meters does.
 const WITHOUT_METERS = `
   SELECT 'acct' AS kind, id FROM accounts WHERE id NOT IN (SELECT id FROM account_meters)
   UNION ALL
@@ -219,7 +220,7 @@ const WITHOUT_METERS = `
   SELECT 'key', id FROM key_meters WHERE account_id NOT IN (SELECT id FROM account_meters)
   LIMIT ${FAULTS_MAX}`;
 
-/** Values are numbered $1, $2 …, as sumValues has them. */
+/** Parameters are numbered $1, $2 …, in the order of sumValues. */
 export const sumTexts = {
   accounts: ACCOUNTS,
   keys: KEYS,

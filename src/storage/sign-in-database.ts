@@ -1,10 +1,11 @@
-// What the thread of sign-in needs of a database: where better-auth keeps its tables, and counters of guesses that all nodes share.
+// The database of the sign-in thread: better-auth's tables, and counters of guesses shared by all nodes.
 
 import type { BetterAuthOptions } from 'better-auth';
+import { integerOf } from '../base/checked-number.ts';
 
 export interface Throttle {
   makeTable(): Promise<void>;
-  /** Counts one more under the key, in one statement; refuses where there were `max` within `windowMs`. */
+  /** Counts one more under the key, in one statement; refuses if there were `max` within `windowMs`. */
   take(
     key: string,
     max: number,
@@ -18,14 +19,14 @@ export interface Throttle {
 export interface SignInDatabase {
   options: NonNullable<BetterAuthOptions['database']>;
   throttle: Throttle;
-  /** Runs it while no other node makes tables. */
+  /** Runs it while no other node creates tables. */
   lockMigrations(run: () => Promise<void>): Promise<void>;
 }
 
-/** One statement: its rows, for values that stand as $1, $2 … in it. */
+/** Runs one statement; its parameters are $1, $2 … */
 export type RunStatement = (text: string, values: readonly (string | number)[]) => Promise<unknown[]>;
 
-/** The same statements for both databases. `schema` stands before the table's name, with its dot, or is empty. */
+/** The same statements for both databases. `schema` precedes the table's name, with its dot, or is empty. */
 export function throttleOver(run: RunStatement, schema: string): Throttle {
   const table = `${schema}guesses`;
   return {
@@ -45,8 +46,8 @@ export function throttleOver(run: RunStatement, schema: string): Throttle {
         [key, nowMs, nowMs - windowMs],
       )) as { taken: number | string; since_ms: number | string }[];
       const { taken, since_ms } = row as NonNullable<typeof row>;
-      const retryAfterMs = Math.min(windowMs, Math.max(0, Number(since_ms) + windowMs - nowMs));
-      return { isAllowed: Number(taken) <= max, retryAfterMs };
+      const retryAfterMs = Math.min(windowMs, Math.max(0, integerOf(since_ms) + windowMs - nowMs));
+      return { isAllowed: integerOf(taken) <= max, retryAfterMs };
     },
     async forget(key) {
       await run(`DELETE FROM ${table} WHERE name = $1`, [key]);

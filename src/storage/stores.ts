@@ -1,11 +1,60 @@
-// All that modules declare as their stores, as one value: what every kind of store gives.
+// The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
 import type { AccountStore, PersonStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
+import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
-import type { AnswerStore, LedgerGate, LedgerReader, RetentionStore, UsageStore } from '../ledger/ledger.ts';
+import { TurnpikeError } from '../errors.ts';
+import {
+  type AnswerStore,
+  type LedgerGate,
+  type LedgerReader,
+  type RetainedData,
+  type RetentionStore,
+  retainedSinceNames,
+  type UsageStore,
+} from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
-import type { LearnedStore } from '../usage/usage.ts';
+import type { SampleStore } from '../usage/usage.ts';
+import {
+  accountWrites,
+  catalogWrites,
+  installationWrites,
+  personWrites,
+  sampleWrites,
+  tokenWrites,
+} from './account-writes.ts';
+import { answerRow, type CoCommittedRow } from './co-committed.ts';
+
+export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
+
+/** Assembles a RetentionStore from a database's reads and the ledger's gate. */
+function retentionStore(
+  gate: LedgerGate,
+  reads: RetentionReads & Pick<InstallationStore, 'readInstallation'>,
+): RetentionStore {
+  const submit = async (row: CoCommittedRow) => {
+    await gate.submit({ operations: [], coCommitted: [row] });
+  };
+  const retainedSince = async (kept: RetainedData) => {
+    const value = await reads.readInstallation(retainedSinceNames[kept]);
+    return value === null ? null : integerOf(value);
+  };
+  return {
+    countForgotten: reads.countForgotten,
+    countToCarry: reads.countToCarry,
+    listToCarry: reads.listToCarry,
+    retainedSince,
+    async keepSince(kept, sinceMs) {
+      const before = await retainedSince(kept);
+      if (before !== null && before >= sinceMs) return;
+      const replaces = before === null ? null : String(before);
+      await submit({ table: 'installation', name: retainedSinceNames[kept], value: String(sinceMs), replaces });
+    },
+    forget: (table, beforeMs) => submit({ table, forget: { beforeMs } }),
+    carry: (account, beforeMs) => submit({ table: 'entries', carry: { account, beforeMs } }),
+  };
+}
 
 export interface Stores {
   gate: LedgerGate;
@@ -19,5 +68,69 @@ export interface Stores {
   answers: AnswerStore;
   installation: InstallationStore;
   retention: RetentionStore;
-  learned: LearnedStore;
+  samples: SampleStore;
+}
+
+/** Lists and reports over data that grows without bound. */
+export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'topUsage' | 'searchUsage' | 'readTimeline'> &
+  Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
+  Pick<AuditStore, 'listAudit'>;
+
+/** Reads of accounts, keys, tokens, people and creations: one row or one page by an index each. */
+export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites>> &
+  Omit<TokenStore, keyof ReturnType<typeof tokenWrites>> &
+  Omit<PersonStore, keyof ReturnType<typeof personWrites>> &
+  Omit<AuditStore, keyof ReportReads>;
+
+/** Short reads of committed data by an index. */
+export type ShortReads = AccessReads &
+  Pick<CatalogStore, 'loadCatalog'> &
+  Pick<InstallationStore, 'readInstallation'> &
+  Pick<SampleStore, 'loadSamples'> &
+  Pick<AnswerStore, 'findAnswer'> &
+  Omit<LedgerReader, keyof ReportReads> &
+  Omit<UsageStore, keyof ReportReads>;
+
+/** Writes go through `gate`. */
+export function assembleStores(
+  gate: LedgerGate,
+  reads: ShortReads,
+  reports: ReportReads,
+  retentionReads: RetentionReads,
+): Stores {
+  const { listAudit, listEntries, listHolds, readMonth } = reports;
+  const { listUsage, searchUsage, topUsage, totalUsage, readTimeline } = reports;
+  const { readInstallation } = reads;
+  return {
+    gate,
+    accounts: { ...reads, ...accountWrites(gate) },
+    tokens: { ...reads, ...tokenWrites(gate) },
+    people: { ...reads, ...personWrites(gate) },
+    audit: { ...reads, listAudit },
+    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
+    ledger: { ...reads, listEntries, listHolds, readMonth },
+    usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
+    answers: { findAnswer: reads.findAnswer, answerRow },
+    installation: { readInstallation, ...installationWrites(gate) },
+    samples: { loadSamples: reads.loadSamples, ...sampleWrites(gate) },
+    retention: retentionStore(gate, { ...retentionReads, readInstallation }),
+  };
+}
+
+type Reads = Record<string, (...values: never[]) => Promise<unknown>>;
+
+/** The same functions. Errors that they throw become store_unavailable. */
+export function guardReads<Functions extends object>(reads: Functions): Functions {
+  const guarded = Object.entries(reads as unknown as Reads).map(([name, read]) => [
+    name,
+    async (...values: never[]) => {
+      try {
+        return await read(...values);
+      } catch (cause) {
+        if (cause instanceof TurnpikeError) throw cause; // the request is at fault
+        throw new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
+      }
+    },
+  ]);
+  return Object.fromEntries(guarded) as Functions;
 }

@@ -1,62 +1,90 @@
-// Counts what one message used, from its passing events or its whole. Keeps numbers only, never text:
-// a stream may be long and many run at once. What is to be believed is decided in one place, `total`.
+// Counts the usage of one message from its events or its whole. `total` alone decides which counts are credible.
 
 import { bounds } from '../config.ts';
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonObjects,
-  NO_TOKENS,
-  type StreamEvent,
-  type TokenCounts,
-} from '../wire/wire.ts';
+import type { JsonObject, JsonValue, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import { isJsonObject, isThinking, jsonObjects, NO_TOKENS } from '../wire/wire.ts';
 import type { ByteClasses } from './byte-classes.ts';
-import { replaceCounts, sumCounts } from './combine-counts.ts';
-import { type OutputEstimate, UNLEARNED } from './output-estimate.ts';
-import { isThinking, ProducedOutput } from './produced-output.ts';
-import { type PartialUsage, readUsage } from './read-usage.ts';
+import { BASELINE_ESTIMATE, type OutputEstimate } from './output-estimate.ts';
+import { ProducedOutput } from './produced-output.ts';
+import { NAMES_MAX, type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
 
-export interface CountLimits {
-  /** Taken for the input when the provider reports none. */
+/** Adds up the parts. Cache writes without a lifetime count as 5 minutes, the protocol's default. */
+function sumCounts(parts: readonly PartialCounts[], webSearches: number): TokenCounts {
+  const counts: TokenCounts = { ...NO_TOKENS, webSearches };
+  for (const part of parts) {
+    const written1h = part.cacheWrite1h ?? 0;
+    const written = Math.max(part.cacheWrite ?? 0, (part.cacheWrite5m ?? 0) + written1h);
+    counts.input += part.input ?? 0;
+    counts.output += part.output ?? 0;
+    counts.cacheRead += part.cacheRead ?? 0;
+    counts.cacheWrite5m += written - written1h;
+    counts.cacheWrite1h += written1h;
+  }
+  return counts;
+}
+
+/** Counts of a stream are cumulative: a later count replaces an earlier one, unless it is absent. */
+function replaceCounts(before: PartialUsage, after: PartialUsage): PartialUsage {
+  return {
+    input: after.input ?? before.input,
+    output: after.output ?? before.output,
+    cacheRead: after.cacheRead ?? before.cacheRead,
+    cacheWrite: after.cacheWrite ?? before.cacheWrite,
+    cacheWrite5m: after.cacheWrite5m ?? before.cacheWrite5m,
+    cacheWrite1h: after.cacheWrite1h ?? before.cacheWrite1h,
+    thinking: after.thinking ?? before.thinking,
+    webSearches: after.webSearches ?? before.webSearches,
+    speed: after.speed ?? before.speed,
+    compactions: after.compactions.length > 0 ? after.compactions : before.compactions,
+    disbelieved: union(before.disbelieved, after.disbelieved),
+    unknown: union(before.unknown, after.unknown),
+  };
+}
+
+function union(before: string[], after: string[]): string[] {
+  if (after.length === 0 || before.length >= NAMES_MAX) return before;
+  return [...new Set([...before, ...after])].slice(0, NAMES_MAX);
+}
+
+interface CountLimits {
+  /** Used if the provider reports no input tokens. */
   inputEstimate: number;
-  /** The `max_tokens` that went to the provider. */
+  /** The `max_tokens` sent to the provider. */
   outputTokensMax: number;
 }
 
 export interface CountedUsage {
   counts: TokenCounts;
-  /** `reported`: input and final output are the provider's own; `none`: nothing began, all counts are zero. */
+  /** `reported`: input and final output come from the provider; `none`: nothing began, all counts are zero. */
   source: 'reported' | 'estimated' | 'none';
-  /** Names of counts that were sent and are not believed. */
+  /** Names of reported counts that were rejected as implausible. */
   disbelieved: string[];
-  /** Names of numbers in the provider's usage that nobody here knows. */
+  /** Names of unknown numbers in the provider's usage. */
   unknown: string[];
-  /** The speed that the provider says it served; null when it does not say. */
+  /** The speed reported by the provider; null if not reported. */
   speed: 'standard' | 'fast' | null;
 }
 
 export interface CounterOptions {
-  /** What is known of the model's output; a quarter of a token a byte when left out. */
+  /** The estimate for the model's output; 0.25 tokens per byte by default. */
   estimate?: OutputEstimate;
-  /** The request lets the model think: what the stream does before its first text may be that. */
+  /** Thinking is enabled: time before the first text may be thinking. */
   thinks?: boolean;
-  /** A clock that never goes backward, in milliseconds since any time. */
+  /** A monotonic clock in milliseconds. */
   elapsedMs?: () => number;
 }
 
-/** What a finished message teaches of its model. */
-export interface OutputLesson {
-  /** What was seen, and its tokens as reported; null where thinking that is not shown may be in the count. */
+interface OutputSample {
+  /** Visible output and its reported tokens; null if the count may include invisible thinking. */
   visible: { classes: Readonly<ByteClasses>; tokens: number } | null;
-  /** From message_start to message_stop; null of a message that was not streamed. */
+  /** From message_start to message_stop; null if not streamed. */
   streamedMs: number | null;
   /** All output, as reported. */
   tokens: number;
 }
 
 const sinceStart = () => performance.now();
-const OUTPUT_EXCESS_TOKENS = 1024; // beyond twice what was allowed, before a count of output is not believed
+const OUTPUT_EXCESS_TOKENS = 1024; // above twice the maximum, before an output count is rejected
 
 export class MessageCounter {
   #started = false;
@@ -64,7 +92,7 @@ export class MessageCounter {
   #contentSeen = false;
   #stopReason: string | null = null;
   #model: string | null = null;
-  #usage: PartialUsage | null = null; // as far as reported; later counts have replaced earlier ones
+  #usage: PartialUsage | null = null; // reported so far; later counts replace earlier ones
   #outputIsFinal = false;
   #startedAtMs: number | null = null;
   #finishedAtMs: number | null = null;
@@ -73,13 +101,12 @@ export class MessageCounter {
   readonly #output: ProducedOutput;
 
   constructor(options: CounterOptions = {}) {
-    const { estimate = UNLEARNED, thinks = false, elapsedMs = sinceStart } = options;
+    const { estimate = BASELINE_ESTIMATE, thinks = false, elapsedMs = sinceStart } = options;
     this.#thinks = thinks;
     this.#elapsedMs = elapsedMs;
     this.#output = new ProducedOutput(estimate, elapsedMs);
   }
 
-  /** message_start was seen. */
   get started(): boolean {
     return this.#started;
   }
@@ -89,21 +116,24 @@ export class MessageCounter {
     return this.#finished;
   }
 
+  /** The provider reported the final count: no more output follows. */
+  get isFinal(): boolean {
+    return this.#outputIsFinal && (this.#finished || this.#stopReason !== null);
+  }
+
   get stopReason(): string | null {
     return this.#stopReason;
   }
 
-  /** The model that the provider says has answered. */
   get model(): string | null {
     return this.#model;
   }
 
-  /** A part of the content was seen: the answer has begun. */
   get contentSeen(): boolean {
     return this.#contentSeen;
   }
 
-  /** Takes the next event of a stream. Never throws: a malformed event counts as little as can be read of it. */
+  /** Counts an event. Never throws: malformed events count as far as they can be read. */
   observe(event: StreamEvent): void {
     const { value } = event;
     switch (value['type']) {
@@ -118,7 +148,9 @@ export class MessageCounter {
         break;
       case 'message_start':
         this.#begin();
-        if (isJsonObject(value['message'])) this.#takeStart(value['message']);
+        if (!isJsonObject(value['message'])) break;
+        this.#takeModel(value['message']);
+        this.#takeUsage(value['message']['usage']);
         break;
       case 'message_delta':
         if (isJsonObject(value['delta'])) this.#takeStopReason(value['delta']);
@@ -129,7 +161,6 @@ export class MessageCounter {
     }
   }
 
-  /** Takes a whole message that was not streamed. */
   observeMessage(message: JsonObject): void {
     this.#started = true;
     this.#finished = true;
@@ -140,30 +171,30 @@ export class MessageCounter {
   }
 
   /**
-   * Output tokens so far that a hold must cover: of what was seen and of thinking that was not, each estimated
-   * rather above than below, and never less than was reported. A final count is the number itself.
+   * Output tokens so far that a hold must cover: visible output and invisible thinking, each estimated on the high
+   * side, and at least the reported count. A final count is exact.
    */
   coverTokens(outputTokensMax = Number.POSITIVE_INFINITY): number {
     const reported = this.#usage?.output ?? 0;
-    if (this.#isFinal) return reported;
-    return Math.min(mostBelieved(outputTokensMax), Math.max(reported, this.#output.coverTokens(outputTokensMax)));
+    if (this.isFinal) return reported;
+    return Math.min(credibleOutputMax(outputTokensMax), Math.max(reported, this.#output.coverTokens(outputTokensMax)));
   }
 
-  /** The same by what was seen alone, whatever was reported. */
+  /** The same from visible output only, whatever was reported. */
   seenTokens(outputTokensMax: number): number {
-    return Math.min(mostBelieved(outputTokensMax), this.#output.coverTokens(0));
+    return Math.min(credibleOutputMax(outputTokensMax), this.#output.coverTokens(0));
   }
 
-  /** The tokens of the prompt as reported; null before they are. Those of summaries that the provider made are not in it. */
+  /** The prompt's tokens as reported, without summaries made by the provider; null until reported. */
   reportedPrompt(): TokenCounts | null {
     if (this.#usage === null || this.#usage.input === null) return null;
     return sumCounts([{ ...this.#usage, output: 0 }], 0);
   }
 
-  /** What it teaches of its model; null unless it has finished and its output was reported. */
-  lesson(): OutputLesson | null {
+  /** The sample for the estimator; null unless the message has finished with a reported count. */
+  sample(): OutputSample | null {
     const tokens = this.#usage?.output ?? null;
-    if (!this.#finished || !this.#isFinal || tokens === null) return null;
+    if (!this.#finished || !this.isFinal || tokens === null) return null;
     const known = this.#usage?.thinking ?? null;
     const thinking = known ?? (this.#output.hasThinking ? null : 0);
     const isKnown = thinking !== null && thinking <= tokens;
@@ -173,18 +204,18 @@ export class MessageCounter {
   }
 
   /**
-   * What was used, as far as it has come. May be asked at any time, and again. Output that no final count was
-   * reported of is what may be `billed`, or all that a hold `covered`, where that is what ended the message.
+   * Usage so far; may be called at any time. Output without a final count is estimated: as `billed`, or as `covered` if
+   * the message ended for lack of money (without samples that is all that the hold had to cover).
    */
   total(limits: CountLimits, use: 'billed' | 'covered' = 'billed'): CountedUsage {
     const usage = this.#usage ?? readUsage(undefined);
     const { disbelieved, unknown, speed } = usage;
     if (!this.#started && !this.#contentSeen && this.#usage === null)
       return { counts: { ...NO_TOKENS }, source: 'none', disbelieved, unknown, speed };
-    const outputMost = mostBelieved(limits.outputTokensMax);
+    const outputMost = credibleOutputMax(limits.outputTokensMax);
     const isCredible = usage.output === null || usage.output <= outputMost;
     const reportedOutput = isCredible ? usage.output : null;
-    const isFinal = this.#isFinal && reportedOutput !== null;
+    const isFinal = this.isFinal && reportedOutput !== null;
     const output = isFinal
       ? reportedOutput
       : Math.max(Math.min(this.#estimate(use, limits.outputTokensMax), outputMost), reportedOutput ?? 0);
@@ -204,11 +235,6 @@ export class MessageCounter {
     const usage = readUsage(value);
     if (isJsonObject(value)) this.#usage = this.#usage === null ? usage : replaceCounts(this.#usage, usage);
     return usage;
-  }
-
-  #takeStart(message: JsonObject): void {
-    this.#takeModel(message);
-    this.#takeUsage(message['usage']);
   }
 
   #takeModel({ model }: JsonObject): void {
@@ -244,21 +270,16 @@ export class MessageCounter {
 
   #countDelta(delta: JsonObject): void {
     this.#contentSeen = true;
-    this.#outputIsFinal = false; // a count that came before this was one on the way
+    this.#outputIsFinal = false; // an earlier count was not final
     this.#output.addDelta(delta);
   }
 
-  /** The last count of output is one of the whole. */
-  get #isFinal(): boolean {
-    return this.#outputIsFinal && (this.#finished || this.#stopReason !== null);
-  }
-
-  #estimate(use: 'billed' | 'covered', outputTokensMax: number): number {
-    return use === 'billed' ? this.#output.billedTokens(outputTokensMax) : this.#output.coverTokens(outputTokensMax);
+  #estimate(use: 'billed' | 'covered', tokensMax: number): number {
+    return use === 'billed' ? this.#output.billedTokens(tokensMax) : this.#output.billedAtMoneyEnd(tokensMax);
   }
 }
 
-/** More output than this is not believed of a message with this max_tokens. */
-function mostBelieved(outputTokensMax: number): number {
+/** The largest output count that is credible for this max_tokens. */
+function credibleOutputMax(outputTokensMax: number): number {
   return 2 * outputTokensMax + OUTPUT_EXCESS_TOKENS;
 }

@@ -1,84 +1,170 @@
-// What is learned of all models, so that a hold covers what a message will cost and no more, and a message that
-// was cut short is billed what it had. Learning is never a reason for a message to fail.
+// Estimates the output of messages, so that a hold covers the cost closely and a cut message is billed for its
+// output. An account is estimated by its own samples; samples of several other accounts together bound the bills and
+// holds of an account without enough of its own. Never fails a message.
 
 import { bounds } from '../config.ts';
+import type { AccountDocument, Speeds } from './account-samples.ts';
+import { AccountSamples, isAccountDocument, isEnoughText } from './account-samples.ts';
 import type { MessageCounter } from './count-message.ts';
-import { isTelling, type LearnedDocument, LearnedModel, readDocument } from './learned-model.ts';
-import type { PromptMeasure } from './measure-prompt.ts';
-import { type OutputEstimate, UNLEARNED } from './output-estimate.ts';
+import { BASELINE_ESTIMATE, type OutputEstimate, type TextFit, VOTES_MAX } from './output-estimate.ts';
 
-const PROMPT_BYTES_LEAST = 400; // below, what stands around the text outweighs it
-const FIXED_SHARE_MOST = 1 / 8; // of tokens that are no text and only bounded, by bytes of text
 const STREAM_TOKENS_LEAST = 128;
-const STREAM_MS_LEAST = 100; // what comes sooner was made before, and tells nothing of the model's speed
+const STREAM_MS_LEAST = 100; // shorter streams were buffered and say nothing about the model's speed
 const TOKENS_PER_SECOND_MOST = 10_000;
+const ACCOUNTS_LEAST = 3; // before other accounts' samples count: the median of three votes is not a single attacker's
+// Bounds on the thinking speed that other accounts' samples can set, in tokens per second.
+const OTHERS_LOW_SPEED_MOST = 30;
+const OTHERS_TOP_SPEED_LEAST = BASELINE_ESTIMATE.topTokensPerSecond / 2;
+const OTHERS_TOP_SPEED_MOST = BASELINE_ESTIMATE.topTokensPerSecond * 2;
+
+/** The samples of one model as JSON to store: the accounts sampled last, most recent at the end. */
+export interface SampleDocument {
+  version: 2;
+  accounts: AccountDocument[];
+}
+
+interface ModelSamples {
+  /** By account id; most recent at the end. */
+  accounts: Map<number, AccountSamples>;
+  /** For accounts without enough samples; null if outdated. */
+  others: OutputEstimate | null;
+}
 
 export class Estimates {
-  readonly #models = new Map<string, LearnedModel>();
+  readonly #models = new Map<string, ModelSamples>();
+  /** Samples of all models; most recent at the end. */
+  readonly #recent = new Map<AccountSamples, ModelSamples>();
   readonly #changed = new Set<string>();
 
-  /** `stored` is what `takeChanged` gave out. A document that cannot be read is ignored. */
+  /** `stored` is the output of `takeChanged`. Invalid documents are ignored. */
   constructor(stored: Iterable<[model: string, document: unknown]> = []) {
-    for (const [model, json] of stored) {
-      const document = readDocument(json);
-      if (document !== null) this.#keep(model, new LearnedModel(document));
-    }
+    for (const [name, json] of stored)
+      for (const document of readAccounts(json))
+        this.#keep(this.#modelOf(name), new AccountSamples(document.account, document));
   }
 
-  /** Tokens that a byte of a prompt's text hardly ever exceeds; null until enough prompts were seen. */
-  inputTokensPerByte(model: string): number | null {
-    return this.#models.get(model)?.tokensPerByte ?? null;
+  output(model: string, account: number): OutputEstimate {
+    const known = this.#models.get(model);
+    if (known === undefined) return BASELINE_ESTIMATE;
+    const samples = known.accounts.get(account);
+    const [own, speeds] = [samples?.text ?? null, samples?.speeds ?? null];
+    if (own !== null && speeds !== null) return estimateOf(own, [], speeds.top, speeds.low);
+    known.others ??= estimateByOthers(known);
+    const { others } = known;
+    if (own === null && speeds === null) return others;
+    return estimateOf(
+      own,
+      others.votes,
+      speeds?.top ?? others.topTokensPerSecond,
+      speeds?.low ?? others.lowTokensPerSecond,
+    );
   }
 
-  /** The same object until something is learned. */
-  output(model: string): OutputEstimate {
-    return this.#models.get(model)?.output ?? UNLEARNED;
-  }
-
-  /** `promptTokens` are all of the prompt's, as reported, however they were cached. */
-  learnPrompt(model: string, measure: PromptMeasure, promptTokens: number): void {
-    const { textBytes, fixedTokensMax } = measure;
-    if (!(textBytes >= PROMPT_BYTES_LEAST && fixedTokensMax <= textBytes * FIXED_SHARE_MOST)) return;
-    const tokensPerByte = (promptTokens - fixedTokensMax) / textBytes;
-    if (!Number.isFinite(tokensPerByte) || promptTokens < 0) return;
-    this.#learnOf(model).addPrompt(Math.max(0, tokensPerByte));
-    this.#changed.add(model);
-  }
-
-  /** Takes from a finished message with reported output what it teaches; from any other, nothing. */
-  learnOutput(model: string, counter: MessageCounter): void {
-    const lesson = counter.lesson();
-    if (lesson === null) return;
-    const { visible, streamedMs, tokens } = lesson;
-    if (visible !== null && visible.tokens > 0 && isTelling(visible.classes)) {
-      this.#learnOf(model).addText(visible.classes, visible.tokens);
-      this.#changed.add(model);
-    }
+  /** Adds a sample from a finished message with reported output; ignores others. */
+  addSample(model: string, account: number, counter: MessageCounter): void {
+    const sample = counter.sample();
+    if (sample === null) return;
+    const { visible, streamedMs, tokens } = sample;
+    if (visible !== null && visible.tokens > 0 && isEnoughText(visible.classes))
+      this.#add(model, account, (samples) => samples.addText(visible.classes, visible.tokens));
     if (streamedMs === null || !(streamedMs >= STREAM_MS_LEAST) || tokens < STREAM_TOKENS_LEAST) return;
-    this.#learnOf(model).addSpeed(Math.min(TOKENS_PER_SECOND_MOST, (tokens * 1000) / streamedMs));
-    this.#changed.add(model);
+    const tokensPerSecond = Math.min(TOKENS_PER_SECOND_MOST, (tokens * 1000) / streamedMs);
+    this.#add(model, account, (samples) => samples.addSpeed(tokensPerSecond));
   }
 
-  /** Models learned of since the last call, at most `max`; the others wait for the next. */
-  takeChanged(max: number): [model: string, document: LearnedDocument][] {
-    const taken: [string, LearnedDocument][] = [];
-    for (const model of this.#changed) {
+  /** Models changed since the last call, at most `max`; the rest follow in the next call. */
+  takeChanged(max: number): [model: string, document: SampleDocument][] {
+    const taken: [string, SampleDocument][] = [];
+    for (const name of this.#changed) {
       if (taken.length >= max) break;
-      this.#changed.delete(model);
-      const learned = this.#models.get(model);
-      if (learned !== undefined) taken.push([model, learned.document()]);
+      this.#changed.delete(name);
+      const model = this.#models.get(name);
+      if (model === undefined) continue;
+      const accounts = lastSampled(model).map((samples) => samples.document());
+      model.others = null;
+      taken.push([name, { version: 2, accounts }]);
     }
     return taken;
   }
 
-  #learnOf(model: string): LearnedModel {
-    return this.#models.get(model) ?? this.#keep(model, new LearnedModel());
+  #add(name: string, account: number, add: (samples: AccountSamples) => boolean): void {
+    const model = this.#modelOf(name);
+    const samples = model.accounts.get(account) ?? new AccountSamples(account);
+    this.#keep(model, samples);
+    if (add(samples)) model.others = null;
+    this.#changed.add(name);
   }
 
-  #keep(model: string, learned: LearnedModel): LearnedModel {
-    const [oldest] = this.#models.keys();
-    if (this.#models.size >= bounds.learnedModelsMax && oldest !== undefined) this.#models.delete(oldest);
-    this.#models.set(model, learned);
-    return learned;
+  #modelOf(name: string): ModelSamples {
+    const known = this.#models.get(name);
+    if (known !== undefined) return known;
+    const [oldest] = this.#models;
+    if (this.#models.size >= bounds.sampledModelsMax && oldest !== undefined) {
+      const [oldestName, { accounts }] = oldest;
+      for (const samples of accounts.values()) this.#recent.delete(samples);
+      this.#models.delete(oldestName);
+    }
+    const model: ModelSamples = { accounts: new Map(), others: null };
+    this.#models.set(name, model);
+    return model;
   }
+
+  /** Moves to the end of both orders; evicts the least recently sampled account. */
+  #keep(model: ModelSamples, samples: AccountSamples): void {
+    model.accounts.delete(samples.account);
+    model.accounts.set(samples.account, samples);
+    this.#recent.delete(samples);
+    this.#recent.set(samples, model);
+    const [oldest] = this.#recent;
+    if (this.#recent.size <= bounds.sampledAccountsMax || oldest === undefined) return;
+    const [dropped, of] = oldest;
+    this.#recent.delete(dropped);
+    of.accounts.delete(dropped.account);
+    of.others = null;
+  }
+}
+
+function estimateOf(own: TextFit | null, votes: readonly TextFit[], top: number, low: number): OutputEstimate {
+  return { own, votes, topTokensPerSecond: top, lowTokensPerSecond: low };
+}
+
+/** One vote per account, of those sampled last. */
+function estimateByOthers(model: ModelSamples): OutputEstimate {
+  const votes: TextFit[] = [];
+  const speeds: Speeds[] = [];
+  for (const samples of lastSampled(model)) {
+    if (samples.text !== null) votes.push(samples.text);
+    if (samples.speeds !== null) speeds.push(samples.speeds);
+  }
+  const isTimed = speeds.length >= ACCOUNTS_LEAST;
+  const { topTokensPerSecond, lowTokensPerSecond } = BASELINE_ESTIMATE;
+  const top = isTimed ? median(speeds.map((speed) => speed.top)) : topTokensPerSecond;
+  const low = isTimed ? median(speeds.map((speed) => speed.low)) : lowTokensPerSecond;
+  return {
+    own: null,
+    votes: votes.length >= ACCOUNTS_LEAST ? votes.slice(-VOTES_MAX) : [],
+    topTokensPerSecond: Math.min(OTHERS_TOP_SPEED_MOST, Math.max(OTHERS_TOP_SPEED_LEAST, top)),
+    lowTokensPerSecond: Math.min(OTHERS_LOW_SPEED_MOST, low),
+  };
+}
+
+/** As many as are stored, so that a restart changes nothing. */
+function lastSampled({ accounts }: ModelSamples): AccountSamples[] {
+  return [...accounts.values()].slice(-bounds.sampledAccountsStoredMax);
+}
+
+function median(values: number[]): number {
+  return values.sort((left, right) => left - right)[(values.length - 1) >> 1] as number;
+}
+
+function readAccounts(json: unknown): AccountDocument[] {
+  const { version, accounts } = (typeof json === 'object' && json !== null ? json : {}) as Partial<SampleDocument>;
+  if (version !== 2 || !Array.isArray(accounts) || accounts.length > bounds.sampledAccountsStoredMax) return [];
+  return accounts.every(isAccountDocument) ? accounts : [];
+}
+
+export interface SampleStore {
+  /** As saved by this version or another. */
+  loadSamples(): Promise<[model: string, document: unknown][]>;
+  saveSamples(documents: readonly [model: string, document: SampleDocument][]): Promise<void>;
 }

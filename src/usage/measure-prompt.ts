@@ -1,30 +1,118 @@
-// How many tokens a prompt may have, before or instead of a provider's count. Measured once, since the body is
-// walked for it; the likely figure and the bounds are read off the measure. None is charged where a count was reported.
+// Bounds and estimates the tokens of a prompt in one walk, before or instead of a provider's count.
 
 import { findBlock, isJsonObject, type JsonObject, type MessageRequest } from '../wire/wire.ts';
-import { countPages } from './count-pages.ts';
 
-const BYTES_PER_TOKEN = 4; // of text; what the sandbox counts by
-const IMAGE_TOKENS_MAX = 5_000; // the largest image that a provider does not scale down
+const BASE64_CHARACTERS_MAX = 8 * 1024 * 1024; // longer files are not searched: it would block the event loop
+
+const SLASH = 0x2f;
+const HASH = 0x23;
+const PAGE = codesOf('Page');
+const COUNT = codesOf('Count');
+const OBJECT_STREAM = codesOf('ObjStm');
+const COUNT_MAX = 999_999_999;
+
+/** Counts pages, by page objects and by the page tree, up to `pagesMax`; null if they cannot be counted. */
+function countPages(base64: string, pagesMax: number): number | null {
+  if (base64.length > BASE64_CHARACTERS_MAX) return null;
+  const file = Buffer.from(base64, 'base64');
+  let pages = 0;
+  let nodes = 0;
+  let counted = 0;
+  // One pass over the bytes: regular expressions take ten times as long on malicious files.
+  for (let at = 0; at < file.length; at++) {
+    if (file[at] !== SLASH) continue;
+    const first = file[at + 1];
+    const isEscaped = first === HASH;
+    if ((isEscaped || first === OBJECT_STREAM[0]) && nameEnd(file, at + 1, OBJECT_STREAM) > 0) return null;
+    if (pages < pagesMax && (isEscaped || first === PAGE[0])) {
+      const end = nameEnd(file, at + 1, PAGE);
+      if (end > 0 && !isOfName(file[end])) pages++; // "/Pages" is a node of the tree, not a page
+    } else if (nodes < pagesMax && first === COUNT[0]) {
+      const count = countAt(file, nameEnd(file, at + 1, COUNT));
+      if (count >= 0) nodes++;
+      counted = Math.max(counted, count);
+    }
+  }
+  if (pages === 0) return null;
+  // With more tree nodes than possible pages, the count is the maximum.
+  return nodes >= pagesMax ? pagesMax : Math.min(pagesMax, Math.max(pages, counted));
+}
+
+function codesOf(name: string): readonly number[] {
+  return [...name].map((letter) => letter.charCodeAt(0));
+}
+
+/** The end of the name at `from`; -1 if it is another name. Names may have escapes: "/Pa#67e" is a page too. */
+function nameEnd(file: Buffer, from: number, name: readonly number[]): number {
+  let at = from;
+  for (let place = 0; place < name.length; place++) {
+    const letter = name[place];
+    if (file[at] === letter) at++;
+    else if (file[at] === HASH && hexAt(file, at + 1) === letter) at += 3;
+    else return -1;
+  }
+  return at;
+}
+
+/** The byte of two hexadecimal digits; -1 if invalid. */
+function hexAt(file: Buffer, at: number): number {
+  const high = hexDigit(file[at]);
+  const low = hexDigit(file[at + 1]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+function hexDigit(code = 0): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20; // in lower case
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+/** A letter, or the start of an escape. */
+function isOfName(code = 0): boolean {
+  const letter = code | 0x20;
+  return (letter >= 0x61 && letter <= 0x7a) || code === HASH;
+}
+
+/** The number after white space, by its first nine digits; -1 if there is none. */
+function countAt(file: Buffer, from: number): number {
+  if (from < 0) return -1;
+  let at = from;
+  while (isSpace(file[at])) at++;
+  let count = -1;
+  for (; count <= COUNT_MAX / 10; at++) {
+    const digit = (file[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) break;
+    count = Math.max(0, count) * 10 + digit;
+  }
+  return count;
+}
+
+/** White space as in regular expressions. */
+function isSpace(code = 0): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === 0xa0;
+}
+
+const BYTES_PER_TOKEN = 4; // of text; the sandbox counts by it
+const IMAGE_TOKENS_MAX = 5_000; // the largest image that providers do not scale down
 const IMAGE_TOKENS_TYPICAL = 1_600;
-const PAGE_TOKENS_MAX = 3_000; // a page counts as an image and as its text; providers say 1,500 to 3,000
+const PAGE_TOKENS_MAX = 3_000; // a page counts as an image and as text; providers say 1,500 to 3,000
 const PAGE_TOKENS_TYPICAL = 2_000;
 const PAGE_BYTES_TYPICAL = 50_000; // of a document whose pages cannot be counted
 const REMOTE_DOCUMENT_TOKENS_MAX = 300_000; // a hundred pages
 const REMOTE_DOCUMENT_TOKENS_TYPICAL = 20_000;
-const TOOLS_TOKENS = 1_000; // the prompt that a provider puts before the tools
-const BUILT_IN_TOOL_TOKENS = 1_000; // a definition that the provider knows and the body only names
-const MESSAGE_TOKENS = 16; // what parts one message from the next
+const TOOLS_TOKENS = 1_000; // the prompt that a provider adds before tools
+const BUILT_IN_TOOL_TOKENS = 1_000; // a tool that the provider defines and the body only names
+const MESSAGE_TOKENS = 16; // separators between messages
 const MESSAGE_JSON_BYTES = 30; // {"role":"user","content":""},
 
 type Measured = Pick<MessageRequest, 'text' | 'bytes' | 'body' | 'members'>;
 
 export interface PromptMeasure {
-  /** Bytes of the body, without the base64 of images and PDF files. */
+  /** Bytes of the body without the base64 of images and PDF files. */
   textBytes: number;
-  /** The most tokens that are no text: images and pages, what a provider puts before tools and around messages. */
+  /** Upper bound of tokens other than text: images, pages, and what providers add around tools and messages. */
   fixedTokensMax: number;
-  /** What the prompt likely has: a quarter of its text's bytes, and a likely figure for each image and page. */
+  /** Likely tokens: a quarter of the text bytes, and a typical figure per image and page. */
   typicalTokens: number;
 }
 
@@ -41,20 +129,14 @@ export function measurePrompt(request: Measured): PromptMeasure {
 }
 
 /**
- * A number of tokens that the prompt as sent will not exceed: one token a byte, since no tokenizer makes more.
- * What tools of the provider will fetch is not foreseen. A model's context window, where it is known, bounds
- * this further: that is the caller's.
+ * An upper bound of the prompt's tokens: one token per byte, since no tokenizer makes more. Excludes content that tools
+ * of the provider fetch. The gateway also applies the model's context window, if known.
  */
 export function inputTokensUpperBound({ textBytes, fixedTokensMax }: PromptMeasure): number {
   return textBytes + fixedTokensMax;
 }
 
-/** A number of tokens that few prompts exceed, by what was learned of the model: at most the upper bound. */
-export function inputTokensLikely({ textBytes, fixedTokensMax }: PromptMeasure, tokensPerByte: number): number {
-  return Math.ceil(textBytes * Math.min(1, tokensPerByte)) + fixedTokensMax;
-}
-
-/** Bytes of what the model reads, with the JSON around it. */
+/** Bytes that the model reads, with the JSON around them. */
 function promptBytes({ text, bytes, members }: Measured): number {
   let characters = 0;
   for (const name of ['system', 'tools', 'messages']) {
@@ -65,7 +147,7 @@ function promptBytes({ text, bytes, members }: Measured): number {
 }
 
 interface MediaMeasure {
-  /** Of the body, that the base64 of images and PDF files takes. */
+  /** Bytes of the body taken by base64 of images and PDF files. */
   bytes: number;
   tokensMax: number;
   tokensTypical: number;
@@ -92,11 +174,11 @@ function addSource(media: MediaMeasure, isImage: boolean, source: JsonObject): v
       media.tokensTypical += REMOTE_DOCUMENT_TOKENS_TYPICAL;
     }
   } else if (type === 'base64' && typeof data === 'string' && typeof mediaType === 'string') {
-    // What does not say that it is an image or a PDF file counts by its bytes, as text does.
+    // Anything not declared as an image or PDF counts by its bytes, as text.
     if (isImage && mediaType.startsWith('image/')) addImage(media);
     else if (mediaType === 'application/pdf') addPages(media, data);
     else return;
-    media.bytes += data.length; // at most what it takes in the body, where it may be escaped
+    media.bytes += data.length; // at most its size in the body, where it may be escaped
   }
 }
 
@@ -105,7 +187,7 @@ function addImage(media: MediaMeasure): void {
   media.tokensTypical += IMAGE_TOKENS_TYPICAL;
 }
 
-/** Where the pages of a file cannot be counted, the longest document is the most, and its size says what is likely. */
+/** If the pages cannot be counted: the longest document as the upper bound, and a likely number by size. */
 function addPages(media: MediaMeasure, base64: string): void {
   const seen = countPages(base64, PAGES_MAX);
   const likely = seen ?? Math.ceil((base64.length * 3) / 4 / PAGE_BYTES_TYPICAL);

@@ -1,30 +1,30 @@
-// Reads a `usage` object of the Messages protocol without believing it: what is absent stays absent, what
-// is no count is named, and so is every number that nobody here knows. Adds nothing up.
+// Reads a `usage` object without trusting it: lists invalid counts and unknown numbers by name.
 
+import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../wire/wire.ts';
+import type { JsonObject, JsonValue, MessageRequest } from '../wire/wire.ts';
+import { isJsonObject, jsonObjects, objectOf } from '../wire/wire.ts';
 
-/** Tokens; null where the provider said nothing that is believed. */
+/** Tokens; null if the provider reported nothing credible. */
 export interface PartialCounts {
   input: number | null;
   output: number | null;
   cacheRead: number | null;
-  /** All cache writes, also those that the two below split by lifetime. */
+  /** All cache writes, including the two below, which split them by lifetime. */
   cacheWrite: number | null;
   cacheWrite5m: number | null;
   cacheWrite1h: number | null;
 }
 
 export interface PartialUsage extends PartialCounts {
-  /** The part of the output that is thinking. */
   thinking: number | null;
   webSearches: number | null;
   speed: 'standard' | 'fast' | null;
-  /** One for each summary that the provider made of the conversation: billed, and not part of the counts above. */
+  /** One per summary that the provider made of the conversation: billed, and not included in the counts above. */
   compactions: PartialCounts[];
-  /** Names of members whose value is no count: not whole, negative, above bounds.usageTokensMax. */
+  /** Names of members with an invalid count: not an integer, negative, or above bounds.usageTokensMax. */
   disbelieved: string[];
-  /** Names of numbers that nobody here knows, "audio.tokens" for one inside another member. */
+  /** Names of unknown numbers; "audio.tokens" for nested ones. */
   unknown: string[];
 }
 
@@ -37,20 +37,19 @@ const COUNTS = [
   'cache_creation.ephemeral_1h_input_tokens',
   'server_tool_use.web_search_requests',
 ];
-// Known and without a price of their own: thinking is part of the output, a fetch costs its tokens only.
+// Known, without a price of their own: thinking is part of the output, a fetch costs only its tokens.
 const FREE = ['output_tokens_details.thinking_tokens', 'server_tool_use.web_fetch_requests'];
 const KNOWN = new Set([...COUNTS, ...FREE]);
-const COUNTED_ITERATIONS = ['message', 'compaction']; // the first are what the counts of the whole add up
-/** How many names of odd counts are kept of one message. */
+const COUNTED_ITERATIONS = ['message', 'compaction']; // the first ones are included in the total counts
 export const NAMES_MAX = 32;
 const NAME_CHARACTERS_MAX = 64;
 
-/** Anything but an object reads as nothing reported. The result is the caller's own. */
+/** Anything but an object reads as nothing reported. The result is a new object. */
 export function readUsage(value: JsonValue | undefined): PartialUsage {
-  const usage = isJsonObject(value) ? value : {};
+  const usage = objectOf(value);
   const disbelieved: string[] = [];
-  const details = isJsonObject(usage['output_tokens_details']) ? usage['output_tokens_details'] : {};
-  const searches = isJsonObject(usage['server_tool_use']) ? usage['server_tool_use'] : {};
+  const details = objectOf(usage['output_tokens_details']);
+  const searches = objectOf(usage['server_tool_use']);
   const speed = usage['speed'];
   return {
     ...readCounts(usage, disbelieved),
@@ -64,7 +63,7 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
 }
 
 function readCounts(usage: JsonObject, disbelieved: string[]): PartialCounts {
-  const split = isJsonObject(usage['cache_creation']) ? usage['cache_creation'] : {};
+  const split = objectOf(usage['cache_creation']);
   return {
     input: readCount(usage, 'input_tokens', disbelieved),
     output: readCount(usage, 'output_tokens', disbelieved),
@@ -78,13 +77,9 @@ function readCounts(usage: JsonObject, disbelieved: string[]): PartialCounts {
 function readCount(holder: JsonObject, name: string, disbelieved: string[]): number | null {
   const value = holder[name];
   if (value === undefined || value === null) return null;
-  if (isCount(value)) return value;
+  if (isWholeNumber(value) && value <= bounds.usageTokensMax) return value;
   if (disbelieved.length < NAMES_MAX) disbelieved.push(name);
   return null;
-}
-
-function isCount(value: JsonValue): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= bounds.usageTokensMax;
 }
 
 function readCompactions(iterations: JsonValue | undefined, disbelieved: string[]): PartialCounts[] {
@@ -111,10 +106,20 @@ function unknownNumbers(usage: JsonObject): string[] {
   return names;
 }
 
-/** Tokens of another model, as an advisor's, are not in the counts of the whole and have no price here. */
+/** Tokens of another model, such as an advisor, are not in the total counts and have no price here. */
 function noteIterations(iterations: JsonValue | undefined, note: (name: string) => void): void {
   for (const iteration of jsonObjects(iterations)) {
     const type = String(iteration['type']);
     if (!COUNTED_ITERATIONS.includes(type)) note(`iterations.${type}`);
   }
+}
+
+const THINKING: readonly (JsonValue | undefined)[] = ['enabled', 'adaptive', 'between_tools'];
+
+/** `budgetTokens` is null if the request sets none. */
+export function readThinking({ body }: Pick<MessageRequest, 'body'>): { thinks: boolean; budgetTokens: number | null } {
+  const thinking = body['thinking'];
+  if (!isJsonObject(thinking) || !THINKING.includes(thinking['type'])) return { thinks: false, budgetTokens: null };
+  const budget = thinking['budget_tokens'];
+  return { thinks: true, budgetTokens: isWholeNumber(budget) ? budget : null };
 }

@@ -1,10 +1,6 @@
-// The door of usage: what a message used, as reported or as estimated. Pure, and ignorant of prices.
+// The door of usage: the tokens of a message, reported or estimated. Pure, and independent of prices.
 
-export { type CountedUsage, type CounterOptions, type CountLimits, MessageCounter } from './count-message.ts';
-export { Estimates } from './estimates.ts';
-export type { LearnedDocument } from './learned-model.ts';
-export type { LearnedStore } from './learned-store.ts';
-export { inputTokensLikely, inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
-export type { OutputEstimate } from './output-estimate.ts';
-export { readThinking } from './read-thinking.ts';
-export { type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
+export { type CountedUsage, type CounterOptions, MessageCounter } from './count-message.ts';
+export { Estimates, type SampleDocument, type SampleStore } from './estimates.ts';
+export { inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
+export { readThinking, readUsage } from './read-usage.ts';

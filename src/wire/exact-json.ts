@@ -1,34 +1,73 @@
-// JSON with numbers that no double holds, as ids in the input of a tool often are: read and written again they have
-// every digit that they came with. Everything else is what JSON.parse makes of it.
+// Parses and writes JSON with every digit of numbers beyond double precision, such as ids in tool inputs.
 
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
+import { closingQuote } from './scan-json.ts';
 
-const SURE_DIGITS = 15; // that a double keeps
-/** More digits than that, a point among them; or an exponent that may be too large or too small. */
-const PERHAPS_LOST = /[\d.]{16}|\d[eE][+-]?\d{3}/;
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): JsonValue };
+const SURE_DIGITS = 15; // that a double represents exactly
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const LOWER_CASE = 0x20;
+const EXPONENT = 0x65;
 
-/** What is parsed so is written by JSON.stringify as it was read; a number that would be lost is an object of the runtime's. */
+/** JSON.stringify writes the result as it was read; a number that would lose digits is a runtime object. */
 export function parseExactly(text: string): JsonValue {
-  if (!PERHAPS_LOST.test(text)) return JSON.parse(text);
+  if (!mayLose(text)) return JSON.parse(text);
   const keepDigits = (_name: string, value: JsonValue, { source }: { source?: string } = {}) =>
-    typeof value === 'number' && source !== undefined && isLost(value, source) ? rawJson(source) : value;
+    typeof value === 'number' && source !== undefined && isLost(value, source) ? rawJSON(source) : value;
   return (JSON.parse as (text: string, reviver: typeof keepDigits) => JsonValue)(text, keepDigits);
 }
 
+/** Whether a number has more digits, or an exponent that may be out of range. */
+function mayLose(text: string): boolean {
+  let run = 0; // of digits and points
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isDigit(code) || code === POINT) {
+      if (++run > SURE_DIGITS) return true;
+      continue;
+    }
+    if ((code | LOWER_CASE) === EXPONENT && run > 0 && hasLongExponent(text, at + 1)) return true;
+    run = 0;
+    if (code !== QUOTE) continue;
+    at = closingQuote(text, at + 1, Number.POSITIVE_INFINITY); // strings contain no numbers
+    if (at < 0) return false;
+  }
+  return false;
+}
+
+function hasLongExponent(text: string, from: number): boolean {
+  const sign = text.charCodeAt(from);
+  const at = sign === PLUS || sign === MINUS ? from + 1 : from;
+  return [at, at + 1, at + 2].every((place) => isDigit(text.charCodeAt(place)));
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
 function isLost(value: number, source: string): boolean {
+  if (source.length <= SURE_DIGITS && !/e/i.test(source)) return false;
   if (String(value) === source) return false;
-  const digits = source
-    .replace(/[eE].*$/, '')
-    .replaceAll(/\D/g, '')
-    .replace(/^0+/, '');
-  return digits.length > SURE_DIGITS || !Number.isFinite(value) || (value === 0 && digits !== '');
+  const digits = digitsOf(source);
+  return digits > SURE_DIGITS || !Number.isFinite(value) || (value === 0 && digits > 0);
 }
 
-/** The body of a request. */
+/** Digits from the first nonzero one to the exponent, as far as they are significant. */
+function digitsOf(source: string): number {
+  let digits = 0;
+  for (let at = 0; at < source.length && digits <= SURE_DIGITS; at++) {
+    const code = source.charCodeAt(at);
+    if ((code | LOWER_CASE) === EXPONENT) break;
+    if (isDigit(code) && (digits > 0 || code !== ZERO)) digits++;
+  }
+  return digits;
+}
+
 export function exactBody({ text, body }: Pick<MessageRequest, 'text' | 'body'>): JsonObject {
-  return PERHAPS_LOST.test(text) ? (parseExactly(text) as JsonObject) : body;
-}
-
-function rawJson(source: string): JsonValue {
-  return (JSON as unknown as { rawJSON(text: string): JsonValue }).rawJSON(source);
+  return mayLose(text) ? (parseExactly(text) as JsonObject) : body;
 }

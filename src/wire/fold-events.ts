@@ -1,11 +1,8 @@
-// Builds the Message that is not streamed from a stream's events. The accumulators of the official
-// clients are the model: usage replaces, a signature replaces, everything else appends.
+// Builds a whole message from stream events: usage and signatures replace, everything else appends.
 
-import { isJsonObject } from './json-values.ts';
-import type { JsonObject, JsonValue } from './message-request.ts';
-import type { StreamEvent } from './stream-event.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from './message-request.ts';
 
-/** The events are no Messages stream, or not a whole one. Its message is for operators. */
+/** The events are not a complete Messages stream. The message is for operators. */
 export class MalformedStream extends Error {
   override name = 'MalformedStream';
 }
@@ -13,26 +10,33 @@ export class MalformedStream extends Error {
 export class MessageFold {
   #message: JsonObject | null = null;
   readonly #content: JsonObject[] = [];
-  #open: JsonObject | null = null; // the last of the content, while it grows
+  #open: JsonObject | null = null; // the last content block, while it grows
   #inputJson = '';
   #isStopped = false;
 
-  /** Takes the next event; pings and events of unknown types are passed over. Throws MalformedStream. */
+  /** Adds an event; pings and unknown events are skipped. Throws MalformedStream. */
   add(event: StreamEvent): void {
     const { value } = event;
     switch (value['type']) {
-      case 'message_start':
-        this.#start(value['message']);
+      case 'message_start': {
+        const { message } = value;
+        expect(this.#message === null, 'a second message_start');
+        expect(isJsonObject(message), 'message_start without a message');
+        this.#message = message;
         break;
+      }
       case 'content_block_start':
         this.#openBlock(value);
         break;
       case 'content_block_delta':
         this.#grow(this.#blockOf(value), value['delta']);
         break;
-      case 'content_block_stop':
-        this.#closeBlock(this.#blockOf(value));
+      case 'content_block_stop': {
+        const block = this.#blockOf(value);
+        if (this.#inputJson !== '') block['input'] = parseInput(this.#inputJson);
+        this.#open = null;
         break;
+      }
       case 'message_delta':
         this.#finish(value);
         break;
@@ -48,12 +52,6 @@ export class MessageFold {
     return { ...this.#message, content: this.#content };
   }
 
-  #start(message: JsonValue | undefined): void {
-    expect(this.#message === null, 'a second message_start');
-    expect(isJsonObject(message), 'message_start without a message');
-    this.#message = message;
-  }
-
   #openBlock(value: JsonObject): void {
     expect(this.#message !== null && !this.#isStopped, 'content outside of the message');
     expect(this.#open === null, 'a block begins inside another');
@@ -66,7 +64,7 @@ export class MessageFold {
   }
 
   #blockOf(value: JsonObject): JsonObject {
-    expect(this.#open !== null && value['index'] === this.#content.length - 1, 'a delta or stop of no open block');
+    expect(this.#open !== null && value['index'] === this.#content.length - 1, 'a delta or stop without an open block');
     return this.#open;
   }
 
@@ -97,27 +95,20 @@ export class MessageFold {
         if (delta['encrypted_content'] !== undefined) block['encrypted_content'] = delta['encrypted_content'];
         break;
       default:
-        throw new MalformedStream('a delta of an unknown type'); // passed over, a part of the answer would be lost
+        throw new MalformedStream('a delta of an unknown type'); // skipping it would lose part of the answer
     }
-  }
-
-  #closeBlock(block: JsonObject): void {
-    if (this.#inputJson !== '') block['input'] = parseInput(this.#inputJson);
-    this.#open = null;
   }
 
   #finish(value: JsonObject): void {
     expect(this.#message !== null && this.#open === null && !this.#isStopped, 'message_delta out of order');
-    const { type: _, delta, usage, ...beside } = value; // `beside`: context_management and what may follow it
+    const { type: _, delta, usage, ...beside } = value; // `beside`: context_management and later members
     const before = this.#message['usage'];
-    const merged = isJsonObject(usage) ? { usage: mergeUsage(isJsonObject(before) ? before : {}, usage) } : {};
-    this.#message = { ...this.#message, ...(isJsonObject(delta) ? delta : {}), ...beside, ...merged };
+    this.#message = { ...this.#message, ...objectOf(delta), ...beside };
+    if (!isJsonObject(usage)) return;
+    // Counts are cumulative: a later count replaces an earlier one, unless it is null.
+    const known = Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== null));
+    this.#message['usage'] = { ...objectOf(before), ...known };
   }
-}
-
-/** Counts are cumulative: they replace, unless they are null. */
-function mergeUsage(before: JsonObject, usage: JsonObject): JsonObject {
-  return { ...before, ...Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== null)) };
 }
 
 function parseInput(json: string): JsonValue {
@@ -135,4 +126,82 @@ function text(value: JsonValue | undefined): string {
 
 function expect(claim: boolean, sentence: string): asserts claim {
   if (!claim) throw new MalformedStream(sentence);
+}
+
+export interface StreamEvent {
+  /** The event's name, equal to the `type` in its JSON. */
+  name: string;
+  /** One line of JSON, as the provider sent it. */
+  json: string;
+  value: JsonObject;
+}
+
+export const PING_TEXT = 'event: ping\ndata: {"type":"ping"}\n\n';
+
+export function encodeEvent(event: { name: string; json: string }): string {
+  return `event: ${event.name}\ndata: ${event.json}\n\n`;
+}
+
+export function makeEvent(value: JsonObject & { type: string }): StreamEvent {
+  return { name: value.type, json: JSON.stringify(value), value };
+}
+
+/** The events of a message, from message_start to message_stop. Folding them gives the message again. */
+export function unfoldMessage(message: JsonObject): StreamEvent[] {
+  const events = [makeEvent({ type: 'message_start', message: startOf(message) })];
+  for (const [index, block] of jsonObjects(message['content']).entries()) {
+    const [start, deltas] = splitBlock(block);
+    events.push(makeEvent({ type: 'content_block_start', index, content_block: start }));
+    for (const delta of deltas) events.push(makeEvent({ type: 'content_block_delta', index, delta }));
+    events.push(makeEvent({ type: 'content_block_stop', index }));
+  }
+  events.push(makeEvent({ type: 'message_delta', ...endOf(message) }));
+  events.push(makeEvent({ type: 'message_stop' }));
+  return events;
+}
+
+function startOf(message: JsonObject): JsonObject {
+  const { stop_details: _, container: __, context_management: ___, ...start } = message;
+  const usage = message['usage'];
+  return {
+    ...start,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: isJsonObject(usage) ? { ...usage, output_tokens: 0 } : { input_tokens: 0, output_tokens: 0 },
+  };
+}
+
+function endOf(message: JsonObject): JsonObject {
+  const { stop_reason = null, stop_sequence = null, stop_details, container, context_management, usage } = message;
+  return {
+    delta: { stop_reason, stop_sequence, ...present({ stop_details, container }) },
+    usage: { output_tokens: objectOf(usage)['output_tokens'] ?? 0 },
+    ...present({ context_management }),
+  };
+}
+
+function present(members: Record<string, JsonValue | undefined>): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+/** A block as its start and its deltas. Blocks that are not known to grow are complete at their start. */
+export function splitBlock(block: JsonObject): [JsonObject, JsonObject[]] {
+  const { text, citations, thinking, signature, input } = block;
+  if (block['type'] === 'text' && typeof text === 'string') {
+    const quoted = Array.isArray(citations) && citations.length > 0 ? citations : [];
+    const { citations: _, ...plain } = block;
+    const start = { ...(quoted.length > 0 ? plain : block), text: '' };
+    const deltas: JsonObject[] = quoted.map((citation) => ({ type: 'citations_delta', citation }));
+    return [start, text === '' ? deltas : [...deltas, { type: 'text_delta', text }]];
+  }
+  if (block['type'] === 'thinking' && typeof thinking === 'string') {
+    const start: JsonObject = { ...block, thinking: '' };
+    const deltas: JsonObject[] = thinking === '' ? [] : [{ type: 'thinking_delta', thinking }];
+    if (typeof signature !== 'string') return [start, deltas];
+    return [{ ...start, signature: '' }, [...deltas, { type: 'signature_delta', signature }]];
+  }
+  if (isJsonObject(input))
+    return [{ ...block, input: {} }, [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }]];
+  return [block, []];
 }

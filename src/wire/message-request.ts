@@ -1,19 +1,20 @@
-// The shape of a message request after parsing. It keeps the caller's own text, so that what
-// travels on to a provider of the same protocol is what was sent, byte for byte.
+// A parsed message request. Keeps the client's text, so that a provider of the same protocol gets it byte for byte.
+
+import { TurnpikeError } from '../errors.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export interface JsonObject {
   [name: string]: JsonValue;
 }
 
-/** Where a top-level member stands in the text: its value is text.slice(start, end); `from` is where its key begins. */
+/** A top-level member in the text: its key starts at `from`, its value is text.slice(start, end). */
 export interface MemberSpan {
   from: number;
   start: number;
   end: number;
 }
 
-/** In whose words a request came. Whatever they were, it is a Messages request now. */
+/** The protocol of the original request, before translation to Messages. */
 export type Protocol = 'messages' | 'chat-completions';
 
 export interface MessageRequest {
@@ -25,8 +26,79 @@ export interface MessageRequest {
   members: Map<string, MemberSpan>;
   model: string;
   stream: boolean;
-  /** Null when the request names none. */
+  /** null if the request has none. */
   maxTokens: number | null;
-  /** What is usual differs: what a request leaves open, and what of it a provider may be spared. */
+  /** Defaults differ by protocol, and so do fields that a provider may drop. */
   protocol: Protocol;
+}
+
+const PARSER_MESSAGE_CHARACTERS_MAX = 200;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The text of a body, without a byte order mark. Throws invalid_json for anything but UTF-8, which is not replaced. */
+export function decodeBody(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new TurnpikeError('invalid_json', 'The request body is not valid JSON: it is not UTF-8', { cause });
+  }
+}
+
+/** The value of a body. Throws invalid_json. */
+export function parseJson(text: string, parse: (text: string) => JsonValue = JSON.parse): JsonValue {
+  try {
+    return parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, '') : String(cause);
+    const message = `The request body is not valid JSON: ${reason.slice(0, PARSER_MESSAGE_CHARACTERS_MAX)}`;
+    throw new TurnpikeError('invalid_json', message, { cause });
+  }
+}
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The objects of an array; empty for any other value. */
+export function jsonObjects(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** The value if it is an object, else an empty one. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The value if it is a text; else ''. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Whether a content block is thinking, visible or sealed. */
+export function isThinking({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
+export interface TokenCounts {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite5m: number;
+  cacheWrite1h: number;
+  webSearches: number;
+}
+
+export const NO_TOKENS: Readonly<TokenCounts> = Object.freeze({
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  webSearches: 0,
+});
+
+/** All tokens of the prompt, cached or not. */
+export function promptTokens(counts: TokenCounts): number {
+  return counts.input + counts.cacheRead + counts.cacheWrite5m + counts.cacheWrite1h;
 }

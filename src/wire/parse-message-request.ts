@@ -1,41 +1,149 @@
-// From the bytes of a body to a message request. Checks only what this service itself relies on;
-// everything else is the provider's to judge and travels on untouched.
+// Parses a message request. Checks only what this service relies on; the provider judges the rest.
 
+import { isWholeNumber } from '../base/checked-number.ts';
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { checkMessages, checkOptionalFields, wrongField } from './check-fields.ts';
-import { decodeBody } from './decode-body.ts';
-import { isJsonObject } from './json-values.ts';
-import type { JsonValue, MessageRequest, Protocol } from './message-request.ts';
-import { parseJson } from './parse-json.ts';
+import type { JsonObject, JsonValue, MessageRequest, Protocol } from './message-request.ts';
+import { decodeBody, isJsonObject, parseJson } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
-/**
- * Reads a body. Throws invalid_json (not UTF-8, not JSON), invalid_request (its message begins with the
- * path of the field) and thread_unsupported_request.
- */
+const REQUIRED = 'Field required';
+const LIST = 'Input should be a valid list';
+const DICTIONARY = 'Input should be a valid dictionary';
+const STRING_OR_LIST = 'Input should be a valid string or list';
+
+/** The error for one field: invalid_request, the message beginning with the path. */
+export function wrongField(path: string, sentence: string): TurnpikeError {
+  return new TurnpikeError('invalid_request', `${path}: ${sentence}`);
+}
+
+/** Throws invalid_request for anything but a text. */
+export function requireText(value: JsonValue | undefined, path: string): string {
+  if (value === undefined) throw wrongField(path, REQUIRED);
+  if (typeof value !== 'string') throw wrongField(path, 'Input should be a valid string');
+  return value;
+}
+
+/** Throws invalid_request for anything but a list. */
+export function requireList(value: JsonValue | undefined, path: string): JsonValue[] {
+  if (value === undefined) throw wrongField(path, REQUIRED);
+  if (!Array.isArray(value)) throw wrongField(path, LIST);
+  return value;
+}
+
+/** Throws invalid_request unless it is a list of messages. */
+function checkMessages(value: JsonValue | undefined): void {
+  const messages = requireList(value, 'messages');
+  if (messages.length === 0) throw wrongField('messages', 'at least one message is required');
+  if (messages.length > bounds.messagesMax)
+    throw wrongField('messages', `List should have at most ${bounds.messagesMax} items`);
+  for (let index = 0; index < messages.length; index++) checkMessage(messages[index], index);
+}
+
+/** Checks all fields but model, messages, max_tokens and stream; null counts as absent. Throws invalid_request. */
+function checkOptionalFields(body: JsonObject): void {
+  checkSystem(body['system'] ?? '');
+  for (const [place, tool] of requireList(body['tools'] ?? [], 'tools').entries())
+    if (!isJsonObject(tool)) throw wrongField(`tools.${place}`, DICTIONARY);
+  const toolChoice = body['tool_choice'] ?? null;
+  if (toolChoice !== null) {
+    if (!isJsonObject(toolChoice)) throw wrongField('tool_choice', DICTIONARY);
+    requireText(toolChoice['type'], 'tool_choice.type');
+  }
+  for (const [place, stop] of requireList(body['stop_sequences'] ?? [], 'stop_sequences').entries())
+    requireText(stop, `stop_sequences.${place}`);
+  for (const name of NUMBERS) {
+    const value = body[name] ?? null;
+    if (value !== null && typeof value !== 'number') throw wrongField(name, 'Input should be a valid number');
+  }
+  for (const name of OBJECTS) {
+    const value = body[name] ?? null;
+    if (value !== null && !isJsonObject(value)) throw wrongField(name, DICTIONARY);
+  }
+}
+
+const NUMBERS = ['temperature', 'top_p', 'top_k'];
+const OBJECTS = ['metadata', 'thinking', 'output_config'];
+
+function checkMessage(message: JsonValue | undefined, index: number): void {
+  if (!isJsonObject(message)) throw wrongField(`messages.${index}`, DICTIONARY);
+  const role = message['role'];
+  if (role === undefined) throw wrongField(`messages.${index}.role`, REQUIRED);
+  if (role !== 'user' && role !== 'assistant' && role !== 'system')
+    throw wrongField(`messages.${index}.role`, "Input should be 'user', 'assistant' or 'system'");
+  const content = message['content'];
+  if (content === undefined) throw wrongField(`messages.${index}.content`, REQUIRED);
+  if (typeof content === 'string') return;
+  if (!Array.isArray(content)) throw wrongField(`messages.${index}.content`, STRING_OR_LIST);
+  for (let place = 0; place < content.length; place++)
+    checkBlock(content[place], () => `messages.${index}.content.${place}`);
+}
+
+/** The path is built only for a fault: most blocks have none. */
+function checkBlock(block: JsonValue | undefined, path: () => string): void {
+  if (!isJsonObject(block)) throw wrongField(path(), DICTIONARY);
+  const type = block['type'];
+  if (typeof type !== 'string') requireText(type, `${path()}.type`);
+  if (type === 'text' && typeof block['text'] !== 'string') requireText(block['text'], `${path()}.text.text`);
+  if (type !== 'tool_result' || !Array.isArray(block['content'])) return;
+  const { content } = block;
+  for (let place = 0; place < content.length; place++)
+    checkBlock(content[place], () => `${path()}.tool_result.content.${place}`);
+}
+
+/** Blocks of the system prompt are text, so their paths name no block type. */
+function checkSystem(system: JsonValue): void {
+  if (typeof system === 'string') return;
+  if (!Array.isArray(system)) throw wrongField('system', STRING_OR_LIST);
+  for (let place = 0; place < system.length; place++) {
+    const block = system[place];
+    if (!isJsonObject(block)) throw wrongField(`system.${place}`, DICTIONARY);
+    if (block['type'] === 'text') requireText(block['text'], `system.${place}.text`);
+  }
+}
+
+/** Throws invalid_json, invalid_request (the message begins with the field's path), thread_unsupported_request. */
 export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'messages'): MessageRequest {
   const text = decodeBody(bytes);
-  const members = scanJson(text); // first: it bounds the depth that JSON.parse meets
+  const members = scanJson(text); // first, because it bounds the depth for JSON.parse
+  return checkRequest({ text, bytes, members, body: parseJson(text), protocol });
+}
+
+/** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
+export async function parseInTurns(bytes: Uint8Array, protocol: Protocol = 'messages'): Promise<MessageRequest> {
+  if (bytes.length <= bounds.bodyBytesAtOnceMax) return parseMessageRequest(bytes, protocol);
+  const text = decodeBody(bytes);
+  await nextTurn();
+  const members = scanJson(text);
+  await nextTurn();
   const body = parseJson(text);
-  if (!isJsonObject(body)) throw wrongField('body', 'Input should be a valid dictionary');
+  await nextTurn();
+  return checkRequest({ text, bytes, members, body, protocol });
+}
+
+interface Parsed extends Pick<MessageRequest, 'text' | 'members' | 'protocol'> {
+  bytes: Uint8Array;
+  body: JsonValue;
+}
+
+function checkRequest({ text, bytes, members, body, protocol }: Parsed): MessageRequest {
+  if (!isJsonObject(body)) throw wrongField('body', DICTIONARY);
   const model = checkModel(body['model']);
   checkMessages(body['messages']);
   const maxTokens = checkMaxTokens(body['max_tokens']);
   const stream = body['stream'] ?? false;
   if (typeof stream !== 'boolean') throw wrongField('stream', 'Input should be a valid boolean');
   checkOptionalFields(body);
-  refuseThread(body['thread']);
-  return { text, bytes: bytes.length - byteOrderMarkBytes(bytes), body, members, model, stream, maxTokens, protocol };
+  // The next turn of a thread would omit its history. Clients repeat a request that is refused with this code without it.
+  if ((body['thread'] ?? null) !== null)
+    throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');
+  const markBytes = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  return { text, bytes: bytes.length - markBytes, body, members, model, stream, maxTokens, protocol };
 }
 
-function byteOrderMarkBytes(bytes: Uint8Array): number {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-}
-
-function checkModel(model: JsonValue | undefined): string {
-  if (model === undefined) throw wrongField('model', 'Field required');
-  if (typeof model !== 'string') throw wrongField('model', 'Input should be a valid string');
+function checkModel(value: JsonValue | undefined): string {
+  const model = requireText(value, 'model');
   if (model === '') throw wrongField('model', 'String should have at least 1 character');
   if (model.length > bounds.modelNameCharactersMax)
     throw wrongField('model', `String should have at most ${bounds.modelNameCharactersMax} characters`);
@@ -44,20 +152,40 @@ function checkModel(model: JsonValue | undefined): string {
 
 function checkMaxTokens(maxTokens: JsonValue | undefined): number | null {
   if (maxTokens === undefined || maxTokens === null) return null;
-  if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens))
+  if (isWholeNumber(maxTokens)) return maxTokens; // larger values are clamped later
+  if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens === 0)
     throw wrongField('max_tokens', 'Input should be a valid integer');
   if (maxTokens < 0) throw wrongField('max_tokens', 'Input should be greater than or equal to 0');
-  // Beyond it a number of JSON is not the one that was written; what is only too large is clamped later.
-  if (maxTokens > Number.MAX_SAFE_INTEGER)
-    throw wrongField('max_tokens', `Input should be less than or equal to ${Number.MAX_SAFE_INTEGER}`);
-  return maxTokens;
+  // Beyond it a JSON number may not be the one that was written.
+  throw wrongField('max_tokens', `Input should be less than or equal to ${Number.MAX_SAFE_INTEGER}`);
 }
 
-/**
- * A thread would have its next turn sent without its history. Refused by this code, a client repeats the
- * call without it; ignored, the following turn would be an orphan.
- */
-function refuseThread(thread: JsonValue | undefined): void {
-  if (thread === undefined || thread === null) return;
-  throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');
+/** The request's text with `changes`: a value replaces or adds a member, undefined removes it. Pure. */
+export function rewriteRequest(
+  request: Pick<MessageRequest, 'text' | 'members'>,
+  changes: Record<string, JsonValue | undefined>,
+): string {
+  const { text, members } = request;
+  const firstFrom = text.indexOf('{') + 1;
+  let written = text.slice(0, firstFrom);
+  let previousEnd = firstFrom; // in the text, of the previous member, kept or not
+  let isFirst = true;
+  for (const [name, span] of members) {
+    const isChanged = Object.hasOwn(changes, name);
+    const value = changes[name];
+    if (!isChanged || value !== undefined) {
+      // The first kept member leaves out the comma that separated it from a removed one.
+      const comma = isFirst ? text.indexOf(',', previousEnd) : -1;
+      written += text.slice(comma >= 0 && comma < span.from ? comma + 1 : previousEnd, span.start);
+      written += isChanged ? JSON.stringify(value) : text.slice(span.start, span.end);
+      isFirst = false;
+    }
+    previousEnd = span.end;
+  }
+  for (const name of Object.keys(changes)) {
+    if (members.has(name) || changes[name] === undefined) continue;
+    written += `${isFirst ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(changes[name])}`;
+    isFirst = false;
+  }
+  return written + text.slice(previousEnd);
 }

@@ -1,21 +1,67 @@
-// What in a request changes its price, or needs an object that lies at the provider. Read from the
-// parsed body, not by searching its text: an escape in the text would hide a name from a search.
+// Features of a parsed request that change its price or need an object stored at the provider.
 
-import { isJsonObject, jsonObjects } from './json-values.ts';
+import { isWholeNumber } from '../base/checked-number.ts';
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
-import { findBlock } from './walk-blocks.ts';
+import { isJsonObject, jsonObjects, objectOf } from './message-request.ts';
+
+/**
+ * Visits every block of `system` and `messages`, nested ones after their parent, until `visit` returns true; then
+ * returns the block's path ("messages.0.content.1"), else null.
+ */
+export function findBlock(body: JsonObject, visit: (block: JsonObject) => boolean): string | null {
+  const place = findInList(body['system'], visit);
+  if (place !== null) return `system.${place}`;
+  const messages = body['messages'];
+  if (!Array.isArray(messages)) return null;
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index];
+    if (!isJsonObject(message)) continue;
+    const inside = findInList(message['content'], visit);
+    if (inside !== null) return `messages.${index}.content.${inside}`;
+  }
+  return null;
+}
+
+function findInList(list: JsonValue | undefined, visit: (block: JsonObject) => boolean): string | null {
+  if (!Array.isArray(list)) return null;
+  for (let index = 0; index < list.length; index++) {
+    const inside = findInBlock(list[index], visit);
+    if (inside !== null) return `${index}${inside}`;
+  }
+  return null;
+}
+
+/** "" for the block itself, ".content.0" for one inside; the parser bounds the depth. */
+function findInBlock(block: JsonValue | undefined, visit: (block: JsonObject) => boolean): string | null {
+  if (!isJsonObject(block)) return null;
+  if (visit(block)) return '';
+  const content = block['content'];
+  if (typeof content === 'object' && content !== null) {
+    // A fetched page's result has one object where others have a list.
+    if (!Array.isArray(content)) return prefixed('.content', findInBlock(content, visit));
+    const inside = findInList(content, visit);
+    if (inside !== null) return `.content.${inside}`;
+  }
+  const source = block['source'];
+  const inSource = isJsonObject(source) ? findInList(source['content'], visit) : null;
+  if (inSource !== null) return `.source.content.${inSource}`;
+  return prefixed('.tool_changes.', findInList(block['tool_changes'], visit));
+}
+
+function prefixed(prefix: string, path: string | null): string | null {
+  return path === null ? null : prefix + path;
+}
 
 export interface RequestFeatures {
   speed: 'standard' | 'fast';
-  /** `usesMax` over all web search tools; null when one of them has no limit. */
+  /** `usesMax` over all web search tools; null if one of them has no limit. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
-  /** What is known to change the price and has no part in our prices: names of fields and tool types. */
+  /** Features that change the price and have no configurable rate: names of fields and tool types. */
   unpriced: string[];
   /** The path of the first field that names an object stored at the provider. */
   storedObject: string | null;
   hasTools: boolean;
-  /** The dearest cache lifetime asked for. */
   cacheControl: 'none' | '5m' | '1h';
 }
 
@@ -23,7 +69,7 @@ const UNPRICED_TOOLS = ['code_execution_', 'advisor_'];
 const UNPRICED_FIELDS = ['fallbacks', 'fallback_credit_token', 'billing_policy'];
 const TOOL_TYPE_CHARACTERS_MAX = 64;
 
-/** `betas` is the caller's beta header, its values joined by commas; null when it sent none. */
+/** `betas` is the client's beta header, values joined by commas; null without one. */
 export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: string | null): RequestFeatures {
   const { body } = request;
   const found: RequestFeatures = {
@@ -40,7 +86,11 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
   let hasStoredBlock = false;
   findBlock(body, (block) => {
     noteCacheControl(found, block);
-    if (block['type'] === 'tool_addition') noteAddedTool(found, block);
+    if (block['type'] === 'tool_addition') {
+      const added = objectOf(block['tool'])['definition'];
+      found.hasTools = true;
+      if (isJsonObject(added)) noteTool(found, added);
+    }
     hasStoredBlock ||= storedPart(block) !== null;
     return false;
   });
@@ -70,17 +120,11 @@ function noteTool(found: RequestFeatures, tool: JsonObject): void {
     found.unpriced.push(shown);
 }
 
-/** A tool that a message brings into the conversation, as a tools entry would. */
-function noteAddedTool(found: RequestFeatures, block: JsonObject): void {
-  found.hasTools = true;
-  const tool = block['tool'];
-  if (isJsonObject(tool) && isJsonObject(tool['definition'])) noteTool(found, tool['definition']);
-}
-
 function addedUses(before: RequestFeatures['webSearch'], maxUses: JsonValue | undefined): number | null {
   if (before !== null && before.usesMax === null) return null;
-  if (typeof maxUses !== 'number' || !Number.isSafeInteger(maxUses) || maxUses < 0) return null;
-  return (before?.usesMax ?? 0) + maxUses;
+  if (!isWholeNumber(maxUses)) return null;
+  const usesMax = (before?.usesMax ?? 0) + maxUses;
+  return isWholeNumber(usesMax) ? usesMax : null;
 }
 
 function noteCacheControl(found: RequestFeatures, holder: JsonObject): void {
@@ -91,12 +135,11 @@ function noteCacheControl(found: RequestFeatures, holder: JsonObject): void {
 
 function storedField(body: JsonObject): string | null {
   for (const name of ['container', 'skills', 'previous_message_id']) if (namesObject(body[name])) return name;
-  const diagnostics = body['diagnostics'];
-  const isContinued = isJsonObject(diagnostics) && namesObject(diagnostics['previous_message_id']);
-  return isContinued ? 'diagnostics.previous_message_id' : null;
+  const previousId = objectOf(body['diagnostics'])['previous_message_id'];
+  return namesObject(previousId) ? 'diagnostics.previous_message_id' : null;
 }
 
-/** Clients write out members that they leave open: null, an empty list and an object of such name nothing. */
+/** Clients write optional members without a value as null, an empty list or an empty object. */
 function namesObject(value: JsonValue | undefined): boolean {
   if (isJsonObject(value)) return Object.values(value).some(isNamed);
   return isNamed(value);
@@ -106,7 +149,7 @@ function isNamed(value: JsonValue | undefined): boolean {
   return (value ?? null) !== null && !(Array.isArray(value) && value.length === 0);
 }
 
-/** What of a block names a stored object: the rest of its path, or null. */
+/** The rest of the path to a stored object's name in a block, or null. */
 function storedPart(block: JsonObject): string | null {
   if (block['type'] === 'container_upload') return '.file_id';
   const source = block['source'];

@@ -1,12 +1,13 @@
-// One pass over JSON text for what JSON.parse does not tell: doubled keys, nesting too deep, and where
-// the top-level members stand. It does not judge syntax: what is malformed is left to JSON.parse, which
-// fails at or before the place where this pass gave up.
+// One pass over JSON text for what JSON.parse does not report: duplicate keys, depth, cost, and the positions of
+// top-level members. Malformed text is left to JSON.parse, which fails at or before the place where this pass stops.
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { MemberSpan } from './message-request.ts';
 
 const QUOTE = 0x22;
+const DIGIT_ZERO = 0x30;
+const DIGIT_NINE = 0x39;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BRACKET_OPEN = 0x5b;
@@ -15,46 +16,112 @@ const BRACKET_CLOSE = 0x5d;
 const BRACE_OPEN = 0x7b;
 const BRACE_CLOSE = 0x7d;
 
-const LISTED_KEYS_MAX = 8; // more keys than these are looked up in a set
+const WALKED_KEYS_MAX = 8; // more keys are looked up in a set
+const INDEX_DIGITS_MAX = 10;
+const SHORT_NUMBER = 16; // with its sign: 15 digits, which a double represents exactly
+const SHORT_CHARACTERS = 32; // escapes in shorter strings cost nothing in comparison
+const KEY_CHARACTERS_UNIT = 64; // a new key counts once more per this many characters
 const PATH_PART_CHARACTERS_MAX = 64;
 const PATH_CHARACTERS_MAX = 256;
-const TOO_MANY = `Input should not have more than ${bounds.jsonValuesMax} values`;
+const { jsonValuesMax, jsonNewKeysMax, jsonBareCharactersMax, jsonEscapedCharactersMax, jsonLongNumbersMax } = bounds;
+const TOO_DEEP = `Input should not be nested deeper than ${bounds.jsonDepthMax} levels`;
+const TOO_MANY = `Input should not have more than ${jsonValuesMax} values`;
+const TOO_NEW = `Input should not have more than ${jsonNewKeysMax} different keys in total`;
+const TOO_BARE = `Input should not have more than ${jsonBareCharactersMax} characters outside of strings`;
+const TOO_LONG = `Input should not have more than ${jsonLongNumbersMax} numbers of more than 15 digits`;
+const TOO_ESCAPED = `Input should not have more than ${jsonEscapedCharactersMax} characters in strings with escapes`;
 
-/** One object or array that is open. Frames are used again at their depth, so that a pass allocates few. */
+/** The keys of an object up to one of them, as a trie: JSON.parse allocates per node, so nodes are what keys cost. */
+interface KeyPath {
+  readonly key: string;
+  readonly before: KeyPath | null;
+  readonly count: number;
+  /** Without escapes, and not an array index. */
+  readonly isPlain: boolean;
+  next: Map<string, KeyPath> | null;
+  /** The plain key taken last. */
+  latest: KeyPath | null;
+}
+
+/** An open object or array. Frames are reused per depth, to avoid allocation. */
 interface Frame {
   isArray: boolean;
   index: number;
-  key: string;
-  keys: string[];
+  keys: KeyPath;
   manyKeys: Set<string> | null;
 }
 
+/** Bounded totals over several texts. */
+export class JsonWeight {
+  values = 0;
+  newKeys = 0;
+  longNumbers = 0;
+  escapedCharacters = 0;
+  #backslash = -1; // the next backslash, searched again only when passed
+  readonly noKeys: KeyPath = { key: '', before: null, count: 0, isPlain: true, next: null, latest: null };
+
+  begin(): void {
+    this.values++;
+    this.#backslash = -1;
+  }
+
+  /** Adds a string with quotes at `open` and `close`. */
+  addString(text: string, open: number, close: number): void {
+    if (this.#backslash < open) {
+      const at = text.indexOf('\\', open);
+      this.#backslash = at < 0 ? text.length : at;
+    }
+    if (this.#backslash < close) this.escapedCharacters += close - open;
+  }
+}
+
 /**
- * The spans of the top-level members in the order of the text; empty when the text is no object.
- * Throws invalid_request, its message beginning with the path, for a doubled key at any level (compared
- * after unescaping), for more than bounds.jsonDepthMax levels and for more than bounds.jsonValuesMax values, of which
- * an object or array is one more. Runs before JSON.parse may be called.
+ * The spans of the top-level members in the order of the text; empty if the text is no object. Must run before
+ * JSON.parse. Throws invalid_request, its message beginning with the path, for a duplicate key at any level (compared
+ * after unescaping), for more than bounds.jsonDepthMax levels, and for more values, keys or characters than the other
+ * bounds of this name allow, because JSON.parse takes long for them. An object or array counts as one value more.
+ * `weight` has the counts of other texts of the same request.
  */
-export function scanJson(text: string): Map<string, MemberSpan> {
+export function scanJson(text: string, weight: JsonWeight = new JsonWeight()): Map<string, MemberSpan> {
+  return scan(text, weight, null) ?? new Map();
+}
+
+/**
+ * Weighs JSON in a string of a request, at `path`, which must precede parsing it. Throws invalid_request if it exceeds a
+ * bound; returns false if it is nested too deep. Accepts duplicate keys.
+ */
+export function weighJson(text: string, path: string, weight: JsonWeight): boolean {
+  return scan(text, weight, path) !== null;
+}
+
+/** `outerPath` is null for a body. Returns null for a nested text that is too deep. */
+function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<string, MemberSpan> | null {
   const members = new Map<string, MemberSpan>();
   const frames: Frame[] = [];
   let depth = 0;
-  let values = 1;
+  weight.begin();
   let frame: Frame | undefined;
   let awaitsKey = false;
   let from = -1;
   let colon = -1;
-  for (let at = 0; at < text.length; at++) {
+  let bareFrom = 0; // after the last string, comma, colon, brace or bracket
+  let end = Math.min(text.length, jsonBareCharactersMax); // moves with every string
+  for (let at = 0; at < end; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
-        const close = closingQuote(text, at + 1);
-        if (close < 0) return members;
-        if (awaitsKey && frame !== undefined) {
-          frame.key = readKey(text, at, close);
-          if (!noteKey(frame)) throw fault(frames, depth, 'This key stands twice in one object');
-          awaitsKey = false;
-          if (depth === 1) from = at;
+        const isKey = awaitsKey && frame !== undefined;
+        let close = isKey ? repeatedKey(frame as Frame, text, at + 1) : -1;
+        if (close < 0) {
+          close = closingQuote(text, at + 1, jsonEscapedCharactersMax);
+          if (close < 0) return members;
+          const wrong = isKey ? noteKey(frame as Frame, readKey(text, at, close), weight, outerPath === null) : null;
+          if (wrong !== null) throw fault(outerPath, frames, depth, wrong);
         }
+        if (isKey && depth === 1) from = at;
+        awaitsKey = false;
+        if (close - at > SHORT_CHARACTERS) weight.addString(text, at, close);
+        if (weight.escapedCharacters > jsonEscapedCharactersMax) throw fault(outerPath, frames, depth, TOO_ESCAPED);
+        end = Math.min(text.length, end + close - at);
         at = close;
         break;
       }
@@ -63,48 +130,65 @@ export function scanJson(text: string): Map<string, MemberSpan> {
         break;
       case COMMA:
         if (frame === undefined) return members;
-        if (++values > bounds.jsonValuesMax) throw fault(frames, depth, TOO_MANY);
+        if (++weight.values > jsonValuesMax) throw fault(outerPath, frames, depth, TOO_MANY);
         if (frame.isArray) frame.index++;
         else {
-          if (depth === 1) noteMember(members, frame.key, text, from, colon, at);
+          if (depth === 1) noteMember(members, frame.keys.key, text, from, colon, at);
           awaitsKey = true;
         }
+        if (at - bareFrom > SHORT_NUMBER && endsNumber(text, at) && ++weight.longNumbers > jsonLongNumbersMax)
+          throw fault(outerPath, frames, depth, TOO_LONG);
         break;
       case BRACE_OPEN:
       case BRACKET_OPEN:
-        if (depth === bounds.jsonDepthMax)
-          throw fault(frames, depth, `Input should not be nested deeper than ${bounds.jsonDepthMax} levels`);
-        if (++values > bounds.jsonValuesMax) throw fault(frames, depth, TOO_MANY);
-        frame = openFrame(frames, depth++, text.charCodeAt(at) === BRACKET_OPEN);
+        if (depth === bounds.jsonDepthMax && outerPath !== null) return null;
+        if (depth === bounds.jsonDepthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
+        if (++weight.values > jsonValuesMax) throw fault(outerPath, frames, depth, TOO_MANY);
+        frame = openFrame(frames, depth++, text.charCodeAt(at) === BRACKET_OPEN, weight.noKeys);
         awaitsKey = !frame.isArray;
         break;
       case BRACE_CLOSE:
       case BRACKET_CLOSE:
         if (frame === undefined) return members;
-        if (depth === 1 && !frame.isArray) noteMember(members, frame.key, text, from, colon, at);
+        if (depth === 1 && !frame.isArray) noteMember(members, frame.keys.key, text, from, colon, at);
+        if (at - bareFrom > SHORT_NUMBER && endsNumber(text, at) && ++weight.longNumbers > jsonLongNumbersMax)
+          throw fault(outerPath, frames, depth, TOO_LONG);
         frame = --depth === 0 ? undefined : frames[depth - 1];
         awaitsKey = false;
+        break;
+      default:
+        continue;
     }
+    bareFrom = at;
   }
+  if (end < text.length) throw fault(outerPath, frames, depth, TOO_BARE);
   return members;
 }
 
-/** Where the string that began before `from` closes, or -1. Found by search, so that long strings cost little. */
-function closingQuote(text: string, from: number): number {
+function endsNumber(text: string, at: number): boolean {
+  const code = text.charCodeAt(at - 1);
+  return code >= DIGIT_ZERO && code <= DIGIT_NINE;
+}
+
+/**
+ * The end of the string that began before `from`, or -1. Uses a search, so that long strings cost little. After
+ * `charactersMax` an escaped quote counts as the end: the caller refuses such a string anyway.
+ */
+export function closingQuote(text: string, from: number, charactersMax: number): number {
   let at = text.indexOf('"', from);
   while (at >= 0) {
     let slashes = 0;
     while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return at;
+    if (slashes % 2 === 0 || at - from > charactersMax) return at;
     at = text.indexOf('"', at + 1);
   }
   return -1;
 }
 
-/** The key whose quotes stand at `open` and `close`. One with a broken escape stays raw: JSON.parse refuses it. */
+/** The key with quotes at `open` and `close`. A broken escape stays raw: JSON.parse refuses it. */
 function readKey(text: string, open: number, close: number): string {
   const raw = text.slice(open + 1, close);
-  if (!raw.includes('\\')) return raw;
+  if (!raw.includes('\\') || raw.length > KEY_CHARACTERS_UNIT * jsonNewKeysMax) return raw; // longer ones are refused
   try {
     return JSON.parse(`"${raw}"`);
   } catch {
@@ -112,17 +196,64 @@ function readKey(text: string, open: number, close: number): string {
   }
 }
 
-/** False when the frame's key was there before. */
-function noteKey(frame: Frame): boolean {
-  if (frame.manyKeys !== null) {
-    if (frame.manyKeys.has(frame.key)) return false;
-    frame.manyKeys.add(frame.key);
-    return true;
+/** The end of the key at `from` if it is the one from last time; else -1. */
+function repeatedKey(frame: Frame, text: string, from: number): number {
+  const { latest } = frame.keys;
+  if (latest === null) return -1;
+  const close = from + latest.key.length;
+  if (text.charCodeAt(close) !== QUOTE || !text.startsWith(latest.key, from)) return -1;
+  frame.keys = latest;
+  return close;
+}
+
+/** The fault of another key of an object, or null. The same keys in the same order were accepted before. */
+function noteKey(frame: Frame, key: string, weight: JsonWeight, refusesDoubled: boolean): string | null {
+  const before = frame.keys;
+  const known = before.next?.get(key);
+  if (known?.isPlain) {
+    before.latest = known;
+    frame.keys = known;
+    return null;
   }
-  if (frame.keys.includes(frame.key)) return false;
-  frame.keys.push(frame.key);
-  if (frame.keys.length > LISTED_KEYS_MAX) frame.manyKeys = new Set(frame.keys);
-  return true;
+  if (known === undefined && refusesDoubled && hasKey(frame, key))
+    return faultAt(frame, key, 'Duplicate key in one object');
+  weight.newKeys += isIndex(key) ? 1 : known === undefined ? 1 + Math.floor(key.length / KEY_CHARACTERS_UNIT) : 0;
+  if (weight.newKeys > jsonNewKeysMax) return faultAt(frame, key, TOO_NEW);
+  frame.keys = known ?? addKey(before, key);
+  frame.manyKeys?.add(key); // after a new key, all are new
+  return null;
+}
+
+function addKey(before: KeyPath, key: string): KeyPath {
+  const isPlain = !isIndex(key) && !key.includes('\\');
+  const added = { key, before, count: before.count + 1, isPlain, next: null, latest: null };
+  before.next ??= new Map();
+  before.next.set(key, added);
+  if (isPlain) before.latest = added;
+  return added;
+}
+
+/** The sentence with the key at the end of its path. */
+function faultAt(frame: Frame, key: string, sentence: string): string {
+  frame.keys = { ...frame.keys, key };
+  return sentence;
+}
+
+function hasKey(frame: Frame, key: string): boolean {
+  const { keys, manyKeys } = frame;
+  if (manyKeys !== null) return manyKeys.has(key);
+  const listed = keys.count > WALKED_KEYS_MAX ? new Set<string>() : null;
+  for (let one: KeyPath | null = keys; one !== null && one.count > 0; one = one.before)
+    if (listed !== null) listed.add(one.key);
+    else if (one.key === key) return true;
+  frame.manyKeys = listed;
+  return listed?.has(key) ?? false;
+}
+
+/** Keys such as "7", which the runtime stores separately, at a cost each time. */
+function isIndex(key: string): boolean {
+  const first = key.charCodeAt(0);
+  return first >= DIGIT_ZERO && first <= DIGIT_NINE && key.length <= INDEX_DIGITS_MAX && /^\d+$/.test(key);
 }
 
 function noteMember(
@@ -141,26 +272,48 @@ function noteMember(
   members.set(key, { from, start, end });
 }
 
-function openFrame(frames: Frame[], depth: number, isArray: boolean): Frame {
+function openFrame(frames: Frame[], depth: number, isArray: boolean, keys: KeyPath): Frame {
   let frame = frames[depth];
   if (frame === undefined) {
-    frame = { isArray, index: 0, key: '', keys: [], manyKeys: null };
+    frame = { isArray, index: 0, keys, manyKeys: null };
     frames.push(frame);
     return frame;
   }
   frame.isArray = isArray;
   frame.index = 0;
-  frame.key = '';
-  frame.keys.length = 0;
+  frame.keys = keys;
   frame.manyKeys = null;
   return frame;
 }
 
-function fault(frames: readonly Frame[], depth: number, sentence: string): TurnpikeError {
-  const path = frames
+function fault(outerPath: string | null, frames: readonly Frame[], depth: number, sentence: string): TurnpikeError {
+  const inside = frames
     .slice(0, depth)
-    .map((frame) => (frame.isArray ? String(frame.index) : frame.key.slice(0, PATH_PART_CHARACTERS_MAX) || '""'))
+    .map((frame) => (frame.isArray ? String(frame.index) : frame.keys.key.slice(0, PATH_PART_CHARACTERS_MAX) || '""'))
     .join('.');
+  const path = outerPath ?? inside;
   const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path;
   return new TurnpikeError('invalid_request', `${shown}: ${sentence}`);
+}
+
+/** Whether lists and objects are nested deeper; a short text cannot be. */
+export function isTooDeep(text: string, depthMax: number): boolean {
+  if (text.length <= depthMax) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22:
+        at = closingQuote(text, at + 1, Number.POSITIVE_INFINITY);
+        if (at < 0) return false;
+        break;
+      case 0x5b:
+      case 0x7b:
+        if (++depth > depthMax) return true;
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth--;
+    }
+  }
+  return false;
 }

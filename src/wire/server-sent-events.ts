@@ -1,29 +1,28 @@
-// Reads an event stream (WHATWG HTML, 9.2.6) as its bytes come, however they are split. `id` and
-// `retry` are ignored: nothing here reconnects.
+// Parses an event stream (WHATWG HTML, 9.2.6) from bytes split anywhere. Ignores `id` and `retry`.
 
 import { bounds } from '../config.ts';
 
 export interface ServerSentEvent {
-  /** "message" when the stream named none. */
+  /** "message" if the stream named none. */
   name: string;
   /** The data lines, joined by line feeds. */
   text: string;
 }
 
-/** One event has more than bounds.upstreamEventBytesMax characters. The parser is of no use afterwards. */
+/** An event exceeds bounds.upstreamEventBytesMax characters. The parser is unusable afterwards. */
 export class EventTooLong extends Error {
   override name = 'EventTooLong';
 }
 
 export class EventStreamParser {
-  readonly #decoder = new TextDecoder(); // strips one byte order mark, and replaces what is not UTF-8
-  #lineParts: string[] = []; // the line whose end has not come yet
+  readonly #decoder = new TextDecoder(); // strips a byte order mark, and replaces invalid UTF-8
+  #lineParts: string[] = []; // the incomplete line
   #name = '';
   #data: string | null = null;
-  #heldCharacters = 0; // of the line and the event that are not complete
+  #heldCharacters = 0; // of the incomplete line and event
   #endedWithReturn = false;
 
-  /** The events that these bytes completed. Throws EventTooLong. */
+  /** The events that these bytes completed. An event without its blank line is never returned. Throws EventTooLong. */
   push(bytes: Uint8Array): ServerSentEvent[] {
     const text = this.#normalized(this.#decoder.decode(bytes, { stream: true }));
     const events: ServerSentEvent[] = [];
@@ -36,12 +35,7 @@ export class EventStreamParser {
     return events;
   }
 
-  /** Ends the stream; an event that lacks its blank line is dropped. True when nothing was dropped. */
-  end(): boolean {
-    return this.#lineParts.length === 0 && this.#data === null && this.#decoder.decode() === '';
-  }
-
-  /** The text with every line end as a line feed, also where CR LF was split between two pushes. */
+  /** The text with line feeds as line ends, even if CR LF was split between two pushes. */
   #normalized(text: string): string {
     if (text === '') return text;
     const rest = this.#endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
@@ -80,13 +74,13 @@ export class EventStreamParser {
 
   #count(characters: number): void {
     this.#heldCharacters += characters;
-    // Characters, of which there are never more than bytes.
+    // There are never more characters than bytes.
     if (this.#heldCharacters > bounds.upstreamEventBytesMax)
       throw new EventTooLong(`an event is longer than ${bounds.upstreamEventBytesMax} bytes`);
   }
 }
 
-/** What stands after a field's name of `length` characters; null when the line's field has a longer name. */
+/** The value after a field name of `length` characters; null if the name is longer. */
 function fieldValue(line: string, length: number): string | null {
   if (line.length === length) return '';
   if (line.charCodeAt(length) !== 0x3a) return null;

@@ -1,30 +1,30 @@
-// Every page, dialogue and menu of the console for whoever cannot see it well, or has a keyboard only, or a phone: axe in
-// a real Chromium, light and dark, wide and narrow, with much and with nothing, as every role.
+// Accessibility of every page, dialog and menu: axe in a real Chromium, light and dark, wide and narrow, with and
+// without data, as every role.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { openScreens } from '../../console/screens.ts';
-import { chromium } from '../clients/open-browser.ts';
-import { invite } from '../sign-in/browser.ts';
+import { publicScreens } from '../../console/screens.ts';
+import { invite } from '../contract/sign-in/browser.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
-import { type Inhabited, inhabit, pagesOf, roles, visitAs, type Walker, walkerOf } from './every-page.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
 import { startChromium, visit } from './open-console.ts';
+import { type FilledService, fillService, pagesOf, roles, visitAs, type Walker, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
 
 const WIDE = { width: 1360, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
-type Amount = 'much' | 'none';
+type Amount = 'full' | 'empty';
 let browser: Browser;
-const services = {} as Record<Amount, { turnpike: Turnpike } & Inhabited>;
+const services = {} as Record<Amount, { turnpike: Turnpike } & FilledService>;
 beforeAll(async () => {
   if (chromium === null) return;
   browser = await startChromium();
-  for (const amount of ['much', 'none'] as const) {
+  for (const amount of ['full', 'empty'] as const) {
     const turnpike = await startTurnpike();
-    services[amount] = { turnpike, ...(await inhabit(turnpike, amount === 'much')) };
+    services[amount] = { turnpike, ...(await fillService(turnpike, amount === 'full')) };
   }
 });
 afterAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
   for (const { turnpike } of Object.values(services)) await turnpike.stop();
 });
 
-/** What axe finds serious or critical, by the first place of each kind; `rules` instead of all of them. */
+/** The serious and critical findings of axe, one per kind; `rules` limits the rules. */
 async function findFaults(page: Page, rules?: string[]): Promise<string[]> {
   if ((await page.evaluate(() => 'axe' in window)) === false) await page.evaluate(axe.source);
   return await page.evaluate(async (only) => {
@@ -51,7 +51,7 @@ async function findFaults(page: Page, rules?: string[]): Promise<string[]> {
   }, rules);
 }
 
-/** How the page, as it is now, looks wide and narrow, light and dark. Of the dark, colours alone where the rest was seen in the light. */
+/** Checks the page wide and narrow, light and dark. In dark, only colors are checked if light was checked in full. */
 async function findFaultsOfLooks(page: Page, { settle }: Walker, isThorough: boolean): Promise<string[]> {
   const faults: string[] = [];
   const note = (look: string, found: string[]) => faults.push(...found.map((fault) => `${look} ${fault}`));
@@ -69,7 +69,7 @@ async function findFaultsOfLooks(page: Page, { settle }: Walker, isThorough: boo
   return faults;
 }
 
-/** What stands out to the right of the screen where the whole page can be moved sideways. */
+/** The elements that make the page scroll horizontally. */
 async function findSideways(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -81,14 +81,14 @@ async function findSideways(page: Page): Promise<string[]> {
   });
 }
 
-describe.each(['much', 'none'] as const)('with %s of everything', (amount) => {
-  const seenBy = amount === 'much' ? [...roles] : (['operator', 'owner'] as const);
-  test.skipIf(chromium === null).each([...seenBy])('every page is open to every %s', async (role) => {
+describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
+  const seenBy = amount === 'full' ? [...roles] : (['operator', 'owner'] as const);
+  test.skipIf(chromium === null).each([...seenBy])('every page is accessible in the role %s', async (role) => {
     const { turnpike, places, people } = services[amount];
-    // What viewers and members see, operators and owners see, too: it is enough to see once that it holds together.
-    const isThorough = amount === 'much' && (role === 'operator' || role === 'owner');
+    // Operators and owners see everything that viewers and members see, so one full check is enough.
+    const isThorough = amount === 'full' && (role === 'operator' || role === 'owner');
     await using visitor = await visitAs(browser, turnpike, people[role], { isDark: !isThorough });
-    const walker = walkerOf(visitor.page, turnpike.url);
+    const walker = walkerFor(visitor.page, turnpike.url);
     const faults: Record<string, string[]> = {};
     for (const path of pagesOf(role, places)) {
       await walker.walkTo(path);
@@ -100,41 +100,38 @@ describe.each(['much', 'none'] as const)('with %s of everything', (amount) => {
   });
 });
 
-test.skipIf(chromium === null)(
-  'the pages for whoever is not signed in, and those that there are not, are open to everybody',
-  async () => {
-    const { turnpike, people } = services.none;
-    const { secret } = await invite(turnpike, 'grace@example.com');
-    const open = openScreens.map(({ path }) => path);
-    await using stranger = await visit(browser, { url: turnpike.url });
-    await using operator = await visitAs(browser, turnpike, people.operator);
-    const faults: Record<string, string[]> = {};
-    for (const [{ page }, paths] of [
-      [stranger, [...open, `/invitation?again#${secret}`, '/keys', '/sign-in?error=person_unknown']],
-      [operator, ['/nothing/here', '/keys/key_000000000']],
-    ] as const) {
-      const walker = walkerOf(page, turnpike.url);
-      for (const path of paths) {
-        await walker.walkTo(path);
-        const found = await findFaultsOfLooks(page, walker, true);
-        if (found.length > 0) faults[path] = found;
-      }
+test.skipIf(chromium === null)('the pages before sign-in and the error pages are accessible', async () => {
+  const { turnpike, people } = services.empty;
+  const { secret } = await invite(turnpike, 'grace@example.com');
+  const open = publicScreens.map(({ path }) => path);
+  await using stranger = await visit(browser, { url: turnpike.url });
+  await using operator = await visitAs(browser, turnpike, people.operator);
+  const faults: Record<string, string[]> = {};
+  for (const [{ page }, paths] of [
+    [stranger, [...open, `/invitation?again#${secret}`, '/keys', '/sign-in?error=person_unknown']],
+    [operator, ['/nothing/here', '/keys/key_000000000']],
+  ] as const) {
+    const walker = walkerFor(page, turnpike.url);
+    for (const path of paths) {
+      await walker.walkTo(path);
+      const found = await findFaultsOfLooks(page, walker, true);
+      if (found.length > 0) faults[path] = found;
     }
-    expect(faults).toEqual({});
-  },
-);
+  }
+  expect(faults).toEqual({});
+});
 
-/** The buttons behind which a dialogue is, by page. */
-function dialoguesOf({ accountId, keyId, requestId }: Inhabited['places']): Record<string, string[]> {
+/** The buttons that open a dialog, by page. */
+function dialogsOf({ accountId, keyId, requestId }: FilledService['places']): Record<string, string[]> {
   return {
-    [`/keys/${keyId}`]: ['Edit', 'Disable', 'New secret', 'Revoke'],
+    [`/keys/${keyId}`]: ['Edit', 'Disable', 'Rotate', 'Revoke'],
     [`/usage/${requestId}`]: ['Refund …'],
-    [`/accounts/${accountId}`]: ['Change', 'Disable', 'Add credit'],
-    '/people': ['Invite somebody'],
-    '/tokens': ['Make a token', 'Revoke member of tests'],
-    '/settings': ['Change drain_seconds'],
-    '/groups': ['Add a group', 'Change default'],
-    '/models/sandbox-echo': ['Remove'],
+    [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit'],
+    '/people': ['Invite user'],
+    '/tokens': ['Create token', 'Revoke member of tests'],
+    '/settings': ['Edit Drain timeout'],
+    '/groups': ['Create group', 'Edit default'],
+    '/models/sandbox-echo': ['Delete'],
     '/profile': ['Set up'],
     '/playground': ['Code'],
   };
@@ -143,14 +140,14 @@ function dialoguesOf({ accountId, keyId, requestId }: Inhabited['places']): Reco
 const isWithin = (page: Page, selector: string) =>
   page.evaluate((within) => document.activeElement?.closest(within) != null, selector);
 
-/** Opens it by the keyboard, looks at it, tries to leave it by tabs, and closes it. */
-async function tryDialogue(page: Page, { settle }: Walker, name: string): Promise<string[]> {
+/** Opens a dialog with the keyboard, checks it, tabs through it, and closes it. */
+async function checkDialog(page: Page, { settle }: Walker, name: string): Promise<string[]> {
   const button = page.getByRole('main').getByRole('button', { name, exact: true }).first();
   await button.focus();
   await page.keyboard.press('Enter');
-  const dialogue = page.getByRole('dialog');
-  await dialogue.waitFor({ timeout: 5_000 }).catch(() => {});
-  if ((await dialogue.count()) === 0) return [`${name}: opens nothing`];
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor({ timeout: 5_000 }).catch(() => {});
+  if ((await dialog.count()) === 0) return [`${name}: opens nothing`];
   await settle();
   const faults = await findFaultsOfLooks(page, { settle, walkTo: async () => {} }, true);
   for (let at = 0; at < 12; at++) {
@@ -158,23 +155,23 @@ async function tryDialogue(page: Page, { settle }: Walker, name: string): Promis
     await page.keyboard.press(at < 6 ? 'Tab' : 'Shift+Tab');
   }
   await page.keyboard.press('Escape');
-  await dialogue.waitFor({ state: 'detached' });
+  await dialog.waitFor({ state: 'detached' });
   await settle();
-  if (!(await button.evaluate((one) => one === document.activeElement))) faults.push('focus is not given back');
+  if (!(await button.evaluate((one) => one === document.activeElement))) faults.push('focus is not returned');
   return faults.map((fault) => `${name}: ${fault}`);
 }
 
 test.skipIf(chromium === null)(
-  'every dialogue is open to everybody, keeps the focus, gives it back, and closes by Escape',
+  'every dialog is accessible, traps and returns the focus, and closes with Escape',
   async () => {
-    const { turnpike, places, people } = services.much;
+    const { turnpike, places, people } = services.full;
     await using visitor = await visitAs(browser, turnpike, people.operator);
-    const walker = walkerOf(visitor.page, turnpike.url);
+    const walker = walkerFor(visitor.page, turnpike.url);
     const faults: Record<string, string[]> = {};
-    for (const [path, names] of Object.entries(dialoguesOf(places))) {
+    for (const [path, names] of Object.entries(dialogsOf(places))) {
       await walker.walkTo(path);
       for (const name of names) {
-        const found = await tryDialogue(visitor.page, walker, name);
+        const found = await checkDialog(visitor.page, walker, name);
         if (found.length > 0) faults[path] = [...(faults[path] ?? []), ...found];
       }
     }
@@ -183,61 +180,86 @@ test.skipIf(chromium === null)(
   },
 );
 
-test.skipIf(chromium === null)(
-  'with the keyboard alone one skips to the content, goes to pages, opens menus and closes them',
-  async () => {
-    const { turnpike, people } = services.much;
-    await using visitor = await visitAs(browser, turnpike, people.operator);
-    const { page } = visitor;
-    const { walkTo, settle } = walkerOf(page, turnpike.url);
-    await walkTo('/keys');
+test.skipIf(chromium === null)('the keyboard alone reaches the content, pages and menus', async () => {
+  const { turnpike, people } = services.full;
+  await using visitor = await visitAs(browser, turnpike, people.operator);
+  const { page } = visitor;
+  const { walkTo, settle } = walkerFor(page, turnpike.url);
+  await walkTo('/keys');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
+  await page.keyboard.press('Enter');
+  expect(await isWithin(page, '#content')).toBe(true);
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Create API key');
+
+  await walkTo('/keys');
+  const stops: string[] = [];
+  for (let at = 0; at < 24; at++) {
     await page.keyboard.press('Tab');
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content');
-    await page.keyboard.press('Enter');
-    expect(await isWithin(page, '#content')).toBe(true);
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Make a key');
+    stops.push(await page.evaluate(() => document.activeElement?.textContent ?? ''));
+  }
+  for (const name of [
+    'Overview',
+    'Usage',
+    'API keys',
+    'Playground',
+    'Accounts',
+    'Users',
+    'Settings',
+    'Audit log',
+    'Create API key',
+  ])
+    expect(stops).toContain(name);
 
-    await walkTo('/keys');
-    const stops: string[] = [];
-    for (let at = 0; at < 24; at++) {
-      await page.keyboard.press('Tab');
-      stops.push(await page.evaluate(() => document.activeElement?.textContent ?? ''));
-    }
-    for (const name of [
-      'Overview',
-      'Usage',
-      'Keys',
-      'Playground',
-      'Accounts',
-      'People',
-      'Settings',
-      'Audit',
-      'Make a key',
-    ])
-      expect(stops).toContain(name);
+  const menu = page.getByRole('button', { name: 'User menu' });
+  await menu.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+  await settle();
+  expect(await findFaultsOfLooks(page, { walkTo, settle }, true)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('menuitem', { name: 'Sign out' }).waitFor({ state: 'detached' });
+  expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);
 
-    const menu = page.getByRole('button', { name: 'Your menu' });
-    await menu.focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
-    await settle();
-    expect(await findFaultsOfLooks(page, { walkTo, settle }, true)).toEqual([]);
-    await page.keyboard.press('Escape');
-    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor({ state: 'detached' });
-    expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);
+  await page.setViewportSize(PHONE);
+  await settle();
+  const linkToUsers = page.getByRole('navigation').getByRole('link', { name: 'Users' });
+  expect(await linkToUsers.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Open menu' }).press('Enter');
+  await linkToUsers.waitFor();
+  await settle();
+  expect(await findFaults(page)).toEqual([]);
+  await linkToUsers.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor();
+  await linkToUsers.waitFor({ state: 'hidden' });
+  expect(visitor.problems).toEqual([]);
+});
 
-    await page.setViewportSize(PHONE);
-    await settle();
-    const linkOfPeople = page.getByRole('navigation').getByRole('link', { name: 'People' });
-    expect(await linkOfPeople.isVisible()).toBe(false);
-    await page.getByRole('button', { name: 'Open the menu' }).press('Enter');
-    await linkOfPeople.waitFor();
-    await settle();
-    expect(await findFaults(page)).toEqual([]);
-    await linkOfPeople.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'People' }).waitFor();
-    await linkOfPeople.waitFor({ state: 'hidden' });
-    expect(visitor.problems).toEqual([]);
-  },
-);
+test.skipIf(chromium === null)('an operator creates an API key with the keyboard alone', async () => {
+  const { turnpike, people } = services.full;
+  await using visitor = await visitAs(browser, turnpike, people.operator);
+  const { page } = visitor;
+  await walkerFor(page, turnpike.url).walkTo('/keys/new');
+  const account = page.getByRole('combobox', { name: 'Account' });
+  expect(await account.evaluate((one) => one === document.activeElement)).toBe(true);
+  const search = Promise.withResolvers<void>();
+  await page.route(/\/accounts\?.*name=glo/, async (route) => {
+    await search.promise;
+    await route.continue();
+  });
+  await page.keyboard.type('glo');
+  await page.getByRole('option', { name: 'acme' }).waitFor();
+  await page.keyboard.press('Enter');
+  expect(await account.inputValue()).toBe('glo');
+  search.resolve();
+  await page.locator('[role=option][data-combobox-selected]', { hasText: 'globex' }).waitFor();
+  await page.keyboard.press('Enter');
+  expect(await account.inputValue()).toBe('globex');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('from the keyboard');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'API key created' }).waitFor();
+  const { data } = (await turnpike.admin('GET', '/keys?limit=1000')) as { data: { name: string }[] };
+  expect(data.filter(({ name }) => name === 'from the keyboard')).toHaveLength(1);
+});

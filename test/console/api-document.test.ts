@@ -1,6 +1,7 @@
-// The API reference: what it makes of the service's own description, and that its list of errors is the service's.
+// The API reference reads the service's OpenAPI document, and its list of errors equals the service's.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import {
   type ApiDocument,
   byTag,
@@ -12,13 +13,12 @@ import {
   operationsOf,
   type Schema,
   typeOf,
-} from '../../console/api-document.ts';
-import { publicErrors } from '../../console/public-errors.ts';
-import { words } from '../../console/words.ts';
+} from '../../console/features/reference/api-document.ts';
+import { publicErrors } from '../../console/features/reference/public-errors.ts';
 import { errorTable } from '../../src/errors.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
-/** Errors of the admin API and the sign-in alone: a key meets none of them. */
+/** Errors of the admin API and the sign-in only. */
 const NOT_PUBLIC = ['token_', 'sign_in_', 'second_factor_', 'cross_site_', 'role_not_allowed', 'conflict'];
 
 let turnpike: Turnpike;
@@ -37,14 +37,14 @@ function operation(id: string): Operation {
   return found;
 }
 
-test('every operation of the document is in the reference once, under its resource', () => {
+test('the reference lists every operation once, under its resource', () => {
   const count = Object.values(document.paths).flatMap((methods) => Object.keys(methods)).length;
   expect(operations).toHaveLength(count);
   expect(byTag(operations).flatMap(([, of]) => of)).toHaveLength(count);
   expect(new Set(operations.map(({ id }) => id)).size).toBe(count);
 });
 
-test('an operation tells its roles, what it takes and how it answers', () => {
+test('an operation has its roles, parameters, body and responses', () => {
   const { method, path, roles, body, answers, errors, parameters } = operation('key-create');
   expect({ method, path, roles }).toEqual({
     method: 'POST',
@@ -58,7 +58,7 @@ test('an operation tells its roles, what it takes and how it answers', () => {
   expect(operation('signin-show').roles).toBeNull();
 });
 
-test('members that stand in several parts or behind references are shown together', () => {
+test('fields from references and combined schemas are merged', () => {
   const created = operation('key-create').answers[0]?.schema as Schema;
   const members = Object.keys(innerOf(created, document)?.properties ?? {});
   expect(members).toContain('key');
@@ -67,26 +67,26 @@ test('members that stand in several parts or behind references are shown togethe
   expect(typeOf(innerOf(page, document)?.properties?.['data'] as Schema, document)).toBe('list of Key');
 });
 
-test('what is looked for is found by every word, in names, paths and roles', () => {
+test('a search matches all words in names, paths and roles', () => {
   expect(findOperations(operations, 'key create').map(({ id }) => id)).toContain('key-create');
   expect(findOperations(operations, 'POST refunds').map(({ id }) => id)).toEqual(['refund-create']);
   expect(findOperations(operations, 'no such thing')).toEqual([]);
 });
 
-test('the request of a creation is one that the service understands', async () => {
+test('the service accepts the example request of a creation', async () => {
   const credit = exampleOf(operation('credit-create').body as Schema, document) as Record<string, unknown>;
   const { account } = await turnpike.makeKey();
   expect(await turnpike.admin('POST', `/accounts/${account}/credits`, credit)).toMatchObject({ account });
 });
 
-test('what a request of the reference says is quoted for a shell, and places in paths are variables', () => {
+test('example requests are quoted for a shell, with variables for path parameters', () => {
   const curl = curlOfOperation(operation('key-change'), "http://it's.example", document);
   expect(curl).toStartWith(`curl -X PATCH 'http://it'\\''s.example'"/api/v1/keys/$ID" \\\n`);
   expect(curl).toContain('"authorization: Bearer $TOKEN"');
   expect(curlOfOperation(operation('signin-show'), 'http://x', document)).toBe("curl 'http://x/api/v1/sign-in'");
 });
 
-test('a description that leads to itself ends', () => {
+test('a recursive schema terminates', () => {
   const looped: ApiDocument = { paths: {}, components: { schemas: {} } };
   const node: Schema = {
     type: 'object',
@@ -98,10 +98,19 @@ test('a description that leads to itself ends', () => {
   expect(exampleOf({ $ref: '#/components/schemas/Itself' }, looped)).toBeDefined();
 });
 
-test('the errors of the reference are those of the service, each with what to do', () => {
+test('the reference lists the errors of the service, each with a remedy', () => {
   const wanted = Object.entries(errorTable)
     .filter(([code]) => !NOT_PUBLIC.some((start) => code.startsWith(start)))
     .map(([code, { status, retry }]) => [code, status, retry]);
-  expect(publicErrors.map((row) => [...row])).toEqual(wanted);
-  expect(Object.keys(words.reference.errorActions)).toEqual(wanted.map(([code]) => String(code)));
+  expect(publicErrors.map(([code, status, mayRetry]) => [code, status, mayRetry])).toEqual(wanted);
+  for (const [, , , advice] of publicErrors) expect(advice).toMatch(/^[A-Z].+\.$/);
+});
+
+test('every endpoint that the console calls is an operation of the admin API', async () => {
+  const source = await Bun.file(join(import.meta.dir, '../../console/endpoints.ts')).text();
+  const [admin = ''] = source.split('export interface SignInEndpoints');
+  const called = [...admin.matchAll(/^ {2}'([A-Z]+ [^']+)':/gm)].map((match) => match[1]);
+  const offered = operations.map(({ method, path }) => `${method} ${path.replace('/api/v1', '')}`);
+  expect(called.length).toBeGreaterThan(30);
+  expect(called.filter((name) => name !== 'GET /openapi.json' && !offered.includes(String(name)))).toEqual([]);
 });

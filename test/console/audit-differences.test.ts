@@ -1,10 +1,10 @@
-// What the audit's page reads out of a record.
+// Reading audit records.
 
 import { describe, expect, test } from 'bun:test';
-import { differencesOf, momentOfDay, nameIn, pageOf } from '../../console/audit-differences.ts';
+import { differencesOf, nameOfObject, pageOf, startOfDay } from '../../console/features/audit/differences.ts';
 
-describe('what differs in a record', () => {
-  test('is told member by member, however deep, and what stayed is left out', () => {
+describe('the differences of a record', () => {
+  test('lists changed fields by path and omits unchanged ones', () => {
     const before = { price: { input: '1', output: '5' }, groups: ['a', 'b'], status: 'enabled' };
     const after = { price: { input: '2', output: '5' }, groups: ['a'], status: 'enabled' };
     expect(differencesOf({ before, after })).toEqual([
@@ -12,7 +12,7 @@ describe('what differs in a record', () => {
       { name: 'groups', before: 'a, b', after: 'a' },
     ]);
   });
-  test('is everything where there was nothing before, and where nothing is left', () => {
+  test('includes all fields of a created or deleted object', () => {
     expect(differencesOf({ before: null, after: { name: 'ci', rpm: 60 } })).toEqual([
       { name: 'name', before: null, after: 'ci' },
       { name: 'rpm', before: null, after: '60' },
@@ -21,14 +21,14 @@ describe('what differs in a record', () => {
       { name: 'name', before: 'ci', after: null },
     ]);
   });
-  test('tells null from what is not there, and a credential that is another from one that stayed', () => {
+  test('distinguishes null from a missing field, and a changed credential from an unchanged one', () => {
     expect(differencesOf({ before: { quota: '1.00' }, after: { quota: null } })).toEqual([
       { name: 'quota', before: '1.00', after: 'null' },
     ]);
     expect(differencesOf({ before: { api_key: '[secret]' }, after: { api_key: '[another secret]' } })).toHaveLength(1);
     expect(differencesOf({ before: { api_key: '[secret]' }, after: { api_key: '[secret]' } })).toEqual([]);
   });
-  test('keeps lists of objects and empty ones readable', () => {
+  test('shows lists of objects and empty objects as JSON', () => {
     const after = { routes: [{ provider: 'a' }], extra: {} };
     expect(differencesOf({ before: null, after })).toEqual([
       { name: 'routes', before: null, after: '[{"provider":"a"}]' },
@@ -37,7 +37,7 @@ describe('what differs in a record', () => {
   });
 });
 
-test('the object of a record leads to its page, and what has none or is no object of the API leads nowhere', () => {
+test('the object of an audit record links to its page, and an unknown object to none', () => {
   expect(pageOf('key_abc123XYZ')).toEqual({ to: '/keys/key_abc123XYZ' });
   expect(pageOf('acct_abc123XYZ')).toEqual({ to: '/accounts/acct_abc123XYZ' });
   expect(pageOf('person_abc123XYZ')).toEqual({ to: '/people', search: { person: 'person_abc123XYZ' } });
@@ -47,19 +47,19 @@ test('the object of a record leads to its page, and what has none or is no objec
   expect(pageOf('model')).toBeNull();
 });
 
-test('a record says the name of what it is about, the present one first', () => {
-  expect(nameIn({ before: { name: 'old' }, after: { name: 'new' } })).toBe('new');
-  expect(nameIn({ before: { name: 'gone' }, after: null })).toBe('gone');
-  expect(nameIn({ before: null, after: { name: '', email: 'ada@example.com' } })).toBe('ada@example.com');
-  expect(nameIn({ before: { status: 'enabled' }, after: { status: 'disabled' } })).toBeNull();
+test('the name of the object in an audit record is its new name if it has one', () => {
+  expect(nameOfObject({ before: { name: 'old' }, after: { name: 'new' } })).toBe('new');
+  expect(nameOfObject({ before: { name: 'gone' }, after: null })).toBe('gone');
+  expect(nameOfObject({ before: null, after: { name: '', email: 'ada@example.com' } })).toBe('ada@example.com');
+  expect(nameOfObject({ before: { status: 'enabled' }, after: { status: 'disabled' } })).toBeNull();
 });
 
-test('a day of a filter is from its beginning, or until the next begins; what is no day is no filter', () => {
-  const from = Date.parse(momentOfDay('2026-02-28', false) ?? '');
-  const until = Date.parse(momentOfDay('2026-02-28', true) ?? '');
+test('a date filter spans the whole local day, and an invalid date is ignored', () => {
+  const from = Date.parse(startOfDay('2026-02-28', false) ?? '');
+  const until = Date.parse(startOfDay('2026-02-28', true) ?? '');
   expect(new Date(from).getDate()).toBe(28);
   expect(new Date(until).getMonth()).toBe(2);
   expect(new Date(until).getDate()).toBe(1);
-  expect(momentOfDay('yesterday', false)).toBeNull();
-  expect(momentOfDay(undefined, false)).toBeNull();
+  expect(startOfDay('yesterday', false)).toBeNull();
+  expect(startOfDay(undefined, false)).toBeNull();
 });

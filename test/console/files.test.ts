@@ -1,4 +1,4 @@
-// What browsers are given under /console/: the page, its files, and what they are told about them.
+// The files under /console/ and their headers.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { bundleConsole } from '../../bin/bundle-console.ts';
 import type { Manifest } from '../../src/console/built-files.ts';
-import { negotiateEncoding } from '../../src/console/negotiate-encoding.ts';
+import { negotiateEncoding } from '../../src/console/console.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
 const FIRST_LOAD_BYTES_MAX = 400_000;
@@ -21,7 +21,7 @@ afterAll(() => turnpike?.stop());
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${turnpike.url}${path}`, { method, headers, redirect: 'manual' });
 
-/** The directives of an answer's Content-Security-Policy. */
+/** The directives of the Content-Security-Policy of a response. */
 function policyOf(answer: Response): Map<string, string> {
   const text = answer.headers.get('content-security-policy') ?? '';
   return new Map(
@@ -30,7 +30,7 @@ function policyOf(answer: Response): Map<string, string> {
 }
 
 describe('the page', () => {
-  test('is what every path under /console/ shows, so that an address can be reloaded and sent', async () => {
+  test('is served on every path under /console/, so that addresses can be reloaded and shared', async () => {
     const pages = await Promise.all(['/console/', '/console/keys', '/console/usage/req_1'].map((path) => get(path)));
     for (const page of pages) {
       expect(page.status).toBe(200);
@@ -48,7 +48,7 @@ describe('the page', () => {
     expect(policy.get('base-uri')).toBe("'none'");
   });
 
-  test('has a nonce for its styles that is another each time, and no script within it', async () => {
+  test('has a fresh style nonce and no inline script', async () => {
     const [one, other] = await Promise.all([get('/console/'), get('/console/')]);
     const nonces = [one, other].map(
       (answer) => /'nonce-([^']+)'/.exec(answer.headers.get('content-security-policy') ?? '')?.[1],
@@ -60,23 +60,23 @@ describe('the page', () => {
     expect(text).not.toMatch(/<style|\son[a-z]+=|javascript:/i);
   });
 
-  test('is not kept by anybody, and tells nobody where one came from', async () => {
+  test('is not cached and sends no referrer', async () => {
     const { headers } = await get('/console/');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('bears no CORS headers, whoever asks', async () => {
-    const asked = { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' };
+  test('has no CORS headers', async () => {
+    const preflight = { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' };
     for (const method of ['GET', 'OPTIONS']) {
-      const answer = await get('/console/', asked, method);
+      const answer = await get('/console/', preflight, method);
       const names = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
       expect(names).toEqual([]);
     }
   });
 
-  test('is read only: other methods are refused', async () => {
+  test('allows only GET and HEAD', async () => {
     const answer = await get('/console/', {}, 'POST');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
@@ -84,7 +84,7 @@ describe('the page', () => {
 });
 
 describe('the address of the service', () => {
-  test('brings a browser to the console, and tells others what it told them', async () => {
+  test('redirects a browser to the console and answers other clients as before', async () => {
     const browser = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
     expect([browser.status, browser.headers.get('location')]).toEqual([302, '/console/']);
     const client = await get('/', { accept: 'application/json' });
@@ -92,19 +92,19 @@ describe('the address of the service', () => {
     expect(await client.json()).toMatchObject({ name: 'turnpike' });
   });
 
-  test('without its slash, brings one to the console, too', async () => {
+  test('redirects to the console without the trailing slash, too', async () => {
     const answer = await get('/console');
     expect([answer.status, answer.headers.get('location')]).toEqual([302, '/console/']);
   });
 
-  test('shows no console where the admin API has an address of its own', async () => {
+  test('has no console if the admin API has a separate address', async () => {
     await using apart = await startTurnpike({ settings: { admin_listen: '127.0.0.1:0' } });
     const { url } = JSON.parse(readFileSync(join(apart.dataDirectory, 'operator.json'), 'utf8')) as { url: string };
     expect(new URL(url).port).not.toBe(new URL(apart.url).port);
     expect((await fetch(`${apart.url}/console/`)).status).toBe(404);
     const page = await fetch(`${url}/console/`);
     expect(page.status).toBe(200);
-    // Messages go from the page to the other port.
+    // The playground sends messages to the other port.
     expect(policyOf(page).get('connect-src')).toBe(`'self' ${apart.url}`);
   });
 });
@@ -114,7 +114,7 @@ describe('the files', () => {
 
   const mainScript = async () => /\/console\/(index-\w+\.js)/.exec(await (await get('/console/')).text())?.[1];
 
-  test('may be kept for ever, for their names change with what is in them', async () => {
+  test('are immutable, and their names contain a content hash', async () => {
     const names = Object.keys(await built()).filter((name) => name !== 'index.html');
     expect(names.filter((name) => !/-[0-9a-z]{8}\.[a-z]+$/.test(name))).toEqual([]);
     const answer = await get(`/console/${await mainScript()}`, { 'accept-encoding': 'identity' });
@@ -122,7 +122,7 @@ describe('the files', () => {
     expect(answer.headers.get('content-type')).toStartWith('text/javascript');
   });
 
-  test('come compressed to who takes that, and say the same', async () => {
+  test('are compressed if the client accepts it, with the same content', async () => {
     const script = await mainScript();
     const texts = new Set<string>();
     for (const encoding of ['br', 'gzip', 'identity']) {
@@ -142,11 +142,11 @@ describe('the files', () => {
     ['identity', null],
     ['', null],
     [null, null],
-  ])('are taken as %p in the form %p', (accepted, form) => {
+  ])('accept-encoding %p selects %p', (accepted, form) => {
     expect(negotiateEncoding(accepted, ['br', 'gzip'])).toBe(form);
   });
 
-  test('that there are not are 404, and nothing beside them can be had', async () => {
+  test('outside the manifest are 404', async () => {
     for (const name of [
       'missing.js',
       'manifest.json',
@@ -158,7 +158,7 @@ describe('the files', () => {
       expect([name, (await get(`/console/${name}`)).status]).toEqual([name, 404]);
   });
 
-  test('that the first page needs are less than 400 KB of compressed script', async () => {
+  test('for the first page are less than 400 KB of compressed script', async () => {
     const manifest = await built();
     const page = readFileSync(manifest['index.html']?.path ?? '', 'utf8');
     const wanted = firstLoad(
@@ -171,7 +171,7 @@ describe('the files', () => {
   });
 });
 
-/** The scripts that the page names, and those that these import before they run; not what is fetched when it is wanted. */
+/** The scripts of the page and their static imports, without those that load on demand. */
 function firstLoad(manifest: Manifest, entries: readonly string[]): Set<string> {
   const wanted = new Set<string>();
   const queue = [...entries];

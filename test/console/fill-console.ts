@@ -1,5 +1,4 @@
-// Something to look at: accounts, keys, money and messages of a small installation, made through the front door.
-// No tests of its own.
+// Fills an installation with accounts, keys, credit and messages through its API. Contains no tests.
 
 import type { Turnpike } from '../support/start-turnpike.ts';
 
@@ -10,7 +9,7 @@ export interface Filled {
   tokens: Record<'operator' | 'viewer' | 'owner' | 'member', string>;
   /** A key of acme: its id and secret. */
   key: { id: string; secret: string };
-  /** The id of a request that was answered. */
+  /** The id of a completed request. */
   requestId: string;
 }
 
@@ -24,7 +23,7 @@ const MODELS = [
 ];
 const tool = { name: 'get_weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } };
 
-/** Some `messageCount` messages of several keys, models and ends. */
+/** Sends `messageCount` messages with several keys, models and outcomes. */
 export async function fillConsole(turnpike: Turnpike, messageCount = 60): Promise<Filled> {
   const acme = await turnpike.makeKey({ name: 'acme', credit: '250.00' }, { name: 'production', quota: '50.00' });
   const globex = await turnpike.makeKey({ name: 'globex', credit: '0.02' }, { name: 'nightly batch' });
@@ -57,7 +56,7 @@ export async function fillConsole(turnpike: Turnpike, messageCount = 60): Promis
       tools: [tool],
       messages: [{ role: 'user', content: 'What is the weather in Paris? '.repeat(1 + (at % 9)) }],
     });
-    await answer.text().catch(() => ''); // a stream that is cut ends so
+    await answer.text().catch(() => ''); // the sandbox interrupts this stream
     if (at === 1) requestId = answer.headers.get('request-id') ?? '';
   }
   return {

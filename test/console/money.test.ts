@@ -1,4 +1,4 @@
-// Amounts as the console writes them.
+// Formatting amounts.
 
 import { expect, test } from 'bun:test';
 import { digitsOf, formatExactMoney, formatMoney, nanoOf, usdOf } from '../../console/parts/money.tsx';
@@ -15,7 +15,7 @@ test('an exact amount keeps every digit, its sign and at least two digits', () =
   expect(digitsOf([])).toBe(0);
 });
 
-test('a short amount is rounded to cents, and one below a dollar to what is seen of it', () => {
+test('a displayed amount is rounded to cents, and below one dollar to its first significant digits', () => {
   const written: [string, string][] = [
     ['1234.565', '$1,234.57'],
     ['-1.004', '−$1.00'],
@@ -25,6 +25,6 @@ test('a short amount is rounded to cents, and one below a dollar to what is seen
   for (const [usd, shown] of written) expect(formatMoney(usd)).toBe(shown);
 });
 
-test('amounts are the same there and back', () => {
+test('amounts survive the round trip through nanodollars', () => {
   for (const usd of ['0', '-0.000000001', '9007199.254740991', '12.5']) expect(usdOf(nanoOf(usd))).toBe(usd);
 });

@@ -1,34 +1,34 @@
-// The console in a real Chromium. What goes wrong in the page (scripts that throw, what the page's
-// Content-Security-Policy refused, answers of 500 and more) is kept as `problems`. No tests of its own.
+// Opens the console in a real Chromium. Collects script errors, violations of the Content-Security-Policy and
+// responses of 500 and above as `problems`. Contains no tests.
 
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { chromium as chromiumPath } from '../clients/open-browser.ts';
+import { chromium as chromiumPath } from '../verify/clients/open-browser.ts';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
 const QUIET_FLAGS = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-/** Nothing takes nearly so long; a machine that is busy is no failure. */
+/** Generous, so that a busy machine causes no failure. */
 const WAIT_MS_MAX = 50_000;
 
-/** One Chromium for a file of tests; each visitor is a profile of its own in it. */
+/** One Chromium per test file; each visitor has a separate profile. */
 export async function startChromium(): Promise<Browser> {
-  if (chromiumPath === null) throw new Error('there is no Chromium here');
+  if (chromiumPath === null) throw new Error('Chromium is not installed');
   return await chromium.launch({ executablePath: chromiumPath, args: [...FLAGS, ...QUIET_FLAGS], headless: true });
 }
 
 export interface Visitor extends AsyncDisposable {
   context: BrowserContext;
   page: Page;
-  /** What went wrong in the page so far. */
+  /** The problems of the page so far. */
   problems: string[];
-  /** Goes to a path below /console, "/keys", and waits until nothing is being fetched. */
+  /** Opens a path below /console, for example "/keys", and waits until the network is idle. */
   goTo(path: string): Promise<void>;
 }
 
 export interface VisitorOptions {
   /** The origin of the service. */
   url: string;
-  /** A token that stands in for a session: its requests of the admin API bear it. */
+  /** An admin token that replaces a session. */
   token?: string;
   isDark?: boolean;
   isPhone?: boolean;
@@ -53,7 +53,7 @@ export async function visit(browser: Browser, options: VisitorOptions): Promise<
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
     if (message.type() !== 'error') return;
-    // Chromium says so of every answer that is an error; those that matter are kept below.
+    // Chromium logs every error response; relevant ones are recorded below.
     if (!message.text().startsWith('Failed to load resource')) problems.push(message.text());
   });
   page.on('response', (answer) => {

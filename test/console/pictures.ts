@@ -1,17 +1,17 @@
-// The pictures of README and docs, made anew of an installation with weeks behind it: bun test/console/pictures.ts. They are
-// in docs/pictures/; look at them before they are committed.
+// Recreates the screenshots of README and docs in docs/pictures/ from an installation with weeks of usage:
+// bun test/console/pictures.ts. Review them before you commit them.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnTurnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
-import { makePast } from './fill-past.ts';
 import { startChromium, type VisitorOptions, visit } from './open-console.ts';
+import { createPastUsage } from './past-usage.ts';
 
 const PLACE = join(import.meta.dir, '..', '..', 'docs', 'pictures');
 mkdirSync(PLACE, { recursive: true });
 
-const directory = await makePast();
+const directory = await createPastUsage();
 const turnpike = await spawnTurnpike(directory);
 const { requestId, tokens, accounts } = await fillConsole(turnpike, 12);
 const browser = await startChromium();
@@ -22,10 +22,10 @@ async function picture(name: string, path: string, look: Partial<VisitorOptions>
   await visitor.goTo(path);
   if (path.startsWith('/keys/new')) {
     await page.getByRole('textbox', { name: 'Name' }).fill('production');
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByTestId('secret').waitFor();
   }
-  await page.waitForTimeout(500); // a chart is there as soon as its program has come
+  await page.waitForTimeout(500); // the chart library loads on demand
   await page.screenshot({ path: join(PLACE, `${name}.png`) });
   console.log(`${name}.png`, visitor.problems);
 }

@@ -1,13 +1,13 @@
-// Server-sent events as a browser's page reads them.
+// Parsing server-sent events.
 
 import { expect, test } from 'bun:test';
-import { makeEventReader, readEvents, type StreamEvent } from '../../console/read-events.ts';
+import { makeEventReader, readEvents, type StreamEvent } from '../../console/features/playground/send-message.ts';
 
 const TEXT = [
   ': a comment\r\n',
   'event: first\r\ndata: one\r\ndata: two\r\n\r\n',
   'data:{"a":1}\n\n',
-  'event: nothing\n\n', // without data: no event, and its name is not the next one's
+  'event: nothing\n\n', // without data there is no event, and its name does not apply to the next one
   'id: 7\nretry: 10\nunknown\ndata\n\n', // an empty text is a text
   'event:last\rdata:  é 🙂 \r\r',
   'data: never ended',
@@ -28,7 +28,7 @@ function streamOf(chunks: Iterable<Uint8Array>): ReadableStream<Uint8Array> {
   });
 }
 
-test('a stream gives the same events wherever its bytes are split', async () => {
+test('a stream yields the same events wherever its bytes are split', async () => {
   const bytes = new TextEncoder().encode(`\ufeff${TEXT}`);
   for (let size = 1; size <= bytes.length; size++) {
     const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -38,14 +38,14 @@ test('a stream gives the same events wherever its bytes are split', async () => 
   }
 });
 
-test('a line end that is split between two pieces is one, also around an empty piece', () => {
+test('a line end that is split between two chunks counts once, also around an empty chunk', () => {
   const take = makeEventReader();
   expect([...take('data: a\r'), ...take(''), ...take('\ndata: b\r'), ...take('\n\r'), ...take('\n')]).toEqual([
     { name: 'message', text: 'a\nb' },
   ]);
 });
 
-test('who leaves a stream early ends it', async () => {
+test('leaving the iteration cancels the stream', async () => {
   let isCancelled = false;
   const stream = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\ndata: 2\n\n')),
@@ -60,7 +60,7 @@ test('who leaves a stream early ends it', async () => {
   expect(isCancelled).toBe(true);
 });
 
-test('an event that does not end is given up before it fills the memory', () => {
+test('an event that never ends is rejected before it fills the memory', () => {
   const take = makeEventReader();
   const piece = `data: ${'x'.repeat(1024 * 1024)}\n`;
   expect(() => {

@@ -1,12 +1,12 @@
-// A statement as CSV, of a real one.
+// A CSV statement from a real service.
 
 import { expect, test } from 'bun:test';
+import { statementCsv } from '../../console/features/billing/statement.tsx';
 import { nanoOf } from '../../console/parts/money.tsx';
-import { statementCsv } from '../../console/statement-csv.ts';
 import type { StatementShape } from '../../src/admin-api/shapes.ts';
 import { startTurnpike } from '../support/start-turnpike.ts';
 
-test('a statement as CSV has its sums, its entries and its usage, adds up, and runs nothing in a spreadsheet', async () => {
+test('a CSV statement contains its summary, entries and usage, adds up, and contains no formula', async () => {
   await using turnpike = await startTurnpike();
   const { account, secret } = await turnpike.makeKey({ name: '=HYPERLINK("x")', credit: '2.00' });
   const message = { model: 'sandbox-echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] };

@@ -1,5 +1,5 @@
-// Two thousand messages at once, over as many connections, against a meter that has room for a hundred:
-// a hundred pass and none more, whichever meter it is. The service is a process of its own.
+// Two thousand concurrent messages against a meter that pays for one hundred: exactly one hundred pass, for every
+// kind of meter. The service runs as a process of its own.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { formatUsd, parseUsd } from '../../src/base/money.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
   await turnpike.stop();
 });
 
-/** By the sandbox's price: 1 and 5 USD per million tokens. */
+/** Prices of the sandbox: 1 and 5 USD per million tokens. */
 function costOf(inputTokens: number, outputTokens: number): number {
   return inputTokens * 1_000 + outputTokens * 5_000;
 }
@@ -31,7 +31,7 @@ function lorem(maxTokens: number, stream: boolean) {
   return { model: 'sandbox-lorem', max_tokens: maxTokens, stream, messages: [{ role: 'user', content: 'go' }] };
 }
 
-/** The error's code of a refusal; of an answer whether it is whole. */
+/** Returns the error code of a refusal, or "ok" or "broken" for a response. */
 function verdict({ status, body }: RawAnswer): string {
   if (status !== 200) return `${status} ${JSON.parse(body).error.code}`;
   const isWhole = body.startsWith('{')
@@ -65,7 +65,7 @@ describe.each([
     const before = await balanceOf(made.account);
     const asked = { secret: made.secret, body: lorem(OUTPUT_TOKENS, stream) };
     const held = await holdRequests(turnpike.url, Array<typeof asked>(AT_ONCE).fill(asked));
-    expect([held.openCount, held.answeredCount]).toEqual([AT_ONCE, 0]); // at once, really
+    expect([held.openCount, held.answeredCount]).toEqual([AT_ONCE, 0]); // Checks that the requests really ran concurrently.
     const answers = await held.release();
     expect(countVerdicts(answers)).toEqual({
       '200': AFFORDED,
@@ -82,7 +82,7 @@ describe.each([
 });
 
 describe('messages of random cost over several keys and accounts', () => {
-  test('cost in sum what the balances lost, and never more than there was', async () => {
+  test('cost in total what the balances lost, and never more than was available', async () => {
     const seed = 20_261_120;
     const random = makeRandom(seed);
     const callers = await makeCallers();
@@ -125,7 +125,7 @@ interface SpendingCaller {
   quota: number | null;
 }
 
-/** Three accounts of three keys each, none with enough for what will be asked of it. */
+/** Three accounts of three keys each, none with enough balance for all of its requests. */
 async function makeCallers(): Promise<SpendingCaller[]> {
   const callers: SpendingCaller[] = [];
   for (const credit of [3_000_000, 12_345_678, 9_000_001]) {
@@ -145,7 +145,9 @@ async function makeCallers(): Promise<SpendingCaller[]> {
   return callers;
 }
 
-/** The least that any account had available, seen again and again while messages run; the books are right each time. */
+/**
+ * Lowest available balance of any account, read repeatedly while messages run. Each reading also checks the books.
+ */
 async function watchBalances(callers: readonly SpendingCaller[], isOver: () => boolean): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   while (!isOver()) {

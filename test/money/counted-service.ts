@@ -1,24 +1,25 @@
-// The public API over a gateway and a ledger, of SQLite or what TEST_STORE says, whose batches can be counted, which the
-// whole service shows to nobody. No tests of its own.
+// The public API over a gateway and a ledger whose batches are counted. The store is SQLite or the one that
+// TEST_STORE names.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { CatalogueHolder, firstDocuments } from '../../src/catalog/catalog.ts';
+import { CatalogHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
+  AdmissionQueue,
   Conversations,
-  Covers,
   type Gateway,
-  KeptAnswers,
+  IdempotencyRecords,
   LastLevels,
-  OwnReads,
   PromptCounts,
   RouteHealth,
   RunningMessages,
-  Seats,
+  SelfServiceReads,
   SilenceWatches,
+  Slots,
+  StreamHolds,
 } from '../../src/gateway/gateway.ts';
 import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledger.ts';
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
@@ -26,17 +27,17 @@ import { openVault } from '../../src/secrets/secrets.ts';
 import * as postgres from '../../src/storage/postgres/postgres.ts';
 import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { Estimates } from '../../src/usage/usage.ts';
-import type { OpenedStores } from '../ledger/workbench.ts';
-import { noTrail } from '../support/no-trail.ts';
+import { noAuditContext } from '../support/no-audit-context.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 import { sharedPostgres } from '../support/start-postgres.ts';
 import { isOverPostgres } from '../support/test-store.ts';
+import type { OpenedStores } from './ledger/workbench.ts';
 
 export interface CountedService extends AsyncDisposable {
   url: string;
   gateway: Gateway;
   ledger: NodeLedger;
-  /** An account with a key, and so much credit in nanodollars. */
+  /** Creates an account with a key and this credit, in nanodollars. */
   makeKey(creditNano: number, terms?: Partial<KeyTerms>): Promise<{ account: number; key: number; secret: string }>;
   credit(account: number, amountNano: number): Promise<void>;
   check(): Promise<CheckReport>;
@@ -44,25 +45,26 @@ export interface CountedService extends AsyncDisposable {
 
 export async function startCountedService(): Promise<CountedService> {
   const { ledger, stores, clock, sums, close } = isOverPostgres ? await openPostgres() : await openSqlite();
-  // A stream holds all of its max_tokens from the beginning, and so stands in the way of others.
+  // A stream holds all of its max_tokens from the start, so that its hold affects other messages.
   const document = { output_tranche_tokens: 1_000_000 };
   const settings = { kind: 'settings' as const, name: 'settings', origin: 'file' as const, document };
-  await stores.catalog.saveCatalog([...firstDocuments(sandboxModelNames, {}), settings], [], noTrail);
-  const holder = new CatalogueHolder(await stores.catalog.loadCatalog(), () => '');
+  await stores.catalog.saveCatalog([...firstDocuments(sandboxModelNames, {}), settings], [], noAuditContext);
+  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), () => '');
   const gateway: Gateway = {
-    catalogue: () => holder.current,
-    gatehouse: { keys: new KeyDirectory(stores.accounts, (secret) => secret), failures: new FailureCounter() },
+    catalog: () => holder.current,
+    authenticator: { keys: new KeyDirectory(stores.accounts, (secret) => [secret]), failures: new FailureCounter() },
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),
-    seats: new Seats(() => holder.current.settings.shedOpenMessages),
+    slots: new Slots(() => holder.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
+    admissions: new AdmissionQueue(),
     silence: new SilenceWatches(),
-    covers: new Covers(),
+    streamHolds: new StreamHolds(),
     estimates: new Estimates(),
     levels: new LastLevels(),
-    answers: new KeptAnswers(stores.answers, openVault(Buffer.alloc(32))),
-    ownReads: new OwnReads({ ...stores.ledger, ...stores.usage }),
+    answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
+    selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     clock,
     health: new RouteHealth(() => 5, clock.nowMs),
     conversations: new Conversations(Math.random),

@@ -1,5 +1,5 @@
-// The service killed in the middle of its work, again and again on the same data: what it acknowledged is
-// there, billed once, and nothing is left held. And how it stops when it is asked to.
+// Kills the service under load, repeatedly on the same data: what it acknowledged is stored and billed once, and no
+// hold remains. Also covers how it shuts down.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 type Row = Record<string, string | number>;
 
-/** Every row of a list, page by page. */
+/** Reads every row of a list, page by page. */
 async function readAll(turnpike: Turnpike, path: string): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor: unknown = null;
@@ -52,7 +52,7 @@ async function makeCallers(turnpike: Turnpike): Promise<Callers> {
   return callers;
 }
 
-/** Each message of the round that a client saw the end of is billed, at the cost of the usage it saw. */
+/** Each message of the round whose end a client saw is billed at the cost of the usage it saw. */
 async function expectBilled(turnpike: Turnpike, messages: ReadonlyMap<string, number>, sinceMs: number) {
   const since = new Date(sinceMs - 1_000).toISOString();
   const records = new Map((await readAll(turnpike, `/usage?since=${since}&`)).map((row) => [row['request_id'], row]));
@@ -62,7 +62,7 @@ async function expectBilled(turnpike: Turnpike, messages: ReadonlyMap<string, nu
   }
 }
 
-/** The journal: no message twice, each credit once, and the balance is what they come to. */
+/** The journal has no message twice and each credit once, and adds up to the balance. */
 async function expectBalanced(turnpike: Turnpike, callers: Callers, { credits }: Acknowledged) {
   for (const account of callers.accounts) {
     const entries = await readAll(turnpike, `/accounts/${account}/entries?`);
@@ -80,7 +80,10 @@ async function expectBalanced(turnpike: Turnpike, callers: Callers, { credits }:
   }
 }
 
-/** Gives every credit again under its reference, as one does who had no answer: what was answered was given, and stays given once. */
+/**
+ * Repeats every credit under its reference, as a client without a response does: an acknowledged credit is stored and
+ * is not given twice.
+ */
 async function repeatCredits(turnpike: Turnpike, { credits }: Acknowledged) {
   for (const [reference, { account, amount, isAnswered }] of credits) {
     const answer = await turnpike.admin('POST', `/accounts/${account}/credits`, { amount, reference });
@@ -97,13 +100,13 @@ async function expectKeys(turnpike: Turnpike, callers: Callers, { quotas, keysMa
     const change = nano(keys.get(id)?.['quota']) / 1_000_000_000 - 1_000;
     expect(change).toBeGreaterThanOrEqual(acknowledged);
     expect(change).toBeLessThanOrEqual(asked);
-    // A change that was not answered was made or not; from now on what is there counts.
+    // A change without a response may or may not have been made. From here on the stored value is the expected one.
     quotas.set(id, { acknowledged: change, asked });
   }
 }
 
 describe('a service that is killed', () => {
-  test(`${KILLS} times under load bills each acknowledged message once, and keeps its books right`, async () => {
+  test(`${KILLS} times under load bills each acknowledged message once and passes turnpike check`, async () => {
     const random = makeRandom(7);
     const all = nothingAcknowledged();
     let acknowledgedCount = 0;
@@ -115,13 +118,13 @@ describe('a service that is killed', () => {
       const dying = turnpike;
       const loading = runLoad({ turnpike: dying, callers, acknowledged, random, isOver: () => dying.process.killed });
       const madeBefore = all.keysMade.size;
-      for (let tries = 0; tries < 500 && all.keysMade.size === madeBefore; tries++) await Bun.sleep(5); // a store's connections come first
+      for (let tries = 0; tries < 500 && all.keysMade.size === madeBefore; tries++) await Bun.sleep(5); // PostgreSQL connections open first.
       await Bun.sleep(100 + random() * 150);
       dying.process.kill('SIGKILL');
       await dying.process.exited;
       await loading;
 
-      turnpike = await spawnTurnpike(directory); // the lock of the one that was killed went with it
+      turnpike = await spawnTurnpike(directory); // The lock of the killed process was released.
       expect(await turnpike.check()).toMatchObject({ ok: true, ...endedAtStart, faults: [] });
       await expectBilled(turnpike, acknowledged.messages, startedMs);
       await expectKeys(turnpike, callers, all);
@@ -132,17 +135,17 @@ describe('a service that is killed', () => {
     await untilHoldsEnd(turnpike);
     await expectBalanced(turnpike, callers, all);
     expect([acknowledgedCount, all.credits.size, all.keysMade.size].every((count) => count > KILLS)).toBe(true);
-    // It was killed in the middle of messages, not between them.
+    // The kill hit messages in progress.
     const cut = (await readAll(turnpike, '/usage?')).filter(({ outcome }) => outcome === 'service_cut');
     expect(cut.length).toBeGreaterThan(KILLS);
-    // What nobody knows the end of is charged to its last checkpoint, or nothing.
+    // A message whose end is unknown is charged up to its last checkpoint, or nothing.
     for (const { cost, usage_source } of cut) expect(usage_source).toBe(nano(cost) === 0 ? 'none' : 'estimated');
     await turnpike.stop();
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   }, 120_000);
 });
 
-/** Begins a stream and reads its first event. */
+/** Starts a stream and reads its first event. */
 async function beginStream(turnpike: Turnpike, secret: string, maxTokens: number) {
   const response = await turnpike.post(secret, { ...lorem, max_tokens: maxTokens, stream: true });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -164,7 +167,7 @@ async function readRest(
   }
 }
 
-/** A catalogue with the model `slow`, of a provider at this address. */
+/** A catalog with the model `slow`, served by a provider at this address. */
 function withProvider(url: string) {
   return {
     providers: { scripted: { kind: 'anthropic', base_url: url, private_network: true } },
@@ -174,8 +177,8 @@ function withProvider(url: string) {
 
 const lorem = { model: 'sandbox-lorem', max_tokens: 4, messages: [{ role: 'user', content: 'go' }] };
 
-describe('a service that is told to stop', () => {
-  test('lets streams finish that began, takes no new message, and exits 0 with nothing held', async () => {
+describe('a service that is stopped', () => {
+  test('lets running streams finish, refuses new messages, and exits 0 without holds', async () => {
     await using turnpike = await spawnTurnpike();
     await using upstream = await startScriptedUpstream(async (answer, request) => {
       await Bun.sleep(400);
@@ -206,7 +209,7 @@ describe('a service that is told to stop', () => {
       await Bun.sleep(20);
     }
     expect(await exit).toBe(0);
-    // Some may have come before the signal did; once one is turned away, none passes any more.
+    // Some requests may arrive before the signal does. Once one is refused, no later one is admitted.
     const firstRefusal = answers.findIndex((answer) => answer !== '200 undefined');
     expect(answers[firstRefusal]).toBe('503 draining');
     expect(new Set(answers.slice(firstRefusal))).toEqual(
@@ -220,7 +223,7 @@ describe('a service that is told to stop', () => {
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   }, 20_000);
 
-  test('answers a message whose body was still coming when it was told to stop, a stream to its end, and nobody after it', async () => {
+  test('answers a message whose body was still arriving, finishes a stream, and refuses later requests', async () => {
     await using turnpike = await spawnTurnpike();
     const { secret } = await turnpike.makeKey();
     const stream = { ...lorem, max_tokens: 300, stream: true };
@@ -230,7 +233,7 @@ describe('a service that is told to stop', () => {
     ]);
     turnpike.process.kill('SIGTERM');
     let refused = await turnpike.post(secret, lorem);
-    while (refused.status === 200) refused = await turnpike.post(secret, lorem); // before the signal was there
+    while (refused.status === 200) refused = await turnpike.post(secret, lorem); // Arrived before the signal.
     expect([refused.status, (await refused.json()).error.code]).toEqual([503, 'draining']);
     const answers = await held.release();
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -239,7 +242,7 @@ describe('a service that is told to stop', () => {
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   }, 20_000);
 
-  test('ends streams at its bound, says so in them, and bills what came', async () => {
+  test('ends streams at the drain timeout with an error event and bills the output so far', async () => {
     await using turnpike = await spawnTurnpike();
     const { secret } = await turnpike.makeKey();
     await turnpike.admin('POST', '/apply', { document: { settings: { drain_seconds: 1 } } });
@@ -257,13 +260,13 @@ describe('a service that is told to stop', () => {
   });
 });
 
-/** The code of a failed connection, not the status of an answer. */
+/** Returns the error code of a failed connection, in place of a status. */
 function isConnectionLost(answer: string): boolean {
   return /^[A-Z]/.test(answer);
 }
 
 describe('a data directory', () => {
-  test('serves one service: a second ends with 1 and says why, and the first goes on', async () => {
+  test('serves one process: a second exits 1 with a reason, and the first keeps running', async () => {
     await using turnpike = await spawnTurnpike();
     const stream = await beginStream(turnpike, turnpike.key, 100);
     const second = Bun.spawn(

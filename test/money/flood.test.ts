@@ -1,5 +1,5 @@
-// Floods of requests that are refused: they are answered from memory, and the store hears of few of them.
-// What changes in their favour is known with the very next request.
+// Floods of refused requests: they are answered from memory and hardly reach the store. A change in their favor
+// applies to the very next request.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parseAnswer, type RawAnswer } from '../support/held-requests.ts';
@@ -7,7 +7,7 @@ import { type CountedService, startCountedService } from './counted-service.ts';
 
 const FLOOD = 50_000;
 const BATCHES_MAX = 1_000;
-const CONNECTIONS = 16; // with nothing remembered, each round of them would be a batch
+const CONNECTIONS = 16; // Without remembered refusals each round would be a batch.
 
 let service: CountedService;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ function bodyOf(maxTokens: number, stream = false): object {
   return { model: 'sandbox-lorem', max_tokens: maxTokens, stream, messages: [{ role: 'user', content: 'go' }] };
 }
 
-/** What so many tokens of sandbox-lorem cost, in nanodollars. */
+/** Cost of this many tokens of sandbox-lorem, in nanodollars. */
 function costOf(maxTokens: number): number {
   return 1_000 + maxTokens * 5_000;
 }
@@ -40,7 +40,7 @@ function codeOfText(status: number, body: string): string {
   return status === 200 ? '200' : `${status} ${JSON.parse(body).error.code}`;
 }
 
-/** Sends the same request so many times over keep-alive connections; how often each answer came. */
+/** Sends the same request this many times over keep-alive connections, and counts each answer. */
 async function flood(secret: string, body: object, count: number): Promise<Record<string, number>> {
   const { hostname, port } = new URL(service.url);
   const text = JSON.stringify(body);
@@ -61,7 +61,7 @@ async function flood(secret: string, body: object, count: number): Promise<Recor
   return codes;
 }
 
-/** Sends the request again as soon as it is answered, for as long as `mayGoOn`. */
+/** Sends the request again after each answer while `mayGoOn` returns true. */
 async function repeatOn(
   hostname: string,
   port: number,
@@ -83,7 +83,7 @@ async function repeatOn(
         note(answer);
         go();
       },
-      close: () => reject(new Error('the connection was closed')), // of no effect after the last answer
+      close: () => reject(new Error('the connection was closed')), // Has no effect after the last answer.
       error: (_socket, error) => reject(error),
     },
   });
@@ -98,14 +98,14 @@ async function repeatOn(
   return promise;
 }
 
-/** How many batches the store was handed while `act` ran. */
+/** Counts the batches that the store receives while `act` runs. */
 async function countBatches(act: () => Promise<void>): Promise<number> {
   const before = service.ledger.batches();
   await act();
   return service.ledger.batches() - before;
 }
 
-/** Begins a stream that holds what so many tokens cost until it is left. */
+/** Starts a stream that holds the cost of this many tokens until it is aborted. */
 async function holdStream(secret: string, maxTokens: number): Promise<() => Promise<void>> {
   const leaving = new AbortController();
   const response = await post(secret, bodyOf(maxTokens, true), leaving.signal);
@@ -119,7 +119,7 @@ async function holdStream(secret: string, maxTokens: number): Promise<() => Prom
 }
 
 describe('a flood of refused messages', () => {
-  test(`for an empty wallet, ${FLOOD} of them, hardly reaches the store; after a credit the very next one passes`, async () => {
+  test(`for an empty wallet, ${FLOOD} of them, hardly reaches the store; after a credit the next message is admitted`, async () => {
     const { account, secret } = await service.makeKey(0);
     const batches = await countBatches(async () => {
       expect(await flood(secret, bodyOf(8), FLOOD)).toEqual({ '400 insufficient_user_quota': FLOOD });
@@ -130,14 +130,14 @@ describe('a flood of refused messages', () => {
     expect(await codeOf(await post(secret, bodyOf(8)))).toBe('400 insufficient_user_quota');
   }, 30_000);
 
-  test('while a hold is open on the account hardly reaches the store either; when it ends the next one passes', async () => {
+  test('while a hold is open hardly reaches the store; when it ends the next message is admitted', async () => {
     const { secret } = await service.makeKey(costOf(100_000));
     const leave = await holdStream(secret, 100_000);
     const batches = await countBatches(async () => {
       expect(await flood(secret, bodyOf(8), FLOOD)).toEqual({ '400 insufficient_user_quota': FLOOD });
     });
     expect(batches).toBeLessThan(BATCHES_MAX);
-    // Two kinds in turn: one that can never be paid, one that only the hold stands in the way of.
+    // Alternates two kinds: one that can never be paid, and one that only the hold prevents.
     const ofTwo = await countBatches(async () => {
       for (let at = 0; at < FLOOD / 50; at++) {
         const response = await post(secret, bodyOf(at % 2 === 0 ? 200_000 : 8));
@@ -150,7 +150,7 @@ describe('a flood of refused messages', () => {
     expect(await codeOf(await post(secret, bodyOf(8)))).toBe('200');
   }, 30_000);
 
-  test('of a spent key, or too fast, or too many at once, or disabled, does not reach it either', async () => {
+  test('for an exhausted key, a rate, a concurrency limit or a disabled key does not reach the store', async () => {
     const spent = await service.makeKey(costOf(1_000), { quota: costOf(8) });
     const fast = await service.makeKey(costOf(1_000), { requestsPerMinute: 1 });
     const crowded = await service.makeKey(costOf(100_000), { concurrency: 1 });
@@ -172,7 +172,7 @@ describe('a flood of refused messages', () => {
     expect(await codeOf(await post(crowded.secret, bodyOf(8)))).toBe('200');
   }, 30_000);
 
-  test('on one account costs another neither its money nor its turn', async () => {
+  test('on one account affects neither the money nor the admission of another', async () => {
     const poor = await service.makeKey(0);
     const rich = await service.makeKey(costOf(8) * 50);
     const flooding = flood(poor.secret, bodyOf(8), FLOOD / 10);
@@ -183,13 +183,13 @@ describe('a flood of refused messages', () => {
 });
 
 describe('a remembered refusal', () => {
-  test('of a dear message does not refuse a cheap one that can be paid', async () => {
+  test('of an expensive message does not refuse a cheap one that can be paid', async () => {
     const { secret } = await service.makeKey(costOf(8));
     expect(await codeOf(await post(secret, bodyOf(9)))).toBe('400 insufficient_user_quota');
     expect(await codeOf(await post(secret, bodyOf(8)))).toBe('200');
   });
 
-  test('of a dear message does not forbid a cheap one to try again when only holds stand in its way', async () => {
+  test('of an expensive message does not refuse a cheap one that only holds prevent', async () => {
     const { secret } = await service.makeKey(costOf(100_000));
     const leave = await holdStream(secret, 99_999);
     const dear = await post(secret, bodyOf(200_000));

@@ -1,5 +1,5 @@
-// Keys and accounts that change while messages run: what is switched off admits not one message more,
-// what runs ends as it should, and what is switched on again works at once.
+// Keys and accounts that change while messages run: a disabled one admits no further message, running messages end as
+// documented, and an enabled one works at once.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { type Asked, holdRequests } from '../support/held-requests.ts';
@@ -27,11 +27,11 @@ async function codeOf(response: Response): Promise<string> {
 
 interface Stream {
   requestId: string;
-  /** All of its text, once it has ended. */
+  /** Reads the whole body. */
   text: Promise<string>;
 }
 
-/** Begins a stream of so many tokens, 400 of which come in a second; resolves at its first event. */
+/** Starts a stream of this many tokens at 400 per second, and resolves at its first event. */
 async function beginStream(secret: string, maxTokens: number): Promise<Stream> {
   const response = await turnpike.post(secret, {
     ...echo,
@@ -47,7 +47,7 @@ function lastEvent(text: string): { type: string; error?: { type: string; code: 
   return JSON.parse(text.slice(text.lastIndexOf('\ndata: ') + 7));
 }
 
-/** Sends messages from many connections until it is stopped; keeps when each was sent and what came of it. */
+/** Sends messages over many connections until it is stopped, and records when each was sent and its status. */
 function startLoad(secret: string) {
   const sent: { atMs: number; code: string }[] = [];
   let isOver = false;
@@ -64,7 +64,7 @@ function startLoad(secret: string) {
   };
   return {
     sent,
-    /** Those that were sent after that time, and answered by now. */
+    /** Answered messages that were sent after that time. */
     sentFrom: (fromMs: number) => () => sent.filter(({ atMs }) => atMs > fromMs),
     stop,
     [Symbol.asyncDispose]: stop,
@@ -77,7 +77,7 @@ const switches = [
 ] as const;
 
 describe.each(switches)('%s that is disabled', (_what, refusal, pathOf) => {
-  test('admits not one message more once the operator has the answer, and works again when it is enabled', async () => {
+  test('admits no message after the operator’s response, and works again when enabled', async () => {
     const made = await turnpike.makeKey();
     await using load = startLoad(made.secret);
     let admitted = 0;
@@ -97,7 +97,7 @@ describe.each(switches)('%s that is disabled', (_what, refusal, pathOf) => {
     expect(await countRecords(made.account)).toBe(admitted);
   });
 
-  test('admits none of those either that had proved who they are, but not been read yet', async () => {
+  test('admits no message that was authenticated before but not read yet', async () => {
     const made = await turnpike.makeKey();
     const held = await holdRequests(turnpike.url, Array<Asked>(100).fill({ secret: made.secret, body: echo }));
     await turnpike.admin('PATCH', pathOf(made), { status: 'disabled' });
@@ -108,7 +108,7 @@ describe.each(switches)('%s that is disabled', (_what, refusal, pathOf) => {
     expect(await countRecords(made.account)).toBe(0);
   });
 
-  test('lets what runs end as it would have, and bills it', async () => {
+  test('lets running messages end normally and bills them', async () => {
     const made = await turnpike.makeKey();
     const stream = await beginStream(made.secret, 80);
     await turnpike.admin('PATCH', pathOf(made), { status: 'disabled' });
@@ -120,7 +120,7 @@ describe.each(switches)('%s that is disabled', (_what, refusal, pathOf) => {
 });
 
 describe('a key that is revoked', () => {
-  test('with --now has its streams ended by an error, billed as received; those of other keys go on', async () => {
+  test('with --now ends its streams with an error, billed as received; other keys’ streams continue', async () => {
     const made = await turnpike.makeKey();
     const other = (await turnpike.admin('POST', '/keys', { account: made.account }))['key'] as string;
     const [stream, spared] = await Promise.all([beginStream(made.secret, 40_000), beginStream(other, 100)]);
@@ -140,7 +140,7 @@ describe('a key that is revoked', () => {
     );
     const record = await turnpike.admin('GET', `/usage/${stream.requestId}`);
     expect(record).toMatchObject({ outcome: 'service_cut', usage_source: 'estimated', input_tokens: 1 });
-    // What left the provider and what the client has may differ by what was on its way between them.
+    // The provider’s output and the client’s may differ by what was in transit.
     expect(record['output_tokens'] as number).toBeGreaterThanOrEqual(Math.floor(received / 4));
     expect(record['output_tokens'] as number).toBeLessThanOrEqual(received / 4 + 40);
     expect(lastEvent(await spared.text).type).toBe('message_stop');
@@ -149,7 +149,7 @@ describe('a key that is revoked', () => {
     expect(await again.catch(String)).toContain('409');
   });
 
-  test('with --now has a message that is not streamed ended at once, for nothing', async () => {
+  test('with --now ends a message that is not streamed at once, without charge', async () => {
     const made = await turnpike.makeKey();
     const slow = turnpike.post(made.secret, { ...echo, model: 'sandbox-slow' });
     await until(async () => (await turnpike.admin('GET', `/accounts/${made.account}`))['held'] !== '0');
@@ -160,7 +160,7 @@ describe('a key that is revoked', () => {
     expect(record).toMatchObject({ outcome: 'service_cut', cost: '0', status: 401 });
   });
 
-  test('without it lets streams end', async () => {
+  test('without --now lets streams finish', async () => {
     const made = await turnpike.makeKey();
     const stream = await beginStream(made.secret, 60);
     await turnpike.admin('POST', `/keys/${made.key}/revoke`, {});
@@ -170,18 +170,19 @@ describe('a key that is revoked', () => {
 });
 
 describe('a key that is changed', () => {
-  test('expires at its time, which is asked of every message', async () => {
-    const made = await turnpike.makeKey({}, { expires_at: new Date(Date.now() + 600).toISOString() });
+  test('expires at its time, checked on every message', async () => {
+    const expiresAtMs = Date.now() + 2_000;
+    const made = await turnpike.makeKey({}, { expires_at: new Date(expiresAtMs).toISOString() });
     expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
-    const stream = await beginStream(made.secret, 320);
-    await Bun.sleep(650);
+    const stream = await beginStream(made.secret, 1_200);
+    await Bun.sleep(expiresAtMs + 50 - Date.now());
     expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('401 key_expired');
     expect(lastEvent(await stream.text).type).toBe('message_stop');
     await turnpike.admin('PATCH', `/keys/${made.key}`, { expires_at: null });
     expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
   });
 
-  test('has its new quota, limits and scope with the next message', async () => {
+  test('applies its new quota, limits and scope to the next message', async () => {
     const made = await turnpike.makeKey();
     const change = async (body: object) => {
       await turnpike.admin('PATCH', `/keys/${made.key}`, body);
@@ -198,12 +199,12 @@ describe('a key that is changed', () => {
     expect(await change({ addresses: null })).toBe('200');
   });
 
-  test('whose account is credited works with the next message', async () => {
+  test('works for the next message after its account is credited', async () => {
     const made = await turnpike.makeKey({ credit: '0' });
     for (let round = 0; round < 5; round++) {
       for (let at = 0; at < 5; at++)
         expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('400 insufficient_user_quota');
-      await turnpike.admin('POST', `/accounts/${made.account}/credits`, { amount: '0.000041' }); // what is held for one
+      await turnpike.admin('POST', `/accounts/${made.account}/credits`, { amount: '0.000041' }); // Hold of one message.
       expect(await codeOf(await turnpike.post(made.secret, echo))).toBe('200');
       const { available } = await turnpike.admin('GET', `/accounts/${made.account}`);
       await turnpike.admin('POST', `/accounts/${made.account}/credits`, { amount: `-${available}` });

@@ -1,15 +1,14 @@
-// Mixed load for a service that may die at any moment: what it acknowledged is written down, and
-// nothing else is believed. No tests of its own.
+// Mixed load for a service that may be killed at any moment. It records what the service acknowledged.
 
 import type { Turnpike } from '../support/start-turnpike.ts';
 
-/** What was acknowledged: it must be there after any crash. */
+/** Acknowledged changes, which must be stored after any crash. */
 export interface Acknowledged {
-  /** By request id: the cost of the usage that the client was shown, in nanodollars. */
+  /** Cost in nanodollars of the usage that the client saw, by request id. */
   messages: Map<string, number>;
-  /** By reference. One that was not answered may or may not have been given. */
+  /** Credits by reference. One without a response may or may not have been given. */
   credits: Map<string, { account: string; amount: string; isAnswered: boolean }>;
-  /** By id: the quota that was set last. A change whose answer never came may or may not have been made. */
+  /** Last quota by key id. A change without a response may or may not have been made. */
   quotas: Map<string, { acknowledged: number; asked: number }>;
   keysMade: Set<string>;
 }
@@ -24,7 +23,7 @@ export function nothingAcknowledged(): Acknowledged {
   return { messages: new Map(), credits: new Map(), quotas: new Map(), keysMade: new Set() };
 }
 
-/** By the sandbox's price: 1 and 5 USD per million tokens. */
+/** Prices of the sandbox: 1 and 5 USD per million tokens. */
 export function costOf(inputTokens: number, outputTokens: number): number {
   return inputTokens * 1_000 + outputTokens * 5_000;
 }
@@ -37,7 +36,7 @@ interface Load {
   isOver: () => boolean;
 }
 
-/** Loads the service until `isOver`, or for each worker until it is no longer answered. */
+/** Sends load until `isOver`, or in each worker until the service stops answering. */
 export async function runLoad(load: Load): Promise<void> {
   const workers = load.callers.secrets.flatMap((secret) => [
     repeat(load, () => sendWhole(load, secret)),
@@ -53,7 +52,7 @@ export async function runLoad(load: Load): Promise<void> {
   await Promise.all(workers);
 }
 
-/** A service that was killed answers nothing: its worker is done. */
+/** A killed service answers nothing: its worker ends. */
 async function repeat(load: Load, once: () => Promise<void>): Promise<void> {
   while (!load.isOver()) {
     try {
@@ -79,7 +78,7 @@ async function sendWhole(load: Load, secret: string): Promise<void> {
 }
 
 async function sendStream(load: Load, secret: string): Promise<void> {
-  // An echo comes at once: many ends are under way at the moment of the kill. Filler takes its time.
+  // Echo answers at once, so that many endings are in progress at the kill. Filler takes time.
   const model = load.random() < 0.9 ? 'sandbox-echo' : 'sandbox-lorem';
   const response = await load.turnpike.post(secret, message(load, model, true, 60));
   const text = await readUntilCut(response);
@@ -88,7 +87,10 @@ async function sendStream(load: Load, secret: string): Promise<void> {
   note(load, response, read(/"input_tokens":(\d+)/g), read(/"output_tokens":(\d+)/g));
 }
 
-/** All that came, also where the connection broke: who has seen the last event need not wait for the socket's end. */
+/**
+ * Reads everything that arrived, also if the connection broke: a client that has the last event need not wait for the
+ * socket's end.
+ */
 async function readUntilCut(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -105,7 +107,7 @@ function note(load: Load, response: Response, inputTokens: number, outputTokens:
   load.acknowledged.messages.set(response.headers.get('request-id') ?? '', costOf(inputTokens, outputTokens));
 }
 
-/** Its end is seen by nobody: how it is billed is not judged, only that the books are right. */
+/** No client sees its end: only the books are checked, not its bill. */
 async function leaveStream(load: Load, secret: string): Promise<void> {
   const leaving = new AbortController();
   setTimeout(() => leaving.abort(), load.random() * 60);

@@ -1,5 +1,4 @@
-// A provider that notes how many messages it has at once: what limits let through is counted where it cannot deceive.
-// No tests of its own.
+// A provider that counts its concurrent messages, to observe what limits let through.
 
 import {
   type Script,
@@ -10,9 +9,9 @@ import {
 } from '../support/scripted-upstream.ts';
 
 export interface OverlapUpstream {
-  /** A catalogue whose model `counted` is this provider's, and groups with this among their limits. */
+  /** A catalog with the model `counted` of this provider, and groups with these limits. */
   document(groups?: Record<string, object>): object;
-  /** The most that it had at once since it was asked last. */
+  /** Highest concurrency since the last call. */
   takeMost(): number;
   close(): Promise<void>;
 }
@@ -20,7 +19,10 @@ export interface OverlapUpstream {
 export async function startOverlapUpstream(): Promise<OverlapUpstream> {
   let atOnce = 0;
   let mostAtOnce = 0;
-  /** Is shorter than the message's time in the service on both sides: what it sees at once was admitted at once. */
+  /**
+   * Shorter than the message's time in the service on both sides: messages that overlap here were admitted at the
+   * same time.
+   */
   const countOverlap: Script = async (answer, request) => {
     atOnce++;
     mostAtOnce = Math.max(mostAtOnce, atOnce);

@@ -1,5 +1,4 @@
-// Rate and concurrency limits under load: what they let through is counted where it cannot deceive,
-// at a provider that notes how many messages it has at once.
+// Rate and concurrency limits under load, observed at a provider that counts its concurrent messages.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Asked, holdRequests, type RawAnswer } from '../support/held-requests.ts';
@@ -41,7 +40,7 @@ function countCodes(answers: readonly RawAnswer[]): Record<string, number> {
   );
 }
 
-/** Sends them at once, `rounds` times over. */
+/** Sends the messages concurrently, `rounds` times. */
 async function sendRounds(asked: readonly Asked[], rounds: number): Promise<RawAnswer[]> {
   const answers: RawAnswer[] = [];
   for (let round = 0; round < rounds; round++)
@@ -67,7 +66,7 @@ describe('a concurrency limit', () => {
     }));
     const answers = await sendRounds(asked, 3);
     let most = upstream.takeMost();
-    // On a busy machine so many are not there at once in every round.
+    // On a busy machine not every round reaches this concurrency.
     for (let round = 3; most < limit && round < ROUNDS_MAX; round++) {
       answers.push(...(await sendRounds(asked, 1)));
       most = Math.max(most, upstream.takeMost());
@@ -78,11 +77,11 @@ describe('a concurrency limit', () => {
     expect(counts['200']).toBeGreaterThanOrEqual(3 * limit);
     const refused = answers.find(({ status }) => status !== 200);
     expect([refused?.status, Number(refused?.headers['retry-after'])]).toEqual([429, 1]);
-    // And its places are all free again.
+    // All slots are free again.
     expect(countCodes(await sendRounds(asked.slice(0, limit), 1))).toEqual({ '200': limit });
   });
 
-  test('counts a place free as soon as its caller leaves', async () => {
+  test('frees a slot as soon as its client disconnects', async () => {
     const { secret } = await turnpike.makeKey({}, { concurrency: 1 });
     for (let round = 0; round < 5; round++) {
       const leaving = new AbortController();
@@ -100,7 +99,7 @@ describe('a concurrency limit', () => {
   });
 });
 
-describe('a limit of requests a minute', () => {
+describe('a limit of requests per minute', () => {
   test.each([
     ['a key', {}, { rpm: 60 }],
     ['a group', { groups: ['slow'] }, {}],
@@ -110,7 +109,7 @@ describe('a limit of requests a minute', () => {
     const held = await holdRequests(turnpike.url, asked);
     const startedMs = performance.now();
     const answers = [...(await held.release()), ...(await sendRounds(asked, 1))];
-    const cameBack = Math.floor((performance.now() - startedMs) / 1_000); // one a second
+    const cameBack = Math.floor((performance.now() - startedMs) / 1_000); // One per second.
     const counts = countCodes(answers);
     expect(Object.keys(counts).sort()).toEqual(['200', 'requests_rate_exceeded']);
     expect(counts['200']).toBeGreaterThanOrEqual(60);
@@ -124,8 +123,8 @@ describe('a limit of requests a minute', () => {
   });
 });
 
-describe('a limit of tokens a minute', () => {
-  const content = 'x'.repeat(160); // 40 tokens in, 16 out
+describe('a limit of tokens per minute', () => {
+  const content = 'x'.repeat(160); // 40 input tokens and 16 output tokens.
   test.each([
     ['input tokens of a key', {}, { input_tpm: 100 }, 3, 'input_tokens_rate_exceeded'],
     ['output tokens of a key', {}, { output_tpm: 40 }, 3, 'output_tokens_rate_exceeded'],
@@ -139,7 +138,7 @@ describe('a limit of tokens a minute', () => {
     const answers = await sendRounds(Array<Asked>(200).fill({ secret, body }), 1);
     expect(countCodes(answers)).toEqual({ [code]: 200 });
     for (const { headers } of answers) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(3);
-    // Counting costs none of these tokens, and is not kept waiting for them.
+    // Token counting uses none of these tokens and is not delayed by their limit.
     const counted = await fetch(`${turnpike.url}/v1/messages/count_tokens`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': secret },

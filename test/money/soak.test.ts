@@ -1,5 +1,5 @@
-// Requests of every kind, whole and broken, over providers that behave and misbehave, by callers who stay and
-// who leave at any moment: afterwards nothing is held of any of them, neither money nor seats nor bodies.
+// Requests of every kind, valid and broken, to providers that work and fail, by clients that stay and that disconnect
+// at any moment. Afterwards no money, slot or body memory is held.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
@@ -29,7 +29,7 @@ const SCRIPTS: readonly Script[] = [
   scripts.json('no JSON'),
   (answer) => answer.drop(),
   (answer) => answer.reset(),
-  () => {}, // never answers
+  () => {}, // Never answers.
 ];
 
 let upstream: ScriptedUpstream;
@@ -66,7 +66,7 @@ function bodyOf(): string {
   return pick([...Array(12).fill(text), text.slice(0, -2), '']);
 }
 
-/** A request as its parts: a head, and a body in two, with its length, without it, or with a wrong one. */
+/** A request in parts: a head, and a body in two pieces, with its length, without it, or with a wrong one. */
 function requestOf(secret: string): string[] {
   const path = pick(PATHS);
   const method = path.startsWith('/v1/messages') ? 'POST' : 'GET';
@@ -81,7 +81,7 @@ function requestOf(secret: string): string[] {
   return [`${head}content-length: ${length}\r\n\r\n`, body.slice(0, body.length / 2), body.slice(body.length / 2)];
 }
 
-/** Sends it, and resolves with the status when the answer has ended, the caller has left or lost patience. */
+/** Sends it, and resolves with the status when the answer ended, the client disconnected or timed out. */
 async function send(secret: string): Promise<string> {
   const { hostname, port } = new URL(turnpike.url);
   const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ async function send(secret: string): Promise<string> {
   return /^HTTP\/1.1 (\d+)/.exec(head)?.[1] ?? 'left';
 }
 
-/** What the service says that it holds, as it is once nothing more is given back. */
+/** Gauges of the service once they no longer fall. */
 async function readHeld(): Promise<number[]> {
   for (let tries = 0; ; tries++) {
     const samples = Object.entries(readSamples(await (await turnpike.scrape()).text()));
@@ -117,7 +117,7 @@ async function readHeld(): Promise<number[]> {
   }
 }
 
-test(`${REQUESTS} requests leave no hold, no seat and no body behind`, async () => {
+test(`${REQUESTS} requests leave no hold, no slot and no body memory taken`, async () => {
   const rich = { credit: '50.00' };
   const callers = [
     await turnpike.makeKey(rich),
@@ -135,7 +135,7 @@ test(`${REQUESTS} requests leave no hold, no seat and no body behind`, async () 
   for (const status of ['200', '400', '413', '429', '502', '529', 'left']) expect([...statuses]).toContain(status);
 
   expect(await readHeld()).toEqual(Array(6).fill(0));
-  // Of seats there is no gauge: where there is but one, whoever still had it would keep all others out.
+  // No gauge counts slots. With a limit of one, a slot that is still held would refuse all other messages.
   await turnpike.admin('POST', '/apply', { document: { settings: { ...settings, shed_open_messages: 1 } } });
   const body = { model: 'sandbox-echo', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
   for (const { secret } of callers.filter((_, at) => at < 3))

@@ -1,8 +1,8 @@
-// A PostgreSQL database with the rows of a SQLite one, so that both can be asked the same questions: as a move copies them.
+// Copies the rows of a SQLite database to PostgreSQL, as a move does, so that both can be compared.
 
 import type { Database } from 'bun:sqlite';
 import { commitMove, fillDatabase, openMoveSession } from '../../src/storage/postgres/postgres.ts';
-import { tableReads } from '../../src/storage/sqlite/read-tables.ts';
+import { tableReads } from '../../src/storage/sqlite/move.ts';
 
 export async function copyToPostgres(database: Database, url: string): Promise<void> {
   await using session = await openMoveSession(url);

@@ -1,4 +1,4 @@
-// A ledger's thread that opens and then dies of the first thing that it is asked. Run by ledger-thread.test.ts.
+// A ledger thread that opens and then dies at its first request. Run by ledger-thread.test.ts.
 
 import { parentPort } from 'node:worker_threads';
 

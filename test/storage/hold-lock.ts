@@ -1,4 +1,4 @@
-// Locks the directory that it is given, says so, and waits to be killed. Run by sqlite.test.ts.
+// Locks the given directory, prints that it did, and waits to be killed. Run by sqlite.test.ts.
 
 import { lockDirectory } from '../../src/storage/sqlite/sqlite.ts';
 

@@ -1,7 +1,7 @@
-// A batch in which a day's total becomes larger than a number holds exactly, on each database.
+// A batch that raises a day's total above the largest exact number, on each database.
 
 import { describe, expect, test } from 'bun:test';
-import { type OpenStores, openWorkbench } from '../ledger/workbench.ts';
+import { type OpenStores, openWorkbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
 import { openPostgres } from './open-postgres.ts';
 import { openSqlite } from './open-sqlite.ts';
@@ -15,7 +15,7 @@ const databases: readonly [string, OpenStores, boolean][] = [
 
 for (const [name, open, isMissing] of databases) {
   describe.skipIf(isMissing)(`on ${name}`, () => {
-    test('what two messages of one batch cost together is summed up exactly beyond what a number holds', async () => {
+    test('the total cost of two messages in one batch is exact beyond the largest exact number', async () => {
       await using bench = await openWorkbench(open, 0);
       const messages = [await bench.begin(0), await bench.begin(0)];
       const ended = await Promise.all(messages.map((requestId) => bench.settle(requestId, LARGEST)));

@@ -1,4 +1,4 @@
-// The ledger's thread, seen from the main thread: order, faults of one bundle, its end and its death.
+// The ledger's thread, seen from the main thread: order, bundles that fail alone, shutdown and death.
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { bounds } from '../../src/config.ts';
 import type { Answer, BatchFacts } from '../../src/ledger/ledger.ts';
 import { databasePath, LedgerThread, openForReading, sqliteStores } from '../../src/storage/sqlite/sqlite.ts';
-import { ask, failureOf } from '../ledger/workbench.ts';
+import { ask, failureOf } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const script = new URL('../../src/ledger-worker.ts', import.meta.url);
@@ -17,7 +17,7 @@ function fail(cause: unknown): never {
   throw new Error(`the thread died: ${cause}`);
 }
 
-test('thousands of bundles at once are answered in their order, each with its own answer', async () => {
+test('thousands of concurrent bundles are answered in order, each with its own answer', async () => {
   using directory = temporaryDirectory();
   const thread = await LedgerThread.start(script, databasePath(directory.path), fail);
   const count = 3 * bounds.batchOperationsMax;
@@ -37,7 +37,7 @@ test('thousands of bundles at once are answered in their order, each with its ow
   await thread.close();
 });
 
-test('a bundle at fault fails alone, as something that asking again would not help', async () => {
+test('a faulty bundle fails alone, with an error that is not retryable', async () => {
   using directory = temporaryDirectory();
   const thread = await LedgerThread.start(script, databasePath(directory.path), fail);
   const [first, bad, second] = await Promise.all([
@@ -50,7 +50,7 @@ test('a bundle at fault fails alone, as something that asking again would not he
   await thread.close();
 });
 
-test('what was asked before it closes is answered and on the disk', async () => {
+test('requests before a close are answered and on the disk', async () => {
   using directory = temporaryDirectory();
   const path = databasePath(directory.path);
   const thread = await LedgerThread.start(script, path, fail);
@@ -62,7 +62,7 @@ test('what was asked before it closes is answered and on the disk', async () => 
   database.close();
 });
 
-test('the death of the thread is told, since nobody knows what it did', async () => {
+test('the death of the thread is reported, since its last operations are unknown', async () => {
   const dying = new URL('./dying-worker.ts', import.meta.url);
   const death = Promise.withResolvers<unknown>();
   const thread = await LedgerThread.start(dying, 'nowhere', death.resolve);
@@ -75,18 +75,18 @@ test('a database that cannot be opened is named', async () => {
   expect(String(await failureOf(LedgerThread.start(script, path, () => {})))).toContain(path);
 });
 
-test('a read of a store that is gone is store_unavailable, never an absence', async () => {
+test('a read of an unavailable store is store_unavailable, never an absence', async () => {
   using directory = temporaryDirectory();
   const path = databasePath(directory.path);
   const thread = await LedgerThread.start(script, path, fail);
   const stores = sqliteStores(path, thread);
-  expect(await stores.accounts.findKeyBySecretHash('hash')).toBeNull();
+  expect(await stores.accounts.findKeyBySecretHash(['hash'])).toBeNull();
   const other = new Database(path);
   for (const table of ['keys', 'accounts', 'catalog', 'account_meters', 'usage_records'])
     other.run(`DROP TABLE ${table}`);
   other.close();
   const reads = [
-    () => stores.accounts.findKeyBySecretHash('hash'),
+    () => stores.accounts.findKeyBySecretHash(['hash']),
     () => stores.accounts.getAccount(1),
     () => stores.catalog.loadCatalog(),
     () => stores.ledger.accountMeters(1, 0),

@@ -1,6 +1,6 @@
 // The conformance suite on the in-memory store.
 
-import { memoryStores, sumMemory } from '../../src/storage/memory/memory.ts';
+import { memoryStores, sumMemory } from '../support/memory-store/memory-store.ts';
 import { describeStore } from './store-conformance.ts';
 
 describeStore(

@@ -1,44 +1,44 @@
-// A node with one lane to a PostgreSQL, through a proxy that fails as it is told, and what is true whatever happened.
+// A node with one lane to PostgreSQL through a proxy that injects faults, and invariants that hold after any fault.
 
 import { expect } from 'bun:test';
 import { type GateOptions, PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
-import { ask, openWorkbench, type Workbench } from '../ledger/workbench.ts';
+import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { runOn, type TestPostgres } from '../support/start-postgres.ts';
 
-/** What is silent is given up quickly; the server's limits come before the node's, as they do in earnest. */
+/** Silence is detected quickly. The server's limits are below the node's, as in production. */
 export const SHORT: GateOptions = {
   limits: { lockMsMax: 400, statementMsMax: 600, idleMsMax: 500, roundTripMsMax: 1_000 },
   outcomeMsMax: 3_000,
 };
-/** The node gives up first, so that what it gave up can arrive late. */
+/** The node gives up first, so that an abandoned request can arrive late. */
 export const IMPATIENT: GateOptions = {
   limits: { lockMsMax: 3_000, statementMsMax: 5_000, idleMsMax: 5_000, roundTripMsMax: 400 },
   outcomeMsMax: 3_000,
 };
-/** Nobody gives up while a server is started again. */
+/** No timeout ends while a server restarts. */
 export const PATIENT: GateOptions = {
   limits: { lockMsMax: 3_000, statementMsMax: 5_000, idleMsMax: 10_000, roundTripMsMax: 10_000 },
 };
 const LEFT_MS_MAX = 10_000;
 
 export interface Faulty extends AsyncDisposable {
-  /** Past the proxy, with an account, a key, and the lease of a node. */
+  /** Bypasses the proxy. Has an account, a key, and the lease of a node. */
   bench: Workbench;
   proxy: FaultProxy;
-  /** Of the database itself. */
+  /** Address of the database itself. */
   url: string;
-  /** The node's way, through the proxy. It has its connection already. */
+  /** The node's address of the proxy. It is already connected. */
   gate: PostgresGate;
-  /** The way of another node, past the proxy; closed with the rest. */
+  /** Address for another node that bypasses the proxy; closed with the rest. */
   openGate(options: GateOptions): PostgresGate;
-  /** As it stands in the database. */
+  /** Rows in the database. */
   isHeld(requestId: string): Promise<boolean>;
-  /** What the message's record says that it cost; null where it has none. */
+  /** Cost in the message's record; null if it has none. */
   costOf(requestId: string): Promise<number | null>;
 }
 
-/** Disposing of it heals what was broken, and holds all to what must be true then. */
+/** Disposal ends all faults and checks every invariant. */
 export async function openFaulty(server: TestPostgres, balance: number, options = SHORT): Promise<Faulty> {
   const database = await server.newDatabase();
   const { url } = database;
@@ -86,7 +86,7 @@ export async function openFaulty(server: TestPostgres, balance: number, options 
   };
 }
 
-/** By itself: at the latest what is asked twice is done. */
+/** Recovers by itself, at the latest at the second request. */
 async function expectTakesWork(gate: PostgresGate, bench: Workbench): Promise<void> {
   const admission = bench.admission(0);
   const answer = await ask(gate, admission).catch(() => ask(gate, admission));

@@ -1,9 +1,9 @@
-// A PostgreSQL store of one account and one key, with the feed of its changes. No tests of its own.
+// A PostgreSQL store of one account and one key, with the feed of its changes.
 
 import type { Account, Key } from '../../src/accounts/accounts.ts';
-import type { DecidedAt, Trail } from '../../src/audit/audit.ts';
+import type { AuditContext, DecidedAt } from '../../src/audit/audit.ts';
 import { type Change, ChangeFeed } from '../../src/storage/postgres/postgres.ts';
-import { openWorkbench, type Workbench } from '../ledger/workbench.ts';
+import { openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { openPostgresLanes } from './open-postgres.ts';
 
 export interface OpenedFeed extends AsyncDisposable {
@@ -12,7 +12,7 @@ export interface OpenedFeed extends AsyncDisposable {
   url: string;
   account: Account;
   key: Key;
-  /** What changed since this was asked last, or since it was opened. */
+  /** Changes since the last call, or since it was opened. */
   heard(): Promise<Change[] | null>;
 }
 
@@ -44,7 +44,7 @@ export async function openFeed(balance = 1_000): Promise<OpenedFeed> {
   };
 }
 
-/** A trail of nothing but what its change was decided by. */
-export function decidedAt(epoch: number, account: DecidedAt['account']): Trail {
+/** An audit context that holds only the epoch of the decision. */
+export function decidedAt(epoch: number, account: DecidedAt['account']): AuditContext {
   return { audit: [], creation: null, since: { epoch, account } };
 }

@@ -1,16 +1,16 @@
-// PostgreSQL stores for tests: a database of their own on the server of this process, with a clock that the test sets.
+// PostgreSQL stores for tests: a database each on the shared server of this process, with a clock that the test sets.
 
 import type { Clock } from '../../src/base/clock.ts';
 import { GroupCommit, type LedgerGate } from '../../src/ledger/ledger.ts';
 import { PostgresGate, PostgresLedgerStore, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
-import type { OpenedStores } from '../ledger/workbench.ts';
+import type { OpenedStores } from '../money/ledger/workbench.ts';
 import { sharedPostgres } from '../support/start-postgres.ts';
 
 export interface OpenedPostgres extends OpenedStores {
   url: string;
 }
 
-/** Behind one lane, which takes everything in the order in which it was asked. */
+/** Has one lane, which applies everything in the order of arrival. */
 export function openPostgres(clock: Clock): Promise<OpenedPostgres> {
   return open((url) => {
     const store = new PostgresLedgerStore(url, { clock });
@@ -18,7 +18,7 @@ export function openPostgres(clock: Clock): Promise<OpenedPostgres> {
   });
 }
 
-/** As nodes have it. */
+/** Has the lanes of a node. */
 export function openPostgresLanes(clock: Clock, gateOver?: (gate: LedgerGate) => LedgerGate): Promise<OpenedPostgres> {
   return open((url) => new PostgresGate(url, { clock, lanes: 2 }), gateOver);
 }

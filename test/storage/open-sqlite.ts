@@ -1,5 +1,5 @@
-// SQLite stores for tests: on a temporary directory, in this process with a clock that the test sets,
-// or through the ledger's own thread.
+// SQLite stores for tests: in a temporary directory, in this process with a clock that the test sets, or through the
+// ledger's own thread.
 
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../src/base/clock.ts';
@@ -13,7 +13,7 @@ import {
   sqliteStores,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
-import type { OpenedStores } from '../ledger/workbench.ts';
+import type { OpenedStores } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export interface OpenedSqlite extends OpenedStores {
@@ -46,7 +46,7 @@ export function openSqlite(
   return { stores, sums: () => sumLedger(path), close, path, database, store };
 }
 
-/** The store in this process, its reports in their own thread. */
+/** The store in this process, with reports in a thread of their own. */
 export function openSqliteReports(clock: Clock): OpenedSqlite {
   const script = new URL('../../src/report-worker.ts', import.meta.url);
   return openSqlite(clock, undefined, (path) => new ReportThread(script, path, (cause) => console.error(cause)));

@@ -1,13 +1,12 @@
-// What nodes are told of one another's changes: exactly what they remember, once, in the order of commits.
+// Changes that nodes are notified of: exactly the objects that nodes cache, once, in the order of commits.
 
 import { describe, expect, test } from 'bun:test';
 import { NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
 import { bounds } from '../../src/config.ts';
+import { spreadCut } from '../../src/storage/account-writes.ts';
 import { ChangeFeed, PostgresGate, postgresStores } from '../../src/storage/postgres/postgres.ts';
-import { moveHash } from '../../src/storage/secret-writes.ts';
-import { spreadCut } from '../../src/storage/spread-cut.ts';
-import { failureOf, START_MS } from '../ledger/workbench.ts';
-import { noTrail } from '../support/no-trail.ts';
+import { failureOf, START_MS } from '../money/ledger/workbench.ts';
+import { noAuditContext } from '../support/no-audit-context.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, startPostgres } from '../support/start-postgres.ts';
 import { type OpenedFeed, openFeed } from './open-feed.ts';
 
@@ -37,20 +36,20 @@ const token = {
   createdAtMs: START_MS,
 } as const;
 
-describe.skipIf(cannotStartPostgres)('nodes are told', () => {
-  test('of each change of what they remember, and of nothing else', async () => {
+describe.skipIf(cannotStartPostgres)('nodes are notified', () => {
+  test('of each change to what they cache, and of nothing else', async () => {
     await using opened = await openFeed();
     const { bench, account, key, heard } = opened;
     const { accounts, catalog, gate, people, tokens } = bench.stores;
-    await accounts.updateAccount(account, accountTerms, noTrail);
+    await accounts.updateAccount(account, accountTerms, noAuditContext);
     expect(await heard()).toEqual([{ kind: 'account', id: account.id }]);
-    await accounts.createAccount({ ...account, id: 9 }, accountTerms, null, noTrail);
+    await accounts.createAccount({ ...account, id: 9 }, accountTerms, null, noAuditContext);
     expect(await heard()).toEqual([{ kind: 'account', id: 9 }]);
-    await accounts.updateKey(key, keyTerms, noTrail);
+    await accounts.updateKey(key, keyTerms, noAuditContext);
     expect(await heard()).toEqual([{ kind: 'key', id: key.id }]);
-    await accounts.createKey({ ...key, id: 9 }, 'hash 9', keyTerms, noTrail);
+    await accounts.createKey({ ...key, id: 9 }, 'hash 9', keyTerms, noAuditContext);
     expect(await heard()).toEqual([{ kind: 'key', id: 9 }]);
-    await accounts.rotateKey(key, 'rotated', START_MS, noTrail);
+    await accounts.rotateKey(key, 'rotated', START_MS, noAuditContext);
     expect(await heard()).toEqual([{ kind: 'key', id: key.id }]);
     await bench.setAccount({ creditLine: 5 });
     expect(await heard()).toEqual([{ kind: 'account', id: account.id }]);
@@ -63,20 +62,20 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
     expect(await heard()).toEqual([]);
     await bench.ask({ kind: 'refund', requestId, amount: 30, note: null });
     expect(await heard()).toEqual([{ kind: 'account', id: account.id }]);
-    await catalog.saveCatalog([group, { ...group, name: 'second' }], [], noTrail);
+    await catalog.saveCatalog([group, { ...group, name: 'second' }], [], noAuditContext);
     expect(await heard()).toEqual([{ kind: 'catalog' }]);
-    await catalog.saveCatalog([], [group], noTrail);
+    await catalog.saveCatalog([], [group], noAuditContext);
     expect(await heard()).toEqual([{ kind: 'catalog' }]);
     await spreadCut(gate, key.id);
     expect(await heard()).toEqual([{ kind: 'cut', id: key.id }]);
-    await tokens.createToken(token, 'hash of a token', noTrail);
-    await people.createPerson(person, 'hash of a link', noTrail);
+    await tokens.createToken(token, 'hash of a token', noAuditContext);
+    await people.createPerson(person, 'hash of a link', noAuditContext);
     expect(await heard()).toEqual([]);
   });
 
-  test('of nothing that messages do, nor of what was refused, or learned', async () => {
+  test('of nothing that messages, refusals or the estimator do', async () => {
     await using opened = await openFeed();
-    const { bench, key, feed } = opened;
+    const { bench, feed } = opened;
     await bench.credit(1, { reference: 'once' });
     await bench.setAccount({ creditLine: 900 });
     await bench.credit(-1_300);
@@ -93,13 +92,12 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
     await bench.credit(1, { reference: 'once' });
     await bench.credit(-5_000);
     expect(await bench.setAccount({ creditLine: 0 })).toMatchObject({ ok: false });
-    const { gate, learned, tokens, installation } = bench.stores;
-    await moveHash(gate, 'key_secrets', `hash of ${key.id}`, 'under another secret');
-    await learned.saveLearned([['sandbox-echo', {} as never]]);
+    const { samples, tokens, installation } = bench.stores;
+    await samples.saveSamples([['sandbox-echo', {} as never]]);
     await installation.writeInstallation('name', 'value');
     expect(await feed.readEpoch()).toBe(before);
     expect(await feed.readSince(before)).toEqual({ epoch: before, changes: [] });
-    await tokens.createToken(token, 'hash of a token', noTrail);
+    await tokens.createToken(token, 'hash of a token', noAuditContext);
     expect(await feed.readEpoch()).toBe(before + 1);
   });
 
@@ -122,12 +120,12 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
     });
   });
 
-  test('of nothing that was refused beside it', async () => {
+  test('of no refused change in the same batch', async () => {
     await using opened = await openFeed();
     const { bench, account, heard } = opened;
     const { accounts, gate } = bench.stores;
-    const id = 2_000; // of the lane that takes what is of no account
-    await accounts.createAccount({ ...account, id }, { ...accountTerms, creditLine: 900 }, null, noTrail);
+    const id = 2_000; // Changes without an account go to this lane.
+    await accounts.createAccount({ ...account, id }, { ...accountTerms, creditLine: 900 }, null, noAuditContext);
     await bench.credit(-500, { account: id });
     await heard();
     const asked = await Promise.all([
@@ -139,7 +137,7 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
     expect(await heard()).toEqual([{ kind: 'cut', id: 7 }]);
   });
 
-  test('that they were away for too long, and of the last hour until then', async () => {
+  test('that they missed too much after an hour, and of all changes until then', async () => {
     await using opened = await openFeed();
     const { bench, feed, url, account, key } = opened;
     const before = await feed.readEpoch();
@@ -158,13 +156,13 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
     expect(await feed.readSince(before + 1)).toEqual({ epoch: before + 3, changes: [told[1], told[0]] });
   });
 
-  test('that the store is another one, which has not come so far', async () => {
+  test('that the store was replaced by an older one', async () => {
     await using opened = await openFeed();
     const epoch = await opened.feed.readEpoch();
     expect(await opened.feed.readSince(epoch + 1)).toBeNull();
   });
 
-  test('of many changes in pieces, none of which parts what belongs together', async () => {
+  test('of many changes in pieces that never split a bundle', async () => {
     await using opened = await openFeed();
     const { feed, url } = opened;
     const before = await feed.readEpoch();
@@ -182,14 +180,14 @@ describe.skipIf(cannotStartPostgres)('nodes are told', () => {
   });
 });
 
-describe.skipIf(cannotStartPostgres)('many writers at once', () => {
+describe.skipIf(cannotStartPostgres)('changes by many concurrent writers', () => {
   const WRITERS = 240;
   const CHANGES_EACH = 4;
 
-  test('are heard of by who asks all the while, each change once, and not before it can be read', async () => {
+  test('reach a polling reader once each, and not before they can be read', async () => {
     await using opened = await openFeed();
     const { bench, feed, url, account } = opened;
-    const gates = [1, 2, 3].map(() => new PostgresGate(url, { lanes: 6 })); // small batches, so that there are many
+    const gates = [1, 2, 3].map(() => new PostgresGate(url, { lanes: 6 })); // Small batches, so that there are many.
     const stores = gates.map((gate) => postgresStores(url, gate));
     const begun = await feed.readEpoch();
     const write = async (writer: number) => {
@@ -198,7 +196,7 @@ describe.skipIf(cannotStartPostgres)('many writers at once', () => {
         const id = 1_000 + writer * CHANGES_EACH + change;
         await Bun.sleep(Math.random() * 20);
         if (writer % 4 === 0) await spreadCut(gate, id);
-        else await accounts.createAccount({ ...account, id }, accountTerms, null, noTrail);
+        else await accounts.createAccount({ ...account, id }, accountTerms, null, noAuditContext);
       }
     };
     let isWriting = true;
@@ -212,7 +210,7 @@ describe.skipIf(cannotStartPostgres)('many writers at once', () => {
     });
     expect(heard.toSorted()).toEqual(written.toSorted());
     expect(await listFrom(feed, begun)).toEqual(heard);
-    expect((await feed.readEpoch()) - begun).toBeGreaterThan(50); // or there was nothing to come in a wrong order
+    expect((await feed.readEpoch()) - begun).toBeGreaterThan(50); // Makes sure that a wrong order was possible.
     await Promise.all([...gates.map((gate) => gate.close()), ...stores.map((one) => one.close())]);
     expect(await bench.stores.accounts.listAccounts({ after: null, limit: 1_000 })).toHaveLength(
       1 + (WRITERS * 3 * CHANGES_EACH) / 4,
@@ -220,7 +218,7 @@ describe.skipIf(cannotStartPostgres)('many writers at once', () => {
   });
 });
 
-/** What is heard by who asks all the while, and once more when nobody writes any more. */
+/** Changes read while others write, and once more at the end. */
 async function follow({ feed, bench }: OpenedFeed, begun: number, isWriting: () => boolean): Promise<string[]> {
   const heard: string[] = [];
   for (let epoch = begun; ; ) {
@@ -235,7 +233,7 @@ async function follow({ feed, bench }: OpenedFeed, begun: number, isWriting: () 
   }
 }
 
-/** All that is told after an epoch, in however many pieces. */
+/** All changes after an epoch, in however many pieces. */
 async function listFrom(feed: ChangeFeed, begun: number): Promise<string[]> {
   const told: string[] = [];
   for (let epoch = begun; ; ) {
@@ -247,7 +245,7 @@ async function listFrom(feed: ChangeFeed, begun: number): Promise<string[]> {
 }
 
 describe.skipIf(cannotStartPostgres)('a feed whose connection is lost', () => {
-  test('makes another', async () => {
+  test('reconnects', async () => {
     await using opened = await openFeed();
     const before = await opened.feed.readEpoch();
     const others = `SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity
@@ -256,7 +254,7 @@ describe.skipIf(cannotStartPostgres)('a feed whose connection is lost', () => {
     expect(await opened.feed.readEpoch()).toBe(before);
   });
 
-  test('tells that the store is away, and goes on when it is back', async () => {
+  test('reports that the store is unavailable, and continues when it recovers', async () => {
     const server = await startPostgres({ fsync: 'off' });
     try {
       await using database = await server.newDatabase();
@@ -273,7 +271,7 @@ describe.skipIf(cannotStartPostgres)('a feed whose connection is lost', () => {
     }
   });
 
-  test('that is closed asks nothing any more', async () => {
+  test('sends nothing after it is closed', async () => {
     const { url } = await sharedPostgres();
     const feed = new ChangeFeed(url);
     await feed.close();

@@ -1,15 +1,15 @@
-// `check` sees in PostgreSQL all that it sees in SQLite, and what only PostgreSQL can have wrong.
+// `check` finds in PostgreSQL everything that it finds in SQLite, and the faults that only PostgreSQL can have.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { sumLedger } from '../../src/storage/postgres/postgres.ts';
-import { type Corruption, corruptions, useLedger } from '../ledger/corruptions.ts';
-import { openWorkbench } from '../ledger/workbench.ts';
+import { type Corruption, corruptions, useLedger } from '../money/ledger/corruptions.ts';
+import { openWorkbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 import { copyToPostgres } from './copy-to-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
 
-// Nothing refuses a wrong row, and json_set is what it is in SQLite.
+// Drops all guards, and defines json_set as in SQLite.
 const UNGUARDED = `
   ALTER TABLE entries DISABLE TRIGGER ALL;
   DO $$ DECLARE guard record; BEGIN
@@ -21,20 +21,20 @@ const UNGUARDED = `
     $$ SELECT jsonb_set(document::jsonb, string_to_array(substr(path, 3), '.'), to_jsonb(value))::text $$`;
 
 const ONLY_POSTGRES: readonly Corruption[] = [
-  ['a hold that others find under another node', "UPDATE holds SET node = 'node-9'", 'at odds with itself'],
-  ['a hold that others find under another epoch', 'UPDATE holds SET epoch = epoch + 1', 'at odds with itself'],
-  ['a hold that others find under a claim', "UPDATE holds SET claim = 'order-9'", 'at odds with itself'],
+  ['a hold that others find under another node', "UPDATE holds SET node = 'node-9'", 'contradicts itself'],
+  ['a hold that others find under another epoch', 'UPDATE holds SET epoch = epoch + 1', 'contradicts itself'],
+  ['a hold that others find under a claim', "UPDATE holds SET claim = 'order-9'", 'contradicts itself'],
   [
     'a record in another month than its own',
     'UPDATE usage_records SET at_ms = at_ms - 40 * 86400000::bigint',
-    'in a month that is not its own',
+    'under the wrong month',
   ],
   [
     'a message with a record in two months',
     `CREATE TEMPORARY TABLE again AS SELECT * FROM usage_records;
      UPDATE again SET month = (SELECT max(right(relname, 6)::int) FROM pg_class WHERE relname LIKE 'usage_records_2_____');
      INSERT INTO usage_records SELECT * FROM again`,
-    'its usage record stands twice',
+    'its usage record is stored twice',
   ],
 ];
 
@@ -50,7 +50,7 @@ describe.skipIf(cannotStartPostgres)('check sees in PostgreSQL', () => {
   });
   afterAll(() => sound[Symbol.asyncDispose]());
 
-  /** The faults of a copy in which that was done. */
+  /** Faults of a copy after this change. */
   async function faultsAfter(statement: string): Promise<string[]> {
     const name = 'corrupted';
     const { url } = await sharedPostgres();
@@ -65,7 +65,7 @@ describe.skipIf(cannotStartPostgres)('check sees in PostgreSQL', () => {
     }
   }
 
-  test('nothing wrong with sound rows', async () => {
+  test('no fault in sound rows', async () => {
     expect(await faultsAfter('SELECT 1')).toEqual([]);
   });
 

@@ -1,10 +1,11 @@
-// A node's way to PostgreSQL that fails at the worst moments: what was made is answered as made, what was not is not made later, and
-// what cannot be told is said to be unknown. After each, all sums hold, nothing is left open, and the lane works again by itself.
+// Faults of the connection to PostgreSQL at the worst moments: a commit that was made is reported as made, one that
+// was not is not made later, and an unknown outcome is reported as unknown. Afterwards all sums hold, no transaction
+// is open, and the lane recovers by itself.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../src/base/assert.ts';
 import { type Answer, NothingTaken, type Settle } from '../../src/ledger/ledger.ts';
-import { ask, failureOf, type Workbench } from '../ledger/workbench.ts';
+import { ask, failureOf, type Workbench } from '../money/ledger/workbench.ts';
 import { askingToCommit, type Fault, tellingOfCommit } from '../support/fault-proxy.ts';
 import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '../support/start-postgres.ts';
 import { IMPATIENT, openFaulty, PATIENT, SHORT } from './open-faulty.ts';
@@ -12,7 +13,7 @@ import { IMPATIENT, openFaulty, PATIENT, SHORT } from './open-faulty.ts';
 const UNAVAILABLE = { code: 'store_unavailable', status: 503 };
 const ADMITTED = { ok: true, kind: 'admitted' };
 
-/** A message that is open, and its settlement. */
+/** An open message, and its settlement. */
 async function beginMessage(bench: Workbench): Promise<Settle> {
   const requestId = await bench.begin(60);
   return { kind: 'settle', requestId, record: bench.record(requestId, { cost: 40 }) };
@@ -25,7 +26,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
   });
   afterAll(() => server.remove());
 
-  /** Of an account with 100. */
+  /** For an account with a balance of 100. */
   const open = (options = SHORT) => openFaulty(server, 100, options);
 
   const MADE: readonly (readonly [string, Fault])[] = [
@@ -33,7 +34,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     ['is cut off right behind a commit', 'cut-after'],
   ];
   for (const [what, fault] of MADE) {
-    test(`${what} knows that it was made, and answers so`, async () => {
+    test(`${what} reports the commit as made`, async () => {
       await using faulty = await open();
       const { bench, gate, proxy } = faulty;
       const admission = bench.admission(60);
@@ -51,7 +52,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     });
   }
 
-  test('is cut off before the answer to a commit reaches it knows that it was made', async () => {
+  test('disconnects before the answer to a commit arrives reports it as made', async () => {
     await using faulty = await open();
     const { bench, gate, proxy } = faulty;
     const settle = await beginMessage(bench);
@@ -61,7 +62,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await bench.wallet()).toEqual({ balance: 60, held: 0 });
   });
 
-  test('is cut off before a commit arrives begins the batch again, and it is made once', async () => {
+  test('disconnects before a commit arrives repeats the batch, which is applied once', async () => {
     await using faulty = await open();
     const { bench, gate, proxy } = faulty;
     const settle = await beginMessage(bench);
@@ -72,7 +73,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await bench.entries()).toHaveLength(2);
   });
 
-  test('never has a commit says that nothing was made', async () => {
+  test('never receives a commit reports that nothing was applied', async () => {
     await using faulty = await open(IMPATIENT);
     const { bench, gate, proxy } = faulty;
     const settle = await beginMessage(bench);
@@ -84,7 +85,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await ask(gate, settle)).toMatchObject({ ok: true, cost: 40 });
   });
 
-  test('has a commit late, when it was given up, does not make it', async () => {
+  test('receives a commit too late does not apply it', async () => {
     await using faulty = await open(IMPATIENT);
     const { bench, gate, proxy } = faulty;
     const admission = bench.admission(60);
@@ -92,7 +93,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await failureOf(ask(gate, admission))).toBeInstanceOf(NothingTaken);
     await met;
     proxy.pass();
-    await Bun.sleep(300); // what was held back has arrived by now
+    await Bun.sleep(300); // The delayed request has arrived by now.
     expect(await faulty.isHeld(admission.requestId)).toBe(false);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
     expect(await ask(gate, bench.admission(100))).toMatchObject(ADMITTED);
@@ -117,7 +118,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
   }
 
   for (const welcome of ['refuse', 'ignore'] as const) {
-    test(`cannot be connected to (${welcome}) fails what is asked, and takes it when it can`, async () => {
+    test(`refuses connections (${welcome}) fails requests, and accepts them when it recovers`, async () => {
       await using faulty = await open();
       const { bench, gate, proxy } = faulty;
       proxy.welcome(welcome);
@@ -130,7 +131,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     });
   }
 
-  test('stays away behind a commit says that it is not known, and what is asked again is made once', async () => {
+  test('stays unavailable after a commit reports an unknown outcome, and a retry is applied once', async () => {
     await using faulty = await open({ ...SHORT, outcomeMsMax: 500 });
     const { bench, gate, proxy } = faulty;
     const settle = await beginMessage(bench);
@@ -146,7 +147,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await bench.entries()).toHaveLength(2);
   });
 
-  test('is killed in the midst of a transaction takes no other for it that has its number, and it is made once', async () => {
+  test('is killed during a transaction recognizes it despite a reused number, and applies it once', async () => {
     await using faulty = await open(PATIENT);
     const { bench, gate, proxy } = faulty;
     const settle = await beginMessage(bench);
@@ -156,7 +157,8 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     await server.restart('immediate');
     proxy.pass();
     const told = await settled.catch((failure: unknown) => failure);
-    // Where its number was on the disk it is known to be gone, and begun again; where not, the number means another by now.
+    // If its transaction number reached the disk, the transaction is known to have failed and is retried. Otherwise
+    // the number belongs to another transaction by now.
     const isMade = (await faulty.costOf(settle.requestId)) !== null;
     expect(told).toMatchObject(isMade ? { ok: true, cost: 40 } : UNAVAILABLE);
     expect(await ask(gate, settle)).toMatchObject({ ok: true, cost: 40 });
@@ -164,7 +166,7 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await bench.entries()).toHaveLength(2);
   });
 
-  test('is killed and cut off under load answers as its rows stand, each of 400 messages', async () => {
+  test('is killed and disconnected under load answers each of 400 messages as its rows say', async () => {
     await using faulty = await openFaulty(server, 1_000_000);
     const { bench, gate, proxy } = faulty;
     const admissions = Array.from({ length: 400 }, () => bench.admission(10));
@@ -186,14 +188,14 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(held.size).toBeGreaterThan(0);
   });
 
-  test('no longer hears of a node in the midst of a transaction lets others have its accounts', async () => {
+  test('loses a node during a transaction releases the node’s accounts', async () => {
     await using faulty = await open({ outcomeMsMax: 500 });
     const { bench, gate, proxy } = faulty;
     const admission = bench.admission(60);
     const met = proxy.at('toServer', askingToCommit, 'hold');
     const stopped = ask(gate, admission).catch((failure: unknown) => failure as Error);
     await met;
-    proxy.hold('toClient'); // the node hears nothing of its end
+    proxy.hold('toClient'); // The node gets no notice that the connection ended.
     const other = faulty.openGate({});
     expect(await ask(other, bench.admission(100))).toMatchObject(ADMITTED);
     proxy.heal();
@@ -201,17 +203,17 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     expect(await faulty.isHeld(admission.requestId)).toBe(false);
   });
 
-  test('refuses a row of one bundle takes the others of its batch', async () => {
+  test('refuses a row of one bundle applies the others of its batch', async () => {
     await using faulty = await open();
     const { bench, gate } = faulty;
     const secret = { table: 'key_secrets', keyId: bench.key, secretHash: 'taken', othersEndAtMs: null };
-    await gate.submit({ operations: [], alongside: [secret] });
+    await gate.submit({ operations: [], coCommitted: [secret] });
     const settle = await beginMessage(bench);
     const impossible = { ...bench.admission(10), amount: 0.5 };
     const [settled, notWhole, refused, admitted] = await Promise.all([
       ask(gate, settle),
       failureOf(ask(gate, impossible)),
-      failureOf(gate.submit({ operations: [], alongside: [secret] })),
+      failureOf(gate.submit({ operations: [], coCommitted: [secret] })),
       ask(gate, bench.admission(10)),
     ]);
     expect(settled).toMatchObject({ ok: true, cost: 40 });

@@ -1,20 +1,20 @@
-// An account that somebody else has locked, as an open transaction of an operator does: it waits, and nobody waits with it.
+// An account locked by another transaction, such as an operator's: its messages wait, and no other account's do.
 
 import { describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { bounds } from '../../src/config.ts';
 import { LockedForLong, NodeLedger, type Operation, type Owner } from '../../src/ledger/ledger.ts';
 import { PostgresGate } from '../../src/storage/postgres/postgres.ts';
-import { ask, failureOf, openWorkbench, type Workbench } from '../ledger/workbench.ts';
+import { ask, failureOf, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgresLanes } from './open-postgres.ts';
 
 interface Nodes extends AsyncDisposable {
   bench: Workbench;
   gates: readonly [PostgresGate, PostgresGate];
-  /** Another account, with its key, that the first node has in the same lane. */
+  /** Another account of the same lane on the first node, with its key. */
   accountOfSameLane(): Promise<{ account: number; key: number }>;
-  /** Until it is disposed of, nobody else has the account. */
+  /** Holds the lock until it is disposed of. */
   lock(account: number): Promise<AsyncDisposable>;
 }
 
@@ -39,7 +39,7 @@ async function openNodes(): Promise<Nodes> {
       await session`SELECT 1 FROM account_meters WHERE id = ${account} FOR UPDATE`;
       return {
         async [Symbol.asyncDispose]() {
-          await session`ROLLBACK`; // it must be held on to, or it is collected, and ends
+          await session`ROLLBACK`; // A reference keeps it from being collected, which would end it.
           await client.close({ timeout: 0 });
         },
       };
@@ -59,8 +59,8 @@ const renewal = ({ node, epoch }: Owner): Operation[] => [
   { kind: 'expire' },
 ];
 
-describe.skipIf(cannotStartPostgres)('an account that somebody else has locked', () => {
-  test('keeps no node from renewing its lease, though a node that is gone left a hold of it', async () => {
+describe.skipIf(cannotStartPostgres)('an account that another transaction has locked', () => {
+  test('prevents no node from renewing its lease, even if a dead node left a hold of the account', async () => {
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const left = await bench.begin(100);
@@ -73,16 +73,16 @@ describe.skipIf(cannotStartPostgres)('an account that somebody else has locked',
     const renewals = gates.map((gate, at) => gate.submit({ operations: renewal(owners[at] as Owner) }));
     const answers = await Promise.all(renewals);
     for (const [renewed] of answers) expect(renewed).toMatchObject({ ok: true, kind: 'lease' });
-    // What of it can be ended is ended,
+    // Holds of other accounts end now,
     expect(await bench.stores.ledger.openMessage(otherLeft)).toBeNull();
     expect(await bench.stores.ledger.openMessage(left)).not.toBeNull();
-    // and the rest as soon as it can be.
+    // and the rest when the lock is released.
     await lock[Symbol.asyncDispose]();
     expect(await ask(gates[0], { kind: 'expire' })).toMatchObject({ kind: 'expired', holds: 1 });
     expect(await bench.wallet()).toEqual({ balance: 1_000, held: 0 });
   }, 60_000);
 
-  test('keeps no message of another account waiting, and has its own as soon as it can be had, in their order', async () => {
+  test('delays no message of another account, and gets its own applied in order when it is unlocked', async () => {
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const [gate] = gates;
@@ -94,7 +94,7 @@ describe.skipIf(cannotStartPostgres)('an account that somebody else has locked',
     const first = ask(gate, admission).finally(() => {
       isAnswered = true;
     });
-    expect(await ask(gate, bench.admission(1, others))).toMatchObject(ADMITTED); // of the same batch
+    expect(await ask(gate, bench.admission(1, others))).toMatchObject(ADMITTED); // In the same batch.
     const release = ask(gate, { kind: 'release', requestId: admission.requestId, record });
     const later = ask(gate, bench.admission(1_000));
     expect(await ask(gate, bench.admission(1, others))).toMatchObject(ADMITTED);
@@ -102,15 +102,15 @@ describe.skipIf(cannotStartPostgres)('an account that somebody else has locked',
     await lock[Symbol.asyncDispose]();
     expect(await first).toMatchObject(ADMITTED);
     expect(await release).toMatchObject({ ok: true, kind: 'ended' });
-    expect(await later).toMatchObject(ADMITTED); // with all that there is
+    expect(await later).toMatchObject(ADMITTED); // Uses the whole balance.
     expect(await bench.wallet()).toEqual({ balance: 1_000, held: 1_000 });
   });
 
-  test('keeps nobody else waiting at any node, though nodes wait for it one behind the other', async () => {
+  test('delays no other account at any node, even if nodes queue for it', async () => {
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const others = await nodes.accountOfSameLane();
-    for (const gate of gates) await ask(gate, bench.admission(1, others)); // each has its connection
+    for (const gate of gates) await ask(gate, bench.admission(1, others)); // Each has its connection.
     const lock = await nodes.lock(bench.account);
     const own = gates.map((gate) => ask(gate, bench.admission(1)));
     const answers = await Promise.all(gates.map((gate) => ask(gate, bench.admission(1, others))));
@@ -119,23 +119,23 @@ describe.skipIf(cannotStartPostgres)('an account that somebody else has locked',
     for (const answer of await Promise.all(own)) expect(answer).toMatchObject(ADMITTED);
   });
 
-  test('keeps no other waiting that was locked too when it was found so', async () => {
+  test('does not delay another account that was locked at the same time', async () => {
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const [gate] = gates;
     const others = await nodes.accountOfSameLane();
     const longer = await nodes.lock(bench.account);
     const lock = await nodes.lock(others.account);
-    const own = ask(gate, bench.admission(1)).catch(() => null); // it may be given up
+    const own = ask(gate, bench.admission(1)).catch(() => null); // It may be refused.
     const other = ask(gate, bench.admission(1, others));
-    await Bun.sleep(bounds.writeLockMsMax + 500); // both are set aside by now
+    await Bun.sleep(bounds.writeLockMsMax + 500); // Both are set aside by now.
     await lock[Symbol.asyncDispose]();
     expect(await other).toMatchObject(ADMITTED);
     await longer[Symbol.asyncDispose]();
     await own;
   });
 
-  test('is refused its messages after a while, by a node that is well all the same', async () => {
+  test('gets its messages refused after a bound, and the node stays healthy', async () => {
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const ledger = new NodeLedger(gates[0], bench.clock, 'node-a');

@@ -1,17 +1,17 @@
-// Locks of the whole installation over a way to the database that fails: a node that is not answered does not wait for ever, and tries
-// again at its next turn.
+// Locks of the whole installation over a faulty connection: a node without an answer gives up after a bound and
+// retries at its next turn.
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../src/config.ts';
 import { takeLock, tryLock } from '../../src/storage/postgres/postgres.ts';
-import { failureOf } from '../ledger/workbench.ts';
+import { failureOf } from '../money/ledger/workbench.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { cannotStartPostgres, sharedPostgres } from '../support/start-postgres.ts';
 
 const lengths = bounds as { readStatementMsMax: number; startWaitMsMax: number; storeSilenceMsMax: number };
 
 test.skipIf(cannotStartPostgres)(
-  'a lock whose database falls silent is given up, and had when it answers again',
+  'an attempt to lock a silent database gives up, and succeeds when it answers again',
   async () => {
     const server = await sharedPostgres();
     await using database = await server.newDatabase();

@@ -1,15 +1,15 @@
-// Tables copied from SQLite to PostgreSQL: every one, every row, to the last digit and character; what cannot stand there is
-// replaced and told; a row that is lost on the way is noticed.
+// Tables copied from SQLite to PostgreSQL: every row of each, exact to the last digit and character. Characters that
+// PostgreSQL cannot store are replaced and reported, and a lost row is detected.
 
 import { Database } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { bounds } from '../../src/config.ts';
 import { migrations } from '../../src/storage/migrations/migrations.ts';
-import { leftTables, type MovedTable, movedTables } from '../../src/storage/moved-tables.ts';
+import { leftTables, type MovedTable, movedTables } from '../../src/storage/move.ts';
+import { suitDocument, suitText } from '../../src/storage/postgres/columns.ts';
 import { commitMove, type Filled, fillDatabase, openMoveSession } from '../../src/storage/postgres/postgres.ts';
-import { suitDocument, suitText } from '../../src/storage/postgres/suit-text.ts';
-import { tableReads } from '../../src/storage/sqlite/read-tables.ts';
-import { failureOf } from '../ledger/workbench.ts';
+import { tableReads } from '../../src/storage/sqlite/move.ts';
+import { failureOf } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 
 const GREATEST = 2n ** 63n - 1n;
@@ -51,13 +51,13 @@ async function copy(): Promise<Filled> {
 
 const read = (text: string) => runOn(database.url, text);
 
-test('every table of SQLite is moved, or left for a reason', () => {
+test('every table of SQLite is moved, or listed with a reason not to', () => {
   const tables = file.query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
   const names = (tables as { name: string }[]).map(({ name }) => name);
   expect([...movedTables, ...leftTables].toSorted()).toEqual(names);
 });
 
-test('texts lose what PostgreSQL cannot take, and nothing else', () => {
+test('texts lose only characters that PostgreSQL cannot store', () => {
   expect(suitText('plain \\u0000 text')).toBe('plain \\u0000 text');
   expect(suitText('a\0b\0')).toBe('a\ufffdb\ufffd');
   const kept = ['{"a":"\\\\u0000"}', '{"a":"\\ud83d\\ude00"}', '{"a":1.5e300,"b":"ü\\n"}'];
@@ -72,7 +72,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     database = await (await sharedPostgres()).newDatabase();
   });
 
-  test('have whole numbers up to the greatest, and sums beyond it are compared', async () => {
+  test('keep integers up to the largest, and compare larger sums', async () => {
     const totals =
       'messages input_tokens output_tokens cache_read_tokens cache_write_tokens cost written_off provider_cost';
     for (const key of [1, 2, 3])
@@ -99,7 +99,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     });
   });
 
-  test('have every text as it was, whatever is in it', async () => {
+  test('keep every text, whatever its characters', async () => {
     const texts = [
       '',
       ' ',
@@ -121,7 +121,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     expect(rows.map(({ reference }) => reference)).toEqual(texts.map((note, at) => (at % 2 ? null : `${at} ${note}`)));
   });
 
-  test('show where a character was that PostgreSQL cannot take, and say in which row', async () => {
+  test('mark each character that PostgreSQL cannot store, and report its row', async () => {
     insertEntry({ note: 'kept' });
     insertEntry({ note: 'cut\0here', reference: 'a\0' });
     insert('accounts', { id: 7, created_at_ms: 1, document: '{"id":7,"name":"x\\u0000"}' });
@@ -133,7 +133,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     expect(await read("SELECT document::json ->> 'name' AS name FROM accounts")).toEqual([{ name: 'x\ufffd' }]);
   });
 
-  test('have their records in the months of them, also of years ago and to come', async () => {
+  test('store records in their months, years ago and in the future', async () => {
     const times = [0, Date.UTC(2024, 1, 29, 23, 59), Date.UTC(2024, 2, 1), Date.UTC(2031, 11, 31)];
     for (const [at, atMs] of times.entries()) insertUsage(at + 1, atMs);
     await copy();
@@ -143,7 +143,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     );
   });
 
-  test('go on with the next numbers', async () => {
+  test('continue with the next row numbers', async () => {
     insertUsage(41, 1);
     insertEntry({ seq: 71n } as never);
     insert('answers', { seq: 11, request_id: 'req_41', at_ms: 1, bytes: 5, sealed: 'abc' });
@@ -155,7 +155,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     expect(next).toEqual({ record: 42, entry: 72, answer: 12, change: 1 });
   });
 
-  test('count stored answers as the ledger does, and come in pieces however large their rows are', async () => {
+  test('count stored responses as the ledger does, and are copied in batches, however large their rows', async () => {
     const sealed = 'x'.repeat(bounds.movedCharactersAtOnce - 100);
     for (const at of [1, 2, 3, 70])
       insert('answers', { seq: at, request_id: `req_${at}`, at_ms: 1, bytes: at, sealed });
@@ -170,7 +170,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
     ]);
   });
 
-  test('come in pieces of so many rows, all of them', async () => {
+  test('are copied completely in batches of a fixed number of rows', async () => {
     const count = bounds.movedRowsAtOnce * 2 + 1;
     file.transaction(() => {
       for (let at = 0; at < count; at++) insertEntry();
@@ -192,12 +192,12 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
       insertEntry({ note: 'second' });
       await read(`CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statement}; END $$;
         CREATE TRIGGER spoil BEFORE INSERT ON entries FOR EACH ROW WHEN (NEW.seq = 2) EXECUTE FUNCTION spoil()`);
-      expect(String(await failureOf(copy()))).toContain('entries did not come as it was');
+      expect(String(await failureOf(copy()))).toContain('entries was not copied correctly');
       expect(String(await failureOf(copy()))).toContain(words);
       expect(await read('SELECT COUNT(*)::int AS count FROM entries')).toEqual([{ count: 0 }]);
     });
 
-  test('are committed by nobody but who copied them whole: of a transaction that failed, nothing is taken for made', async () => {
+  test('are committed only by a complete copy, never by a failed transaction', async () => {
     await using session = await openMoveSession(database.url);
     await fillDatabase(session, tableReads(file));
     await failureOf(session.ask('SELECT 1 / 0'));

@@ -1,11 +1,11 @@
-// Three nodes over one database, asked at once: what is exact on one node is exact on all of them together, and what one of them
-// leaves another ends, once.
+// Three nodes on one database under concurrent load: limits are as exact as on one node, and holds of a dead node end
+// once.
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../src/config.ts';
 import type { Admit, Answer, Operation, RateLimits } from '../../src/ledger/ledger.ts';
 import { PostgresGate } from '../../src/storage/postgres/postgres.ts';
-import { ask, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../ledger/workbench.ts';
+import { ask, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgresLanes } from './open-postgres.ts';
 
@@ -16,7 +16,7 @@ const PRICE = 40;
 interface Nodes extends AsyncDisposable {
   bench: Workbench;
   gates: readonly PostgresGate[];
-  /** Each at the next node, all at once; the answers in the order of what is asked. */
+  /** Sends each request to the next node, all concurrently; returns the answers in order. */
   askAll(operations: readonly Operation[]): Promise<Answer[]>;
 }
 
@@ -25,9 +25,9 @@ async function openNodes(balance: number, terms = {}): Promise<Nodes> {
   const bench = await openWorkbench(async (clock) => (opened = await openPostgresLanes(clock)), balance, terms);
   const url = (opened as OpenedPostgres | undefined)?.url as string;
   const gates = Array.from({ length: 3 }, () => new PostgresGate(url, { clock: bench.clock }));
-  // Each has its connections, so that all are at it at the same moment.
+  // Opens the connections of each node first, so that they really work concurrently.
   for (const gate of gates) {
-    await ask(gate, bench.admission(0, { owner: { node: 'none', epoch: 0 } })); // refused
+    await ask(gate, bench.admission(0, { owner: { node: 'none', epoch: 0 } })); // Refused.
     await ask(gate, { kind: 'expire' });
   }
   return {
@@ -46,7 +46,7 @@ const settlement = (bench: Workbench, { requestId, key }: Admit, cost: number) =
   ({ kind: 'settle', requestId, record: bench.record(requestId, { cost, key }) }) as const;
 
 describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
-  test('admit as many of 5,000 messages at once as an account has money for, and bill each once', async () => {
+  test('admit as many of 5,000 concurrent messages as an account can pay for, and bill each once', async () => {
     await using nodes = await openNodes(ENOUGH_FOR * PRICE);
     const { bench } = nodes;
     const admissions = Array.from({ length: ASKED_AT_ONCE }, () => bench.admission(PRICE));
@@ -54,14 +54,14 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     const admitted = admissions.filter((_, at) => answers[at]?.ok);
     expect(admitted).toHaveLength(ENOUGH_FOR);
     expect(await bench.wallet()).toEqual({ balance: ENOUGH_FOR * PRICE, held: ENOUGH_FOR * PRICE });
-    // Each is settled at all three.
+    // Each is settled at all three nodes.
     const settlements = admitted.flatMap((one) => [1, 2, 3].map(() => settlement(bench, one, PRICE)));
     for (const answer of await nodes.askAll(settlements))
       expect(answer).toEqual({ ok: true, kind: 'ended', cost: PRICE, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
   }, 60_000);
 
-  test('admit as many of 5,000 messages at once as a key has quota for', async () => {
+  test('admit as many of 5,000 concurrent messages as the quota of a key allows', async () => {
     await using nodes = await openNodes(1_000_000, { quota: ENOUGH_FOR * PRICE });
     const { bench } = nodes;
     const answers = await nodes.askAll(Array.from({ length: ASKED_AT_ONCE }, () => bench.admission(PRICE)));
@@ -73,7 +73,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     expect(meters).toMatchObject({ quotaUsed: 0, quotaHeld: ENOUGH_FOR * PRICE });
   }, 60_000);
 
-  test('let no more messages run at once than a key may, whichever node a place is given back at', async () => {
+  test('run no more concurrent messages than a key may, whichever node frees the slots', async () => {
     const limits: RateLimits = { ...NO_LIMITS, concurrency: 10 };
     await using nodes = await openNodes(1_000_000, limits);
     const { bench } = nodes;
@@ -83,7 +83,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
       const answers = await nodes.askAll(admissions);
       const admitted = admissions.filter((_, at) => answers[at]?.ok);
       expect(admitted).toHaveLength(10);
-      running = admitted.toReversed(); // so that each goes to another node than before
+      running = admitted.toReversed(); // Makes each go to another node than before.
       const givenBack = running.map((one, at): Operation => {
         return at % 2 === 0 ? settlement(bench, one, PRICE) : { kind: 'leave', requestId: one.requestId };
       });
@@ -91,7 +91,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     }
   });
 
-  test('admit as many messages a minute as a group of an account may, and as drained since', async () => {
+  test('admit as many messages per minute as the group of an account allows, and as many as have drained since', async () => {
     const limits: RateLimits = { ...NO_LIMITS, requestsPerMinute: 60 };
     await using nodes = await openNodes(1_000_000);
     const { bench } = nodes;
@@ -104,7 +104,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     expect(await count()).toBe(10);
   });
 
-  test('end what one of them left, tell it so when it comes back, and make its correction once', async () => {
+  test('end the holds of a lapsed node, report that when it returns, and apply its correction once', async () => {
     await using nodes = await openNodes(1_000);
     const { bench, gates } = nodes;
     const left = await bench.takeLease('node-left');
@@ -121,7 +121,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     for (const answer of again) expect(answer).toMatchObject({ ok: false, reason: 'not_owner' });
   });
 
-  test('that renew a lapsed lease and end what was held under it at the same moment do one of both', async () => {
+  test('that concurrently renew and expire a lapsed lease do exactly one of both', async () => {
     await using nodes = await openNodes(1_000_000);
     const { bench, gates } = nodes;
     for (let round = 0; round < 40; round++) {
@@ -141,7 +141,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     }
   });
 
-  test('that expire at once end each hold once, however many there are', async () => {
+  test('that expire holds concurrently end each one once', async () => {
     await using nodes = await openNodes(1_000_000);
     const { bench } = nodes;
     const owner = await bench.takeLease('node-left');
@@ -154,7 +154,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     expect(await bench.wallet()).toEqual({ balance: 1_000_000, held: 0 });
   });
 
-  test('that are asked for the same claim at once let one message run under it', async () => {
+  test('that receive the same idempotency key concurrently run one message', async () => {
     await using nodes = await openNodes(1_000_000);
     const { bench } = nodes;
     for (let round = 0; round < 20; round++) {

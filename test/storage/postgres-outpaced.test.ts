@@ -1,4 +1,4 @@
-// Changes of several nodes: one that was decided by what another has changed meanwhile is refused, and nothing of it is written.
+// Concurrent changes by several nodes: a change that is based on an outdated read is refused and writes nothing.
 
 import { describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
@@ -6,11 +6,10 @@ import { type AccessToken, NO_KEY_LIMITS } from '../../src/accounts/accounts.ts'
 import type { DecidedAt } from '../../src/audit/audit.ts';
 import { bounds } from '../../src/config.ts';
 import { Outpaced } from '../../src/ledger/ledger.ts';
-import { trailRows } from '../../src/storage/account-writes.ts';
+import { auditRows, spreadCut } from '../../src/storage/account-writes.ts';
 import { PostgresGate } from '../../src/storage/postgres/postgres.ts';
-import { spreadCut } from '../../src/storage/spread-cut.ts';
-import { failureOf, START_MS } from '../ledger/workbench.ts';
-import { noTrail } from '../support/no-trail.ts';
+import { failureOf, START_MS } from '../money/ledger/workbench.ts';
+import { noAuditContext } from '../support/no-audit-context.ts';
 import { cannotStartPostgres, runOn } from '../support/start-postgres.ts';
 import { decidedAt, type OpenedFeed, openFeed } from './open-feed.ts';
 
@@ -30,7 +29,7 @@ const tokenOf = (account: number): AccessToken => ({
   createdAtMs: START_MS,
 });
 
-/** Renames the key, decided at that epoch. */
+/** Renames the key, based on a read at that epoch. */
 function rename({ bench, key }: OpenedFeed, epoch: number, account: DecidedAt['account'] = key.accountId) {
   return bench.stores.accounts.updateKey({ ...key, name: 'renamed' }, keyTerms, decidedAt(epoch, account));
 }
@@ -40,21 +39,22 @@ async function nameOf({ bench, key }: OpenedFeed): Promise<string | undefined> {
 }
 
 describe.skipIf(cannotStartPostgres)('a change', () => {
-  test('is refused where what it was decided by was changed since, and writes nothing', async () => {
+  test('is refused if what it is based on has changed, and writes nothing', async () => {
     await using opened = await openFeed();
     const { bench, feed, key, account } = opened;
     const { accounts, catalog, tokens } = bench.stores;
     const token = tokenOf(account.id);
     const others: Record<string, () => Promise<unknown>> = {
-      'the key': () => accounts.updateKey(key, keyTerms, noTrail),
-      'another key of the account': () => accounts.createKey({ ...key, id: OTHER }, 'hash 9', keyTerms, noTrail),
-      'the key, with a secret': () => accounts.rotateKey(key, 'rotated', START_MS, noTrail),
-      'the account': () => accounts.updateAccount(account, accountTerms, noTrail),
+      'the key': () => accounts.updateKey(key, keyTerms, noAuditContext),
+      'another key of the account': () => accounts.createKey({ ...key, id: OTHER }, 'hash 9', keyTerms, noAuditContext),
+      'the key, with a secret': () => accounts.rotateKey(key, 'rotated', START_MS, noAuditContext),
+      'the account': () => accounts.updateAccount(account, accountTerms, noAuditContext),
       'the terms of the account': () => bench.setAccount({ creditLine: 1 }),
       'the terms of the key': () => bench.setKey({ quota: 1 }),
-      'a token of the account': () => tokens.createToken(token, 'hash of a token', noTrail),
-      'a token of the installation': () => tokens.createToken({ ...token, id: 3, accountId: null }, 'hash 3', noTrail),
-      'the catalogue': () => catalog.saveCatalog([group], [], noTrail),
+      'a token of the account': () => tokens.createToken(token, 'hash of a token', noAuditContext),
+      'a token of the installation': () =>
+        tokens.createToken({ ...token, id: 3, accountId: null }, 'hash 3', noAuditContext),
+      'the catalogue': () => catalog.saveCatalog([group], [], noAuditContext),
     };
     for (const [name, change] of Object.entries(others)) {
       const epoch = await feed.readEpoch();
@@ -68,13 +68,13 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
     expect(await nameOf(opened)).toBe('renamed');
   });
 
-  test('is taken where something else was changed since', async () => {
+  test('is applied if only other objects have changed', async () => {
     await using opened = await openFeed();
     const { bench, feed, key, account } = opened;
     const epoch = await feed.readEpoch();
-    await bench.stores.accounts.createAccount({ ...account, id: OTHER }, accountTerms, null, noTrail);
-    await bench.stores.accounts.createKey({ ...key, id: OTHER, accountId: OTHER }, 'hash 9', keyTerms, noTrail);
-    await bench.stores.tokens.createToken(tokenOf(OTHER), 'hash of a token', noTrail);
+    await bench.stores.accounts.createAccount({ ...account, id: OTHER }, accountTerms, null, noAuditContext);
+    await bench.stores.accounts.createKey({ ...key, id: OTHER, accountId: OTHER }, 'hash 9', keyTerms, noAuditContext);
+    await bench.stores.tokens.createToken(tokenOf(OTHER), 'hash of a token', noAuditContext);
     await bench.credit(7);
     await spreadCut(bench.stores.gate, key.id);
     await bench.settle(await bench.begin(100), 80);
@@ -82,7 +82,7 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
     expect(await nameOf(opened)).toBe('renamed');
   });
 
-  test('of the installation is refused for its own objects, and for those of an account where it goes by them', async () => {
+  test('of the installation is refused for changes to its own objects, and to accounts that it is based on', async () => {
     await using opened = await openFeed();
     const { bench, feed, key } = opened;
     const { accounts, catalog } = bench.stores;
@@ -92,13 +92,13 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
     await bench.credit(7);
     await save(epoch, 'any');
     const second = await feed.readEpoch();
-    await accounts.updateKey(key, keyTerms, noTrail);
+    await accounts.updateKey(key, keyTerms, noAuditContext);
     expect(await failureOf(save(second, 'any'))).toBeInstanceOf(Outpaced);
     await save(second, null);
     expect(await failureOf(save(second, null))).toBeInstanceOf(Outpaced);
   });
 
-  test('is refused where it cannot be told any more what was changed since', async () => {
+  test('is refused if the changes since are no longer known', async () => {
     await using opened = await openFeed();
     const { bench, feed } = opened;
     const epoch = await feed.readEpoch();
@@ -108,7 +108,7 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
     expect(await failureOf(rename(opened, epoch))).toBeInstanceOf(Outpaced);
   });
 
-  test('is refused for what is committed while it waits to be written', async () => {
+  test('is refused for changes that commit while it waits', async () => {
     await using opened = await openFeed();
     const { feed, key, url } = opened;
     const epoch = await feed.readEpoch();
@@ -122,11 +122,11 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
     expect(await nameOf(opened)).toBe(key.name);
   });
 
-  test('that is refused takes nothing of its batch with it', async () => {
+  test('that is refused does not affect the rest of its batch', async () => {
     await using opened = await openFeed();
     const { bench, feed, key } = opened;
     const epoch = await feed.readEpoch();
-    await bench.stores.accounts.updateKey(key, keyTerms, noTrail);
+    await bench.stores.accounts.updateKey(key, keyTerms, noAuditContext);
     const { balance } = await bench.wallet();
     const asked = await Promise.allSettled([bench.credit(1), rename(opened, epoch), bench.credit(2), bench.begin(100)]);
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
@@ -134,7 +134,7 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
     expect(await nameOf(opened)).toBe(key.name);
   });
 
-  test('of two that were decided at one epoch is made once, in one batch or at two nodes', async () => {
+  test('based on the same epoch as another is applied once, in one batch or at two nodes', async () => {
     await using opened = await openFeed();
     const { bench, feed, key, url } = opened;
     await using other = Object.assign(new PostgresGate(url), {
@@ -146,7 +146,7 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
       const epoch = await feed.readEpoch();
       const bundle = {
         operations: [],
-        alongside: [{ table: 'keys', key }, ...trailRows(decidedAt(epoch, key.accountId))],
+        coCommitted: [{ table: 'keys', key }, ...auditRows(decidedAt(epoch, key.accountId))],
       };
       const { gate } = bench.stores;
       const asked = await Promise.allSettled([gate, gate, other].map((one) => one.submit(bundle)));
@@ -172,7 +172,7 @@ describe.skipIf(cannotStartPostgres)('a change', () => {
         operations: [
           { kind: 'credit', account: account.id, amount: 5, source: 'payment', reference: null, note: null },
         ],
-        alongside: trailRows({ audit: [], creation }),
+        coCommitted: auditRows({ audit: [], creation }),
       });
     const { balance } = await bench.wallet();
     await give();

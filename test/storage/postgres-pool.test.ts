@@ -1,12 +1,13 @@
-// The connections that PostgreSQL is read over: bounded, made again when they are lost, and given up when they fall silent.
+// Connections for reads from PostgreSQL: bounded, replaced when lost, and closed when silent.
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { kill } from 'node:process';
 import { bounds } from '../../src/config.ts';
 import { postgresStores } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
-import { inTurns, type ReportReads } from '../../src/storage/postgres/report-reads.ts';
-import { failureOf } from '../ledger/workbench.ts';
+import { queueReports } from '../../src/storage/report-reads.ts';
+import type { ReportReads } from '../../src/storage/storage.ts';
+import { failureOf } from '../money/ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, startPostgres } from '../support/start-postgres.ts';
@@ -24,13 +25,13 @@ async function openPool(connections: number, statementMsMax = 5_000) {
 }
 
 describe.skipIf(cannotStartPostgres)('connections that read', () => {
-  test('are as many as they should be, however much is asked at once', async () => {
+  test('stay within their bound under concurrent load', async () => {
     await using opened = await openPool(2);
     const asked = await Promise.all(Array.from({ length: 40 }, () => opened.pool.read<{ pid: number }>(SLOWLY, 0.001)));
     expect(new Set(asked.map(([row]) => row?.pid)).size).toBe(2);
   });
 
-  test('are made again when they were ended, and what was asked is answered', async () => {
+  test('are replaced when they are closed, and the queries are answered', async () => {
     await using opened = await openPool(1);
     const before = await opened.pidOf();
     await runOn(opened.url, `SELECT pg_terminate_backend(${before}, 3000)`);
@@ -41,14 +42,14 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
     expect((await slowly)[0]?.pid).not.toBe(after);
   });
 
-  test('that fall silent are given up, others are made, and the rest of them go on meanwhile', async () => {
+  test('that fall silent are closed and replaced, while the others continue', async () => {
     await using opened = await openPool(2, 200);
     const first = opened.pidOf();
     const second = opened.pidOf();
     const [silent] = [await first, await second];
     kill(silent, 'SIGSTOP');
     try {
-      // The one that was given back last is asked first: one of these two is silent.
+      // The most recently returned connection is tested first: one of these two is silent.
       const asked = await Promise.allSettled([opened.pidOf(), opened.pidOf()]);
       expect(asked.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
       const after = await Promise.all([opened.pidOf(), opened.pidOf()]);
@@ -58,13 +59,13 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
     }
   });
 
-  test('that lead nowhere after a rest fail nobody: they are asked first, and made again', async () => {
+  test('that broke while idle fail no query: they are tested first, and replaced', async () => {
     const { url, port } = await sharedPostgres();
     await using proxy = await startFaultProxy(port);
     const pool = new ReadPool(proxy.through(url), { connections: 1, statementMsMax: 5_000 });
     await pool.read(PID, 1);
     proxy.lose();
-    proxy.heal(); // for connections that are made from now on
+    proxy.heal(); // Applies to new connections.
     await Bun.sleep(bounds.readRestMs + 50);
     expect((await pool.read(PID, 1)).length).toBe(1);
     expect(proxy.accepted).toBe(2);
@@ -77,7 +78,7 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
     expect(await opened.pidOf()).toBePositive();
   });
 
-  test('refuse what waits for too long, and what is too much to wait', async () => {
+  test('refuse queries that wait too long or exceed the queue', async () => {
     await using opened = await openPool(1, 200);
     const silent = await opened.pidOf();
     kill(silent, 'SIGSTOP');
@@ -97,7 +98,7 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
     expect(String(await failureOf(opened.pool.read('CREATE TABLE written (id int)')))).toContain('read-only');
   });
 
-  test('fail what is under way and what waits when they are closed', async () => {
+  test('fail running and waiting queries when they are closed', async () => {
     const opened = await openPool(1);
     const asked = [opened.pool.read(SLOWLY, 30), opened.pidOf()].map(failureOf);
     await Bun.sleep(50);
@@ -107,13 +108,13 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
   });
 });
 
-describe.skipIf(cannotStartPostgres)('a store whose server is gone', () => {
+describe.skipIf(cannotStartPostgres)('a store whose server is unavailable', () => {
   const gone: (() => Promise<void>)[] = [];
   afterAll(async () => {
     for (const remove of gone) await remove();
   });
 
-  test('is told of as such, never as what is not there, and answers when it is back', async () => {
+  test('is reported as unavailable, never as missing rows, and answers when it recovers', async () => {
     const server = await startPostgres({ fsync: 'off' });
     gone.push(() => server.remove());
     await using database = await server.newDatabase();
@@ -122,7 +123,7 @@ describe.skipIf(cannotStartPostgres)('a store whose server is gone', () => {
     expect(await stores.usage.listUsage(allUsage)).toEqual([]);
     await server.stop();
     const unavailable = { code: 'store_unavailable', status: 503 };
-    expect(await failureOf(stores.accounts.findKeyBySecretHash('hash'))).toMatchObject(unavailable);
+    expect(await failureOf(stores.accounts.findKeyBySecretHash(['hash']))).toMatchObject(unavailable);
     expect(await failureOf(stores.usage.listUsage(allUsage))).toMatchObject(unavailable);
     expect(await failureOf(stores.retention.countToCarry(7, 1))).toMatchObject(unavailable);
     await server.start();
@@ -135,7 +136,7 @@ describe.skipIf(cannotStartPostgres)('a store whose server is gone', () => {
   });
 });
 
-/** Reads whose answers come when they are let. */
+/** Reads whose answers wait until the test releases them. */
 function heldReports(atOnceMax: number, waitMsMax?: number) {
   const asked: string[] = [];
   const held: PromiseWithResolvers<never[]>[] = [];
@@ -145,9 +146,9 @@ function heldReports(atOnceMax: number, waitMsMax?: number) {
     held.push(answer);
     return answer.promise;
   };
-  const reads = inTurns({ listUsage } as unknown as ReportReads, atOnceMax, waitMsMax);
-  const ask = (asker: string, signal = new AbortController().signal) =>
-    reads.listUsage({ ...allUsage, madeBy: asker }, { asker, signal });
+  const reads = queueReports({ listUsage } as unknown as ReportReads, atOnceMax, waitMsMax);
+  const ask = (requesterId: string, signal = new AbortController().signal) =>
+    reads.listUsage({ ...allUsage, madeBy: requesterId }, { requesterId, signal });
   const answer = async () => {
     held.shift()?.resolve([]);
     await Bun.sleep(0);
@@ -156,16 +157,17 @@ function heldReports(atOnceMax: number, waitMsMax?: number) {
 }
 
 describe('reports over PostgreSQL', () => {
-  test('are asked a few at a time, and askers take turns', async () => {
+  test('run a few at a time, and tokens take turns', async () => {
     const { asked, ask, answer } = heldReports(2);
     const answers = [...Array.from({ length: 5 }, () => ask('tok_holder')), ask('local')];
+    await Bun.sleep(0);
     expect(asked).toEqual(['tok_holder', 'tok_holder']);
     for (let count = 0; count < 6; count++) await answer();
     expect(await Promise.all(answers)).toHaveLength(6);
     expect(asked).toEqual(['tok_holder', 'tok_holder', 'tok_holder', 'local', 'tok_holder', 'tok_holder']);
   });
 
-  test('that nobody waits for any more are never asked', async () => {
+  test('that were canceled are never run', async () => {
     const { asked, ask, answer } = heldReports(1);
     const first = ask('tok_a');
     const leaving = new AbortController();
@@ -177,7 +179,7 @@ describe('reports over PostgreSQL', () => {
     expect(asked).toEqual(['tok_a']);
   });
 
-  test('that wait for too long, or are too many, are refused as overload', async () => {
+  test('that wait too long, or exceed the queue, are refused as overload', async () => {
     const { ask, answer } = heldReports(1, 20);
     const first = failureOf(ask('tok_a'));
     const late = failureOf(ask('tok_b'));

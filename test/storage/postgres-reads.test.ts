@@ -1,26 +1,19 @@
-// What PostgreSQL's reads give is what SQLite's give of the same rows, whatever is asked.
+// PostgreSQL's reads return the same as SQLite's from the same rows.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Key, KeyPage } from '../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { checkLedger, type Outcome, stepMs, totalsGroupings, type UsageBucket } from '../../src/ledger/ledger.ts';
-import {
-  listDependents,
-  postgresStores,
-  readProof,
-  sumLedger,
-  surveyStore,
-} from '../../src/storage/postgres/postgres.ts';
+import { postgresStores, readProof, sumLedger, surveyStore } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
-import { timelineReads } from '../../src/storage/postgres/timeline-reads.ts';
-import { totalsReads } from '../../src/storage/postgres/totals-reads.ts';
-import { usageSearches } from '../../src/storage/postgres/usage-search.ts';
+import { postgresReader } from '../../src/storage/postgres/reader.ts';
+import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import * as sqlite from '../../src/storage/sqlite/sqlite.ts';
-import { timelineReads as sqliteTimelines } from '../../src/storage/sqlite/timeline-reads.ts';
-import { totalsReads as sqliteTotals } from '../../src/storage/sqlite/totals-reads.ts';
-import { usageSearches as sqliteSearches } from '../../src/storage/sqlite/usage-search.ts';
 import type { Stores } from '../../src/storage/stores.ts';
-import { failureOf, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../ledger/workbench.ts';
+import { timelineReads } from '../../src/storage/timeline-reads.ts';
+import { totalsReads } from '../../src/storage/totals-reads.ts';
+import { usageSearches } from '../../src/storage/usage-reads.ts';
+import { failureOf, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';
 import { allChanges, allTimeline, allTotals, allUsage } from '../support/everything.ts';
 import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 import { copyToPostgres } from './copy-to-postgres.ts';
@@ -61,14 +54,14 @@ async function useAll(): Promise<void> {
   await bench.ask({ kind: 'refund', requestId: messages[299] as string, amount: 1, note: 'sorry' });
 }
 
-/** What runs, what was given, and what is remembered of those who changed something. */
+/** Running messages, credits, and audit records. */
 async function leaveOthers(): Promise<void> {
   await bench.takeLease('node-2');
   for (const [at, key] of keys.entries())
     await bench.begin(5, { key, account: accounts[Math.floor(at / MAKERS.length)] as number });
-  const { installation, learned, catalog, gate, accounts: store } = bench.stores;
+  const { installation, samples, catalog, gate, accounts: store } = bench.stores;
   await installation.writeInstallation('secret_proof', 'proofproof');
-  await learned.saveLearned([['big', { ratios: [1.5] } as never]]);
+  await samples.saveSamples([['big', { ratios: [1.5] } as never]]);
   const actor = (id: string) => ({ id, role: 'operator', address: '::1', requestId: null }) as const;
   for (let at = 0; at < 40; at++) {
     const account = at % 3 === 0 ? null : (accounts[at % 2] as number);
@@ -87,7 +80,7 @@ async function leaveOthers(): Promise<void> {
   }
   const requestId = messages[0] as string;
   const answer = bench.stores.answers.answerRow({ requestId, atMs: START_MS, bytes: 3, sealed: 'abc' });
-  await gate.submit({ operations: [], alongside: [answer] });
+  await gate.submit({ operations: [], coCommitted: [answer] });
   const [key] = await store.listKeys({ accountId: null, madeBy: null, after: null, limit: 1 });
   if (key !== undefined) await store.rotateKey(key, 'proofpro.rotated', START_MS + 1, { audit: [], creation: null });
 }
@@ -107,14 +100,14 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     await bench[Symbol.asyncDispose]();
   });
 
-  /** Both answers, which are the same. */
+  /** Reads from both, and checks that the answers are equal. */
   const same = async <Value>(ask: (stores: Stores) => Promise<Value>): Promise<Value> => {
     const [here, there] = [await ask(bench.stores), await ask(postgres)];
     expect(there).toEqual(here);
     return here;
   };
 
-  /** All pages of a list, the same from both. */
+  /** Reads all pages of a list from both. */
   async function samePages<Row extends { seq: number }>(
     list: (stores: Stores, page: { before: number | null }) => Promise<Row[]>,
   ): Promise<number> {
@@ -134,7 +127,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     { sinceMs: START_MS + 10 * DAY_MS, untilMs: START_MS + 40 * DAY_MS },
     { untilMs: START_MS + 20 * DAY_MS },
     { sinceMs: START_MS + 50 * DAY_MS },
-    { sinceMs: FIRST_DAY_MS + 10 * DAY_MS, untilMs: FIRST_DAY_MS + 40 * DAY_MS }, // the very beginnings of days
+    { sinceMs: FIRST_DAY_MS + 10 * DAY_MS, untilMs: FIRST_DAY_MS + 40 * DAY_MS }, // Start of a day.
   ];
   const scopes = () => [
     {},
@@ -146,7 +139,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     { madeBy: 'nobody' },
   ];
 
-  test('list usage of everybody, an account, a key, a maker, of any outcome and time, page by page', async () => {
+  test('list usage of all accounts, an account, a key or a maker, by outcome and time, page by page', async () => {
     let seen = 0;
     for (const scope of scopes())
       for (const time of times)
@@ -180,7 +173,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
 
   test('add up usage by everything, in one run or in many', async () => {
     const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
-    const inRuns = totalsReads(pool, { rowsMax: 100_000, runRows: 7 });
+    const inRuns = totalsReads(postgresReader(pool), { rowsMax: 100_000, runRows: 7 });
     for (const scope of scopes())
       for (const time of times)
         for (const groupBy of totalsGroupings) {
@@ -192,12 +185,12 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
         const question = { ...allTotals, ...scope, ...time, limit: 2 };
         expect(await inRuns.topUsage(question)).toEqual(await same(({ usage }) => usage.topUsage(question)));
       }
-    const tooFew = totalsReads(pool, { rowsMax: 9, runRows: 7 });
+    const tooFew = totalsReads(postgresReader(pool), { rowsMax: 9, runRows: 7 });
     expect(await failureOf(tooFew.totalUsage(allTotals))).toMatchObject({ code: 'invalid_request' });
     await pool.close();
   });
 
-  test('add up usage over time of everybody and whomever, in every step, whole or as much as may be read', async () => {
+  test('add up usage over time for all accounts or one, in every step, within the bound of reads', async () => {
     const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
     const untilMs = Math.ceil(bench.clock.nowMs() / DAY_MS) * DAY_MS;
     const records = await bench.stores.usage.listUsage({ ...allUsage, limit: 1_000 });
@@ -213,10 +206,14 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
           const whole = await same(({ usage }) => usage.readTimeline(question));
           expect(whole.countedSinceMs).toBe(sinceMs);
           const few = { runRows: 3, recordsMax: 10, cutRecordsMax: 6, cutRecordsOfModelMax: 6 };
-          const there = await timelineReads(pool, totalsReads(pool), few).readTimeline(question);
-          const here = await sqliteTimelines(opened.database, sqliteTotals(opened.database), few).readTimeline(
+          const there = await timelineReads(postgresReader(pool), totalsReads(postgresReader(pool)), few).readTimeline(
             question,
           );
+          const here = await timelineReads(
+            sqliteReader(opened.database),
+            totalsReads(sqliteReader(opened.database)),
+            few,
+          ).readTimeline(question);
           expect(there).toEqual(here);
           for (const [at, bucket] of here.buckets.entries()) {
             const right = whole.buckets[at] as UsageBucket;
@@ -225,7 +222,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
             expect([right.failed, null]).toContain(isCounted ? bucket.failed : null);
           }
           if (step === 'day' || 'madeBy' in scope) continue;
-          // One bucket more, and there were too many records.
+          // One more bucket would exceed the limit of records.
           const of = records.filter(
             (one) =>
               (question.account === null || one.account === question.account) &&
@@ -238,9 +235,12 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     await pool.close();
   });
 
-  test('a timeline that took too long says that what was not read is not counted', async () => {
+  test('report which part of a timeline was not counted because it took too long', async () => {
     const untilMs = Math.ceil(bench.clock.nowMs() / DAY_MS) * DAY_MS;
-    const late = sqliteTimelines(opened.database, sqliteTotals(opened.database), { runRows: 3, readMsMax: -1 });
+    const late = timelineReads(sqliteReader(opened.database), totalsReads(sqliteReader(opened.database)), {
+      runRows: 3,
+      readMsMax: -1,
+    });
     const hours = { ...allTimeline, sinceMs: untilMs - DAY_MS, untilMs };
     expect((await late.readTimeline(hours)).countedSinceMs).toBe(untilMs);
     const days = await late.readTimeline({ ...hours, step: 'day' });
@@ -248,11 +248,14 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     expect(days.buckets.map(({ failed, firstTokens }) => [failed, firstTokens])).toEqual([[null, null]]);
   });
 
-  test('search usage, however little is looked through for one page', async () => {
+  test('search usage, however few rows one page may examine', async () => {
     const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
     const limits = { recordsMax: 40, recordsAtOnce: 20 };
-    const [here, there] = [sqliteSearches(opened.database, limits), usageSearches(pool, limits)];
-    const never = usageSearches(pool, { ...limits, recordsMax: 1_000, readMsMax: -1 });
+    const [here, there] = [
+      usageSearches(sqliteReader(opened.database), limits),
+      usageSearches(postgresReader(pool), limits),
+    ];
+    const never = usageSearches(postgresReader(pool), { ...limits, recordsMax: 1_000, readMsMax: -1 });
     for (const scope of scopes())
       for (const [model, isCompleted, outcome] of [
         ['big', false, null],
@@ -293,20 +296,20 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     for (const account of accounts) await same((stores) => stores.accounts.countKeys(account));
   });
 
-  test('find what is there, and nothing of what is not', async () => {
+  test('find existing objects only', async () => {
     const nowMs = bench.clock.nowMs();
     const groups = [{ name: 'default', limits: { ...NO_LIMITS, requestsPerMinute: 5 } }];
     for (const [at, key] of [...keys, 1].entries()) {
       const account = accounts[Math.floor(at / MAKERS.length)] ?? 1;
       await same((stores) => stores.accounts.getKey(key));
       await same((stores) => stores.accounts.getAccount(account));
-      await same((stores) => stores.accounts.findKeyBySecretHash(`hash of ${key}`));
+      await same((stores) => stores.accounts.findKeyBySecretHash([`hash of ${key}`]));
       await same((stores) => stores.ledger.accountMeters(account, nowMs));
       await same((stores) => stores.ledger.keyMeters(key, nowMs));
       await same((stores) => stores.ledger.callerMeters({ account, key, groups }, nowMs));
       await same((stores) => stores.ledger.callerMeters({ account: accounts[2] as number, key, groups }, nowMs));
     }
-    await same((stores) => stores.accounts.findKeyBySecretHash('proofpro.rotated'));
+    await same((stores) => stores.accounts.findKeyBySecretHash(['proofpro.rotated']));
     for (const requestId of [...messages.slice(0, 5), 'req_310', 'req_none']) {
       await same((stores) => stores.usage.getUsage(requestId));
       await same((stores) => stores.ledger.openMessage(requestId));
@@ -314,7 +317,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     }
     await same((stores) => stores.ledger.openHolds());
     await same((stores) => stores.catalog.loadCatalog());
-    await same((stores) => stores.learned.loadLearned());
+    await same((stores) => stores.samples.loadSamples());
     await same((stores) => stores.installation.readInstallation('secret_proof'));
     await same((stores) => stores.installation.readInstallation('nothing'));
     await same((stores) => stores.audit.findCreation('tok_2', 'one'));
@@ -324,7 +327,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     expect(await same(byPrincipal)).toHaveLength(20);
   });
 
-  test('count what is too old', async () => {
+  test('count rows past retention', async () => {
     const beforeMs = START_MS + 20 * DAY_MS;
     for (const table of ['usage_records', 'creations', 'key_secrets', 'claims', 'answers'] as const)
       await same(({ retention }) => retention.countForgotten(table, beforeMs));
@@ -335,7 +338,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     await same(({ retention }) => retention.listToCarry(beforeMs, due[1] as number));
   });
 
-  test('sum up and survey the whole store', async () => {
+  test('add up and survey the whole store', async () => {
     const sums = await sumLedger(database.url);
     const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
     const inOrder = (all: typeof sums) => ({
@@ -348,8 +351,5 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     const nowMs = bench.clock.nowMs();
     expect(await surveyStore(database.url, nowMs)).toEqual(sqlite.surveyStore(opened.path, nowMs));
     expect(await readProof(database.url)).toBe('proofproof');
-    expect(await listDependents(database.url, 'proofpro', START_MS)).toEqual(
-      sqlite.listDependents(opened.path, 'proofpro', START_MS),
-    );
   });
 });

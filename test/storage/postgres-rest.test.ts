@@ -1,8 +1,8 @@
-// A lane over which nothing goes for a while: where its connection is gone without a word, as routers forget one, the renewals of
-// the node's lease find that out, and no message does.
+// An idle lane whose connection was lost silently, as with an expired NAT entry: the renewal of the node's lease
+// detects it, not a message.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { ask } from '../ledger/workbench.ts';
+import { ask } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, startPostgres, type TestPostgres } from '../support/start-postgres.ts';
 import { openFaulty } from './open-faulty.ts';
 
@@ -13,17 +13,17 @@ beforeAll(async () => {
 afterAll(() => server?.remove());
 
 test.skipIf(cannotStartPostgres)(
-  'a message over a lane that rested is not the first to find its connection dead',
+  'no message over an idle lane is the first to find its connection broken',
   async () => {
     await using faulty = await openFaulty(server, 100);
     const { bench, gate, proxy } = faulty;
     const renew = () => ask(gate, { kind: 'renew', node: 'resting', epoch: null, leaseMs: 60_000 });
     await renew();
-    await renew(); // the account's lane has rested since
+    await renew(); // The account's lane has been idle since.
     proxy.lose('toServer');
     await Bun.sleep(50);
-    proxy.pass('toServer'); // for new connections: those that lost something pass nothing any more
-    await renew().catch(() => {}); // in silence
+    proxy.pass('toServer'); // Affects new connections. Broken ones pass nothing any more.
+    await renew().catch(() => {}); // Silently.
     await renew();
     await renew();
     expect(await ask(gate, bench.admission(10))).toMatchObject({ ok: true, kind: 'admitted' });

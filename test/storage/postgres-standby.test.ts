@@ -1,8 +1,8 @@
-// A database whose commits wait for a standby that is gone: nothing is told of as made that the standby, were it to take over, would
-// not have. A backend that is ended in that wait has made its transaction, on this server alone.
+// A database whose commits wait for an unavailable standby: no commit is reported before the standby has it, since
+// the standby may take over. A backend that is ended while it waits has committed, on this server alone.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { ask, failureOf } from '../ledger/workbench.ts';
+import { ask, failureOf } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '../support/start-postgres.ts';
 import { openFaulty } from './open-faulty.ts';
 
@@ -20,16 +20,16 @@ async function setStandbys(names: string): Promise<void> {
   await runOn(server.url, 'SELECT pg_reload_conf()');
 }
 
-/** The server takes a new setting when it comes to it. */
+/** The server applies a new setting with a delay. */
 async function untilCommitsWait(): Promise<void> {
   while ((await runOn(server.url, WAITING)).length === 0) {
-    runOn(server.url, WRITE).catch(() => {}); // goes on when the standby is not waited for any more
+    runOn(server.url, WRITE).catch(() => {}); // Continues when the server no longer waits for the standby.
     await Bun.sleep(100);
   }
 }
 
 test.skipIf(cannotStartPostgres)(
-  'a bill is not told of before the standby has it, however often it is asked for',
+  'a bill is not reported before the standby has it, however often it is retried',
   async () => {
     await using faulty = await openFaulty(server, 100);
     const { bench, gate } = faulty;
@@ -40,7 +40,7 @@ test.skipIf(cannotStartPostgres)(
       await untilCommitsWait();
       for (let tries = 0; tries < 3; tries++)
         expect(await failureOf(ask(gate, settle))).toMatchObject({ code: 'store_unavailable' });
-      expect(await faulty.costOf(requestId)).toBe(40); // and yet it is made
+      expect(await faulty.costOf(requestId)).toBe(40); // The commit was made.
     } finally {
       await setStandbys('');
     }

@@ -1,16 +1,16 @@
-// What a database needs from time to time: months made ahead, months dropped that are wholly too old, leases dropped of nodes that
-// are long gone. Whichever node does it, beside writers, and when several do it at once.
+// Periodic upkeep of the database: months created ahead, old months dropped, leases of dead nodes dropped. Any node
+// does it, concurrently with writers and with other nodes.
 
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { newRequestId } from '../../src/base/ids.ts';
 import { bounds } from '../../src/config.ts';
-import { monthsAhead, PostgresGate, tendDatabase } from '../../src/storage/postgres/postgres.ts';
-import { ask, openWorkbench, START_MS, type Workbench } from '../ledger/workbench.ts';
+import { maintainDatabase, monthsAhead, PostgresGate } from '../../src/storage/postgres/postgres.ts';
+import { ask, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgresLanes } from './open-postgres.ts';
 
-/** Far from the machine's own time, whose months are made ahead. */
+/** Far from the machine's time, for which months are created. */
 const LONG_AFTER_MS = Date.UTC(2066, 10, 18);
 const MONTHS = `SELECT array_agg(right(relname, 6)::int ORDER BY relname) AS months FROM pg_class WHERE relname ~ '^usage_records_[0-9]{6}$'`;
 const months = async (url: string) => (await runOn(url, MONTHS))[0]?.['months'] as number[];
@@ -29,7 +29,7 @@ async function openOld(): Promise<Opened & AsyncDisposable> {
   const { url } = opened as unknown as OpenedPostgres;
   for (const month of await months(url)) await runOn(url, `DROP TABLE usage_records_${String(month).padStart(6, '0')}`);
   bench.clock.advance(LONG_AFTER_MS - START_MS);
-  await bench.takeLease('node-1'); // it stands
+  await bench.takeLease('node-1'); // The lease exists.
   for (let month = 0; month < 4; month++) {
     const requestId = newRequestId(bench.clock.nowMs());
     await bench.begin(10, { requestId });
@@ -44,41 +44,46 @@ async function openOld(): Promise<Opened & AsyncDisposable> {
 }
 
 describe.skipIf(cannotStartPostgres)('tending a database', () => {
-  test('makes the months that are missing, by the database’s time, once among several nodes', async () => {
+  test('creates missing months by the database’s clock, once among several nodes', async () => {
     await using database = await (await sharedPostgres()).newDatabase();
     const { url } = database;
     const ahead = monthsAhead(Date.now());
     const present = await months(url);
     for (const month of ahead) await runOn(url, `DROP TABLE usage_records_${month}`);
-    await Promise.all([1, 2, 3].map(() => tendDatabase(url)));
+    await Promise.all([1, 2, 3].map(() => maintainDatabase(url)));
     expect(await months(url)).toEqual(present);
-    expect(await tendDatabase(url)).toEqual({ monthsMade: [], monthsDropped: [], monthsLeft: [], leasesDropped: 0 });
+    expect(await maintainDatabase(url)).toEqual({
+      monthsMade: [],
+      monthsDropped: [],
+      monthsLeft: [],
+      leasesDropped: 0,
+    });
   });
 
-  test('drops no month where nothing is marked as not kept', async () => {
+  test('drops no month without a retention mark', async () => {
     await using old = await openOld();
     const before = await months(old.url);
-    expect(await tendDatabase(old.url)).toMatchObject({ monthsDropped: [], monthsLeft: [] });
+    expect(await maintainDatabase(old.url)).toMatchObject({ monthsDropped: [], monthsLeft: [] });
     expect((await months(old.url)).filter((month) => before.includes(month))).toEqual(before);
   });
 
-  test('drops the months that are wholly too old, and keeps the one in which the mark is', async () => {
+  test('drops months that are entirely past retention, and keeps the month of the mark', async () => {
     await using old = await openOld();
     const { bench, url } = old;
     expect(await months(url)).toEqual(expect.arrayContaining([206611, 206612, 206701, 206702]));
     await bench.stores.retention.keepSince('usage', Date.UTC(2067, 0, 1) - 1);
-    expect((await tendDatabase(url)).monthsDropped).toEqual([206611]);
+    expect((await maintainDatabase(url)).monthsDropped).toEqual([206611]);
     await bench.stores.retention.keepSince('usage', Date.UTC(2067, 0, 1));
-    const tended = await Promise.all([1, 2, 3].map(() => tendDatabase(url)));
+    const tended = await Promise.all([1, 2, 3].map(() => maintainDatabase(url)));
     for (const { monthsLeft } of tended) expect(monthsLeft).toEqual([]);
     await bench.stores.retention.keepSince('usage', Date.UTC(2067, 1, 15));
-    expect((await tendDatabase(url)).monthsDropped).toEqual([206701]);
+    expect((await maintainDatabase(url)).monthsDropped).toEqual([206701]);
     expect(await months(url)).toEqual(expect.arrayContaining([206702]));
     expect(await months(url)).not.toEqual(expect.arrayContaining([206612]));
     expect(await bench.wallet()).toEqual({ balance: 1_000 - 4 * 7, held: 0 });
   });
 
-  test('lets those who write go on while a month cannot be had, and drops it when it can', async () => {
+  test('does not block writers while a month is locked, and drops it when it is unlocked', async () => {
     await using old = await openOld();
     const { bench, url } = old;
     await bench.stores.retention.keepSince('usage', Date.UTC(2067, 1, 1));
@@ -86,7 +91,7 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
     const reading = holdOpen(url, 'SELECT count(*) FROM usage_records', release.promise);
     await reading.begun;
     let isTended = false;
-    const tended = tendDatabase(url).finally(() => {
+    const tended = maintainDatabase(url).finally(() => {
       isTended = true;
     });
     const answers: boolean[] = [];
@@ -100,10 +105,10 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
     expect(answers).not.toContain(false);
     release.resolve();
     await reading.ended;
-    expect(await tendDatabase(url)).toMatchObject({ monthsDropped: [206611, 206612, 206701], monthsLeft: [] });
+    expect(await maintainDatabase(url)).toMatchObject({ monthsDropped: [206611, 206612, 206701], monthsLeft: [] });
   }, 60_000);
 
-  test('drops leases of nodes that are long gone, and none of a node that may come back or has left something', async () => {
+  test('drops leases of long dead nodes, and none of a node that may return or has open holds', async () => {
     await using old = await openOld();
     const { bench, url } = old;
     const nowMs = Date.now();
@@ -122,10 +127,10 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
     await runOn(url, `DELETE FROM leases WHERE node <> 'node-1'; INSERT INTO leases VALUES ${values}`);
     const holding = { node: 'holding', epoch: 1 };
     await bench.begin(1, { requestId: newRequestId(bench.clock.nowMs()), owner: holding });
-    const tended = await Promise.all([1, 2, 3].map(() => tendDatabase(url)));
+    const tended = await Promise.all([1, 2, 3].map(() => maintainDatabase(url)));
     expect(tended.reduce((sum, { leasesDropped }) => sum + leasesDropped, 0)).toBe(2);
     expect(await leases(url)).toEqual(['alive', 'holding', 'lapsed', 'moved', 'moved-today', 'node-1']);
-    // It has a time now, by which it goes a day later, and is neither moved again nor taken for alive.
+    // The lease now has a time by which it is dropped a day later. It is neither moved again nor counted as alive.
     const gate = new PostgresGate(url, { lanes: 1 });
     await ask(gate, { kind: 'expire' });
     await gate.close();
@@ -137,7 +142,7 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
   });
 });
 
-/** A transaction of another that is open until then. */
+/** Keeps another transaction open until then. */
 function holdOpen(url: string, text: string, until: Promise<void>) {
   const begun = Promise.withResolvers<void>();
   const client = new Bun.SQL({ url, max: 1 });

@@ -1,11 +1,11 @@
-// Texts from outside in what the ledger writes: no character of them keeps a message from being billed, its store from being checked,
-// or a list from being read. What PostgreSQL cannot hold becomes U+FFFD.
+// Client texts in the ledger's rows: no character prevents billing, a check, or a list. U+FFFD replaces characters
+// that PostgreSQL cannot store.
 
 import { describe, expect, test } from 'bun:test';
 import type { UsageRecord } from '../../src/ledger/ledger.ts';
 import { sumLedger } from '../../src/storage/postgres/postgres.ts';
-import type { OpenStores, Workbench } from '../ledger/workbench.ts';
-import { openWorkbench, START_MS } from '../ledger/workbench.ts';
+import type { OpenStores, Workbench } from '../money/ledger/workbench.ts';
+import { openWorkbench, START_MS } from '../money/ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgres, openPostgresLanes } from './open-postgres.ts';
@@ -26,7 +26,7 @@ const EVIL = [
   '🦃 \u2028 \ufeff',
 ];
 
-/** As PostgreSQL holds it. */
+/** The text as PostgreSQL stores it. */
 const suited = (text: string) => text.replaceAll('\0', '\ufffd').toWellFormed();
 
 const attemptOf = (reason: string) => ({
@@ -57,7 +57,7 @@ const stores: readonly (readonly [string, OpenStores, boolean])[] = [
 
 for (const [name, open, cannotStart] of stores) {
   describe.skipIf(cannotStart)(`${name}, whatever texts there are in it`, () => {
-    test('bills each message, ends what was left, and is sound', async () => {
+    test('bills each message, ends open holds, and passes the check', async () => {
       await using bench = await openWorkbench(open, 1_000);
       const settled = await Promise.all(
         EVIL.map(async (text) => {
@@ -85,10 +85,10 @@ for (const [name, open, cannotStart] of stores) {
       expect(records.map(({ attempts }) => attempts.length)).toEqual(records.map(() => EVIL.length));
     });
 
-    test('is read for any of them', async () => {
+    test('returns lists that contain any of them', async () => {
       await using bench = await openWorkbench(open, 1_000);
       for (const text of EVIL) {
-        expect(await bench.stores.accounts.findKeyBySecretHash(text)).toBeNull();
+        expect(await bench.stores.accounts.findKeyBySecretHash([text])).toBeNull();
         expect(await bench.stores.ledger.openMessage(text)).toBeNull();
         expect(
           await bench.stores.audit.listAudit({
@@ -109,7 +109,7 @@ for (const [name, open, cannotStart] of stores) {
 describe.skipIf(cannotStartPostgres)(
   'PostgreSQL, while a message runs in whose checkpoint is what it cannot read',
   () => {
-    test('is summed up', async () => {
+    test('can be checked', async () => {
       let opened: OpenedPostgres | undefined;
       await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 1_000);
       for (const text of EVIL) {

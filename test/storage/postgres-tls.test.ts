@@ -1,4 +1,4 @@
-// The way to a database as it is across machines: with a password, over TLS, verified by whom it is signed.
+// Connections to a database on another machine: with a password, over TLS, with the certificate verified.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { chownSync, statSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const PASSWORD = 'p@ss/wörd:%?';
 const LEASE = { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1_000 } as const;
 
 test.skipIf(cannotStartPostgres)(
-  'a database that takes a password over TLS alone is used so, and as far as it is asked to be known',
+  'a database that requires a password and TLS is used with both, and its certificate is verified as configured',
   async () => {
     const server = await startPostgres();
     try {
@@ -40,7 +40,7 @@ test.skipIf(cannotStartPostgres)(
   },
 );
 
-/** Gives the path of the server's certificate, which has signed itself. */
+/** Returns the path of the server's self-signed certificate. */
 async function demandTls(url: string): Promise<string> {
   const [row] = await runOn(url, 'SHOW data_directory');
   const data = String(row?.['data_directory']);
@@ -59,6 +59,6 @@ async function demandTls(url: string): Promise<string> {
   const trusted = 'host all turnpike 127.0.0.1/32 trust';
   writeFileSync(join(data, 'pg_hba.conf'), `hostssl all app 127.0.0.1/32 scram-sha-256\n${trusted}\n`);
   await runOn(url, 'SELECT pg_reload_conf()');
-  await Bun.sleep(500); // until it was taken
+  await Bun.sleep(500); // Waits until it applies.
   return join(data, 'server.crt');
 }

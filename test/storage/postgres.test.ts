@@ -1,5 +1,5 @@
-// The conformance suite on PostgreSQL, with the lanes of a node; and behind one lane, in which what was asked first is done first,
-// what depends on that and on large batches.
+// The conformance suite on PostgreSQL with the lanes of a node; and with one lane, for tests that depend on the order
+// of arrival or on large batches.
 
 import { describe } from 'bun:test';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
@@ -15,8 +15,8 @@ describe.skipIf(cannotStartPostgres)('with lanes', () => {
 });
 describe.skipIf(cannotStartPostgres)('with one lane, the ledger in PostgreSQL', () => {
   describe('admits', () => admissionConformance(openPostgres));
-  describe('takes bundles', () => bundleConformance(openPostgres));
+  describe('applies bundles', () => bundleConformance(openPostgres));
   describe('keeps leases', () => leaseConformance(openPostgres));
   describe('keeps leases', () => leaseOrderConformance(openPostgres));
-  describe('reconciles', () => reconciliationConformance(openPostgres));
+  describe('adds up to the nanodollar', () => reconciliationConformance(openPostgres));
 });

@@ -1,5 +1,5 @@
-// A thread of reports that takes as many milliseconds as the page has rows, and answers with the page
-// and with how many it was asked for before. It dies of a page of 666. Run by report-thread.test.ts.
+// A report thread that takes as many milliseconds as the page has rows, and returns the page with the number of
+// earlier requests. A page of 666 rows kills it. Run by report-thread.test.ts.
 
 import { heading } from '../../src/storage/sqlite/sqlite.ts';
 

@@ -1,10 +1,9 @@
-// The conformance suite on SQLite, and what is SQLite's own: durability, failures of a commit, the
-// triggers that guard the journal, versions, and the lock on the data directory.
+// The conformance suite on SQLite, and SQLite's own guarantees: durability, failed commits, the triggers that guard
+// the journal, versions, and the lock on the data directory.
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { manualClock } from '../../src/base/clock.ts';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import {
   DirectoryLocked,
@@ -16,8 +15,9 @@ import {
   SqliteLedgerStore,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { failureOf, openWorkbench, START_MS } from '../ledger/workbench.ts';
-import { noTrail } from '../support/no-trail.ts';
+import { failureOf, openWorkbench, START_MS } from '../money/ledger/workbench.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { noAuditContext } from '../support/no-audit-context.ts';
 import { readConformance } from './conformance/reads.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { type OpenedSqlite, openSqlite, openSqliteReports, openSqliteThread } from './open-sqlite.ts';
@@ -31,7 +31,7 @@ describe('the thread of reports', () => {
   reportConformance(openSqliteReports);
 });
 
-/** A workbench, with the SQLite that it stands on. */
+/** A workbench, and its SQLite. */
 async function openOnSqlite(balance: number) {
   let opened: OpenedSqlite | undefined;
   const bench = await openWorkbench((clock) => (opened = openSqlite(clock)), balance);
@@ -39,7 +39,7 @@ async function openOnSqlite(balance: number) {
   return { bench, ...opened };
 }
 
-/** All rows, for comparing what stands on the disk. */
+/** All rows, to compare with the disk. */
 function dump(path: string): string {
   const database = openForReading(path);
   const tables = database.query(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
@@ -74,14 +74,14 @@ describe('a commit that fails', () => {
     expect(await bench.admit(70)).toMatchObject({ ok: true });
   });
 
-  test('leaves nothing in memory that the disk does not say', async () => {
+  test('leaves nothing in memory that is not on the disk', async () => {
     const { bench, database, path } = await openOnSqlite(100);
     await using _ = bench;
     database.run('PRAGMA busy_timeout = 0');
     const other = new Database(path);
     other.run('BEGIN IMMEDIATE');
     expect(await failureOf(bench.begin(60))).toMatchObject({ code: 'store_unavailable' });
-    // As if the commit that failed had reached the disk in the end, and been another one.
+    // Simulates a failed commit that reached the disk in the end and differs.
     other.run(`INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind)
       VALUES (${bench.account}, ${START_MS}, 1, ${bench.account}, 50, 'payment')`);
     other.run('UPDATE account_meters SET balance = balance + 50');
@@ -91,7 +91,7 @@ describe('a commit that fails', () => {
     expect(await bench.wallet()).toEqual({ balance: 150, held: 150 });
   });
 
-  test('by one row that cannot be written fails alone', async () => {
+  test('of one invalid row fails alone', async () => {
     const { bench, database } = await openOnSqlite(100);
     await using _ = bench;
     const key = await bench.stores.accounts.getKey(bench.key);
@@ -100,7 +100,12 @@ describe('a commit that fails', () => {
     const limits = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrency: 9 };
     const asked = await Promise.allSettled([
       bench.admit(10),
-      bench.stores.accounts.createKey({ ...key, id: 77 }, `hash of ${bench.key}`, { ...terms, ...limits }, noTrail),
+      bench.stores.accounts.createKey(
+        { ...key, id: 77 },
+        `hash of ${bench.key}`,
+        { ...terms, ...limits },
+        noAuditContext,
+      ),
       bench.admit(20),
     ]);
     expect(asked).toMatchObject([
@@ -110,7 +115,12 @@ describe('a commit that fails', () => {
     ]);
     expect(await bench.stores.ledger.keyMeters(77, START_MS)).toBeNull();
     await failureOf(
-      bench.stores.accounts.createKey({ ...key, id: 78 }, `hash of ${bench.key}`, { ...terms, ...limits }, noTrail),
+      bench.stores.accounts.createKey(
+        { ...key, id: 78 },
+        `hash of ${bench.key}`,
+        { ...terms, ...limits },
+        noAuditContext,
+      ),
     );
     expect(database.inTransaction).toBe(false);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 30 });
@@ -118,7 +128,7 @@ describe('a commit that fails', () => {
 });
 
 describe('a restart', () => {
-  test('finds every row as it was', async () => {
+  test('restores every row', async () => {
     const { bench, database, store } = await openOnSqlite(100);
     await using _ = bench;
     const limits = { requestsPerMinute: 9, inputTokensPerMinute: 99, outputTokensPerMinute: 999, concurrency: 8 };
@@ -166,14 +176,14 @@ describe('the database', () => {
     expect(() => database.run(insert)).toThrow('UNIQUE');
   });
 
-  test('is durable before it answers: every commit is on the disk', async () => {
+  test('is durable before it answers: every commit is on disk', async () => {
     const { bench, database } = await openOnSqlite(100);
     await using _ = bench;
     expect(database.query('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
     expect(database.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 
-  test('of a later version is refused and left as it is', async () => {
+  test('of a later version is refused and left unchanged', async () => {
     using directory = temporaryDirectory();
     const path = databasePath(directory.path);
     openForWriting(path).close();
@@ -188,7 +198,7 @@ describe('the database', () => {
     after.close();
   });
 
-  test('is summed up with a server on it or none', async () => {
+  test('can be checked with or without a running server', async () => {
     using directory = temporaryDirectory();
     const path = databasePath(directory.path);
     const database = openForWriting(path);
@@ -199,7 +209,7 @@ describe('the database', () => {
 });
 
 describe('the lock on a data directory', () => {
-  test('keeps a second server out, and is free when the first closes it', () => {
+  test('refuses a second server, and is released when the first one closes it', () => {
     using directory = temporaryDirectory();
     const first = lockDirectory(directory.path);
     expect(() => lockDirectory(directory.path)).toThrow(DirectoryLocked);
@@ -208,7 +218,7 @@ describe('the lock on a data directory', () => {
     lockDirectory(directory.path).close();
   });
 
-  test('is free when the process that held it was killed', async () => {
+  test('is released when its process is killed', async () => {
     using directory = temporaryDirectory();
     const child = Bun.spawn([process.execPath, join(import.meta.dir, 'hold-lock.ts'), directory.path], {
       stdout: 'pipe',
@@ -222,7 +232,7 @@ describe('the lock on a data directory', () => {
     lockDirectory(directory.path).close();
   });
 
-  test('says what is wrong when it is not another server', () => {
+  test('reports a cause other than a second server', () => {
     expect(() => lockDirectory('/nonexistent/directory')).toThrow();
     expect(() => lockDirectory('/nonexistent/directory')).not.toThrow(DirectoryLocked);
   });

@@ -1,8 +1,8 @@
-// What every store of the ledger must do, whatever it is made of: the same operations, the same
-// answers, the same rows. Each test ends with a check of all invariants.
+// Conformance suite of every ledger store: the same operations, the same answers, the same rows. Each test ends with
+// a check of all invariants.
 
 import { describe } from 'bun:test';
-import type { OpenStores } from '../ledger/workbench.ts';
+import type { OpenStores } from '../money/ledger/workbench.ts';
 import { accessConformance } from './conformance/access.ts';
 import { admissionConformance } from './conformance/admission.ts';
 import { answerConformance } from './conformance/answers.ts';
@@ -28,8 +28,8 @@ import { timelineConformance } from './conformance/timeline.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
 /**
- * Runs the suite. Without a clock of its own a store is spared the tests in which time passes; with lanes, that in which what was
- * asked first is done first although it is about something else.
+ * Runs the suite. A store without a test clock skips the tests in which time passes; one with lanes skips those that
+ * depend on the order of arrival across accounts.
  */
 export function describeStore(
   name: string,
@@ -42,26 +42,26 @@ export function describeStore(
     describe('records', () => meterConformance(open));
     describe('writes off', () => writeOffConformance(open));
     describe('credits', () => creditConformance(open));
-    describe('takes bundles', () => bundleConformance(open));
-    describe('keeps', () => accessConformance(open));
-    describe('keeps', () => peopleConformance(open));
-    describe('keeps', () => answerConformance(open));
-    describe('charges under a claim', () => claimConformance(open));
+    describe('applies bundles', () => bundleConformance(open));
+    describe('stores', () => accessConformance(open));
+    describe('stores', () => peopleConformance(open));
+    describe('stores', () => answerConformance(open));
+    describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
-    describe('gives back', () => refundConformance(open));
-    describe('keeps', () => secretChangeConformance(open));
+    describe('refunds', () => refundConformance(open));
+    describe('ensures that', () => secretChangeConformance(open));
     if (!options.followsClock) return;
-    describe('bounds rates', () => rateConformance(open));
-    describe('bounds periods', () => periodConformance(open));
+    describe('enforces rate limits', () => rateConformance(open));
+    describe('enforces periods', () => periodConformance(open));
     describe('keeps leases', () => leaseConformance(open));
     if (options.hasLanes !== true) describe('keeps leases', () => leaseOrderConformance(open));
-    describe('charges under a claim', () => claimAgeConformance(open));
+    describe('charges under an idempotency key', () => claimAgeConformance(open));
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
     describe('reports', () => timelineConformance(open));
-    describe('states', () => monthConformance(open));
-    describe('reconciles', () => reconciliationConformance(open));
+    describe('reports by month that', () => monthConformance(open));
+    describe('adds up to the nanodollar', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));
-    describe('shows a caller', () => callerMetersConformance(open));
+    describe('returns to a key', () => callerMetersConformance(open));
   });
 }

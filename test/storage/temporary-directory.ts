@@ -1,4 +1,4 @@
-// A directory of its own for a test, gone with it.
+// A directory for one test, removed with it.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,13 +1,17 @@
-// Totals that are added up in several runs: as exact as in one, and bounded all together.
+// Totals that are added up in several runs: as exact as in one run, with one bound for all of them.
 
+import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { type TotalsQuestion, totalsGroupings, type UsageStore } from '../../src/ledger/ledger.ts';
+import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import { databasePath, openForReading, openForWriting } from '../../src/storage/sqlite/sqlite.ts';
-import { totalsReads } from '../../src/storage/sqlite/totals-reads.ts';
-import { failureOf } from '../ledger/workbench.ts';
+import { totalsReads as totalsReadsOn } from '../../src/storage/totals-reads.ts';
+import { failureOf } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
+const totalsReads = (database: Database, limits?: { rowsMax: number; runRows: number }) =>
+  totalsReadsOn(sqliteReader(database), limits);
 const everything = { account: null, key: null, madeBy: null, model: null, sinceMs: null, untilMs: null, limit: 100 };
 const directory = temporaryDirectory();
 const path = databasePath(directory.path);
@@ -29,7 +33,7 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-/** Runs of two rows, and none that is cut. */
+/** Runs of two rows, and no cut. */
 async function readBoth(question: TotalsQuestion) {
   const database = openForReading(path);
   const inRuns = await totalsReads(database, { rowsMax: 1000, runRows: 2 }).totalUsage(question);
@@ -63,7 +67,7 @@ describe('totals in several runs', () => {
     });
   }
 
-  test('stop where they would be too much, whatever the runs and however many keys', async () => {
+  test('stop at their bound, with any runs and any number of keys', async () => {
     const database = openForReading(path);
     const refusal = { code: 'invalid_request' };
     const ask = (reads: Pick<UsageStore, 'totalUsage'>, facts: Partial<TotalsQuestion>) =>

@@ -1,4 +1,4 @@
-// Pages without a filter, for tests that ask stores directly. No tests of its own.
+// Pages without a filter, for tests that read stores directly.
 
 import type { AuditPage } from '../../src/audit/audit.ts';
 import type { TimelineQuestion, TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';

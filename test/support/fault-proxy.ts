@@ -1,72 +1,72 @@
-// A proxy on loopback between a node and PostgreSQL, that fails as networks fail: it cuts, swallows, holds back and delivers late, for
-// each direction by itself, at once or at a chunk that is waited for. Of the protocol it knows only how a commit looks. No tests of its own.
+// A proxy between a node and PostgreSQL that injects network faults: it cuts, drops, holds and delays data, per
+// direction, at once or at a given chunk. It recognizes only commits of the protocol.
 
 import { connect, createServer, type Socket } from 'node:net';
 
 export type Direction = 'toServer' | 'toClient';
 
 /**
- * `hold`: taken in silence, and passed on when it is let; ends of connections too. `lose`: taken in silence and never passed on; a
- * connection that lost something passes nothing any more in that direction.
+ * `hold`: receives silently, and forwards on release, including closes. `lose`: receives silently and never forwards;
+ * a connection that lost something forwards nothing more in that direction.
  */
 export type Course = 'pass' | 'hold' | 'lose';
 
-/** `end`: as a peer that closes; `reset`: as a peer that knows nothing of the connection. */
+/** `end`: closes like a peer; `reset`: resets like a peer that does not know the connection. */
 export type Cut = 'end' | 'reset';
 
-/** What happens at a chunk that was waited for, to its connection alone. */
+/** Faults at a chunk, for its connection alone. */
 export type Fault =
-  /** The connection ends on both sides, and the chunk is not passed on. */
+  /** Closes the connection on both sides without forwarding the chunk. */
   | 'cut-before'
-  /** The chunk is passed on, and the connection ends on both sides right behind it. */
+  /** Forwards the chunk, then closes the connection on both sides. */
   | 'cut-after'
-  /** The chunk is passed on, and nothing comes back. */
+  /** Forwards the chunk, and drops everything that comes back. */
   | 'lose-answer'
-  /** The chunk and all behind it in its direction are held back until `pass`. */
+  /** Holds the chunk and everything after it in its direction until `pass`. */
   | 'hold'
-  /** The chunk and all behind it in its direction never arrive. */
+  /** Drops the chunk and everything after it in its direction. */
   | 'lose';
 
-/** What new connections meet: `refuse` closes them at once, `ignore` takes them and never says a word. */
+/** Treatment of new connections: `refuse` closes them at once, `ignore` accepts them and stays silent. */
 export type Welcome = 'accept' | 'refuse' | 'ignore';
 
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number;
-  /** How many connections were asked for so far, and how many pass through it now. */
+  /** Number of connections so far, and number of open ones. */
   readonly accepted: number;
   readonly open: number;
-  /** The same URL, with the proxy in the place of the server. */
+  /** The same URL with the proxy's address. */
   through(url: string): string;
-  /** For present and future connections; both directions where none is named. What was held is delivered by `pass`. */
+  /** Affects current and future connections; both directions by default. `pass` delivers held data. */
   pass(direction?: Direction): void;
   hold(direction?: Direction): void;
   lose(direction?: Direction): void;
-  /** Each chunk is passed on so much later, in order; 0 ends that. */
+  /** Delays each chunk by this time, in order; 0 removes the delay. */
   delay(ms: number, direction?: Direction): void;
-  /** Ends present connections on both sides. What is held there is gone. */
+  /** Closes current connections on both sides and drops held data. */
   cut(how?: Cut): void;
-  /** For connections to come. */
+  /** Affects future connections. */
   welcome(how: Welcome): void;
-  /** At the first chunk of any connection that matches; resolves when that has happened. One chunk is met by one fault. */
+  /** Injects the fault at the first matching chunk of any connection, and resolves then. One chunk gets one fault. */
   at(direction: Direction, matches: Matches, fault: Fault): Promise<void>;
-  /** Forgets faults that were waited for, and lets all be as it should: passes, accepts, delays nothing. */
+  /** Removes all faults. */
   heal(): void;
   close(): Promise<void>;
 }
 
-/** `commits`: the names under which its connection has prepared a commit, of which the wire says no more. */
+/** `commits`: names under which the connection has prepared a commit. */
 export type Matches = (chunk: Buffer, commits: ReadonlySet<string>) => boolean;
 
-/** A chunk with this text. A text in two chunks is not found, so it is to be short. */
+/** Matches a chunk with this text. A text split over two chunks is not found, so keep it short. */
 export function containing(text: string): Matches {
   return (chunk) => chunk.includes(text);
 }
 
-/** To the server: a chunk that asks for a commit, be it said, or prepared and asked by its name. */
+/** Matches a chunk to the server that requests a commit, as text or as a prepared statement. */
 export const askingToCommit: Matches = (chunk, commits) =>
   chunk.includes('COMMIT\0') || [...commits].some((name) => chunk.includes(`\0${name}\0\0\0`));
 
-/** To the client: a chunk that says that a commit is made. */
+/** Matches a chunk to the client that confirms a commit. */
 export const tellingOfCommit: Matches = containing('COMMIT\0');
 
 interface Plan {
@@ -76,7 +76,7 @@ interface Plan {
   done(): void;
 }
 
-/** What holds for all connections, those to come too. */
+/** Settings of all connections, including future ones. */
 interface Weather {
   course: Record<Direction, Course>;
   delayMs: Record<Direction, number>;
@@ -87,7 +87,7 @@ interface Weather {
 const COMMIT_PREPARED = /P[\s\S]{4}([^\0]+)\0COMMIT\0/g;
 const DIRECTIONS: readonly Direction[] = ['toServer', 'toClient'];
 
-/** Starts it in front of a server on a port of loopback. */
+/** Starts the proxy in front of a server, on a port of loopback. */
 export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
   const weather: Weather = {
     course: { toServer: 'pass', toClient: 'pass' },
@@ -100,7 +100,7 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
   let welcome: Welcome = 'accept';
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     accepted++;
-    client.on('error', () => {}); // whoever resets it is part of the play
+    client.on('error', () => {}); // The test resets connections on purpose.
     if (welcome === 'refuse') return void client.destroy();
     if (welcome === 'ignore') return void ignored.add(client);
     const link = new Link(client, serverPort, weather, () => links.delete(link));
@@ -202,7 +202,7 @@ class Link {
     if (this.#client.destroyed && this.#server.destroyed) this.#forget();
   }
 
-  /** Whether the chunk is passed on now. */
+  /** Returns whether the chunk is forwarded now. */
   #meet(plans: Set<Plan>, direction: Direction, chunk: Buffer): 'pass' | 'stop' | 'end-behind' {
     if (direction === 'toServer')
       for (const [, name] of chunk.toString('latin1').matchAll(COMMIT_PREPARED)) this.#commits.add(name as string);
@@ -236,9 +236,9 @@ interface StreamSettings {
   meet(chunk: Buffer): 'pass' | 'stop' | 'end-behind';
 }
 
-/** One direction of a connection. Chunks go on in order; a null is the end. */
+/** One direction of a connection. Chunks are forwarded in order; null is the end. */
 class Stream {
-  /** Told when an end has been passed on. */
+  /** Called when an end was forwarded. */
   onEnded: () => void = () => {};
   readonly #from: Socket;
   readonly #to: Socket;
@@ -246,7 +246,7 @@ class Stream {
   readonly #held: (Buffer | null)[] = [];
   #course: Course;
   #isEnded = false;
-  /** Of delayed chunks the last, so that what comes behind it keeps its place. */
+  /** The last delayed chunk, so that later ones keep their order. */
   #late: Promise<void> | null = null;
 
   constructor(from: Socket, to: Socket, settings: StreamSettings) {
@@ -255,7 +255,7 @@ class Stream {
     this.#settings = settings;
     this.#course = settings.course;
     from.on('data', (chunk: Buffer) => this.#receive(chunk));
-    from.on('close', () => this.#go(null)); // also after an error; a second end is none
+    from.on('close', () => this.#go(null)); // Also called after an error; a second end has no effect.
     from.on('end', () => this.#go(null));
   }
 
@@ -295,7 +295,7 @@ class Stream {
       this.#to.end(() => this.onEnded());
       return;
     }
-    // Whoever does not read is not read from: nothing gathers here but what is held.
+    // Reads only as fast as the peer reads: only held data is buffered.
     if (this.#to.write(chunk)) return;
     this.#from.pause();
     this.#to.once('drain', () => this.#from.resume());

@@ -1,30 +1,30 @@
-// A provider on loopback that fails at the level of its socket: it writes what it likes, be it HTTP or not, and knows
-// which of its connections nobody has closed. What behaves is in scripted-upstream.ts. No tests of its own.
+// A provider that fails at the level of its socket: it writes any bytes, valid HTTP or not, and tracks which
+// connections are open. scripted-upstream.ts is the well-behaved one.
 
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A request that has come whole, and the connection that it came on. */
+/** A complete request, and its connection. */
 export interface Wire {
   readonly socket: Socket;
   readonly path: string;
   readonly body: string;
-  /** The other side has closed the connection, or this one. */
+  /** Whether either side has closed the connection. */
   readonly isGone: boolean;
-  /** Bytes as they are. */
+  /** Writes bytes unchanged. */
   raw(bytes: string | Uint8Array): void;
-  /** The head of an answer whose body follows in chunks. */
+  /** Writes the head of a chunked response. */
   begin(status: number, headers?: Record<string, string>): void;
   chunk(text: string | Uint8Array): void;
-  /** The proper end of the chunks. */
+  /** Ends the chunks properly. */
   end(): void;
-  /** A whole answer with its length. */
+  /** Writes a whole response with its length. */
   send(status: number, headers: Record<string, string>, body: string | Uint8Array): void;
-  /** Says the connection may be kept: what was written by `raw` was a whole answer. */
+  /** Marks the connection as reusable: `raw` wrote a whole response. */
   keep(): void;
 }
 
-/** What happens with a request. The connection hangs where it returns without having done anything to it. */
+/** Handles a request. The connection hangs if it returns without doing anything. */
 export type Play = (wire: Wire) => void | Promise<void>;
 
 export interface FaultUpstream extends AsyncDisposable {
@@ -33,12 +33,12 @@ export interface FaultUpstream extends AsyncDisposable {
   /** Path and body of each request so far. */
   readonly requests: readonly Pick<Wire, 'path' | 'body'>[];
   readonly connectionCount: number;
-  /** How many connections are open on which the last answer was not whole: they must not be kept. */
+  /** Number of open connections whose last response was incomplete: they must not be reused. */
   readonly danglingCount: number;
   close(): Promise<void>;
 }
 
-/** Starts it. `accept` is told of each new connection before anything is read of it. */
+/** Starts it. `accept` is called for each new connection before anything is read. */
 export async function startFaultUpstream(
   play: Play,
   accept: (socket: Socket) => void = () => {},
@@ -51,7 +51,7 @@ export async function startFaultUpstream(
     connectionCount++;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {}); // whoever resets it is part of the play
+    socket.on('error', () => {}); // The test resets connections on purpose.
     socket.setNoDelay(true);
     readRequests(socket, (path, body) => {
       requests.push({ path, body });
@@ -81,7 +81,7 @@ export async function startFaultUpstream(
   };
 }
 
-/** Writes the pieces one by one, with a pause behind each, until the other side has gone. */
+/** Writes the pieces one by one, with a pause after each, until the peer closes. */
 export async function trickle(wire: Wire, pieces: Iterable<string>, pauseMs: number): Promise<void> {
   for (const piece of pieces) {
     if (wire.isGone) return;
@@ -90,7 +90,7 @@ export async function trickle(wire: Wire, pieces: Iterable<string>, pauseMs: num
   }
 }
 
-/** The piece without end. */
+/** Repeats the piece forever. */
 export function* forever(piece: (index: number) => string): Generator<string> {
   for (let index = 0; ; index++) yield piece(index);
 }
@@ -151,7 +151,7 @@ function openWire(socket: Socket, path: string, body: string, keep: () => void):
   };
 }
 
-/** The head of an answer as it stands on the wire. */
+/** The head of a response on the wire. */
 export function head(status: number, headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Faulty\r\n${lines.join('')}\r\n`;

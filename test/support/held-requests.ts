@@ -1,5 +1,5 @@
-// Messages over bare sockets, one each: every one stands connected with its head sent before the first
-// body follows, so that all of them are there at once and no client's pool makes a queue of them.
+// Messages over raw sockets, one each: all are connected with their head sent before the first body follows, so that
+// they are concurrent and no connection pool queues them.
 
 export interface RawAnswer {
   status: number;
@@ -13,19 +13,19 @@ export interface Asked {
 }
 
 export interface HeldRequests {
-  /** How many stand open with their head sent. */
+  /** Number of connections with their head sent. */
   readonly openCount: number;
-  /** How many have had any byte back, or were closed. */
+  /** Number of connections that got any byte, or were closed. */
   readonly answeredCount: number;
-  /** Sends all bodies; resolves when the last answer is complete. */
+  /** Sends all bodies; resolves when the last response is complete. */
   release(): Promise<RawAnswer[]>;
 }
 
-/** Resolves when all are connected, their heads sent. */
+/** Resolves when all are connected, with their heads sent. */
 export async function holdRequests(url: string, asked: readonly Asked[]): Promise<HeldRequests> {
   const counts = { open: 0, answered: 0 };
   const requests = await Promise.all(asked.map((one) => holdRequest(new URL(url), one, counts)));
-  await Bun.sleep(20); // so that the service has read the heads, and would have answered what it answers too soon
+  await Bun.sleep(20); // The service has read the heads by now, and would have sent any early response.
   return {
     get openCount() {
       return counts.open;
@@ -65,12 +65,12 @@ async function holdRequest(
         resolve(complete);
         socket.end();
       },
-      close: () => reject(new Error('the connection was closed before its answer')), // of no effect after one
+      close: () => reject(new Error('the connection was closed before its answer')), // Has no effect after a response.
       error: (_socket, error) => reject(error),
     },
   });
   counts.open++;
-  answer.catch(() => {}); // whoever releases it hears of it
+  answer.catch(() => {}); // The release reports the error.
   socket.write(
     `POST /v1/messages HTTP/1.1\r\nhost: ${hostname}:${port}\r\nx-api-key: ${secret}\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n`,
@@ -78,7 +78,7 @@ async function holdRequest(
   return { release: () => void socket.write(text), answer };
 }
 
-/** The answer once it is whole, else null. */
+/** The response once it is complete, else null. */
 export function parseAnswer(bytes: Buffer): RawAnswer | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;

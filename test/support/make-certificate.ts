@@ -1,5 +1,5 @@
-// Certificates that sign themselves, for localhost, made here so that no test needs a program for it or
-// holds one that expires. Just as much of DER as that takes. No tests of its own.
+// Creates self-signed certificates for localhost, so that tests need no external program and none expires. Writes
+// only the DER that this takes.
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 
@@ -9,7 +9,7 @@ const SUBJECT_ALTERNATIVE_NAME = '0603551d11';
 const BASIC_CONSTRAINTS = '0603551d13';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** In PEM. The certificate is valid until `expiresAtMs`, and names `commonName`, localhost and 127.0.0.1. */
+/** In PEM. Valid until `expiresAtMs`, for `commonName`, localhost and 127.0.0.1. */
 export function makeCertificate(commonName: string, expiresAtMs = Date.now() + DAY_MS) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(Buffer.from(ECDSA_WITH_SHA256, 'hex'));
@@ -20,7 +20,7 @@ export function makeCertificate(commonName: string, expiresAtMs = Date.now() + D
     sequence(Buffer.from(BASIC_CONSTRAINTS, 'hex'), der(0x04, sequence(der(0x01, Buffer.from([0xff]))))),
   );
   const facts = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))), // version 3
+    der(0xa0, der(0x02, Buffer.from([2]))), // Version 3.
     der(0x02, Buffer.from([1])),
     algorithm,
     name,

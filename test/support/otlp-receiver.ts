@@ -1,10 +1,10 @@
-// A collector on loopback that takes OTLP over HTTP as the protocol says, and decodes it with its own reading
-// of the messages (fields of opentelemetry-proto 1.x, as far as tests look at them). No tests of its own.
+// A collector of OTLP over HTTP that decodes messages independently of the service (the fields of opentelemetry-proto
+// 1.x that tests read).
 
 import { gunzipSync } from 'node:zlib';
 import protobuf from 'protobufjs';
 
-// What is left out here is skipped by the decoder, as the wire format allows.
+// The decoder skips fields that are missing here, as the wire format allows.
 const PROTO = `
 syntax = "proto3";
 message AnyValue {
@@ -40,7 +40,7 @@ export type Attributes = Record<string, unknown>;
 export interface ReceivedSpan {
   traceId: string;
   spanId: string;
-  /** Empty for a root. */
+  /** Empty for a root span. */
   parentSpanId: string;
   traceState: string;
   name: string;
@@ -67,17 +67,17 @@ export interface ReceivedPoint {
 }
 
 export interface OtlpReceiver extends AsyncDisposable {
-  /** The base that OTEL_EXPORTER_OTLP_ENDPOINT takes. */
+  /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly requests: { path: string; headers: Record<string, string> }[];
   readonly spans: ReceivedSpan[];
-  /** The points of the last export of metrics. */
+  /** Points of the last metrics export. */
   readonly points: ReceivedPoint[];
-  /** All bodies as they came, unpacked, as text: for what must not be in them. */
+  /** All bodies as uncompressed text, to check what they must not contain. */
   readonly texts: string[];
-  /** Answers from now on: a status, or nothing at all. */
+  /** Sets the answer from now on: a status, or none at all. */
   answer(status: number | 'never'): void;
-  /** Resolves when so many spans have come; rejects after 5 s. */
+  /** Resolves after this many spans; rejects after 5 s. */
   awaitSpans(count: number): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-// Scripts for a scripted upstream that produce a stream piece by piece and count what they produced, until it is
-// finished or its reader is gone. No tests of its own.
+// Scripts for a scripted upstream that produce a stream in pieces and count the produced tokens, until it is finished
+// or its client disconnects.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedRequest, Script } from './scripted-upstream.ts';
 
-/** One event of a production: its delta, and how many tokens it has by the upstream's own count. */
+/** One event: its delta, and its tokens by the upstream's own count. */
 export interface Piece {
   delta: Record<string, unknown>;
   tokens: number;
@@ -12,17 +12,21 @@ export interface Piece {
 
 export interface Production {
   inputTokens: number;
-  /** How the block of the pieces begins; text when left out. */
+  /** Start of the block; text by default. */
   block?: Record<string, unknown>;
   pieces: Iterable<Piece>;
-  /** Between two pieces. */
+  /** Pause between two pieces. */
   pauseMs?: number;
-  /** Tokens that are thought before the first piece, and how long that takes; nothing of it is shown. */
+  /** Hidden thinking tokens before the first piece, and their duration. */
   unseen?: { tokens: number; ms: number };
   stopReason?: string;
+  /** Pause between the final count and the end. */
+  pauseBeforeStopMs?: number | undefined;
+  /** Does not end before its client disconnects, however late that is noticed. */
+  isForLeaver?: boolean;
 }
 
-/** What was produced for one request. */
+/** Output of one request. */
 export interface Produced {
   request: RecordedRequest;
   inputTokens: number;
@@ -30,7 +34,7 @@ export interface Produced {
   isFinished: boolean;
 }
 
-/** A script that produces what `plan` says of each request, and writes it down in `produced` as it goes. */
+/** A script that produces what `plan` returns for each request, and records it in `produced` meanwhile. */
 export function produce(plan: (request: RecordedRequest) => Production, produced: Produced[]): Script {
   return async (answer, request) => {
     const production = plan(request);
@@ -64,11 +68,13 @@ export function produce(plan: (request: RecordedRequest) => Production, produced
       await send({ type: 'content_block_delta', index, delta });
       if (pauseMs > 0) await sleep(pauseMs);
     }
+    while (production.isForLeaver === true && !answer.isGone) await sleep(5);
     if (answer.isGone) return;
     await send({ type: 'content_block_stop', index });
     const delta = { stop_reason: production.stopReason ?? 'end_turn', stop_sequence: null };
     await send({ type: 'message_delta', delta, usage: { output_tokens: note.outputTokens } });
     note.isFinished = true;
+    if (production.pauseBeforeStopMs !== undefined) await sleep(production.pauseBeforeStopMs);
     await send({ type: 'message_stop' });
     answer.end();
   };
@@ -84,7 +90,7 @@ const MESSAGE = {
   stop_sequence: null,
 };
 
-/** Text of so many tokens of four bytes, in pieces of so many tokens. */
+/** Text with this many tokens of four bytes, in pieces of a given size. */
 export function* plainPieces(tokens: number, tokensPerPiece: number): Generator<Piece> {
   for (let left = tokens; left > 0; left -= tokensPerPiece) {
     const now = Math.min(left, tokensPerPiece);

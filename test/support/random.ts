@@ -1,4 +1,4 @@
-// Random numbers that are the same for the same seed, so that a test that failed can be run again.
+// Random numbers that are the same for the same seed, so that a failed test can be repeated.
 
 /** mulberry32: numbers in [0, 1). */
 export function makeRandom(seed: number): () => number {

@@ -1,14 +1,14 @@
-// The fenced blocks of a page of the documentation, for tests that do what it says. No tests of its own.
+// Reads the fenced blocks of a documentation page, for tests that follow it.
 
 export interface PageBlock {
-  /** The heading of the second level that it stands under. */
+  /** Second-level heading of the block. */
   heading: string;
-  /** What stands behind the fence: "sh", "json". */
+  /** Language of the fence, such as "sh" or "json". */
   language: string;
   code: string;
 }
 
-/** In the order of the page. */
+/** In page order. */
 export function readBlocks(page: string): PageBlock[] {
   const blocks: PageBlock[] = [];
   let heading = '';

@@ -1,11 +1,11 @@
-// Prometheus's text format, read as strictly as Prometheus does. No tests of its own.
+// Parses Prometheus's text format as strictly as Prometheus does.
 
-/** The value of each series, by its name with its labels as they are written. */
+/** Value of each series, by its name with labels as written. */
 export type Samples = Record<string, number>;
 
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})? (-?\d[\d.e+-]*|NaN|\+Inf)$/;
 
-/** Throws for a line that is none, for a series that stands twice, and for one whose family was not named before it. */
+/** Throws for an invalid line, a repeated series, or a series whose family was not declared before it. */
 export function readSamples(text: string): Samples {
   const samples: Samples = {};
   let family = '';
@@ -22,7 +22,7 @@ export function readSamples(text: string): Samples {
   return samples;
 }
 
-/** Name of each family → its type, help and the names of the labels that its series have. */
+/** Family name → its type, help and label names. */
 export function readFamilies(text: string): Map<string, { type: string; help: string; labels: Set<string> }> {
   const families = new Map<string, { type: string; help: string; labels: Set<string> }>();
   for (const [, name = '', help = ''] of text.matchAll(/^# HELP (\S+) (.*)$/gm))

@@ -1,4 +1,4 @@
-// Commands as processes of their own, for tests in which it matters that they are.
+// Runs commands as separate processes, for tests that depend on that.
 
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ export interface RanProcess {
   error: string;
 }
 
-/** Starts a command whose environment has nothing of this process's but what is given. */
+/** Starts a command with only the given environment. */
 export function spawnCommand(given: readonly string[], environment: Record<string, string> = {}) {
   const env = { PATH: '/usr/bin:/bin', TURNPIKE_LOG: 'off', ...environment };
   return Bun.spawn([process.execPath, MAIN, ...given], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });

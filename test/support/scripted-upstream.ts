@@ -1,10 +1,10 @@
-// A provider on loopback that behaves, or misbehaves, as a test's script says. It speaks HTTP over a raw
-// socket, because a proper server could not break off, hang or reset in the middle of an answer.
+// A provider that behaves, or misbehaves, as a test's script says. It uses raw sockets, since an HTTP server cannot
+// break off, hang or reset in the middle of a response.
 
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One request as it came. Names of headers are in lower case. */
+/** One request as received. Header names are in lower case. */
 export interface RecordedRequest {
   method: string;
   path: string;
@@ -12,24 +12,24 @@ export interface RecordedRequest {
   body: string;
 }
 
-/** How a script answers. Nothing here throws when the caller has left: see `isGone`. */
+/** Ways to answer in a script. None throws after a disconnect: see `isGone`. */
 export interface Answer {
-  /** A whole answer with its length. */
+  /** Writes a whole response with its length. */
   send(status: number, headers: Record<string, string>, body: string): void;
-  /** The head of an answer whose body follows in pieces. */
+  /** Writes the head of a response whose body follows in pieces. */
   begin(status: number, headers: Record<string, string>): void;
-  /** One piece of the body; resolves when the socket has room for more, or the caller has left. */
+  /** Writes one piece of the body; resolves when the socket has room for more or is closed. */
   write(piece: string | Uint8Array): Promise<void>;
-  /** The proper end of the body. */
+  /** Ends the body properly. */
   end(): void;
-  /** Closes the socket without the end of the body. */
+  /** Closes the socket without ending the body. */
   drop(): void;
   /** Resets the connection. */
   reset(): void;
   readonly isGone: boolean;
 }
 
-/** What happens with a request. Hangs where it returns without having ended the answer. */
+/** Handles a request. The connection hangs if it returns without ending the response. */
 export type Script = (answer: Answer, request: RecordedRequest) => void | Promise<void>;
 
 export interface ScriptedUpstream extends AsyncDisposable {
@@ -37,21 +37,21 @@ export interface ScriptedUpstream extends AsyncDisposable {
   readonly url: string;
   /** All requests so far, oldest first. */
   readonly requests: RecordedRequest[];
-  /** How many callers closed the connection before their answer's end. */
+  /** Number of connections closed by the client before the response ended. */
   readonly abortedCount: number;
   readonly connectionCount: number;
   /** Bytes of bodies that were written in pieces. */
   readonly writtenBytes: number;
-  /** Answers from now on: one script for each request in turn, the last one for all that follow. */
+  /** Sets the scripts: one per request in turn, the last one for all later requests. */
   play(...scripts: [Script, ...Script[]]): void;
-  /** Resolves when so many callers have closed the connection before their answer's end; rejects after 2 s. */
+  /** Resolves when this many clients have disconnected before the end of their response; rejects after 2 s. */
   aborted(count?: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Starts a provider that answers one script for each request in turn, the last one for all that follow:
- * `await using upstream = await startScriptedUpstream(scripts.overloaded(), scripts.stream());`
+ * Starts a provider with one script per request in turn, the last one for all later requests: `await using upstream =
+ * await startScriptedUpstream(scripts.overloaded(), scripts.stream());`
  */
 export async function startScriptedUpstream(...first: [Script, ...Script[]]): Promise<ScriptedUpstream> {
   let playing: Script[] = first;
@@ -62,7 +62,7 @@ export async function startScriptedUpstream(...first: [Script, ...Script[]]): Pr
     counts.connections++;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => undefined); // a caller that resets is part of the play
+    socket.on('error', () => undefined); // The test resets connections on purpose.
     socket.setNoDelay(true);
     readRequests(socket, counts, (answer, request) => {
       requests.push(request);
@@ -94,7 +94,7 @@ export async function startScriptedUpstream(...first: [Script, ...Script[]]): Pr
     },
     async aborted(count = 1) {
       for (let waitedMs = 0; counts.aborted < count; waitedMs += 5) {
-        if (waitedMs > 2_000) throw new Error(`${counts.aborted} callers left, ${count} were awaited`);
+        if (waitedMs > 20_000) throw new Error(`${counts.aborted} callers left, ${count} were awaited`);
         await sleep(5);
       }
     },
@@ -135,8 +135,8 @@ function readHeader(line: string): [string, string] {
 }
 
 function openAnswer(socket: Socket, counts: Counts): Answer {
-  let isOver = false; // ended by the script
-  let isGone = false; // ended by the caller
+  let isOver = false; // The script ended it.
+  let isGone = false; // The client ended it.
   const leave = () => {
     if (isOver || isGone) return;
     isGone = true;
@@ -166,8 +166,13 @@ function openAnswer(socket: Socket, counts: Counts): Answer {
       socket.write(bytes);
       if (socket.write('\r\n')) return;
       await new Promise<void>((resolve) => {
-        socket.once('drain', resolve);
-        socket.once('close', () => resolve());
+        const goOn = () => {
+          socket.off('drain', goOn);
+          socket.off('close', goOn);
+          resolve();
+        };
+        socket.once('drain', goOn);
+        socket.once('close', goOn);
       });
     },
     end() {
@@ -193,15 +198,15 @@ function head(status: number, headers: Record<string, string>): string {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join('')}\r\n`;
 }
 
-/** What a good answer says. A usage of null is left out; anything else is sent as it is, absurd or not. */
+/** Content of a good response. A usage of null is omitted; any other value is sent unchanged, even if absurd. */
 export interface Saying {
   text?: string;
-  /** Into how many deltas the text is split. */
+  /** Number of deltas. */
   pieces?: number;
   model?: string;
-  /** Of message_start, and of a message that is not streamed. */
+  /** Usage in message_start, and in a message without streaming. */
   usage?: unknown;
-  /** Of message_delta. */
+  /** Usage in message_delta. */
   finalUsage?: unknown;
 }
 
@@ -269,13 +274,13 @@ function refuse(status: number, type: string, message: string, headers: Record<s
   return (answer) => answer.send(status, { ...JSON_HEADERS, ...headers }, body);
 }
 
-/** Streams the first half of the events, then does what `ending` says. */
+/** Streams the first half of the events, then applies `ending`. */
 function halfThen(saying: Saying, ending: (answer: Answer) => void | Promise<void>): Script {
   return async (answer) => {
     const events = upstreamEvents(saying);
     answer.begin(200, STREAM_HEADERS);
     await answer.write(events.slice(0, Math.ceil(events.length / 2)).join(''));
-    await sleep(80); // so that what was written is read before the ending
+    await sleep(80); // Lets the client read what was written before the ending.
     await ending(answer);
   };
 }
@@ -287,9 +292,11 @@ async function pingUntilGone(answer: Answer, intervalMs: number): Promise<void> 
   }
 }
 
-/** Ways to answer. Absent usage: `{ usage: null, finalUsage: null }`; absurd: `{ finalUsage: { output_tokens: -5 } }`. */
+/**
+ * Scripts. To omit usage: `{ usage: null, finalUsage: null }`; absurd usage: `{ finalUsage: { output_tokens: -5 } }`.
+ */
 export const scripts = {
-  /** Streams when the request asks for it, else one message: the good provider. */
+  /** Streams if the request asks for it, else sends one message: the good provider. */
   good:
     (saying: Saying = {}): Script =>
     (answer, request) =>
@@ -299,12 +306,12 @@ export const scripts = {
     (saying: Saying = {}): Script =>
     (answer) =>
       answer.send(200, JSON_HEADERS, JSON.stringify(upstreamMessage(saying))),
-  /** A body of 200 as given, such as JSON with odd whitespace or an answer to count_tokens. */
+  /** Sends this body with status 200, such as JSON with odd whitespace or an answer to count_tokens. */
   json:
     (body: string): Script =>
     (answer) =>
       answer.send(200, JSON_HEADERS, body),
-  /** The text as it is, as an event stream that ends properly. */
+  /** Sends the text unchanged, as an event stream that ends properly. */
   rawStream:
     (text: string): Script =>
     async (answer) => {
@@ -312,7 +319,7 @@ export const scripts = {
       await answer.write(text);
       answer.end();
     },
-  /** The stream in chunks of so many bytes, events and characters split wherever they fall. */
+  /** Sends the stream in chunks of this many bytes, wherever events and characters are split. */
   splitStream:
     (bytesPerChunk: number, saying: Saying = {}): Script =>
     async (answer) => {
@@ -324,7 +331,7 @@ export const scripts = {
       }
       answer.end();
     },
-  /** One event each `intervalMs`. */
+  /** Sends one event per `intervalMs`. */
   slowStream:
     (intervalMs: number, saying: Saying = {}): Script =>
     async (answer) => {
@@ -335,7 +342,7 @@ export const scripts = {
       }
       answer.end();
     },
-  /** Deltas without end, as fast as they are taken. */
+  /** Sends deltas forever, as fast as they are read. */
   flood: (): Script => async (answer) => {
     const [start = '', blockStart = ''] = upstreamEvents();
     const delta = eventText({
@@ -347,7 +354,7 @@ export const scripts = {
     await answer.write(start + blockStart);
     while (!answer.isGone) await answer.write(delta);
   },
-  /** A stream one of whose events has so many characters of text. */
+  /** Sends a stream with one event of this many characters. */
   hugeEvent: (characters: number): Script => scripts.stream({ text: 'x'.repeat(characters), pieces: 1 }),
   /** Half of the events, then an `error` event and the end. */
   errorEvent: (type = 'overloaded_error', message = 'Overloaded'): Script =>
@@ -355,24 +362,24 @@ export const scripts = {
       await answer.write(eventText({ type: 'error', error: { type, message } }));
       answer.end();
     }),
-  /** Half of the events, then the end of the body as if that were all. */
+  /** Half of the events, then a proper end of the body. */
   halfStream: (saying: Saying = {}): Script => halfThen(saying, (answer) => answer.end()),
-  /** Half of the events, then the connection closed in the middle of the body. */
+  /** Half of the events, then closes the connection in the middle of the body. */
   dropMidStream: (saying: Saying = {}): Script => halfThen(saying, (answer) => answer.drop()),
   resetMidStream: (saying: Saying = {}): Script => halfThen(saying, (answer) => answer.reset()),
   /** Half of the events, then nothing more. */
   hangMidStream: (saying: Saying = {}): Script => halfThen(saying, () => undefined),
-  /** Half of the events, then keep-alives only. */
+  /** Half of the events, then only keep-alives. */
   pingsOnly: (intervalMs = 10, saying: Saying = {}): Script =>
     halfThen(saying, (answer) => pingUntilGone(answer, intervalMs)),
-  /** Keep-alives from the first byte on, and never an event. */
+  /** Keep-alives from the first byte on, and no event. */
   pingsOnlyFromStart:
     (intervalMs = 10): Script =>
     async (answer) => {
       answer.begin(200, STREAM_HEADERS);
       await pingUntilGone(answer, intervalMs);
     },
-  /** An event stream whose data is no JSON. */
+  /** An event stream whose payload is not JSON. */
   garbage: (): Script => scripts.rawStream('event: message_start\ndata: <h1>It works!</h1>\n\n'),
   html:
     (status = 500): Script =>

@@ -1,5 +1,4 @@
-// A certificate that nobody has signed but itself, and its key: for servers that must not be trusted. Made for
-// tests, opens nothing.
+// A self-signed certificate and its key, for servers that must not be trusted. Used by tests only.
 
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----

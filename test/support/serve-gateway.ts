@@ -1,5 +1,5 @@
-// What tests that put a gateway together by hand share: the public API over it, and keys for it. In
-// their stores the hash of a secret is the secret itself. No tests of its own.
+// For tests that assemble a gateway: the public API over it, and keys. In their stores the hash of a secret is the
+// secret itself.
 
 import { type AccountStore, type KeyTerms, makeKeySecret, NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
 import { newNumber } from '../../src/base/ids.ts';
@@ -14,14 +14,18 @@ import {
 } from '../../src/gateway/gateway.ts';
 import { BodiesInFlight, type HttpServer, serveHttp } from '../../src/http/http.ts';
 import { handlePublic, type PublicDependencies } from '../../src/public-api/public-api.ts';
-import { noTrail } from './no-trail.ts';
+import { noAuditContext } from './no-audit-context.ts';
 
-/** The public API over a gateway, on a free port. */
-export function serveGateway(gateway: Gateway, changes: Partial<PublicDependencies> = {}): HttpServer {
-  const settings = () => gateway.catalogue().settings;
+/** The public API over a gateway, on a free port. `submit` handles its messages. */
+export function serveGateway(
+  gateway: Gateway,
+  changes: Partial<PublicDependencies> = {},
+  submit = submitMessage,
+): HttpServer {
+  const settings = () => gateway.catalog().settings;
   const dependencies: PublicDependencies = {
     messages: {
-      submitMessage: submitMessage.bind(null, gateway),
+      submitMessage: submit.bind(null, gateway),
       countTokens: countTokens.bind(null, gateway),
       listModels: listModels.bind(null, gateway),
       getModel: getModel.bind(null, gateway),
@@ -29,7 +33,7 @@ export function serveGateway(gateway: Gateway, changes: Partial<PublicDependenci
       getUsage: getUsage.bind(null, gateway),
     },
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
-    load: { loopDelayMs: () => 0, openMessages: () => gateway.seats.taken },
+    load: { loopDelayMs: () => 0, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
     settings,
     trustedProxies: [],
@@ -46,7 +50,7 @@ export function serveGateway(gateway: Gateway, changes: Partial<PublicDependenci
   });
 }
 
-/** An account in the group `default` with so much credit in nanodollars, and a key of it. */
+/** Creates an account in the group `default` with this credit in nanodollars, and a key. */
 export async function storeKey(accounts: AccountStore, nowMs: number, creditNano: number, terms: Partial<KeyTerms>) {
   const [account, key] = [newNumber(), newNumber()];
   const { secret, prefix } = makeKeySecret();
@@ -55,7 +59,7 @@ export async function storeKey(accounts: AccountStore, nowMs: number, creditNano
     { id: account, name: 'test', groups: ['default'], ...shared },
     { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
     creditNano === 0 ? null : { amount: creditNano, kind: 'payment', reference: null, note: null },
-    noTrail,
+    noAuditContext,
   );
   const { status = 'enabled', expiresAtMs = null } = terms;
   const scopes = { groups: null, models: null, origins: null, addresses: null, madeBy: null };
@@ -63,7 +67,7 @@ export async function storeKey(accounts: AccountStore, nowMs: number, creditNano
     { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, status, expiresAtMs },
     secret.reveal(),
     { status, expiresAtMs, ...NO_KEY_LIMITS, ...terms },
-    noTrail,
+    noAuditContext,
   );
   return { account, key, secret: secret.reveal() };
 }

@@ -1,5 +1,5 @@
-// Preloaded into services of tests over PostgreSQL: what a killed node held ends with its lease, and tests that wait for that
-// should not take a quarter of a minute each. Nothing but the two lengths is another.
+// Preloaded into services that tests run over PostgreSQL: shortens leases, so that holds of a killed node end soon.
+// Changes only these two durations.
 
 import { bounds } from '../../src/config.ts';
 

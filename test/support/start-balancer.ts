@@ -1,5 +1,5 @@
-// Starts HAProxy or nginx before nodes, with the configuration in deploy/ but for the addresses: theirs, and a free port of
-// loopback. It ends with the process that started it.
+// Starts HAProxy or nginx in front of nodes, with the configuration of deploy/ and other addresses. It ends with the
+// process that started it.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -12,11 +12,11 @@ export type BalancerName = 'haproxy' | 'nginx';
 
 export interface Balancer extends AsyncDisposable {
   url: string;
-  /** What it logged so far. */
+  /** Log output so far. */
   readLog(): string;
   /**
-   * Gives this node nothing new any more, or with none named gives to all again: as an operator does before one is stopped.
-   * For nginx, which does not ask whether they are ready; what runs goes on.
+   * Takes this node out of rotation, or without a name puts all back, as an operator does before a stop. Needed for
+   * nginx, which has no readiness checks. Requests in progress continue.
    */
   markDown(down: readonly string[]): Promise<void>;
 }
@@ -24,17 +24,17 @@ export interface Balancer extends AsyncDisposable {
 const START_MS_MAX = 10_000;
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
 
-/** Where there is none, its tests are skipped, which counts as failed under CI. */
+/** Its tests are skipped where it is not installed; under CI a skipped test is a failure. */
 export function findBalancer(name: BalancerName): string | null {
   return Bun.which(name, { PATH });
 }
 
-/** Before `nodes`, the addresses of each such as "127.0.0.1:8081". Resolves when it answers. */
+/** `nodes` are addresses such as "127.0.0.1:8081". Resolves when it answers. */
 export async function startBalancer(name: BalancerName, nodes: readonly string[]): Promise<Balancer> {
   const program = findBalancer(name);
   if (program === null) throw new Error(`there is no ${name}: install the package of that name`);
   const home = mkdtempSync(join(tmpdir(), `turnpike-${name}-`));
-  chmodSync(home, 0o755); // nginx looks into it as another user
+  chmodSync(home, 0o755); // nginx reads it as another user.
   const address = `127.0.0.1:${await findFreePort()}`;
   const files = name === 'haproxy' ? haproxyFiles : nginxFiles;
   for (const [file, text] of Object.entries(files(home, address, nodes))) writeFileSync(join(home, file), text);
@@ -71,7 +71,7 @@ type Files = (home: string, address: string, nodes: readonly string[]) => Record
 
 const haproxyFiles: Files = (_home, address, nodes) => {
   const text = readDeployed('haproxy.cfg').replace('bind :8080', `bind ${address}`);
-  // It stays who it is: whoever becomes another user is not told any more that its parent has died.
+  // Runs without changing its user: a process that changes it gets no signal when its parent dies.
   return { 'haproxy.cfg': withNodes(text.replace(/^ {4}(?:user|group) .*\n/gm, ''), nodes) };
 };
 
@@ -80,7 +80,7 @@ const nginxFiles: Files = (home, address, nodes) => {
   return { 'site.conf': withChoices(text, home, nodes), 'main.conf': nginxMain(home) };
 };
 
-/** What Debian's own nginx.conf stands for, in one directory. */
+/** Stands for Debian's own nginx.conf, in one directory. */
 function nginxMain(home: string): string {
   const parts = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
@@ -102,14 +102,14 @@ export function readDeployed(file: string): string {
   return readFileSync(join(rootDirectory, 'deploy', file), 'utf8');
 }
 
-/** The lines of the two nodes as lines of these ones. */
+/** Replaces the lines of the two nodes by lines of these ones. */
 function withNodes(text: string, nodes: readonly string[]): string {
   return text.replace(/^( +server) ((?:node-1 )?)node-1:8080(.*)\n.*node-2:8080.*\n/gm, (_, server, name, rest) =>
     nodes.map((node, at) => `${server} ${name.replace('1', String(at + 1))}${node}${rest}\n`).join(''),
   );
 }
 
-/** What nginx has for each node that may be down, a list of the others and a file that says so, for each of these ones. */
+/** nginx's list of the other nodes, and a file that marks a node as down, for each node. */
 function withChoices(text: string, home: string, nodes: readonly string[]): string {
   const blocksOf = (pattern: RegExp, blockOf: (at: number) => string) => {
     if (!pattern.test(text)) throw new Error(`deploy/nginx.conf has no ${pattern}`);

@@ -1,4 +1,4 @@
-// An issuer of OpenID Connect on a free port: a real one, which asks nobody for a password but signs in whom the test names.
+// An OpenID Connect issuer on a free port. It signs in the person that the test names, without a password.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,17 +14,17 @@ export interface IssuedPerson {
 
 export interface Issuer extends AsyncDisposable {
   url: string;
-  /** Whoever is at the browser. Null: they give up. */
+  /** Person at the browser; null if they cancel. */
   person: IssuedPerson | null;
-  /** Before it answers, each time that anything is asked of it. */
+  /** Called before each answer. */
   delayMs: number;
-  /** What was asked of it, as "GET /path". */
+  /** Requests so far, as "GET /path". */
   asked: string[];
 }
 
 export const ISSUED = { clientId: 'turnpike', clientSecret: 'the-secret-of-the-client-at-the-issuer' };
 
-/** `redirectUri` is where it leads people back to. */
+/** `redirectUri` is the sign-in callback. */
 export async function startIssuer(redirectUri: string, more: object = {}): Promise<Issuer> {
   const handler: { handle: (request: IncomingMessage, response: ServerResponse) => unknown } = { handle: () => {} };
   const server = createServer((request, response) => void answer(request, response));

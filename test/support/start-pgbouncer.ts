@@ -1,4 +1,4 @@
-// Starts PgBouncer, a pooler, before a PostgreSQL of the tests. It ends with the process that started it.
+// Starts PgBouncer in front of a PostgreSQL server of the tests. It ends with the process that started it.
 
 import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -9,14 +9,14 @@ import { runOn } from './start-postgres.ts';
 
 const program = Bun.which('pgbouncer', { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` });
 
-/** Where there is none, its tests are skipped, which counts as failed under CI. */
+/** Its tests are skipped where it is not installed; under CI a skipped test is a failure. */
 export const cannotStartPgbouncer = program === null;
 
 export interface Pgbouncer extends AsyncDisposable {
   port: number;
 }
 
-/** Before the server at `port`, with further settings of its own such as pool_mode. */
+/** In front of the server at `port`, with further settings such as pool_mode. */
 export async function startPgbouncer(port: number, settings: Readonly<Record<string, string>>): Promise<Pgbouncer> {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-pgbouncer-'));
   const own = await findFreePort();
@@ -53,7 +53,7 @@ export async function startPgbouncer(port: number, settings: Readonly<Record<str
   };
 }
 
-/** It refuses to be run by root: it is "nobody" then. Null: whoever runs the test. */
+/** It refuses to run as root, and then runs as "nobody". Null: the current user. */
 function findUser(): number | null {
   if (process.getuid?.() !== 0) return null;
   const line = readFileSync('/etc/passwd', 'utf8')

@@ -1,5 +1,5 @@
-// Starts a PostgreSQL of its own for tests: data in a temporary directory, a free port of loopback, as a user that is not root.
-// Nothing of the machine's own is touched, and it ends with the process that started it.
+// Starts a PostgreSQL server for tests: temporary data directory, free port on loopback, not as root. It uses nothing
+// of an installed server and ends with the process that started it.
 
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -22,12 +22,12 @@ export interface TestDatabase extends AsyncDisposable {
 type StopMode = 'fast' | 'immediate';
 
 export interface TestPostgres {
-  /** Of the server's first database, which is empty. */
+  /** URL of the server's first database, which is empty. */
   url: string;
   port: number;
-  /** A database with the present tables. Dropped when it is disposed of, or with the server. */
+  /** A database with the current tables. Dropped on disposal, or with the server. */
   newDatabase(): Promise<TestDatabase>;
-  /** `immediate`: as if it were killed. */
+  /** `immediate` acts like a kill. */
   stop(mode?: StopMode): Promise<void>;
   /** Starts it again, on the same port and data. */
   start(): Promise<void>;
@@ -38,24 +38,24 @@ export interface TestPostgres {
 
 const bin = findPrograms();
 
-/** Where there is none, its tests are skipped, which counts as failed under CI. */
+/** Its tests are skipped where it is not installed; under CI a skipped test is a failure. */
 export const cannotStartPostgres = bin === null;
 
 let shared: Promise<TestPostgres> | null = null;
 
-/** One server for all tests of this process, each with a database of its own. It does not wait for the disk. */
+/** One server for all tests of this process, each with its own database. Commits do not wait for the disk. */
 export function sharedPostgres(): Promise<TestPostgres> {
   shared ??= startPostgres({ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' });
   return shared;
 }
 
-/** A server with the settings of its own that are given, for tests that stop it. */
+/** A server with these settings, for tests that stop it. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
   if (bin === null) throw new Error('there is no PostgreSQL: install the package postgresql, or set TEST_POSTGRES_BIN');
   const user = findUser();
   const home = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'));
   if (user !== null) chownSync(home, user.uid, user.gid);
-  // Its pipe ends with this process, however that ends; a moment later the server has ended too.
+  // The pipe closes when this process ends, for whatever reason; the server ends shortly after.
   spawn(['sh', '-c', 'cat; sleep 1; rm -rf "$0"', home], { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' }).unref();
   const data = join(home, 'data');
   await runAs(user, [
@@ -110,7 +110,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   };
 }
 
-/** Databases are copies of one: a copy takes some milliseconds. */
+/** Databases are copied from one template: a copy takes some milliseconds. */
 function databasesOf(urlOf: (name: string) => string): () => Promise<TestDatabase> {
   let template: Promise<void> | null = null;
   let count = 0;
@@ -133,7 +133,7 @@ function databasesOf(urlOf: (name: string) => string): () => Promise<TestDatabas
   };
 }
 
-/** Runs statements without values, over a connection of their own. */
+/** Runs statements without parameters, on a connection of their own. */
 export async function runOn(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new SQL({ url, max: 1 });
   try {
@@ -143,7 +143,7 @@ export async function runOn(url: string, text: string): Promise<Record<string, u
   }
 }
 
-/** The folder of initdb and postgres: what is named, else the latest of Debian's, else the path's. */
+/** Folder of initdb and postgres: the configured one, else Debian's latest, else from PATH. */
 function findPrograms(): string | null {
   const named = process.env['TEST_POSTGRES_BIN'];
   if (named !== undefined) return named;
@@ -161,7 +161,7 @@ interface User {
   gid: number;
 }
 
-/** PostgreSQL refuses to be run by root: it is the user "postgres" then, or "nobody". Null: whoever runs the test. */
+/** PostgreSQL refuses to run as root, and then runs as "postgres" or "nobody". Null: the current user. */
 function findUser(): User | null {
   if (process.getuid?.() !== 0) return null;
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
@@ -172,7 +172,7 @@ function findUser(): User | null {
   throw new Error('there is no user to run PostgreSQL as');
 }
 
-/** It dies with this process: a test that is killed leaves no server behind. */
+/** It ends with this process: a killed test leaves no server running. */
 function asUser(user: User | null, command: string[]): string[] {
   const who = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
   return ['setpriv', '--pdeathsig=QUIT', ...who, '--', ...command];

@@ -1,5 +1,5 @@
-// The whole service for a test, on a free port and a data directory of its own: in this process,
-// or as a process of its own that can be killed. Its store is SQLite, or what TEST_STORE says.
+// The whole service for a test, on a free port and its own data directory: in this process, or as a separate process
+// that can be killed. Its store is SQLite or the one that TEST_STORE names.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,15 +13,15 @@ import { storeFlags, storeVariables } from './test-store.ts';
 export interface Turnpike extends AsyncDisposable {
   url: string;
   dataDirectory: string;
-  /** The first key, of the account `demo`; empty on a directory that has it no more. */
+  /** The first key, of the account `demo`; empty if the directory no longer has it. */
   key: string;
-  /** Calls the admin API (paths below /api/v1) as the operator; throws when it refuses. */
+  /** Calls the admin API (paths below /api/v1) as the operator; throws on an error status. */
   admin(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<Record<string, unknown>>;
-  /** Makes an account with credit and a key for it, with whatever the bodies of the admin API take. */
+  /** Creates an account with credit and a key, with fields of the admin API's bodies. */
   makeKey(account?: object, key?: object): Promise<{ account: string; key: string; secret: string }>;
   /** Posts a message with a key. */
   post(secret: string, body: unknown, more?: RequestInit): Promise<Response>;
-  /** GET /metrics, with the operator's token unless the headers say otherwise. */
+  /** GET /metrics, with the operator's token by default. */
   scrape(headers?: Record<string, string>): Promise<Response>;
   check(): Promise<CheckReport>;
   stop(): Promise<void>;
@@ -29,14 +29,14 @@ export interface Turnpike extends AsyncDisposable {
 
 const ROOT = join(import.meta.dir, '..', '..');
 
-/** The service as a process whose store is that of the variables: the command and its first argument. */
+/** The command of the service and its first argument, with its store in the environment. */
 export function serveCommand(store: Record<string, string>): string[] {
   return [process.execPath, ...storeFlags(store), join(ROOT, 'src/main.ts'), 'serve'];
 }
 
 /**
- * Starts the service in this process, with these variables as well. `document` is applied before it listens, beside
- * what a first start makes.
+ * Starts the service in this process, with these variables too. `document` is applied before it listens, after the
+ * first start's defaults.
  */
 export async function startTurnpike(document?: object, environment: Record<string, string> = {}): Promise<Turnpike> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
@@ -59,8 +59,8 @@ export interface TurnpikeProcess extends Turnpike {
 }
 
 /**
- * Starts the service as a process of its own on `dataDirectory`, or on a new one, with these flags besides. `stop` leaves
- * the directory when it was given. Of a service over TLS the certificate is believed, whatever it is.
+ * Starts the service as a separate process on `dataDirectory`, or on a new one, with these flags too. `stop` keeps a
+ * given directory. TLS certificates are not verified.
  */
 export async function spawnTurnpike(
   dataDirectory?: string,
@@ -85,12 +85,12 @@ export async function spawnTurnpike(
   return Object.assign(turnpike, { process: child });
 }
 
-/** A service that a test has started in a way of its own, as soon as it prints its address. It is the test's to stop. */
+/** Wraps a service that the test started, as soon as it prints its address. The test stops it. */
 export async function attachTurnpike(stdout: ReadableStream<Uint8Array>, dataDirectory: string): Promise<Turnpike> {
   return describe(await readUrl(stdout), dataDirectory, await storeVariables(dataDirectory), async () => {});
 }
 
-/** A test that names a database means that one. */
+/** A database that the test names takes precedence. */
 async function storeOf(dataDirectory: string, environment: Record<string, string>): Promise<Record<string, string>> {
   const { TURNPIKE_DATABASE_URL } = environment;
   return TURNPIKE_DATABASE_URL === undefined ? storeVariables(dataDirectory) : { TURNPIKE_DATABASE_URL };
@@ -103,7 +103,7 @@ function describe(
   stop: () => Promise<void>,
 ): Turnpike {
   const trust = url.startsWith('https:') ? { tls: { rejectUnauthorized: false } } : {};
-  // Read each time: the admin API may move.
+  // Read each time: the admin API may have another port.
   const operator = () =>
     JSON.parse(readFileSync(join(dataDirectory, 'operator.json'), 'utf8')) as { url: string; token: string };
   const admin: Turnpike['admin'] = async (method, path, body) => {
@@ -152,7 +152,7 @@ function readFirstKey(path: string): string {
   return existsSync(path) ? (/x-api-key: (sk-tp-\w+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? '') : '';
 }
 
-/** The address that the service prints when it answers. Throws when it ends before. */
+/** Address that the service prints when it answers. Throws if it ends before. */
 async function readUrl(stdout: ReadableStream<Uint8Array>): Promise<string> {
   let text = '';
   const decoder = new TextDecoder();

@@ -1,5 +1,5 @@
-// Which store the services of the tests keep their rows in: SQLite in their data directory, or, with TEST_STORE=postgres, a
-// PostgreSQL database of their own on the server of this process. A data directory leads to the same database each time.
+// Store of the services in tests: SQLite in their data directory, or, with TEST_STORE=postgres, a database of their
+// own on the PostgreSQL server of this process. A data directory always maps to the same database.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ if (!STORES.some((store) => store === named)) throw new Error(`TEST_STORE must b
 
 export const isOverPostgres = named === 'postgres';
 
-/** Of every installation of the tests: a service over PostgreSQL has no file with a secret. */
+/** Used by every test installation: a service over PostgreSQL has no file with a secret. */
 const SECRET = Buffer.alloc(32, 'turnpike').toString('base64');
 
 const HOLDS_MS_MAX = 20_000;
 
 const databases = new Map<string, Promise<TestDatabase>>();
 
-/** The variables by which a service on this data directory, and a command beside it, find their store. */
+/** Environment variables by which a service on this data directory, and its commands, find their store. */
 export async function storeVariables(dataDirectory: string): Promise<Record<string, string>> {
   if (!isOverPostgres) return {};
   if (!databases.has(dataDirectory)) {
@@ -30,24 +30,24 @@ export async function storeVariables(dataDirectory: string): Promise<Record<stri
   return { TURNPIKE_DATABASE_URL: url, TURNPIKE_SECRET: SECRET };
 }
 
-/** What a process of the service is started with besides: there, holds of one that was killed end with its lease, here soon. */
+/** Preloads of a service process: over PostgreSQL, shorter leases, so that holds of a killed service end soon. */
 export function storeFlags({ TURNPIKE_DATABASE_URL }: Record<string, string>): string[] {
   return TURNPIKE_DATABASE_URL === undefined ? [] : ['--preload', join(import.meta.dir, 'short-leases.ts')];
 }
 
 /**
- * What a check says at once of the holds that a killed service left, as soon as the next one listens: over SQLite that there
- * are none, over PostgreSQL nothing: they end with its lease (`untilHoldsEnd`).
+ * Number of holds that a check reports right after a restart from a kill: none over SQLite; unknown over PostgreSQL,
+ * where they end with the lease (`untilHoldsEnd`).
  */
 export const endedAtStart: { open_holds?: number } = isOverPostgres ? {} : { open_holds: 0 };
 
-/** Waits until nothing is held. */
+/** Waits until there are no holds. */
 export async function untilHoldsEnd({ check }: { check(): Promise<{ open_holds: number }> }): Promise<void> {
   for (const endMs = Date.now() + HOLDS_MS_MAX; (await check()).open_holds > 0; await Bun.sleep(100))
     if (Date.now() > endMs) throw new Error('what a killed service held does not end');
 }
 
-/** The rows of the store of a data directory that a text of both databases asks for; its service may run. */
+/** Runs a query that both databases support on the store of a data directory; its service may run. */
 export async function readRows<Row>(dataDirectory: string, text: string): Promise<Row[]> {
   const { TURNPIKE_DATABASE_URL } = await storeVariables(dataDirectory);
   if (TURNPIKE_DATABASE_URL !== undefined) return (await runOn(TURNPIKE_DATABASE_URL, text)) as Row[];
@@ -63,7 +63,7 @@ async function makeDatabase(): Promise<TestDatabase> {
   return (await sharedPostgres()).newDatabase();
 }
 
-/** A test that is done removes its data directory: the database goes then. */
+/** The database is dropped when the test removes its data directory. */
 async function dropAbandoned(): Promise<void> {
   for (const [directory, database] of databases) {
     if (existsSync(directory)) continue;

@@ -1,11 +1,11 @@
-// A host on loopback that never completes a connection: it listens, accepts nobody, and its queue is full, so that the
-// system drops whoever knocks. What a far host behind a firewall does cannot be had nearer. No tests of its own.
+// A host that never completes a connection: it listens, accepts nothing, and its queue is full, so that the system
+// drops new connections. It stands for a remote host behind a firewall.
 
 import { dlopen, FFIType, ptr } from 'bun:ffi';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Other systems fill their queues otherwise. Where it cannot be made, tests are skipped, which counts as failed under CI. */
+/** Works on Linux only. Elsewhere its tests are skipped, which counts as a failure under CI. */
 export const cannotBeMade = process.platform !== 'linux';
 
 export interface UnreachableHost extends AsyncDisposable {
@@ -15,7 +15,7 @@ export interface UnreachableHost extends AsyncDisposable {
 
 const IPV4 = 2;
 const STREAM = 1;
-const CONNECTIONS_MAX = 16; // until the queue is full: it takes one or two
+const CONNECTIONS_MAX = 16; // Fills the queue: it takes one or two connections.
 const KNOCK_MS = 200;
 
 export async function startUnreachableHost(): Promise<UnreachableHost> {

@@ -1,54 +1,55 @@
-// Keeps a conversation where it is, so that what a provider has cached of it, and the signatures that it gave
-// out, are of use in its next turn. Where a request names its session, a hash of key and session decides, on
-// every node alike; where it names none, the node remembers which way its first turn took.
+// Keeps a conversation on one target, so that the provider's prompt cache and signatures stay useful. If the request
+// names a session, a hash of key and session decides, equally on every node. Otherwise the node remembers the target
+// of the first turn.
 
 import { hashText } from '../../base/hash-text.ts';
 import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../../wire/wire.ts';
-import type { Candidate } from './candidate.ts';
-import type { Lots } from './order-candidates.ts';
+import type { OrderInputs } from './find-targets.ts';
+import type { Target } from './target.ts';
 
-/** A conversation as far as its way is concerned. */
-export interface Conversation extends Pick<Lots, 'lotOf' | 'kept'> {
-  /** Its turn went this way. */
-  keep(candidate: Candidate): void;
+/** A conversation, as far as routing is concerned. */
+export interface Conversation extends Pick<OrderInputs, 'drawOf' | 'kept'> {
+  /** The turn was sent to this target. */
+  keep(target: Target): void;
 }
 
 export class Conversations {
   readonly #random: () => number;
-  /** The target of each, by the hash of what it is known by; the oldest first. */
+  /** Target by hash of the conversation's identity; oldest first. */
   readonly #targetOf = new Map<number, string>();
 
-  /** `random` gives numbers in [0, 1). */
+  /** `random` returns numbers in [0, 1). */
   constructor(random: () => number) {
     this.#random = random;
   }
 
-  /** The conversation that a key's request is a turn of; with each model it is another, since one way does not serve both. */
+  /** The conversation of a key's request. Each model has its own, since their targets differ. */
   find(keyId: number, { model, body }: MessageRequest): Conversation {
     const session = readSession(body);
     if (session !== null) return this.#conversation(hashText(`${keyId}\n${model}\n${session}`));
     const messages = Array.isArray(body['messages']) ? body['messages'] : [];
     const opening = hashText(`${keyId}\n${model}\n${readWords(messages[0])}`);
-    // A first turn is drawn by lot: many a conversation begins with the same words.
+    // A first turn is drawn at random: many conversations begin with the same words.
     if (!messages.some(isAnswer))
-      return { lotOf: this.#random, kept: null, keep: ({ target }) => this.#remember(opening, target) };
-    // What was answered, and said to that, tells it from others that began so; its second turn alone goes by the first words.
+      return { drawOf: this.#random, kept: null, keep: ({ healthKey }) => this.#remember(opening, healthKey) };
+    // The first answer and the reply to it distinguish conversations that began alike. The second turn, which is the
+    // first one with an answer, is found by the opening words alone.
     return this.#conversation(hashText(`${opening}\n${readWords(messages[1])}\n${readWords(messages[2])}`), opening);
   }
 
   #conversation(place: number, opening: number | null = null): Conversation {
     const begun = opening === null ? null : (this.#targetOf.get(opening) ?? null);
     return {
-      lotOf: (target) => hashText(`${place}\n${target}`),
+      drawOf: (healthKey) => hashText(`${place}\n${healthKey}`),
       kept: this.#targetOf.get(place) ?? begun,
-      keep: ({ target }) => this.#remember(place, target),
+      keep: ({ healthKey }) => this.#remember(place, healthKey),
     };
   }
 
-  #remember(place: number, target: string): void {
-    this.#targetOf.delete(place); // so that it is the newest
-    this.#targetOf.set(place, target);
+  #remember(place: number, healthKey: string): void {
+    this.#targetOf.delete(place); // makes it the newest
+    this.#targetOf.set(place, healthKey);
     if (this.#targetOf.size <= bounds.conversationsRememberedMax) return;
     for (const oldest of this.#targetOf.keys()) {
       this.#targetOf.delete(oldest);
@@ -57,18 +58,18 @@ export class Conversations {
   }
 }
 
-/** What the request itself says: coding agents put their session there, applications their user. */
+/** The session named by the request: coding agents send a session, applications a user id. */
 function readSession({ metadata }: JsonObject): string | null {
   const session = isJsonObject(metadata) ? metadata['user_id'] : null;
   if (typeof session !== 'string' || session === '') return null;
-  return session.slice(0, bounds.conversationNameCharactersMax); // hashing takes as long as it is
+  return session.slice(0, bounds.conversationNameCharactersMax); // hashing time grows with the length
 }
 
 function isAnswer(message: JsonValue): boolean {
   return isJsonObject(message) && message['role'] === 'assistant';
 }
 
-/** The words that a message begins with, which every later turn repeats; of a call its id. */
+/** The first words of a message, which every later turn repeats; for a tool call its id. */
 function readWords(message: JsonValue | undefined): string {
   const content = isJsonObject(message) ? message['content'] : null;
   const parts = Array.isArray(content) ? content : [content ?? ''];

@@ -1,161 +1,173 @@
-// How the ways to models do, on this node: which failed several times in a row, which were told to wait, and
-// how many messages each carries. It only orders and bounds; what is tried, and when it is given up, stands in attempts.
+// Circuit breakers of targets on this node: consecutive failures, cooldowns requested by providers, and messages in
+// flight. They order and limit the targets; attempts.ts decides what is tried and given up.
 
+import type { Catalog } from '../../catalog/catalog.ts';
 import { bounds } from '../../config.ts';
 import type { FaultKind } from '../../providers/providers.ts';
-import type { Candidate } from './candidate.ts';
+import type { Target } from './target.ts';
 
 /**
- * `open`: its circuit is, or somebody is just finding out whether it still has to be. `resting`: its provider
- * told us when to come again. `full`: it carries as many messages as it may.
+ * `open`: the circuit is open, or being probed. `resting`: in a cooldown that the provider requested. `full`: at the
+ * route's concurrency limit.
  */
-export type Standing = 'ready' | 'open' | 'resting' | 'full';
+export type BreakerState = 'ready' | 'open' | 'resting' | 'full';
 
-/** A message on its way. Every passage is finished, once or more often. */
-export interface Passage {
-  /** An answer has begun; `isWhole`: it is there. */
+/** Leave to try a target. Every permit is finished, at least once. */
+export interface Permit {
+  /** An answer has begun; `isWhole`: it is complete. */
   answered(isWhole: boolean): void;
   /** The attempt failed, or its answer broke off. */
   failed(kind: FaultKind, retryAfterMs: number | null): void;
-  /** The upstream works no more for this message. A passage that was answered and did not fail went well. */
+  /**
+   * The upstream no longer works for this message. A permit that was answered and did not fail counts as a success.
+   */
   finish(): void;
 }
 
-/** How one target does, for people. Times in milliseconds since 1970; null for never, or not at present. */
+/** Health of one target, for operators. Times in milliseconds since 1970; null: never, or not at present. */
 export interface TargetHealth {
   provider: string;
-  /** The credential's name; null where the provider takes none. */
+  /** Credential name; null if the provider needs none. */
   credential: string | null;
-  /** The model's name at the provider. */
+  /** Model name at the provider. */
   model: string;
   state: 'ready' | 'open' | 'half_open' | 'resting';
-  /** When an open circuit is tried again, or a rest ends. */
+  /** End of the open state or the cooldown. */
   untilMs: number | null;
   failuresInARow: number;
   inFlight: number;
   lastFailure: { kind: FaultKind; atMs: number } | null;
 }
 
-interface Target extends Omit<TargetHealth, 'state' | 'untilMs'> {
-  /** What it is all about: at another address, or with another credential, it begins anew. */
+interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs'> {
+  /** A changed address or credential resets the state. */
   baseUrl: string;
   secret: string | null;
-  /** Null while the circuit is closed. */
+  /** null while the circuit is closed. */
   openUntilMs: number | null;
-  /** How often it was opened without having been closed. */
+  /** Times opened since the circuit was last closed. */
   openings: number;
-  restUntilMs: number;
-  /** In a rest nobody asks before. */
-  askAgainMs: number;
-  /** How often it was asked in its rest, and told us again to wait. */
-  vainAsks: number;
-  /** Somebody finds out whether it is well again. */
+  cooldownUntilMs: number;
+  /** No probe during a cooldown before this time. */
+  nextProbeMs: number;
+  /** Probes during the cooldown that were refused again. */
+  failedProbes: number;
+  /** A probe is in progress. */
   isProbed: boolean;
 }
 
-/** What says nothing about the provider: the caller's content, and what we broke off ourselves. */
+/** Faults that say nothing about the provider: rejected content, and requests that this service aborted. */
 const NEUTRAL: readonly FaultKind[] = ['rejected', 'aborted'];
 
 export class RouteHealth {
-  readonly #targets = new Map<string, Target>();
-  readonly #carried = new Map<string, number>(); // by lane, those above zero
+  readonly #tracked = new Map<string, TrackedTarget>();
+  readonly #carried = new Map<string, number>(); // by route key; only counts above zero
   readonly #nowMs: () => number;
   readonly #failuresMax: () => number;
 
-  /** `failuresMax`: after how many failures in a row a circuit opens; asked each time, since a setting may change. */
+  /**
+   * `failuresMax`: consecutive failures after which a circuit opens; read on each call, because the setting may
+   * change.
+   */
   constructor(failuresMax: () => number, nowMs: () => number = Date.now) {
     this.#failuresMax = failuresMax;
     this.#nowMs = nowMs;
   }
 
-  standing(candidate: Candidate): Standing {
-    if (this.#isFull(candidate)) return 'full';
-    const target = this.#known(candidate);
-    if (target === null) return 'ready';
+  breakerState(target: Target): BreakerState {
+    if (this.#isFull(target)) return 'full';
+    const tracked = this.#known(target);
+    if (tracked === null) return 'ready';
     const nowMs = this.#nowMs();
-    if (nowMs < target.restUntilMs) return 'resting';
-    if (target.openUntilMs === null) return 'ready';
-    return nowMs < target.openUntilMs || target.isProbed ? 'open' : 'ready';
+    if (nowMs < tracked.cooldownUntilMs) return 'resting';
+    if (tracked.openUntilMs === null) return 'ready';
+    return nowMs < tracked.openUntilMs || tracked.isProbed ? 'open' : 'ready';
   }
 
-  /** How long until a rest or an open circuit ends; 0 when there is none. */
-  waitMs(candidate: Candidate): number {
-    const target = this.#known(candidate);
-    if (target === null) return 0;
-    return Math.max(0, Math.max(target.restUntilMs, target.openUntilMs ?? 0) - this.#nowMs());
+  /** Time until the cooldown or open state ends; 0 if there is none. */
+  waitMs(target: Target): number {
+    const tracked = this.#known(target);
+    if (tracked === null) return 0;
+    return Math.max(0, Math.max(tracked.cooldownUntilMs, tracked.openUntilMs ?? 0) - this.#nowMs());
   }
 
-  /** What its last failure was; null when it had none. */
-  lastFault(candidate: Candidate): FaultKind | null {
-    return this.#known(candidate)?.lastFailure?.kind ?? null;
+  /** The last fault; null if there was none. */
+  lastFault(target: Target): FaultKind | null {
+    return this.#known(target)?.lastFailure?.kind ?? null;
   }
 
-  /** Null when it is full, or rests and is asked by another message already, or was asked in vain too often. */
-  enter(candidate: Candidate): Passage | null {
-    if (this.#isFull(candidate)) return null;
-    const target = this.#known(candidate) ?? this.#add(candidate);
-    const isWell = target.restUntilMs === 0 && target.openUntilMs === null; // nearly always: no clock is asked
+  /** null if the target is full, is being probed, or its next probe is not due. */
+  enter(target: Target): Permit | null {
+    if (this.#isFull(target)) return null;
+    const tracked = this.#known(target) ?? this.#add(target);
+    const isWell = tracked.cooldownUntilMs === 0 && tracked.openUntilMs === null; // the common case: avoids reading the clock
     const nowMs = isWell ? 0 : this.#nowMs();
-    const isResting = nowMs < target.restUntilMs;
-    if (isResting && (target.isProbed || nowMs < target.askAgainMs)) return null;
-    const isProbe = !target.isProbed && (isResting || (target.openUntilMs !== null && nowMs >= target.openUntilMs));
-    if (isProbe) target.isProbed = true;
-    this.#carry(candidate.lane, 1);
-    target.inFlight++;
-    const passage = { lane: candidate.lane, target, isProbe, restUntilMs: isResting ? target.restUntilMs : null };
-    return new Way(passage, this.#hooks);
+    const isCoolingDown = nowMs < tracked.cooldownUntilMs;
+    if (isCoolingDown && (tracked.isProbed || nowMs < tracked.nextProbeMs)) return null;
+    const isProbe =
+      !tracked.isProbed && (isCoolingDown || (tracked.openUntilMs !== null && nowMs >= tracked.openUntilMs));
+    if (isProbe) tracked.isProbed = true;
+    this.#carry(target.routeKey, 1);
+    tracked.inFlight++;
+    const permit = {
+      routeKey: target.routeKey,
+      tracked,
+      isProbe,
+      cooldownUntilMs: isCoolingDown ? tracked.cooldownUntilMs : null,
+    };
+    return new IssuedPermit(permit, this.#hooks);
   }
 
-  /** Those that were used in this run, in the order of their first use. */
+  /** Targets used since the start, in order of first use. */
   list(): TargetHealth[] {
     const nowMs = this.#nowMs();
-    return [...this.#targets.values()].map((target) => describe(target, nowMs));
+    return [...this.#tracked.values()].map((tracked) => describe(tracked, nowMs));
   }
 
-  readonly #hooks: PassageHooks = {
-    left: (lane) => this.#carry(lane, -1),
-    failed: (entry, kind, retryAfterMs) => this.#noteFailure(entry, kind, retryAfterMs),
+  readonly #hooks: PermitHooks = {
+    left: (routeKey) => this.#carry(routeKey, -1),
+    failed: (scope, kind, retryAfterMs) => this.#noteFailure(scope, kind, retryAfterMs),
   };
 
-  #noteFailure({ target, isProbe, restUntilMs }: Entry, kind: FaultKind, retryAfterMs: number | null): void {
+  #noteFailure({ tracked, isProbe, cooldownUntilMs }: PermitScope, kind: FaultKind, retryAfterMs: number | null): void {
     const nowMs = this.#nowMs();
-    target.lastFailure = { kind, atMs: nowMs };
+    tracked.lastFailure = { kind, atMs: nowMs };
     if (retryAfterMs !== null && retryAfterMs > 0) {
-      // It is there, and says when it will serve again.
-      close(target);
-      target.failuresInARow = 0;
-      target.restUntilMs = nowMs + Math.min(retryAfterMs, bounds.credentialRestMsMax);
-      target.vainAsks = restUntilMs === null ? 0 : target.vainAsks + 1;
-      const pauses = target.vainAsks - bounds.restAsksMax;
-      target.askAgainMs = pauses < 0 ? nowMs : nowMs + doubled(bounds.restAskMs, pauses);
+      // The provider responds and says when it will serve again.
+      close(tracked);
+      tracked.failuresInARow = 0;
+      tracked.cooldownUntilMs = nowMs + Math.min(retryAfterMs, bounds.credentialCooldownMsMax);
+      tracked.failedProbes = cooldownUntilMs === null ? 0 : tracked.failedProbes + 1;
+      const pauses = tracked.failedProbes - bounds.cooldownProbesMax;
+      tracked.nextProbeMs = pauses < 0 ? nowMs : nowMs + doubled(bounds.cooldownProbeMs, pauses);
       return;
     }
-    target.failuresInARow++;
-    const isOpen = target.openUntilMs !== null;
-    if (isOpen ? !isProbe : target.failuresInARow < this.#failuresMax()) return;
-    target.openUntilMs = nowMs + doubled(bounds.circuitOpenMs, target.openings);
-    target.openings++;
+    tracked.failuresInARow++;
+    const isOpen = tracked.openUntilMs !== null;
+    if (isOpen ? !isProbe : tracked.failuresInARow < this.#failuresMax()) return;
+    tracked.openUntilMs = nowMs + doubled(bounds.circuitOpenMs, tracked.openings);
+    tracked.openings++;
   }
 
-  #isFull({ route, lane }: Candidate): boolean {
-    return route.concurrency !== null && (this.#carried.get(lane) ?? 0) >= route.concurrency;
+  #isFull({ route, routeKey }: Target): boolean {
+    return route.concurrency !== null && (this.#carried.get(routeKey) ?? 0) >= route.concurrency;
   }
 
-  #carry(lane: string, change: 1 | -1): void {
-    const carried = (this.#carried.get(lane) ?? 0) + change;
-    if (carried === 0) this.#carried.delete(lane);
-    else this.#carried.set(lane, carried);
+  #carry(routeKey: string, change: 1 | -1): void {
+    const carried = (this.#carried.get(routeKey) ?? 0) + change;
+    if (carried === 0) this.#carried.delete(routeKey);
+    else this.#carried.set(routeKey, carried);
   }
 
-  #known(candidate: Candidate): Target | null {
-    const target = this.#targets.get(candidate.target);
-    return target === undefined || isReplaced(target, candidate) ? null : target;
+  #known(target: Target): TrackedTarget | null {
+    const tracked = this.#tracked.get(target.healthKey);
+    return tracked === undefined || isReplaced(tracked, target) ? null : tracked;
   }
 
-  #add(candidate: Candidate): Target {
-    if (this.#targets.size >= bounds.routeTargetsMax) this.#forget();
-    const { route, settings, credential } = candidate;
-    const target: Target = {
+  #add(target: Target): TrackedTarget {
+    if (this.#tracked.size >= bounds.routeTargetsMax) this.#forget();
+    const { route, settings, credential } = target;
+    const tracked: TrackedTarget = {
       provider: route.provider,
       credential: credential?.name ?? null,
       model: route.upstreamModel,
@@ -166,65 +178,65 @@ export class RouteHealth {
       lastFailure: null,
       openUntilMs: null,
       openings: 0,
-      restUntilMs: 0,
-      askAgainMs: 0,
-      vainAsks: 0,
+      cooldownUntilMs: 0,
+      nextProbeMs: 0,
+      failedProbes: 0,
       isProbed: false,
     };
-    this.#targets.set(candidate.target, target);
-    return target;
+    this.#tracked.set(target.healthKey, tracked);
+    return tracked;
   }
 
-  /** Makes room: of what is idle and well nothing is lost but its line in lists. Where all are in trouble, or in use, the oldest goes. */
+  /** Evicts idle, healthy targets, which loses only their line in lists. If none is left, the oldest go. */
   #forget(): void {
     const nowMs = this.#nowMs();
-    for (const [name, target] of this.#targets) if (isIdleAndWell(target, nowMs)) this.#targets.delete(name);
-    for (const name of this.#targets.keys()) {
-      if (this.#targets.size < bounds.routeTargetsMax) return;
-      this.#targets.delete(name);
+    for (const [name, tracked] of this.#tracked) if (isIdleAndWell(tracked, nowMs)) this.#tracked.delete(name);
+    for (const name of this.#tracked.keys()) {
+      if (this.#tracked.size < bounds.routeTargetsMax) return;
+      this.#tracked.delete(name);
     }
   }
 }
 
-/** How a message entered. */
-interface Entry {
-  readonly lane: string;
-  readonly target: Target;
+/** The context in which a permit was issued. */
+interface PermitScope {
+  readonly routeKey: string;
+  readonly tracked: TrackedTarget;
   isProbe: boolean;
-  /** The end of the rest in which it entered; null: there was none. */
-  readonly restUntilMs: number | null;
+  /** End of the cooldown in which the permit was issued; null: none. */
+  readonly cooldownUntilMs: number | null;
 }
 
-interface PassageHooks {
-  left(lane: string): void;
-  failed(entry: Entry, kind: FaultKind, retryAfterMs: number | null): void;
+interface PermitHooks {
+  left(routeKey: string): void;
+  failed(scope: PermitScope, kind: FaultKind, retryAfterMs: number | null): void;
 }
 
-class Way implements Passage {
-  readonly #entry: Entry;
-  readonly #hooks: PassageHooks;
+class IssuedPermit implements Permit {
+  readonly #scope: PermitScope;
+  readonly #hooks: PermitHooks;
   #isOver = false;
   #hasAnswered = false;
 
-  constructor(entry: Entry, hooks: PassageHooks) {
-    this.#entry = entry;
+  constructor(scope: PermitScope, hooks: PermitHooks) {
+    this.#scope = scope;
     this.#hooks = hooks;
   }
 
   answered(isWhole: boolean): void {
     if (this.#isOver) return;
-    const { target, restUntilMs } = this.#entry;
+    const { tracked, cooldownUntilMs } = this.#scope;
     this.#hasAnswered = true;
     this.#endProbe();
-    close(target);
-    if (restUntilMs === target.restUntilMs) target.restUntilMs = 0;
-    if (isWhole) target.failuresInARow = 0;
+    close(tracked);
+    if (cooldownUntilMs === tracked.cooldownUntilMs) tracked.cooldownUntilMs = 0;
+    if (isWhole) tracked.failuresInARow = 0;
   }
 
   failed(kind: FaultKind, retryAfterMs: number | null): void {
     if (this.#isOver) return;
     this.#hasAnswered = false;
-    if (!NEUTRAL.includes(kind)) this.#hooks.failed(this.#entry, kind, retryAfterMs);
+    if (!NEUTRAL.includes(kind)) this.#hooks.failed(this.#scope, kind, retryAfterMs);
     this.finish();
   }
 
@@ -232,41 +244,57 @@ class Way implements Passage {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#endProbe();
-    const { lane, target } = this.#entry;
-    this.#hooks.left(lane);
-    target.inFlight--;
-    if (this.#hasAnswered) target.failuresInARow = 0;
+    const { routeKey, tracked } = this.#scope;
+    this.#hooks.left(routeKey);
+    tracked.inFlight--;
+    if (this.#hasAnswered) tracked.failuresInARow = 0;
   }
 
-  /** Once: whoever comes later may be another's probe by then. */
+  /** Once only: a later probe may belong to another message. */
   #endProbe(): void {
-    if (this.#entry.isProbe) this.#entry.target.isProbed = false;
-    this.#entry.isProbe = false;
+    if (this.#scope.isProbe) this.#scope.tracked.isProbed = false;
+    this.#scope.isProbe = false;
   }
 }
 
-function close(target: Target): void {
-  target.openUntilMs = null;
-  target.openings = 0;
+function close(tracked: TrackedTarget): void {
+  tracked.openUntilMs = null;
+  tracked.openings = 0;
 }
 
-/** Twice as long each time, up to a minute. */
+/** Doubles each time, up to a minute. */
 function doubled(firstMs: number, times: number): number {
   return Math.min(firstMs * 2 ** Math.min(times, 16), bounds.circuitOpenMsMax);
 }
 
-function isReplaced(target: Target, { settings, credential }: Candidate): boolean {
-  return target.baseUrl !== settings.baseUrl || target.secret !== (credential?.secret.reveal() ?? null);
+function isReplaced(tracked: TrackedTarget, { settings, credential }: Target): boolean {
+  return tracked.baseUrl !== settings.baseUrl || tracked.secret !== (credential?.secret.reveal() ?? null);
 }
 
-function isIdleAndWell({ inFlight, failuresInARow, openUntilMs, restUntilMs }: Target, nowMs: number): boolean {
-  return inFlight === 0 && failuresInARow === 0 && openUntilMs === null && nowMs >= restUntilMs;
+function isIdleAndWell(
+  { inFlight, failuresInARow, openUntilMs, cooldownUntilMs }: TrackedTarget,
+  nowMs: number,
+): boolean {
+  return inFlight === 0 && failuresInARow === 0 && openUntilMs === null && nowMs >= cooldownUntilMs;
 }
 
-function describe(target: Target, nowMs: number): TargetHealth {
-  const { provider, credential, model, failuresInARow, inFlight, lastFailure, openUntilMs, restUntilMs } = target;
+function describe(tracked: TrackedTarget, nowMs: number): TargetHealth {
+  const { provider, credential, model, failuresInARow, inFlight, lastFailure, openUntilMs, cooldownUntilMs } = tracked;
   const known = { provider, credential, model, failuresInARow, inFlight, lastFailure };
-  if (nowMs < restUntilMs) return { ...known, state: 'resting', untilMs: restUntilMs };
+  if (nowMs < cooldownUntilMs) return { ...known, state: 'resting', untilMs: cooldownUntilMs };
   if (openUntilMs === null) return { ...known, state: 'ready', untilMs: null };
   return { ...known, state: nowMs < openUntilMs ? 'open' : 'half_open', untilMs: openUntilMs };
+}
+
+/** Targets of the catalog that were used since the start, and removed ones that still carry messages. */
+export function listHealth(health: Pick<RouteHealth, 'list'>, { providers, models }: Catalog): TargetHealth[] {
+  const routed = new Set<string>();
+  for (const { routes } of models.values())
+    for (const { provider, upstreamModel } of routes) routed.add(`${provider}\n${upstreamModel}`);
+  return health.list().filter(({ provider, model, credential, inFlight }) => {
+    if (inFlight > 0) return true;
+    const credentials = providers.get(provider)?.credentials;
+    if (credentials === undefined || !routed.has(`${provider}\n${model}`)) return false;
+    return credential === null ? credentials.length === 0 : credentials.some(({ name }) => name === credential);
+  });
 }

@@ -1,9 +1,7 @@
-// Which ways to a model there are, how they do, and in which order a message tries them.
+// The targets of a model: their health and the order in which a message tries them.
 
-export type { Candidate } from './candidate.ts';
+export { AttemptIterator } from './attempt-iterator.ts';
 export { type Conversation, Conversations } from './conversations.ts';
-export { findWays, type Ways, type WaysAsked } from './find-ways.ts';
-export { listHealth } from './list-health.ts';
-export { type Lots, orderCandidates } from './order-candidates.ts';
-export { type Passage, RouteHealth, type Standing, type TargetHealth } from './route-health.ts';
-export { Tour } from './tour.ts';
+export { findTargets, type OrderInputs, orderTargets, type TargetList, type TargetQuery } from './find-targets.ts';
+export { type BreakerState, listHealth, type Permit, RouteHealth, type TargetHealth } from './route-health.ts';
+export type { Target } from './target.ts';

@@ -1,6 +1,6 @@
-// Names that the GenAI conventions of OpenTelemetry give (github.com/open-telemetry/semantic-conventions-genai,
-// status "development": they still change), and our own beside them. The package of the conventions has them
-// as deprecated constants of another place, so they stand here.
+// Names from the GenAI conventions of OpenTelemetry (github.com/open-telemetry/semantic-conventions-genai, status
+// "development", so they may change), and names of our own. They are declared here because the package of the
+// conventions exports them only as deprecated constants.
 
 export const OPERATION = 'gen_ai.operation.name';
 export const PROVIDER = 'gen_ai.provider.name';
@@ -26,12 +26,12 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   gemini: 'gcp.gemini',
 };
 
-/** The well-known name of a kind of provider; of a kind without one, ours. */
+/** The well-known name of a provider kind, or our own name. */
 export function providerName(kind: string): string {
   return PROVIDERS[kind] ?? `turnpike.${kind}`;
 }
 
-/** Tokens of the prompt of every kind, as the conventions count them. */
+/** All prompt tokens, as the conventions count them. */
 export function inputTokens(record: {
   inputTokens: number;
   cacheReadTokens: number;

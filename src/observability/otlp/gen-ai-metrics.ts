@@ -1,11 +1,10 @@
-// The metrics of the GenAI conventions. What else is measured is at /metrics: a collector that wants
-// it all scrapes that.
+// Metrics of the GenAI conventions. Everything else is at /metrics, which a collector can scrape.
 
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
-import type { TracedMessage } from '../telemetry.ts';
+import type { MessageReport } from '../../gateway/gateway.ts';
 import * as names from './conventions.ts';
 
-// The bounds that the conventions ask for.
+// Bounds from the conventions.
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const DURATION_SECONDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
 const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -33,12 +32,12 @@ export class GenAiMetrics {
     );
   }
 
-  countMessage({ record, times, code, providerKind }: TracedMessage): void {
+  countMessage({ record, times, code, providerKind }: MessageReport): void {
     const attributes: Attributes = {
       [names.OPERATION]: names.CHAT,
       [names.PROVIDER]: providerKind === null ? 'turnpike' : names.providerName(providerKind),
       [names.REQUEST_MODEL]: record.model,
-      // The name on the route: what a provider calls itself has no bound.
+      // The name on the route: names reported by providers are unbounded.
       ...(record.upstreamModel !== null && { [names.RESPONSE_MODEL]: record.upstreamModel }),
     };
     if (record.usageSource !== 'none') {

@@ -12,15 +12,17 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { parseHex, parseWholeNumber } from '../../base/checked-number.ts';
 import { NANO_PER_USD } from '../../base/money.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
-import type { Trace, TracedAnswer, TracedAttempt, TracedMessage, TracedStart } from '../telemetry.ts';
+import type { MessageReport, MessageTrace, TracedRoute, TraceStart } from '../../gateway/gateway.ts';
+import type { Answered } from '../../public-api/public-api.ts';
 import * as names from './conventions.ts';
 
-/** Whose fault it is that a message did not end well; what its caller did or asked for is no failure of ours. */
+/** Outcomes that are failures of the service or a provider; a client's disconnect or limit is not. */
 const FAILURES = ['failed', 'upstream_cut', 'service_cut'];
 
-export class MessageSpans implements Trace {
+export class MessageSpans implements MessageTrace {
   readonly #tracer: Tracer;
   readonly #span: Span;
   readonly #context: Context;
@@ -28,7 +30,7 @@ export class MessageSpans implements Trace {
   readonly #epochMs: number;
   #attempt: Span | null = null;
 
-  constructor(tracer: Tracer, { requestId, receivedAtMs, startedMs, parent }: TracedStart) {
+  constructor(tracer: Tracer, { requestId, receivedAtMs, startedMs, parent }: TraceStart) {
     this.#tracer = tracer;
     this.#epochMs = receivedAtMs - startedMs;
     const attributes = { [names.OPERATION]: names.CHAT, 'turnpike.request_id': requestId };
@@ -37,7 +39,7 @@ export class MessageSpans implements Trace {
     this.#context = trace.setSpan(outside, this.#span);
   }
 
-  beginAttempt({ provider, kind, baseUrl, model }: TracedAttempt): TraceContext {
+  beginAttempt({ provider, kind, baseUrl, model }: TracedRoute): TraceContext {
     this.#attempt = this.#tracer.startSpan(
       `${names.CHAT} ${model}`,
       {
@@ -66,7 +68,7 @@ export class MessageSpans implements Trace {
     this.#attempt = null;
   }
 
-  end(message: TracedMessage): void {
+  end(message: MessageReport): void {
     const { record, code, times } = message;
     const endMs = this.#now();
     const isFailure = FAILURES.includes(record.outcome);
@@ -95,9 +97,9 @@ export class MessageSpans implements Trace {
   }
 }
 
-/** A message that was refused: one span, whose name has no model, because the one asked for may be anything. */
-export function traceRefusal(tracer: Tracer, answer: TracedAnswer, code: string): void {
-  const { requestId, receivedAtMs, durationMs, status, submission } = answer;
+/** A refused message: one span without a model in its name, because the requested name may be anything. */
+export function traceRefusal(tracer: Tracer, answer: Answered, code: string): void {
+  const { requestId, receivedAtMs, durationMs, status, clientRequest } = answer;
   const attributes = {
     [names.OPERATION]: names.CHAT,
     [names.ERROR_TYPE]: code,
@@ -106,32 +108,32 @@ export function traceRefusal(tracer: Tracer, answer: TracedAnswer, code: string)
     'turnpike.outcome': 'refused',
   };
   const started = { kind: SpanKind.SERVER, startTime: receivedAtMs, attributes };
-  const span = tracer.startSpan(names.CHAT, started, contextOf(submission?.trace ?? null));
+  const span = tracer.startSpan(names.CHAT, started, contextOf(clientRequest?.trace ?? null));
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: code });
   span.end(receivedAtMs + durationMs);
 }
 
-/** The caller's span as the parent, where it named one. */
+/** The client's span as the parent, if it sent one. */
 function contextOf(parent: TraceContext | null): Context {
   if (parent === null) return ROOT_CONTEXT;
   const [, traceId = '', spanId = '', flags = ''] = parent.traceparent.split('-');
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
-    traceFlags: Number.parseInt(flags, 16) & 1,
+    traceFlags: (parseHex(flags) ?? 0) & 1,
     isRemote: true,
     ...(parent.tracestate !== null && { traceState: createTraceState(parent.tracestate) }),
   });
 }
 
-/** Where a provider is; nothing for one inside the service. */
+/** Address of a provider; nothing for one inside the service. */
 function serverOf(baseUrl: string): Attributes {
   if (!URL.canParse(baseUrl)) return {};
   const { hostname, port, protocol } = new URL(baseUrl);
-  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) };
+  return { 'server.address': hostname, 'server.port': parseWholeNumber(port) || (protocol === 'https:' ? 443 : 80) };
 }
 
-function messageAttributes(message: TracedMessage): Attributes {
+function messageAttributes(message: MessageReport): Attributes {
   const { record, code, providerKind } = message;
   return {
     [names.REQUEST_MODEL]: record.model,
@@ -149,8 +151,8 @@ function messageAttributes(message: TracedMessage): Attributes {
   };
 }
 
-/** What came back, as far as it did. */
-function responseAttributes({ record, times, responseModel, stopReason }: TracedMessage): Attributes {
+/** Attributes of the response, as far as there was one. */
+function responseAttributes({ record, times, responseModel, stopReason }: MessageReport): Attributes {
   const attributes: Attributes = {};
   if (responseModel !== null) attributes[names.RESPONSE_MODEL] = responseModel;
   if (stopReason !== null) attributes[names.FINISH_REASONS] = [stopReason];

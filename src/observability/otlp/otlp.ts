@@ -1,6 +1,7 @@
-// Traces and metrics over OTLP (HTTP, protobuf), by OpenTelemetry's own packages. Nothing is registered
-// globally and no variable is left for the packages to read: several services may live in one process.
+// Traces and metrics over OTLP (HTTP, protobuf) with OpenTelemetry's packages. Nothing is registered globally and no
+// variables are read by the packages, so several services may run in one process.
 
+import { setTimeout as wait } from 'node:timers/promises';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -15,90 +16,133 @@ import {
   AlwaysOnSampler,
   ParentBasedSampler,
   type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { bounds, type CollectorSettings, type TelemetrySettings } from '../../config.ts';
-import type { Telemetry } from '../telemetry.ts';
-import { ExportCounts } from './export-counts.ts';
+import type { MessageReport, TraceStart } from '../../gateway/gateway.ts';
+import type { Answered } from '../../public-api/public-api.ts';
 import { GenAiMetrics } from './gen-ai-metrics.ts';
 import { MessageSpans, traceRefusal } from './message-spans.ts';
 import { SpanQueue } from './span-queue.ts';
 
+type Result = Parameters<Parameters<SpanExporter['export']>[1]>[0];
+
+export class ExportCounts {
+  readonly #report: (signal: string, failure: string | null) => void;
+  readonly #failing = new Set<string>();
+  #sent = 0;
+  #failed = 0;
+
+  constructor(report: (signal: string, failure: string | null) => void) {
+    this.#report = report;
+  }
+
+  get sent(): number {
+    return this.#sent;
+  }
+
+  get failed(): number {
+    return this.#failed;
+  }
+
+  /** Counts the results of this exporter from now on. */
+  watch<Exporter extends Pick<SpanExporter, 'export'> | Pick<PushMetricExporter, 'export'>>(
+    signal: string,
+    exporter: Exporter,
+  ): Exporter {
+    const send = exporter.export.bind(exporter) as (items: unknown, done: (result: Result) => void) => void;
+    exporter.export = (items: unknown, done: (result: Result) => void) =>
+      send(items, (result) => {
+        this.#note(signal, result);
+        done(result);
+      });
+    return exporter;
+  }
+
+  #note(signal: string, { code, error }: Result): void {
+    const isSent = code === 0;
+    if (isSent) this.#sent++;
+    else this.#failed++;
+    if (isSent === !this.#failing.has(signal)) return;
+    if (isSent) this.#failing.delete(signal);
+    else this.#failing.add(signal);
+    // Only the message and code: the collector's response is not repeated.
+    this.#report(signal, isSent ? null : (error?.message ?? 'not accepted'));
+  }
+}
+
 const SCOPE = 'turnpike';
 const MESSAGES_PATH = /\/messages\/?$/;
 
-/** One at a time, but for the end: then all that waits is sent together. */
+/** One at a time; at the end all that is queued is sent together. */
 const EXPORTS_AT_ONCE_MAX = Math.ceil(bounds.tracedSpansQueuedMax / bounds.tracedSpansPerExportMax) + 1;
 
 type ExporterOptions = NonNullable<ConstructorParameters<typeof OTLPTraceExporter>[0]>;
-type Closer = () => Promise<void>;
+export type Telemetry = ReturnType<typeof startTelemetry>;
 
-/** As `openTelemetry`. */
+/** `report` is called when a collector stops accepting a signal, and when it recovers. */
 export function startTelemetry(
   settings: TelemetrySettings,
   version: string,
   report: (signal: string, failure: string | null) => void,
-): Telemetry {
+) {
   const resource = resourceFromAttributes({
     'service.name': settings.serviceName,
     'service.version': version,
     ...settings.resourceAttributes,
   });
   const counts = new ExportCounts(report);
-  const closers: Closer[] = [];
-  const traces = settings.traces && startTraces(settings.traces, resource, version, counts, closers);
-  const metrics = settings.metrics && startMetrics(settings.metrics, resource, version, counts, closers);
+  const traces = settings.traces && startTraces(settings.traces, resource, counts);
+  const tracer = traces?.provider.getTracer(SCOPE, version) ?? null;
+  const meters = settings.metrics && startMetrics(settings.metrics, resource, counts);
+  const metrics = meters && new GenAiMetrics(meters.getMeter(SCOPE, version));
   return {
-    trace: traces && ((start) => new MessageSpans(traces.tracer, start)),
-    countMessage: (message) => metrics?.countMessage(message),
-    traceAnswer(answer) {
-      if (traces === null || answer.failure === null || !MESSAGES_PATH.test(answer.path)) return;
-      if (answer.method === 'POST') traceRefusal(traces.tracer, answer, answer.failure.code);
+    /** null if only metrics are exported. */
+    trace: tracer && ((start: TraceStart) => new MessageSpans(tracer, start)),
+    /** An admitted message has ended. */
+    countMessage: (message: MessageReport) => metrics?.countMessage(message),
+    /** Any other request was answered; a refused message has a span as well. */
+    traceAnswer(answer: Answered): void {
+      if (tracer === null || answer.failure === null || !MESSAGES_PATH.test(answer.path)) return;
+      if (answer.method === 'POST') traceRefusal(tracer, answer, answer.failure.code);
     },
     readings: () => ({
       spansDropped: traces?.queue.dropped ?? 0,
       exportsSent: counts.sent,
       exportsFailed: counts.failed,
     }),
-    close: () => closeWithin(bounds.telemetryFlushMsMax, closers),
+    /** Exports what is queued, bounded in time: the process is about to end. */
+    async close(): Promise<void> {
+      const closing = Promise.allSettled([traces?.provider.shutdown(), meters?.shutdown()]);
+      await Promise.race([closing, wait(bounds.telemetryFlushMsMax, undefined, { ref: false })]);
+    },
   };
 }
 
-function startTraces(
-  settings: NonNullable<TelemetrySettings['traces']>,
-  resource: Resource,
-  version: string,
-  counts: ExportCounts,
-  closers: Closer[],
-) {
-  const exporter = counts.ofSpans(new OTLPTraceExporter(exporterOptions(settings)));
+function startTraces(settings: NonNullable<TelemetrySettings['traces']>, resource: Resource, counts: ExportCounts) {
+  const exporter = counts.watch('traces', new OTLPTraceExporter(exporterOptions(settings)));
   const queue = new SpanQueue(exporter, settings);
-  const provider = new TracerProvider({ resource, sampler: makeSampler(settings), spanProcessors: [queue] });
-  closers.push(() => provider.shutdown());
-  return { tracer: provider.getTracer(SCOPE, version), queue };
+  return { provider: new TracerProvider({ resource, sampler: makeSampler(settings), spanProcessors: [queue] }), queue };
 }
 
 function startMetrics(
   settings: NonNullable<TelemetrySettings['metrics']>,
   resource: Resource,
-  version: string,
   counts: ExportCounts,
-  closers: Closer[],
-): GenAiMetrics {
+): MeterProvider {
   const { CUMULATIVE, DELTA } = AggregationTemporality;
-  // Every instrument here is a histogram, for which a preference for little memory means deltas.
+  // All instruments are histograms, for which the low-memory preference means deltas.
   const temporalityPreference = settings.temporality === 'cumulative' ? CUMULATIVE : DELTA;
   const exporter: PushMetricExporter = new OTLPMetricExporter({ ...exporterOptions(settings), temporalityPreference });
   const reader = new PeriodicExportingMetricReader({
-    exporter: counts.ofMetrics(exporter),
+    exporter: counts.watch('metrics', exporter),
     exportIntervalMillis: settings.intervalMs,
     exportTimeoutMillis: Math.min(settings.timeoutMs, settings.intervalMs),
     cardinalityLimits: { default: bounds.metricDistributionsMax },
   });
-  const provider = new MeterProvider({ resource, readers: [reader] });
-  closers.push(() => provider.shutdown());
-  return new GenAiMetrics(provider.getMeter(SCOPE, version));
+  return new MeterProvider({ resource, readers: [reader] });
 }
 
 function exporterOptions({ url, headers, timeoutMs, compression }: CollectorSettings): ExporterOptions {
@@ -118,13 +162,4 @@ function makeSampler({ sampler, ratio }: { sampler: string; ratio: number }): Sa
       ? new TraceIdRatioBasedSampler(ratio)
       : new AlwaysOnSampler();
   return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
-}
-
-/** A collector that does not answer now is not waited for: the process is about to end. */
-async function closeWithin(boundMs: number, closers: readonly Closer[]): Promise<void> {
-  const closing = Promise.allSettled(closers.map((close) => close()));
-  const { promise: waited, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, boundMs);
-  await Promise.race([closing, waited]);
-  clearTimeout(timer);
 }

@@ -1,23 +1,23 @@
-// Bounds what waits for a collector, and counts what it never got: a collector that is down or slow
-// costs this much memory, and no message waits for it.
+// Bounds the spans that wait for a collector, and counts lost ones. A slow or unavailable collector costs this much
+// memory and delays no message.
 
 import { TraceFlags } from '@opentelemetry/api';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 import { bounds } from '../../config.ts';
 
-const GRACE_MS = 1_000; // the exporter gives up first, and says why
+const GRACE_MS = 1_000; // the exporter gives up first, and reports why
 
 type ExportDone = Parameters<SpanExporter['export']>[1];
 
-/** The SDK's own queue stands behind it, and never overflows: of that one it is only known that something was dropped. */
+/** The SDK's own queue is behind it and never overflows; it reports drops without a count. */
 export class SpanQueue implements SpanProcessor {
   readonly #inner: BatchSpanProcessor;
   readonly #queuedMax: number;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inProgress = new Set<Promise<void>>();
   #queued = 0;
   #dropped = 0;
 
-  /** `timeoutMs`: how long the exporter tries; `delayMs`: how long the first span of a batch waits for others. */
+  /** `timeoutMs`: how long the exporter retries; `delayMs`: how long the first span of a batch waits for others. */
   constructor(
     exporter: SpanExporter,
     { timeoutMs, delayMs }: { timeoutMs: number; delayMs: number },
@@ -36,7 +36,7 @@ export class SpanQueue implements SpanProcessor {
     });
   }
 
-  /** Spans that no collector has: too many waited, or it did not take them. */
+  /** Spans that no collector received: too many waited, or it rejected them. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -59,21 +59,21 @@ export class SpanQueue implements SpanProcessor {
     return this.#inner.forceFlush();
   }
 
-  /** Sends what waits, and waits for what is under way, which the SDK's own does not. */
+  /** Exports what is queued and waits for exports in progress, which the SDK does not do. */
   async shutdown(): Promise<void> {
-    await this.#inner.forceFlush().catch(() => {}); // what could not be sent is counted
-    await Promise.all(this.#underWay);
+    await this.#inner.forceFlush().catch(() => {}); // failed exports are counted
+    await Promise.all(this.#inProgress);
     await this.#inner.shutdown();
   }
 
   #export(exporter: SpanExporter, spans: ReadableSpan[], done: ExportDone): void {
     this.#queued -= spans.length;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#underWay.add(promise);
+    this.#inProgress.add(promise);
     exporter.export(spans, (result) => {
       if (result.code !== 0) this.#dropped += spans.length;
       done(result);
-      this.#underWay.delete(promise);
+      this.#inProgress.delete(promise);
       resolve();
     });
   }

@@ -1,62 +1,81 @@
-// A provider that speaks the Messages protocol: what the caller sent goes out, what it answers comes
-// back, event by event or whole. Nothing is translated and nothing is counted here.
+// A provider of the Messages protocol: its answer is returned without translation or counting.
 
-import { bounds } from '../../config.ts';
-import { unfoldMessage } from '../../wire/wire.ts';
+import { type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
+import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
-import { openStream } from '../open-stream.ts';
-import { type Attempt, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
-import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
-import { fetchUpstream } from '../upstream.ts';
+import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import { ProviderFault } from '../provider.ts';
+import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
-import { probe } from './probe.ts';
-import { readStream } from './read-stream.ts';
 
-export const anthropic: Provider = {
-  kind: 'anthropic',
+const api: Api = {
+  url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
+  headers: convertHeaders,
+  mapFault,
+  modelsPath: '/v1/models?limit=1000', // the maximum page size
+  messagePath: '/v1/messages',
+  countModels: ({ data: models, has_more: hasMore }) =>
+    Array.isArray(models) ? (hasMore === true ? null : models.length) : undefined,
+};
 
+export const anthropic = apiProvider('anthropic', api, {
   async submit(attempt) {
-    const accept = attempt.request.stream ? 'text/event-stream' : 'application/json';
-    const response = await post(attempt, '/v1/messages', accept, convertMessageBody(attempt));
+    const response = await post(api, attempt, api.url(attempt.provider, '/v1/messages'), convertMessageBody(attempt));
     const { signal, request } = attempt;
-    if (!request.stream) return await openMessage(response, attempt);
-    return await openStream(response, {
-      stream: (body) => readStream(body, signal, readUpstreamRequestId(response.headers)),
+    if (!request.stream) return { form: 'message', ...(await readMessage(response, signal)) };
+    return await openStream(response, signal, {
+      converter: () => convertEvents(readUpstreamRequestId(response.headers)),
       whole: async () => unfoldMessage((await readMessage(response, signal)).message),
     });
   },
 
-  async countTokens(attempt) {
-    const response = await post(attempt, '/v1/messages/count_tokens', 'application/json', convertCountBody(attempt));
-    const { value, upstreamRequestId } = await readObject(response, attempt.signal);
-    const tokens = value['input_tokens'];
-    if (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= bounds.usageTokensMax)
-      return tokens;
-    throw new ProviderFault('failed', 'the provider sent a count that is none', { upstreamRequestId });
-  },
-
-  countLocally() {
-    return null;
-  },
-
-  probe,
-};
-
-/** An answer of status 2xx. Throws ProviderFault for every other. */
-async function post(attempt: Attempt, path: string, accept: string, body: string): Promise<Response> {
-  const url = convertUrl(attempt.provider.baseUrl, path);
-  const response = await fetchUpstream({ url, headers: convertHeaders(attempt, accept), body, signal: attempt.signal });
-  if (response.ok) return response;
-  throw mapFault(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
-}
-
-async function openMessage(response: Response, attempt: Attempt): Promise<ProviderReply> {
-  return { form: 'message', ...(await readMessage(response, attempt.signal)) };
-}
+  countTokens: (attempt) =>
+    requestTokenCount(api, attempt, {
+      url: api.url(attempt.provider, '/v1/messages/count_tokens'),
+      body: convertCountBody(attempt),
+      member: 'input_tokens',
+    }),
+});
 
 async function readMessage(response: Response, signal: AbortSignal) {
   const { value, text, upstreamRequestId } = await readObject(response, signal);
   if (value['type'] === 'error') throw mapErrorEvent(value, upstreamRequestId);
   if (value['type'] === 'message') return { message: value, text, upstreamRequestId };
-  throw new ProviderFault('failed', 'the provider answered with JSON that is no message', { upstreamRequestId });
+  throw new ProviderFault('failed', 'the provider answered with JSON that is not a message', { upstreamRequestId });
+}
+
+/** Passes events on unchanged, except the provider's keep-alives. */
+function convertEvents(upstreamRequestId: string | null): EventConverter {
+  let isBegun = false;
+  let isDone = false;
+  return {
+    get isDone() {
+      return isDone;
+    },
+    take({ name, text }) {
+      if (name === 'ping') return [];
+      const event = readEvent(text, upstreamRequestId);
+      if (event.name === 'ping') return [];
+      const isStart = event.name === 'message_start';
+      // A proxy that retried may begin a second answer: a client must not get both as one.
+      if (isStart && isBegun)
+        throw new ProviderFault('failed', 'the provider started a second message in the stream', { upstreamRequestId });
+      isBegun ||= isStart;
+      isDone = event.name === 'message_stop';
+      return [event];
+    },
+    end() {
+      throw endedEarly(upstreamRequestId);
+    },
+  };
+}
+
+function readEvent(text: string, upstreamRequestId: string | null): StreamEvent {
+  const value = parseObject(text, { what: 'an event', upstreamRequestId });
+  const name = value['type'];
+  if (typeof name !== 'string')
+    throw new ProviderFault('failed', 'the provider sent an event without a type', { upstreamRequestId });
+  if (name === 'error') throw mapErrorEvent(value, upstreamRequestId);
+  // Line feeds can only occur between JSON tokens: in strings they are escaped.
+  return { name, json: text.includes('\n') ? text.replaceAll('\n', ' ') : text, value };
 }

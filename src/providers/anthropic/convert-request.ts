@@ -1,94 +1,164 @@
-// The request as it goes to a provider that speaks the Messages protocol itself: the caller's own text
-// with as little changed as can be, because prompt caches and signatures depend on its bytes.
+// The client's text with as few changes as possible: prompt caches and signatures depend on its bytes.
 
-import { type JsonValue, rewriteRequest } from '../../wire/wire.ts';
-import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
-import { adaptChat } from './adapt-chat.ts';
-import { dropForeignThinking } from './drop-foreign-thinking.ts';
+import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
+import { exactBody, isJsonObject, isThinking, jsonObjects, objectOf, rewriteRequest, textOf } from '../../wire/wire.ts';
+import { asReminder } from '../conversation.ts';
+import { type HeaderSource, makeHeaders } from '../http-api.ts';
+import { claudeGeneration, type Generation } from '../models.ts';
+import type { Attempt } from '../provider.ts';
+
+type Changes = Record<string, JsonValue | undefined>;
+
+/** Parameters that only providers of the other protocol accept. */
+const UNKNOWN: Changes = { frequency_penalty: undefined, presence_penalty: undefined, seed: undefined };
+const BUDGETS: Readonly<Record<string, number>> = { low: 1_024, medium: 4_096, high: 16_384 };
+const BUDGET_LEAST = 1_024;
+const BUDGET_MOST = 32_768; // of any higher effort
+
+function adaptChat(attempt: Attempt, messages: JsonValue | undefined): Changes {
+  const { request, upstreamModel } = attempt;
+  if (request.protocol !== 'chat-completions') return {};
+  const generation = claudeGeneration(upstreamModel);
+  const sent = jsonObjects(messages ?? request.body['messages']);
+  const thinking = adaptThinking(attempt, generation, sent);
+  const isThinking = isOn('thinking' in thinking ? thinking['thinking'] : request.body['thinking']);
+  return {
+    ...UNKNOWN,
+    ...thinking,
+    ...adaptSampling(request.body, isThinking || !generation.takesSampling),
+    ...adaptEffort(exactBody(request), generation),
+    ...(sent.some(({ role }) => role === 'system') && {
+      messages: jsonObjects(messages ?? exactBody(request)['messages']).map(asUserMessage),
+    }),
+  };
+}
+
+function adaptThinking(
+  { request, maxTokens }: Attempt,
+  { thinks }: Generation,
+  messages: readonly JsonObject[],
+): Changes {
+  const { body } = request;
+  const { thinking } = body;
+  if (!isOn(thinking)) return {};
+  // No model thinks before a forced tool call.
+  const choice = objectOf(body['tool_choice'])['type'];
+  if (choice === 'any' || choice === 'tool' || messages.at(-1)?.['role'] === 'assistant')
+    return { thinking: undefined };
+  if (thinking['type'] !== 'adaptive' || thinks === 'adaptively') return {};
+  const effort = textOf(objectOf(body['output_config'])['effort']) || 'medium';
+  const budget_tokens = Math.min(BUDGETS[effort] ?? BUDGET_MOST, Math.floor(maxTokens / 2));
+  if (thinks === 'never' || budget_tokens < BUDGET_LEAST || isLoopWithoutThinking(messages))
+    return { thinking: undefined };
+  return { thinking: { type: 'enabled', budget_tokens } };
+}
+
+function isOn(thinking: JsonValue | undefined): thinking is JsonObject {
+  return isJsonObject(thinking) && thinking['type'] !== 'disabled';
+}
+
+/** Models with a thinking budget refuse a tool loop without its thinking blocks, which most clients drop. */
+function isLoopWithoutThinking(messages: readonly JsonObject[]): boolean {
+  const [first, ...rest] = jsonObjects(messages.findLast(({ role }) => role === 'assistant')?.['content']);
+  return !isThinking(first ?? {}) && [first, ...rest].some((block) => block?.['type'] === 'tool_use');
+}
+
+/** Sampling is not allowed with thinking; a temperature above 1 becomes 1, and top_p 1 is the default. */
+function adaptSampling({ temperature, top_p }: JsonObject, isLeftOut: boolean): Changes {
+  if (isLeftOut) return { temperature: undefined, top_p: undefined, top_k: undefined };
+  return {
+    ...(typeof temperature === 'number' && temperature > 1 && { temperature: 1 }),
+    ...(top_p === 1 && { top_p: undefined }),
+  };
+}
+
+function adaptEffort({ output_config: config }: JsonObject, { efforts }: Generation): Changes {
+  if (!isJsonObject(config) || config['effort'] === undefined) return {};
+  const { effort, ...rest } = config;
+  if (efforts === 'none') return { output_config: Object.keys(rest).length > 0 ? rest : undefined };
+  return effort === 'xhigh' && efforts === 'no xhigh' ? { output_config: { ...rest, effort: 'high' } } : {};
+}
+
+/** Few models accept system messages in the middle: they become user text in the same place. */
+function asUserMessage(message: JsonObject): JsonObject {
+  if (message['role'] !== 'system') return message;
+  const remind = (block: JsonObject) => ({ ...block, text: asReminder(String(block['text'])) });
+  return { role: 'user', content: jsonObjects(message['content']).map(remind) };
+}
+
+// Signatures of other kinds, see their files. A provider's own are plain base64, without a dot.
+const FOREIGN = /^(?:gemini\.(?:call|text|end|thought)|openai-responses\.\d+|turnpike\.chat\.\d+)\./;
+const PERHAPS = /"signature"\s*:\s*"(?:gemini|openai-responses|turnpike)\./;
+
+/** The messages without such blocks; undefined if there are none, which needs no walk. */
+export function dropForeignThinking(request: Pick<MessageRequest, 'text' | 'body'>): JsonValue | undefined {
+  if (!PERHAPS.test(request.text)) return undefined;
+  const { messages } = exactBody(request); // kept parts are written again
+  if (!Array.isArray(messages)) return undefined;
+  const kept = messages.flatMap((message) => {
+    const { content } = isJsonObject(message) ? message : {};
+    if (!Array.isArray(content)) return [message];
+    const own = content.filter((block) => !isForeign(block));
+    if (own.length === content.length) return [message];
+    // A message of such blocks only would become empty and be refused.
+    return own.length === 0 ? [] : [{ ...(message as JsonObject), content: own }];
+  });
+  const isChanged = kept.length < messages.length || kept.some((message, index) => message !== messages[index]);
+  return isChanged ? kept : undefined;
+}
+
+function isForeign(block: JsonValue): boolean {
+  const { type, signature } = isJsonObject(block) ? block : {};
+  return type === 'thinking' && FOREIGN.test(textOf(signature));
+}
 
 const VERSION_DEFAULT = '2023-06-01';
 
-/** The address of a path such as "/v1/messages"; the base may be given with or without its "/v1". */
+/** The URL of a path such as "/v1/messages"; the base may include "/v1" or not. */
 export function convertUrl(baseUrl: string, path: string): string {
   return baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '') + path;
 }
 
-/** All headers that are sent. Of the caller's only version, betas and trace travel on. Throws ProviderFault (credentials). */
-export function convertHeaders(attempt: Attempt, accept: string): Record<string, string> {
-  const headers = endpointHeaders(attempt.provider, accept, attempt.version);
-  if (attempt.betas !== null) headers['anthropic-beta'] = attempt.betas;
-  if (attempt.trace) {
-    headers['traceparent'] = attempt.trace.traceparent;
-    if (attempt.trace.tracestate !== null) headers['tracestate'] = attempt.trace.tracestate;
-  }
-  return headers;
-}
-
-/** The headers of a request that is no caller's. Throws ProviderFault (credentials). */
-export function endpointHeaders(
-  endpoint: ProviderEndpoint,
-  accept: string,
-  version: string | null = null,
-): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    accept,
-    'user-agent': 'turnpike',
-    'anthropic-version': version ?? VERSION_DEFAULT,
-  };
-  const credential = endpoint.credential?.reveal().trim();
-  if (credential === undefined) return headers;
-  if (!/^[\x21-\x7e]+$/.test(credential))
-    throw new ProviderFault('credentials', "the provider's credential is empty or has characters no header can carry");
-  headers['x-api-key'] = credential;
+/** All headers. Of the client's, only version, betas and trace are forwarded. Throws ProviderFault (credentials). */
+export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
+  const { version, betas } = source;
+  const headers = makeHeaders(source, 'x-api-key', accept);
+  headers['anthropic-version'] = version ?? VERSION_DEFAULT;
+  if (typeof betas === 'string') headers['anthropic-beta'] = betas;
   return headers;
 }
 
 /** The body of POST /v1/messages. Throws ProviderFault (rejected). */
 export function convertMessageBody(attempt: Attempt): string {
   const { request, upstreamModel, maxTokens } = attempt;
-  const changes: Record<string, JsonValue | undefined> = unsetSampling(attempt);
+  const changes: Changes = {};
+  // Old versions of LangChain send -1 for "unset", which the provider refuses.
+  for (const name of ['top_k', 'top_p']) {
+    const value = request.body[name];
+    if (typeof value === 'number' && value < 0) changes[name] = undefined;
+  }
   if (request.model !== upstreamModel) changes['model'] = upstreamModel;
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
-  const messages = dropForeignThinking(request);
-  if (messages !== undefined) changes['messages'] = messages;
-  Object.assign(changes, adaptChat(attempt, messages));
+  changeConversation(changes, attempt);
   return Object.keys(changes).length === 0 ? request.text : rewriteRequest(request, changes);
 }
 
-/** Old versions of LangChain send -1 where they mean "unset", which the provider refuses. */
-function unsetSampling(attempt: Attempt): Record<string, undefined> {
-  const changes: Record<string, undefined> = {};
-  for (const name of ['top_k', 'top_p']) {
-    const value = attempt.request.body[name];
-    if (typeof value === 'number' && value < 0) changes[name] = undefined;
-  }
-  return changes;
+function changeConversation(changes: Changes, attempt: Attempt): void {
+  const messages = dropForeignThinking(attempt.request);
+  if (messages !== undefined) changes['messages'] = messages;
+  Object.assign(changes, adaptChat(attempt, messages));
 }
 
-// Members of a message request that say nothing of the prompt; the counter refuses what it does not know.
+// Members that do not concern the prompt; the counter refuses unknown ones.
 const NOT_COUNTED = [
-  'max_tokens',
-  'stream',
-  'stop_sequences',
-  'temperature',
-  'top_p',
-  'top_k',
-  'metadata',
-  'service_tier',
-  'inference_geo',
-  'container',
-  'diagnostics',
-  'fallbacks',
-  'fallback_credit_token',
+  ...['max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p', 'top_k', 'metadata', 'service_tier'],
+  ...['inference_geo', 'container', 'diagnostics', 'fallbacks', 'fallback_credit_token'],
 ];
 
 /** The body of POST /v1/messages/count_tokens. Throws ProviderFault (rejected). */
 export function convertCountBody(attempt: Attempt): string {
-  const changes: Record<string, JsonValue | undefined> = { model: attempt.upstreamModel };
-  const messages = dropForeignThinking(attempt.request);
-  if (messages !== undefined) changes['messages'] = messages;
-  Object.assign(changes, adaptChat(attempt, messages));
+  const changes: Changes = { model: attempt.upstreamModel };
+  changeConversation(changes, attempt);
   for (const name of NOT_COUNTED) changes[name] = undefined;
   return rewriteRequest(attempt.request, changes);
 }

@@ -1,15 +1,12 @@
-// The ids of tool calls. Those of the Messages protocol are unique in a conversation; Gemini gives none, or its
-// own, which may come again. What it gave travels inside of ours, so that it is given back.
+// Ids, names and thought signatures of tool calls in Gemini conversations.
 
 import { createHash } from 'node:crypto';
+import { shortenToolName } from '../client-tools.ts';
 
 const CARRYING = 'toolu_gemini_';
 const CARRIED = /^[A-Za-z0-9_-]{1,64}$/;
 
-/**
- * The id of the `index`th call of the answer to a request; the same for the same request. `taken` are the ids of the
- * conversation so far.
- */
+/** The id of the `index`th call in an answer; deterministic. `taken` are the conversation's ids so far. */
 export function makeCallId(given: unknown, taken: ReadonlySet<string>, requestId: string, index: number): string {
   const carrying = typeof given === 'string' && CARRIED.test(given) ? CARRYING + given : null;
   if (carrying !== null && !taken.has(carrying)) return carrying;
@@ -17,7 +14,30 @@ export function makeCallId(given: unknown, taken: ReadonlySet<string>, requestId
   return `toolu_${digest.slice(0, 24)}`;
 }
 
-/** The id that Gemini itself gave the call, or null. */
+/** Gemini's own id of the call, or null. */
 export function readCallId(id: string): string | null {
   return id.startsWith(CARRYING) ? id.slice(CARRYING.length) : null;
+}
+
+/** The signed part: the `call` after the block, the `text` before it, an empty `end` part, or the `thought` itself. */
+type SignaturePlace = 'call' | 'text' | 'end' | 'thought';
+
+const PLACED = /^gemini\.(call|text|end|thought)\.(.+)$/s;
+
+/** Marks a thought that Gemini did not sign: other providers would refuse a missing signature. */
+export const UNSIGNED = 'gemini.thought.';
+
+export function placeSignature(place: SignaturePlace, signature: string): string {
+  return `gemini.${place}.${signature}`;
+}
+
+/** null for another provider's signature. */
+export function readSignature(text: unknown): { place: SignaturePlace; signature: string } | null {
+  const match = typeof text === 'string' ? PLACED.exec(text) : null;
+  return match === null ? null : { place: match[1] as SignaturePlace, signature: match[2] as string };
+}
+
+/** The name of a tool at Gemini, which accepts no leading digit or hyphen. */
+export function shortenName(name: string): string {
+  return shortenToolName(name, /^[A-Za-z_][\w-]{0,63}$/, '_');
 }

@@ -1,11 +1,10 @@
-// A JSON Schema as the schema of Gemini's functions, which is a small part of it: what has an equivalent is put
-// so, references are put in their place, and the rest, which only narrows what may be given, is left out. One
-// member that is not known there is refused together with the whole request.
+// Converts a JSON Schema to the schema of Gemini's functions, a small subset: resolves references, converts members with
+// an equivalent, and drops the rest, which only narrows values. Gemini refuses a request for one unknown member.
 
 import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
 
-/** Members that mean the same there, by the types that may have them. */
+/** Members with the same meaning, by the types that may have them. */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
   ARRAY: ['minItems', 'maxItems'],
   OBJECT: ['minProperties', 'maxProperties'],
@@ -22,7 +21,7 @@ const TYPES: readonly string[] = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARR
 const ANYTHING: readonly JsonObject[] = ['STRING', 'NUMBER', 'BOOLEAN', 'OBJECT'].map((type) => ({ type }));
 const OPEN_OBJECT: JsonObject = { type: 'OBJECT' };
 
-/** What all schemas of a request may have of parts: by references a few become many. */
+/** Bounds the parts of all schemas of a request: references can multiply them. */
 export interface NodeBudget {
   left: number;
 }
@@ -31,13 +30,13 @@ export function makeNodeBudget(): NodeBudget {
   return { left: bounds.geminiRequestSchemaNodesMax };
 }
 
-/** Null for a function without parameters: an object without properties is not taken at the top. */
+/** null for a function without parameters: an object without properties is refused at the top level. */
 export function cleanSchema(schema: JsonObject, nodes: NodeBudget = makeNodeBudget()): JsonObject | null {
   const cleaned = joinObjects(new SchemaCleaner(schema, nodes).clean({ ...schema, type: 'object' }, []));
   return isJsonObject(cleaned['properties']) ? cleaned : null;
 }
 
-/** At the top there is one object and no choice: it has the properties of all, and needs what all of them need. */
+/** The top level has one object and no choice: the properties of all variants, requiring those that all require. */
 function joinObjects(schema: JsonObject): JsonObject {
   const choices = jsonObjects(schema['anyOf']);
   if (choices.length === 0) return { ...schema, type: 'OBJECT' };
@@ -48,7 +47,7 @@ function joinObjects(schema: JsonObject): JsonObject {
   return { type: 'OBJECT', properties, ...(required.length > 0 && { required }) };
 }
 
-/** A property that several have in different forms may have any of these. */
+/** A property with different forms may have any of them. */
 function joinProperties(lists: readonly JsonObject[]): JsonObject {
   const names = [...new Set(lists.flatMap((list) => Object.keys(list)))];
   return Object.fromEntries(
@@ -73,14 +72,14 @@ class SchemaCleaner {
     this.#budget = budget;
   }
 
-  /** Whether so many more are too many. */
+  /** Whether this many more parts exceed the bound. */
   #isTooMuch(nodes: number): boolean {
     this.#nodes += nodes;
     this.#budget.left -= nodes;
     return this.#nodes > bounds.geminiSchemaNodesMax || this.#budget.left < 0;
   }
 
-  /** `path` are the references that lead here: one that comes again would never end. */
+  /** `path` are the references that lead here: a repeated one would be endless. */
   clean(value: JsonValue | undefined, path: readonly string[], depth = 0): JsonObject {
     if (this.#isTooMuch(1) || depth > bounds.geminiSchemaDepthMax) return OPEN_OBJECT;
     if (!isJsonObject(value)) return anything(undefined);
@@ -100,26 +99,21 @@ class SchemaCleaner {
   #choose(schema: JsonObject, types: readonly string[], path: readonly string[], depth: number): JsonObject {
     const choices = [...jsonObjects(schema['anyOf']), ...jsonObjects(schema['oneOf'])];
     if (choices.length > 0 && !isJsonObject(schema['properties'])) {
-      const beside = common(schema, types[0]);
-      return this.#oneOf(
-        schema,
-        choices.map((choice) => ({ ...beside, ...choice })),
-        path,
-        depth,
-      );
+      const [type] = types;
+      const common = type === undefined ? {} : { type: type.toLowerCase(), ...limits(schema, type) };
+      const variants = choices.map((choice) => ({ ...common, ...choice }));
+      return this.#oneOf(schema, variants, path, depth);
     }
     if (types.length === 0) return anything(schema);
     const cleaned = types.map((type) => this.#typed(schema, type, path, depth));
     return cleaned.length === 1 ? { ...cleaned[0], ...described(schema) } : anyOf(cleaned, schema);
   }
 
-  /** Where one of several may be, nothing else may stand beside them: what is said of all is said of each. */
+  /** Beside a choice nothing else is allowed: common members are repeated in each variant. */
   #oneOf(schema: JsonObject, choices: readonly JsonObject[], path: readonly string[], depth: number): JsonObject {
     const isNull = (choice: JsonObject) => choice['type'] === 'null' || choice['const'] === null;
     const cleaned = choices.filter((choice) => !isNull(choice)).map((choice) => this.clean(choice, path, depth + 1));
-    const flat = cleaned.flatMap((choice) =>
-      Array.isArray(choice['anyOf']) ? jsonObjects(choice['anyOf']) : [choice],
-    );
+    const flat = cleaned.flatMap((choice) => (choice['anyOf'] ? jsonObjects(choice['anyOf']) : [choice]));
     const joined = flat.length === 0 ? anything(schema) : anyOf(joinEnums(flat), schema);
     return choices.some(isNull) ? nullable(joined) : joined;
   }
@@ -131,18 +125,16 @@ class SchemaCleaner {
     const names = Object.keys(schema['properties']);
     if (names.length === 0) return cleaned;
     const properties = schema['properties'];
-    // By entries: a property may have any name, "__proto__" too.
-    cleaned['properties'] = Object.fromEntries(
-      names.map((name) => [name, this.clean(properties[name], path, depth + 1)]),
-    );
-    const required = (Array.isArray(schema['required']) ? schema['required'] : []).filter((name) =>
-      names.includes(name as string),
-    );
-    if (required.length > 0) cleaned['required'] = required;
+    // By entries, because a property may have any name, including "__proto__".
+    const entries = names.map((name) => [name, this.clean(properties[name], path, depth + 1)]);
+    cleaned['properties'] = Object.fromEntries(entries);
+    const required = Array.isArray(schema['required']) ? schema['required'] : [];
+    const known = required.filter((name) => names.includes(name as string));
+    if (known.length > 0) cleaned['required'] = known;
     return cleaned;
   }
 
-  /** Items by their position have no equivalent: each may be any of them. */
+  /** Tuple items have no equivalent: each item may be any of them. */
   #items(schema: JsonObject, path: readonly string[], depth: number): JsonObject {
     const { items, prefixItems } = schema;
     const placed = [...jsonObjects(prefixItems), ...jsonObjects(items)];
@@ -151,7 +143,6 @@ class SchemaCleaner {
     return this.#oneOf({}, all, path, depth);
   }
 
-  /** With the members of `allOf` among its own. */
   #merged(schema: JsonObject, path: readonly string[]): JsonObject {
     if (!Array.isArray(schema['allOf'])) return schema;
     const { allOf, ...own } = schema;
@@ -167,19 +158,16 @@ class SchemaCleaner {
     return this.#open({ ...this.#resolve(reference), ...withoutReference(part) }, [...path, reference]);
   }
 
-  /** Of a reference inside the schema; one that leads nowhere, or out of it, says nothing. */
+  /** Resolves a reference within the schema; an invalid or external one resolves to nothing. */
   #resolve(reference: string): JsonObject {
     if (!reference.startsWith('#')) return {};
     let found: JsonValue | undefined = this.#root;
-    for (const part of reference
-      .slice(1)
-      .split('/')
-      .filter((name) => name !== '')) {
-      const name = decodePointer(part);
+    const parts = reference.slice(1).split('/');
+    for (const name of parts.filter((part) => part !== '').map(decodePointer)) {
       if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return {};
       found = (found as JsonObject)[name];
     }
-    // All its members are copied each time that it is referred to.
+    // All its members are copied for each reference.
     return isJsonObject(found) && !this.#isTooMuch(Object.keys(found).length >> 4) ? found : {};
   }
 }
@@ -188,7 +176,7 @@ function decodePointer(part: string): string {
   try {
     return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {
-    return part; // a "%" that encodes nothing
+    return part; // an invalid percent-encoding
   }
 }
 
@@ -206,7 +194,7 @@ function mergeSchemas(one: JsonObject, other: JsonObject): JsonObject {
   return merged;
 }
 
-/** The types in capitals, without "null", which is told beside them; none where nothing says of any. */
+/** The types in capitals, without "null", which is separate; empty if unspecified. */
 function typesOf(schema: JsonObject): { types: string[]; isNullable: boolean } {
   const { type, enum: values } = schema;
   const named = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
@@ -219,36 +207,24 @@ function typesOf(schema: JsonObject): { types: string[]; isNullable: boolean } {
 function inferTypes(schema: JsonObject): string[] {
   if (isJsonObject(schema['properties'])) return ['OBJECT'];
   if (schema['items'] !== undefined || schema['prefixItems'] !== undefined) return ['ARRAY'];
-  const values = valuesOf(schema).map(typeOfValue);
-  return [...new Set(values.filter((type) => type !== null))];
+  return [...new Set(valuesOf(schema).map(typeOfValue))];
 }
 
-function typeOfValue(value: JsonValue): string | null {
-  switch (typeof value) {
-    case 'string':
-      return 'STRING';
-    case 'number':
-      return Number.isInteger(value) ? 'INTEGER' : 'NUMBER';
-    case 'boolean':
-      return 'BOOLEAN';
-    default:
-      return value === null ? null : Array.isArray(value) ? 'ARRAY' : 'OBJECT';
-  }
+function typeOfValue(value: JsonValue): string {
+  if (typeof value === 'number') return Number.isInteger(value) ? 'INTEGER' : 'NUMBER';
+  return Array.isArray(value) ? 'ARRAY' : (typeof value).toUpperCase();
 }
 
+/** The values other than null to which the schema is limited. */
 function valuesOf({ const: only, enum: several }: JsonObject): JsonValue[] {
-  if (only !== undefined) return [only];
-  return Array.isArray(several) ? several : [];
+  const values = only !== undefined ? [only] : Array.isArray(several) ? several : [];
+  return values.filter((value) => value !== null);
 }
 
-/** Only texts can be listed there, and none that is empty; other values are told in words. */
+/** Enums may contain only non-empty texts; other values go into the description. */
 function choicesOf(schema: JsonObject, type: string): JsonObject {
-  const values = toldValues(schema);
+  const values = valuesOf(schema);
   return type === 'STRING' && values.length > 0 && values.every(isListed) ? { enum: [...new Set(values)] } : {};
-}
-
-function toldValues(schema: JsonObject): JsonValue[] {
-  return valuesOf(schema).filter((value) => value !== null);
 }
 
 function isListed(value: JsonValue): boolean {
@@ -257,7 +233,7 @@ function isListed(value: JsonValue): boolean {
 
 function described(schema: JsonObject): JsonObject {
   const { title, description } = schema;
-  const values = toldValues(schema);
+  const values = valuesOf(schema);
   const words = typeof description === 'string' && description !== '' ? [description] : [];
   if (!values.every(isListed)) words.push(`One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`);
   return {
@@ -280,11 +256,6 @@ function limits(schema: JsonObject, type: string): JsonObject {
   return kept;
 }
 
-/** What a schema says of all its choices, as members of each. */
-function common(schema: JsonObject, type: string | undefined): JsonObject {
-  return type === undefined ? {} : { type: type.toLowerCase(), ...limits(schema, type) };
-}
-
 function anything(schema: JsonObject | undefined): JsonObject {
   return anyOf(ANYTHING, schema ?? {});
 }
@@ -296,7 +267,6 @@ function anyOf(choices: readonly JsonObject[], schema: JsonObject): JsonObject {
   return { anyOf: choices.map((choice) => ({ ...words, ...choice })) };
 }
 
-/** Texts that are listed one by one, as generators of schemas write a union of constants, are one list. */
 function joinEnums(choices: readonly JsonObject[]): JsonObject[] {
   const isPlainList = (choice: JsonObject) =>
     Array.isArray(choice['enum']) && Object.keys(choice).every((name) => name === 'type' || name === 'enum');

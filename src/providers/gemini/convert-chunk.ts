@@ -1,86 +1,193 @@
-// Turns the chunks of an answer, each a GenerateContentResponse with new parts, into the events of a Messages
-// stream. Knows nothing of sockets; an answer that came whole is one chunk.
+// Converts GenerateContentResponse chunks to Messages events, without I/O. A whole answer is one chunk.
 
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonObjects,
-  makeEvent,
-  type StreamEvent,
-} from '../../wire/wire.ts';
-import { MessageComposer, messageIdOf } from '../compose-message.ts';
+import { parseFraction } from '../../base/checked-number.ts';
+import { DAY_MS } from '../../base/clock.ts';
+import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
+import { isJsonObject, jsonObjects, makeEvent, objectOf, textOf } from '../../wire/wire.ts';
+import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
-import { makeCallId } from './call-ids.ts';
-import { convertInputUsage, convertUsage, mergeUsage, thoughtTokens } from './convert-usage.ts';
-import { mapErrorInside } from './map-error.ts';
-import { placeSignature, UNSIGNED } from './thought-signature.ts';
+import { endedEarly } from '../pull-stream.ts';
+import { makeCallId, placeSignature, UNSIGNED } from './call-ids.ts';
 
-/** What of the request its answer depends on. */
-export interface Asked {
+function convertInputUsage(metadata: JsonObject): JsonObject {
+  const prompt = countOf(metadata['promptTokenCount']);
+  const cached = countOf(metadata['cachedContentTokenCount']) ?? 0;
+  const tools = countOf(metadata['toolUsePromptTokenCount']) ?? 0;
+  // A prompt cannot be empty, and cannot have more cached tokens than tokens: then neither count is used.
+  if (prompt === null || prompt === 0 || cached > prompt) return {};
+  return {
+    input_tokens: prompt - cached + tools,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached,
+  };
+}
+
+function convertUsage(metadata: JsonObject): JsonObject {
+  const output = outputOf(metadata);
+  const thoughts = countOf(metadata['thoughtsTokenCount']);
+  return {
+    ...convertInputUsage(metadata),
+    ...(output !== null && { output_tokens: output }),
+    ...(output !== null && thoughts !== null && { output_tokens_details: { thinking_tokens: thoughts } }),
+  };
+}
+
+/** Counts grow from chunk to chunk; a missing count is unchanged, unless the total has outgrown it. */
+function mergeUsage(before: JsonObject, metadata: JsonValue | undefined): JsonObject {
+  if (!isJsonObject(metadata)) return before;
+  const merged = { ...before, ...metadata };
+  const hasGrown = (countOf(metadata['totalTokenCount']) ?? 0) > (countOf(before['totalTokenCount']) ?? 0);
+  if (hasGrown && countOf(metadata['candidatesTokenCount']) === null) delete merged['candidatesTokenCount'];
+  return merged;
+}
+
+/** Zero is omitted in JSON, so only the total distinguishes no output from an unknown one. */
+function outputOf(metadata: JsonObject): number | null {
+  const candidates = countOf(metadata['candidatesTokenCount']);
+  const thoughts = countOf(metadata['thoughtsTokenCount']);
+  if (candidates !== null) return candidates + (thoughts ?? 0);
+  const prompt = countOf(metadata['promptTokenCount']);
+  const total = countOf(metadata['totalTokenCount']);
+  if (prompt === null || total === null) return null;
+  const output = total - prompt - (countOf(metadata['toolUsePromptTokenCount']) ?? 0);
+  return output < (thoughts ?? 0) ? null : output;
+}
+
+/** The fault of a response, including HTML, empty and broken bodies. Pure. */
+export function mapError(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
+  return faultOf(status, findError(parseErrorJson(bodyText)) ?? {}, readRetryAfterMs(headers, nowMs));
+}
+
+/** The fault of an error within a response of status 200; null if it is not an error. */
+export function mapErrorInside(value: JsonValue): ProviderFault | null {
+  const error = findError(value);
+  if (error === null) return null;
+  const code = error['code'];
+  return faultOf(isErrorStatus(code) ? code : (STATUS_CODES.get(String(error['status'])) ?? 500), error);
+}
+
+const STATUS_CODES: ReadonlyMap<string, number> = new Map([
+  ['INVALID_ARGUMENT', 400],
+  ['FAILED_PRECONDITION', 400],
+  ['OUT_OF_RANGE', 400],
+  ['UNAUTHENTICATED', 401],
+  ['PERMISSION_DENIED', 403],
+  ['NOT_FOUND', 404],
+  ['RESOURCE_EXHAUSTED', 429],
+  ['UNAVAILABLE', 503],
+  ['DEADLINE_EXCEEDED', 504],
+]);
+
+function faultOf(status: number, error: JsonObject, headerMs: number | null = null): ProviderFault {
+  const kind = status === 400 && isAboutOurProject(error) ? 'credentials' : kindOf(status, null, null);
+  const message = textOf(error['message']) || `the provider answered with status ${status}`;
+  // Agents recognize by this wording that they must shorten their request.
+  const [, tokens, maximum] =
+    /input token count\D{0,20}(\d+)\D{0,80}maximum number of (?:input )?tokens\D{0,20}(\d+)/i.exec(message) ?? [];
+  const said = tokens === undefined ? message : `prompt is too long: ${tokens} tokens > ${maximum} maximum`;
+  const shown = scrubIdentifiers(said)
+    .replaceAll(/\bprojects?\/[\w-]+/g, 'projects/[redacted]')
+    .replaceAll(/\b(project_number:|project )\d+/g, '$1[redacted]')
+    .replaceAll(/\bAIza[\w-]{10,}/g, '[redacted]');
+  return new ProviderFault(kind, shown, {
+    status,
+    retryAfterMs: readRetryDelayMs(error) ?? headerMs,
+    errorType: kind === 'rejected' ? (status === 413 ? 'request_too_large' : 'invalid_request_error') : null,
+  });
+}
+
+const PROJECT_WORDINGS: readonly RegExp[] = [
+  /^api[ -]key (not (valid|found)|expired|invalid)\b/i,
+  /^user location is not supported\b/i,
+  /\bfree tier is not available in your country\b/i,
+  /^(please )?(enable|check your) billing\b|\bbilling (account|to be enabled)\b/i,
+];
+
+/** Whether a 400 concerns the key or its project. A failed precondition always does: clients set none. */
+function isAboutOurProject(error: JsonObject): boolean {
+  const { status, message, details } = error;
+  if (status === 'FAILED_PRECONDITION') return true;
+  if (jsonObjects(details).some(({ reason }) => textOf(reason).startsWith('API_KEY_'))) return true;
+  return PROJECT_WORDINGS.some((wording) => wording.test(textOf(message)));
+}
+
+/** From a RetryInfo in the details: "37s", "0.5s". */
+function readRetryDelayMs({ details }: JsonObject): number | null {
+  for (const { retryDelay } of jsonObjects(details)) {
+    const seconds = parseFraction(/^(.*)s$/.exec(textOf(retryDelay))?.[1] ?? '');
+    if (seconds !== null) return Math.min(Math.ceil(seconds * 1000), DAY_MS);
+  }
+  return null;
+}
+
+function findError(value: JsonValue | undefined): JsonObject | null {
+  const holder = Array.isArray(value)
+    ? value.find((entry) => isJsonObject(entry) && isJsonObject(entry['error']))
+    : value;
+  const error = isJsonObject(holder) ? holder['error'] : undefined;
+  return isJsonObject(error) ? error : null;
+}
+
+/** The parts of the request that the response depends on. */
+export interface AnswerTerms {
   requestId: string;
   upstreamModel: string;
-  /** The names of tools by what Gemini knows them as. */
+  /** Tool names by Gemini's names. */
   names: ReadonlyMap<string, string>;
-  /** Ids of calls that the conversation has already. */
   callIds: ReadonlySet<string>;
-  /** The caller wants thinking: the signature of a text has a block of its own then. */
+  /** The client requested thinking: then a text's signature gets its own block. */
   thinks: boolean;
 }
 
 const REFUSALS: readonly string[] = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'];
-/** The model tried to call a tool and failed. To end as if it had spoken would leave an agent without an answer. */
+/** The model failed to call a tool. Ending normally would leave an agent without an answer. */
 const FAILURES: readonly string[] = [
-  'MALFORMED_FUNCTION_CALL',
-  'UNEXPECTED_TOOL_CALL',
-  'TOO_MANY_TOOL_CALLS',
-  'MISSING_THOUGHT_SIGNATURE',
-  'MALFORMED_RESPONSE',
+  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
+  ...['MISSING_THOUGHT_SIGNATURE', 'MALFORMED_RESPONSE'],
 ];
 
 const CALLS_MAX = 1_000;
 
 export class ChunkConverter {
-  readonly #asked: Asked;
-  #composer: MessageComposer | null = null;
+  readonly #terms: AnswerTerms;
+  readonly #composer: MessageComposer;
   #usage: JsonObject = {};
-  #isUsageLate = true; // nothing of the content came after it
-  #model: string | null = null;
+  #isUsageLate = true; // no content followed it
   #stopReason: string | null = null;
   #calls = 0;
-  #toldThoughts = 0; // tokens
+  #reportedThoughts = 0; // tokens
   readonly #callIds: Set<string>;
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
-    this.#callIds = new Set(asked.callIds);
+  constructor(terms: AnswerTerms) {
+    this.#terms = terms;
+    this.#callIds = new Set(terms.callIds);
+    const { requestId, upstreamModel: model } = terms;
+    this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
   }
 
-  /** The events of the next chunk, often none. Throws ProviderFault for an error, and for what is no answer. */
+  /** The events of the next chunk, often none. Throws ProviderFault for an error or an invalid answer. */
   push(chunk: JsonValue): StreamEvent[] {
     const fault = mapErrorInside(chunk);
     if (fault !== null) throw fault;
-    if (!isJsonObject(chunk)) throw new ProviderFault('failed', 'the provider sent an answer that is no JSON object');
+    if (!isJsonObject(chunk))
+      throw new ProviderFault('failed', 'the provider sent a response that is not a JSON object');
     this.#usage = mergeUsage(this.#usage, chunk['usageMetadata']);
-    if (typeof chunk['modelVersion'] === 'string') this.#model ??= chunk['modelVersion'];
-    const feedback = chunk['promptFeedback'];
-    if (isJsonObject(feedback) && isBlocked(feedback['blockReason'])) this.#stopReason = 'refusal';
+    if (typeof chunk['modelVersion'] === 'string') this.#composer.reportedModel ??= chunk['modelVersion'];
+    const { blockReason } = objectOf(chunk['promptFeedback']);
+    if (typeof blockReason === 'string' && blockReason !== 'BLOCK_REASON_UNSPECIFIED') this.#stopReason = 'refusal';
     const [candidate] = jsonObjects(chunk['candidates']);
     this.#isUsageLate = isJsonObject(chunk['usageMetadata']) || (this.#isUsageLate && partsOf(candidate).length === 0);
     return candidate === undefined ? [] : this.#takeCandidate(candidate);
   }
 
-  /** Of counts that came before the last of the content, those of the output are not of all of it. */
-  #finalUsage(): JsonObject {
-    return this.#isUsageLate ? convertUsage(this.#usage) : convertInputUsage(this.#usage);
-  }
-
-  /** The end of the answer, with its counts. Throws ProviderFault when nothing said that it is one. */
+  /** The end of the answer, with its counts. Throws ProviderFault if no chunk said that it ended. */
   end(): StreamEvent[] {
-    if (this.#stopReason === null) throw new ProviderFault('failed', 'the stream ended before the message did');
+    if (this.#stopReason === null) throw endedEarly(null);
     const stopReason = this.#stopReason === 'end_turn' && this.#calls > 0 ? 'tool_use' : this.#stopReason;
-    const composer = this.#compose();
-    return [...this.#start(), ...composer.finish(stopReason, null, this.#finalUsage())];
+    // Output counts reported before the last content are not final.
+    const usage = this.#isUsageLate ? convertUsage(this.#usage) : convertInputUsage(this.#usage);
+    return [...this.#start(), ...this.#composer.finish(stopReason, null, usage)];
   }
 
   #takeCandidate(candidate: JsonObject): StreamEvent[] {
@@ -88,50 +195,45 @@ export class ChunkConverter {
     const events = partsOf(candidate).flatMap((part) => this.#takePart(part));
     if (typeof finishReason !== 'string' || finishReason === 'FINISH_REASON_UNSPECIFIED') return events;
     if (FAILURES.includes(finishReason))
-      throw new ProviderFault(
-        'failed',
-        `the model failed (${finishReason}): ${String(finishMessage ?? 'no reason given')}`,
-      );
-    this.#stopReason = convertFinish(finishReason);
+      throw new ProviderFault('failed', `the model failed (${finishReason}): ${finishMessage ?? 'no reason given'}`);
+    const isRefusal = REFUSALS.includes(finishReason) || finishReason.startsWith('IMAGE_');
+    this.#stopReason = finishReason === 'MAX_TOKENS' ? 'max_tokens' : isRefusal ? 'refusal' : 'end_turn';
     return events;
   }
 
   #takePart(part: JsonObject): StreamEvent[] {
     const { text, thought, functionCall, thoughtSignature } = part;
-    const signature = typeof thoughtSignature === 'string' ? thoughtSignature : '';
+    const signature = textOf(thoughtSignature);
     if (isJsonObject(functionCall)) return [...this.#start(), ...this.#takeCall(functionCall, signature)];
     if (typeof text === 'string' || signature !== '') {
-      const shown = typeof text === 'string' ? text : '';
+      const shown = textOf(text);
       if (shown === '' && signature === '') return [];
       return thought === true ? this.#takeThought(shown, signature) : this.#takeText(shown, signature);
     }
     if (Object.keys(part).length === 0) return [];
-    throw new ProviderFault('failed', 'the provider sent content that a message has no place for');
+    throw new ProviderFault('failed', 'the provider sent content of an unsupported type');
   }
 
   #takeThought(text: string, signature: string): StreamEvent[] {
-    const composer = this.#compose();
     const begun = this.#start();
-    const sealed = signature === '' ? '' : placeSignature('thought', signature);
-    const shown = composer.thinking(text).map((event) => this.#tellTokens(event));
-    return [...begun, ...shown, ...composer.signature(sealed)];
+    const shown = this.#composer.thinking(text).map((event) => this.#reportTokens(event));
+    return [...begun, ...shown, ...this.#composer.signature(signature && placeSignature('thought', signature))];
   }
 
-  /** What is shown of thoughts is a summary: how much they cost so far is told beside it, as the protocol has it. */
-  #tellTokens(event: StreamEvent): StreamEvent {
+  /** Visible thoughts are summaries: the number of new thinking tokens is reported beside them, as in the protocol. */
+  #reportTokens(event: StreamEvent): StreamEvent {
     const { delta } = event.value;
-    const grown = thoughtTokens(this.#usage) - this.#toldThoughts;
+    const grown = (countOf(this.#usage['thoughtsTokenCount']) ?? 0) - this.#reportedThoughts;
     if (!isJsonObject(delta) || delta['type'] !== 'thinking_delta' || grown <= 0) return event;
-    this.#toldThoughts += grown;
+    this.#reportedThoughts += grown;
     return makeEvent({ ...event.value, type: event.name, delta: { ...delta, estimated_tokens: grown } });
   }
 
   #takeText(text: string, signature: string): StreamEvent[] {
-    const composer = this.#compose();
-    const events = [...this.#start(), ...composer.text(text)];
-    // It is of use and not needed: who did not ask for thinking is not given a block of it for that.
-    if (signature === '' || !this.#asked.thinks) return events;
-    return [...events, ...composer.signature(placeSignature(text === '' ? 'end' : 'text', signature))];
+    const events = [...this.#start(), ...this.#composer.text(text)];
+    // Optional: a client that did not request thinking gets no block for it.
+    if (signature === '' || !this.#terms.thinks) return events;
+    return [...events, ...this.#composer.signature(placeSignature(text === '' ? 'end' : 'text', signature))];
   }
 
   #takeCall(call: JsonObject, signature: string): StreamEvent[] {
@@ -139,40 +241,30 @@ export class ChunkConverter {
     if (typeof name !== 'string' || name === '')
       throw new ProviderFault('failed', 'the provider called a tool without a name');
     if (this.#calls >= CALLS_MAX) throw new ProviderFault('failed', 'the provider called too many tools at once');
-    const composer = this.#compose();
-    const id = makeCallId(given, this.#callIds, this.#asked.requestId, this.#calls++);
+    const composer = this.#composer;
+    const id = makeCallId(given, this.#callIds, this.#terms.requestId, this.#calls++);
     this.#callIds.add(id);
     return [
-      ...composer.signature(signature === '' ? '' : placeSignature('call', signature)),
-      ...composer.beginTool(id, this.#asked.names.get(name) ?? name),
+      ...composer.signature(signature && placeSignature('call', signature)),
+      ...composer.beginTool(id, this.#terms.names.get(name) ?? name),
       ...composer.toolInput(JSON.stringify(args ?? {})),
       ...composer.closeBlock(),
     ];
   }
 
-  #compose(): MessageComposer {
-    const { requestId, upstreamModel } = this.#asked;
-    const model = this.#model ?? upstreamModel;
-    this.#composer ??= new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
-    return this.#composer;
-  }
-
-  /** Begins with the first content and not before: until then another provider may still be tried. */
+  /** Begins with the first content, because until then another provider may still be tried. */
   #start(): StreamEvent[] {
-    return this.#compose().start({ ...convertInputUsage(this.#usage), output_tokens: 0 });
+    return this.#composer.start({ ...convertInputUsage(this.#usage), output_tokens: 0 });
   }
 }
 
 function partsOf(candidate: JsonObject | undefined): JsonObject[] {
-  const content = candidate?.['content'];
-  return jsonObjects(isJsonObject(content) ? content['parts'] : undefined);
+  return jsonObjects(objectOf(candidate?.['content'])['parts']);
 }
 
-function isBlocked(reason: JsonValue | undefined): boolean {
-  return typeof reason === 'string' && reason !== 'BLOCK_REASON_UNSPECIFIED';
-}
-
-function convertFinish(reason: string): string {
-  if (reason === 'MAX_TOKENS') return 'max_tokens';
-  return REFUSALS.includes(reason) || reason.startsWith('IMAGE_') ? 'refusal' : 'end_turn';
+/** The events of an answer: one chunk, or a list of them. Throws ProviderFault. */
+export function convertAnswer(answer: JsonValue, terms: AnswerTerms): StreamEvent[] {
+  const converter = new ChunkConverter(terms);
+  const chunks = Array.isArray(answer) ? answer : [answer];
+  return [...chunks.flatMap((chunk) => converter.push(chunk)), ...converter.end()];
 }

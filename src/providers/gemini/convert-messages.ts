@@ -1,92 +1,175 @@
-// The conversation as Gemini's contents: turns of the user and of the model by turns, the calls of a turn
-// answered all together by the next, thoughts with their signatures where they were.
+// Converts the conversation to Gemini's contents: alternating turns, all calls of one answered by the next.
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { refuseField } from '../refuse-field.ts';
-import { readCallId } from './call-ids.ts';
-import { convertBlock, type PlacedBlock, placeBlocks, refuseBlock, textPart } from './convert-blocks.ts';
-import { type Call, convertResult } from './convert-results.ts';
-import { readSignature } from './thought-signature.ts';
-import { shortenName } from './tool-names.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../wire/wire.ts';
+import { asReminder, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
+import { refuseField } from '../lost-fields.ts';
+import { readCallId, readSignature, shortenName } from './call-ids.ts';
 
-/** Taken by Google in the place of a signature that is not known, as of calls that another model made. */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
+const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'];
+/** For an image whose URL does not show its type: without one Gemini would accept a video, which is not priced. */
+const DEFAULT_IMAGE_TYPE = 'image/jpeg';
+const PDF = 'application/pdf';
+const TYPE_CHARACTERS_MAX = 64;
+const OF_GOOGLE = /(^|\.)(googleapis\.com|storage\.cloud\.google\.com|youtube\.com|youtu\.be)\.?$/;
 
-interface Turn {
-  role: 'user' | 'model';
-  blocks: PlacedBlock[];
+/** The parts of the source of an image or document. Throws ProviderFault (rejected). */
+function convertSource(block: JsonObject, path: string): JsonObject[] {
+  const { type: kind, source } = block;
+  if (!isJsonObject(source)) refuseField(`${path}.source`, 'Field required');
+  const { type, media_type: mediaType, data, url, content } = source;
+  const isImage = kind === 'image';
+  if (type === 'text' && !isImage) return textPart(data);
+  if (type === 'content' && !isImage) return readBlocks(content, `${path}.source.content`).flatMap(convertBlock);
+  if (type === 'base64') {
+    const mediaPath = `${path}.source.media_type`;
+    if (!isImage && mediaType !== PDF) refuseField(mediaPath, `Input should be '${PDF}'`);
+    return [inline(isImage ? imageType(mediaType, mediaPath) : PDF, data, `${path}.source.data`)];
+  }
+  if (type !== 'url')
+    refuseField(`${path}.source.type`, 'this kind of source is not available for the provider of this model');
+  if (isImage) return [imageAt(url, `${path}.source.url`)];
+  return [{ fileData: { fileUri: readAddress(url, `${path}.source.url`).href, mimeType: PDF } }];
 }
 
-/**
- * `contents`. Throws ProviderFault (rejected) for blocks that cannot be sent, and where calls and results do not
- * match, in the words by which clients know that.
- */
+function imageType(type: JsonValue | undefined, path: string): string {
+  if (typeof type === 'string' && IMAGE_TYPES.includes(type)) return type;
+  refuseField(path, `the provider of this model accepts only ${IMAGE_TYPES.join(', ')}`);
+}
+
+function inline(mimeType: string, data: JsonValue | undefined, path: string): JsonObject {
+  if (typeof data !== 'string' || data === '') refuseField(path, 'Field required');
+  return { inlineData: { mimeType, data } };
+}
+
+function imageAt(url: JsonValue | undefined, path: string): JsonObject {
+  const inside = typeof url === 'string' ? /^data:([^;,]+);base64,(.*)$/s.exec(url) : null;
+  if (inside !== null) return inline(imageType(inside[1], path), inside[2], path);
+  const address = readAddress(url, path);
+  const suffix = /\.([A-Za-z0-9]{1,5})$/.exec(address.pathname)?.[1]?.toLowerCase();
+  const type = suffix === undefined ? DEFAULT_IMAGE_TYPE : `image/${suffix === 'jpg' ? 'jpeg' : suffix}`;
+  return { fileData: { fileUri: address.href, mimeType: imageType(type, path) } };
+}
+
+/** Clients may not name Google's URLs, which it reads with the operator's rights; YouTube's are videos. */
+function readAddress(url: JsonValue | undefined, path: string): URL {
+  const address = typeof url === 'string' ? URL.parse(url) : null;
+  if (address === null || address.protocol !== 'https:')
+    refuseField(path, 'the provider of this model accepts only https:// URLs');
+  if (OF_GOOGLE.test(address.hostname)) refuseField(path, "Google's own URLs cannot be used here");
+  return address;
+}
+
+/** Throws ProviderFault (rejected) for anything but a text or a list of blocks. */
+function readBlocks(content: JsonValue | undefined, path: string): PlacedBlock[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content !== 'string' && !Array.isArray(content))
+    refuseField(path, 'Input should be a valid string or list');
+  const wrong = typeof content === 'string' ? -1 : content.findIndex((block) => !isJsonObject(block));
+  if (wrong >= 0) refuseField(`${path}.${wrong}`, 'Input should be a valid dictionary');
+  return placeBlocks(content, path);
+}
+
+/** The parts of a user's block; empty for an empty text. Throws ProviderFault (rejected). */
+function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
+  switch (block['type']) {
+    case 'text':
+      return textPart(block['text']);
+    case 'image':
+      return convertSource(block, path);
+    case 'document': {
+      const { title, context } = block;
+      return [...textPart(heading({ title, context })), ...convertSource(block, path)];
+    }
+    case 'search_result':
+      return [
+        ...textPart(heading({ title: block['title'], source: block['source'] })),
+        ...readBlocks(block['content'], `${path}.content`).flatMap(convertBlock),
+      ];
+    case 'tool_reference':
+      return textPart(`Tool: ${String(block['tool_name'])}`);
+    case 'tool_addition':
+    case 'tool_removal':
+      return []; // all tools of a conversation are sent from its start
+    default:
+      return refuseBlock(block, path);
+  }
+}
+
+function refuseBlock({ type }: JsonObject, path: string): never {
+  const shown = String(type).slice(0, TYPE_CHARACTERS_MAX);
+  refuseField(path, `a block of type "${shown}" is not available for the provider of this model`);
+}
+
+function textPart(text: JsonValue | undefined): JsonObject[] {
+  return typeof text === 'string' && text !== '' ? [{ text }] : [];
+}
+
+/** Facts about a document, one line each, before its content. */
+function heading(facts: Record<string, JsonValue | undefined>): string {
+  return Object.entries(facts)
+    .filter(([, value]) => typeof value === 'string' && value !== '')
+    .map(([name, value]) => `${name}: ${String(value)}`)
+    .join('\n');
+}
+
+/** The response to a call, with the result's images and documents `beside` it. Throws ProviderFault (rejected). */
+function convertResult(
+  call: PlacedBlock,
+  { block, path }: PlacedBlock,
+): { response: JsonObject; beside: JsonObject[] } {
+  const name = shortenName(String(call.block['name']));
+  const parts = readBlocks(block['content'], `${path}.content`).flatMap(convertBlock);
+  const text = parts.map((part) => part['text'] ?? '(an attachment, which follows)').join('\n');
+  const given = readCallId(textOf(call.block['id']));
+  const response = block['is_error'] === true ? { error: text } : { output: text };
+  return {
+    response: { functionResponse: { ...(given !== null && { id: given }), name, response } },
+    beside: parts.flatMap((part) =>
+      part['text'] === undefined ? [{ text: `Attached to the result of ${name}:` }, part] : [],
+    ),
+  };
+}
+
+/** Google accepts this in place of an unknown signature, as for calls of another model. */
+const NO_SIGNATURE = 'skip_thought_signature_validator';
+
+/** `contents`. Throws ProviderFault (rejected) for unsupported blocks, and for calls and results that do not match. */
 export function convertMessages(messages: JsonValue | undefined, options: { needsSignatures: boolean }): JsonObject[] {
   const contents: JsonObject[] = [];
-  let calls: Call[] = [];
-  for (const turn of joinTurns(messages)) {
-    if (turn.role === 'user') {
-      pushContent(contents, 'user', convertUserTurn(turn.blocks, calls));
-      calls = [];
-    } else {
-      const parts = convertModelTurn(turn.blocks, options.needsSignatures);
-      pushContent(contents, 'model', parts);
-      calls = callsOf(turn.blocks);
-    }
+  const turns = joinTurns(messages, (blocks) => blocks.map(remind));
+  checkCalls(turns, { pathOfUnanswered: ({ path }) => path.replace(/\.content.*$/, ''), mayRepeatResults: false });
+  for (const [index, { role, blocks }] of turns.entries()) {
+    if (role === 'assistant') pushContent(contents, 'model', convertModelTurn(blocks, options.needsSignatures));
+    else pushContent(contents, 'user', convertUserTurn(blocks, turns[index - 1]?.blocks ?? []));
   }
-  const [unanswered] = calls;
-  if (unanswered !== undefined) refuseUnanswered([unanswered]);
   return contents;
 }
 
-/** `systemInstruction`, or nothing. */
 export function convertSystem(system: JsonValue | undefined): JsonObject {
-  const parts = placeBlocks(system, 'system').flatMap(convertBlock);
+  const parts = readBlocks(system, 'system').flatMap(convertBlock);
   return parts.length === 0 ? {} : { systemInstruction: { parts } };
 }
 
-/** Neighbours of one role are one turn. What the system says in between is told by the user, marked as what it is. */
-function joinTurns(messages: JsonValue | undefined): Turn[] {
-  const turns: Turn[] = [];
-  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
-    if (!isJsonObject(message)) continue;
-    const role = message['role'] === 'assistant' ? 'model' : 'user';
-    const placed = placeBlocks(message['content'], `messages.${index}.content`);
-    const blocks = message['role'] === 'system' ? placed.map(asReminder) : placed;
-    const last = turns.at(-1);
-    if (last?.role === role) last.blocks.push(...blocks);
-    else turns.push({ role, blocks: [...blocks] });
-  }
-  return turns;
-}
-
-function asReminder(placed: PlacedBlock): PlacedBlock {
-  const { block, path } = placed;
-  if (block['type'] !== 'text') return placed;
-  return { block: { ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` }, path };
+function remind({ block, path }: PlacedBlock): PlacedBlock {
+  return { block: block['type'] === 'text' ? { ...block, text: asReminder(String(block['text'])) } : block, path };
 }
 
 function pushContent(contents: JsonObject[], role: string, parts: JsonObject[]): void {
   const last = contents.at(-1);
   if (parts.length === 0) return;
-  // Where a turn between two others had nothing to say, they are neighbours.
+  // Turns become neighbours if an empty one between them was dropped.
   if (last?.['role'] === role) (last['parts'] as JsonObject[]).push(...parts);
   else contents.push({ role, parts });
 }
 
-function convertUserTurn(blocks: readonly PlacedBlock[], calls: readonly Call[]): JsonObject[] {
-  const results = new Map<string, PlacedBlock>();
-  const asked = new Set(calls.map(({ id }) => id));
-  for (const placed of blocks) {
-    const { block, path } = placed;
-    if (block['type'] !== 'tool_result') continue;
-    const id = String(block['tool_use_id']);
-    if (results.has(id) || !asked.has(id)) refuseUnasked(path, id);
-    results.set(id, placed);
-  }
-  const missing = calls.filter(({ id }) => !results.has(id));
-  if (missing.length > 0) refuseUnanswered(missing);
-  const answered = calls.map((call) => convertResult(call, results.get(call.id) as PlacedBlock));
+/** Responses in the order of their calls, all together, as Gemini expects them. */
+function convertUserTurn(blocks: readonly PlacedBlock[], before: readonly PlacedBlock[]): JsonObject[] {
+  const answered = before.flatMap((call) => {
+    const isResult = ({ block }: PlacedBlock) =>
+      block['type'] === 'tool_result' && block['tool_use_id'] === call.block['id'];
+    const result = call.block['type'] === 'tool_use' ? blocks.find(isResult) : undefined;
+    return result === undefined ? [] : [convertResult(call, result)];
+  });
   return [
     ...answered.map(({ response }) => response),
     ...answered.flatMap(({ beside }) => beside),
@@ -99,72 +182,35 @@ function convertModelTurn(blocks: readonly PlacedBlock[], needsSignatures: boole
   let forCall: string | null = null;
   let isFirstCall = true;
   for (const { block, path } of blocks) {
-    switch (block['type']) {
-      case 'text':
-        parts.push(...textPart(block['text']));
-        break;
-      case 'thinking':
-        forCall = placeThought(parts, block) ?? forCall;
-        break;
-      case 'redacted_thinking':
-        break;
-      case 'tool_use': {
-        const signature: string | null = forCall ?? (needsSignatures && isFirstCall ? NO_SIGNATURE : null);
-        parts.push({ ...convertCall(block, path), ...(signature !== null && { thoughtSignature: signature }) });
-        forCall = null;
-        isFirstCall = false;
-        break;
-      }
-      default:
-        refuseBlock(block, path);
-    }
+    if (block['type'] === 'text') parts.push(...textPart(block['text']));
+    else if (block['type'] === 'thinking') forCall = placeThought(parts, block) ?? forCall;
+    else if (block['type'] === 'tool_use') {
+      const signature: string | null = forCall ?? (needsSignatures && isFirstCall ? NO_SIGNATURE : null);
+      parts.push({ ...convertCall(block, path), ...(signature !== null && { thoughtSignature: signature }) });
+      forCall = null;
+      isFirstCall = false;
+    } else if (block['type'] !== 'redacted_thinking') refuseBlock(block, path);
   }
   return parts;
 }
 
-/** Puts a signature back on the part that it was on; gives the one that belongs to the call that follows. */
+/** Puts a signature back on its part; returns the one for the following call. */
 function placeThought(parts: JsonObject[], block: JsonObject): string | null {
   const placed = readSignature(block['signature']);
-  if (placed === null) return null; // another provider's, which says nothing here
+  if (placed === null) return null; // another provider's, which is meaningless here
   const { place, signature: thoughtSignature } = placed;
   const last = parts.at(-1);
   if (place === 'call') return thoughtSignature;
   if (place === 'thought') parts.push({ text: block['thinking'] ?? '', thought: true, thoughtSignature });
-  else if (place === 'text' && isBareText(last)) last['thoughtSignature'] = thoughtSignature;
+  else if (place === 'text' && typeof last?.['text'] === 'string' && last['thoughtSignature'] === undefined)
+    last['thoughtSignature'] = thoughtSignature;
   else parts.push({ text: '', thoughtSignature });
   return null;
-}
-
-function isBareText(part: JsonObject | undefined): part is JsonObject {
-  return part !== undefined && typeof part['text'] === 'string' && part['thoughtSignature'] === undefined;
 }
 
 function convertCall(block: JsonObject, path: string): JsonObject {
   const { id, name, input } = block;
   if (typeof name !== 'string') refuseField(`${path}.name`, 'Field required');
-  const given = typeof id === 'string' ? readCallId(id) : null;
-  const args = isJsonObject(input) ? input : {};
-  return { functionCall: { ...(given !== null && { id: given }), name: shortenName(name), args } };
-}
-
-function callsOf(blocks: readonly PlacedBlock[]): Call[] {
-  return blocks
-    .filter(({ block }) => block['type'] === 'tool_use')
-    .map(({ block, path }) => ({ id: String(block['id']), name: shortenName(String(block['name'])), path }));
-}
-
-function refuseUnanswered(calls: readonly Call[]): never {
-  const path = (calls[0] as Call).path.replace(/\.content.*$/, '');
-  const ids = calls.map(({ id }) => id).join(', ');
-  refuseField(
-    path,
-    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
-  );
-}
-
-function refuseUnasked(path: string, id: string): never {
-  refuseField(
-    path,
-    `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-  );
+  const given = readCallId(textOf(id));
+  return { functionCall: { ...(given !== null && { id: given }), name: shortenName(name), args: objectOf(input) } };
 }

@@ -1,55 +1,101 @@
-// The request as Gemini wants it: where it goes, its headers, and its body.
+// The request for Gemini: URL, headers, body.
 
-import { exactBody, isJsonObject, type JsonObject, type JsonValue } from '../../wire/wire.ts';
-import { refuseFields } from '../lost-fields.ts';
-import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
-import { refuseField } from '../refuse-field.ts';
+import { exactBody, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
+import { findClientTool, gatherTools } from '../client-tools.ts';
+import { type HeaderSource, makeHeaders } from '../http-api.ts';
+import { refuseField, refuseFields } from '../lost-fields.ts';
+import { geminiThinking, needsSignatures, type ThinkingLevels } from '../models.ts';
+import type { Attempt } from '../provider.ts';
+import { shortenName } from './call-ids.ts';
+import { cleanSchema, makeNodeBudget, type NodeBudget } from './clean-schema.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
-import { convertThinking, needsSignatures } from './convert-thinking.ts';
-import { convertTools } from './convert-tools.ts';
+
+/** `tools` and `toolConfig`; empty without tools. Throws ProviderFault (rejected) for an unsupported tool. */
+export function convertTools(body: JsonObject): JsonObject {
+  const tools = gatherTools(body);
+  if (tools.length === 0) return {};
+  const nodes = makeNodeBudget();
+  const functionDeclarations = tools.map(({ tool, path }) => convertTool(tool, path, nodes));
+  const functionCallingConfig = convertChoice(body['tool_choice']);
+  return {
+    tools: [{ functionDeclarations }],
+    ...(functionCallingConfig !== null && { toolConfig: { functionCallingConfig } }),
+  };
+}
+
+function convertTool(tool: JsonObject, path: string, nodes: NodeBudget): JsonObject {
+  const { type, name } = tool;
+  const known = findClientTool(type);
+  if (known === null && typeof type === 'string' && type !== 'custom')
+    refuseField(
+      `${path}.type`,
+      `a tool of type "${type.slice(0, 64)}" is not available for the provider of this model`,
+    );
+  if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
+  const description = known?.description ?? tool['description'];
+  const schema = known?.parameters ?? tool['input_schema'];
+  const parameters = isJsonObject(schema) ? cleanSchema(schema, nodes) : null;
+  return {
+    name: shortenName(name),
+    ...(typeof description === 'string' && description !== '' && { description }),
+    ...(parameters !== null && { parameters }),
+  };
+}
+
+function convertChoice(choice: JsonValue | undefined): JsonObject | null {
+  if (!isJsonObject(choice)) return null;
+  const { type, name } = choice;
+  if (type === 'auto' || type === 'any' || type === 'none') return { mode: type.toUpperCase() };
+  if (type === 'tool') return { mode: 'ANY', allowedFunctionNames: [shortenName(String(name))] };
+  refuseField('tool_choice.type', "Input should be 'auto', 'any', 'tool' or 'none'");
+}
+
+const DYNAMIC = -1;
+const LOW_TOKENS_MAX = 4_096;
+const MIDDLE_TOKENS_MAX = 16_384;
+
+/** The `thinkingConfig`; null for an unknown model without a request. */
+function convertThinking(body: JsonObject, model: string): JsonObject | null {
+  const thinking = body['thinking'];
+  const thinks = geminiThinking(model);
+  if (!isJsonObject(thinking) || thinking['type'] === 'disabled') {
+    if (thinks === null) return null;
+    return 'lowest' in thinks ? { thinkingLevel: thinks.lowest } : { thinkingBudget: thinks.least };
+  }
+  const includeThoughts = thinking['display'] !== 'omitted';
+  const budget = typeof thinking['budget_tokens'] === 'number' ? thinking['budget_tokens'] : null;
+  if (thinks !== null && 'lowest' in thinks)
+    return { includeThoughts, thinkingLevel: levelOf(thinks, budget, objectOf(body['output_config'])['effort']) };
+  if (thinks === null || budget === null) return { includeThoughts, thinkingBudget: budget ?? DYNAMIC };
+  return { includeThoughts, thinkingBudget: Math.min(Math.max(budget, thinks.from), thinks.most) };
+}
+
+function levelOf({ middle }: ThinkingLevels, budget: number | null, effort: JsonValue | undefined): string {
+  if (budget === null) return effort === 'low' ? 'LOW' : effort === 'medium' ? middle : 'HIGH';
+  if (budget <= LOW_TOKENS_MAX) return 'LOW';
+  return budget <= MIDDLE_TOKENS_MAX ? middle : 'HIGH';
+}
 
 const STOP_SEQUENCES_MAX = 5;
 
-/** The address of a method of a model; the base may be given with or without its version. */
+/** The URL of a model's method; the base may include the version or not. */
 export function convertUrl(baseUrl: string, model: string, method: string): string {
   return `${versionedUrl(baseUrl)}/${modelPath(model)}:${method}`;
 }
 
-/** The address of the list of models. */
-export function modelsUrl(baseUrl: string): string {
-  return `${versionedUrl(baseUrl)}/models?pageSize=1000`; // the most that one page may have
-}
-
-/** The model's own name, without the "models/" that Gemini's lists put before it. */
+/** The model's name without the "models/" of Gemini's lists. */
 export function plainModel(model: string): string {
   return model.replace(/^models\//, '');
 }
 
-/** All headers that are sent: the key never stands in an address, where logs would keep it. Throws ProviderFault (credentials). */
-export function endpointHeaders({ credential }: ProviderEndpoint, accept: string): Record<string, string> {
-  const headers = { 'content-type': 'application/json', accept, 'user-agent': 'turnpike' };
-  const key = credential?.reveal().trim();
-  if (key === undefined) return headers;
-  if (!/^[\x21-\x7e]+$/.test(key))
-    throw new ProviderFault('credentials', "the provider's credential is empty or has characters no header can carry");
-  return { ...headers, 'x-goog-api-key': key };
-}
-
-/** The same with what a provider is told of the trace. */
-export function convertHeaders({ provider, trace }: Attempt, accept: string): Record<string, string> {
-  const headers = endpointHeaders(provider, accept);
-  if (!trace) return headers;
-  const { traceparent, tracestate } = trace;
-  return { ...headers, traceparent, ...(tracestate !== null && { tracestate }) };
+export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
+  return makeHeaders(source, 'x-goog-api-key', accept);
 }
 
 /** The body of generateContent. Throws ProviderFault (rejected). */
 export function convertBody(attempt: Attempt): string {
   const body = exactBody(attempt.request);
-  return JSON.stringify({
-    ...convertPrompt(body, attempt),
-    generationConfig: convertConfig(attempt, body),
-  });
+  return JSON.stringify({ ...convertPrompt(body, attempt), generationConfig: convertConfig(attempt, body) });
 }
 
 /** The body of countTokens. Throws ProviderFault (rejected). */
@@ -70,7 +116,7 @@ function convertPrompt(body: JsonObject, { upstreamModel }: Attempt): JsonObject
 /** `exact`: for the schema, which is written as it was read. */
 function convertConfig({ request: { body }, maxTokens, upstreamModel }: Attempt, exact: JsonObject): JsonObject {
   const thinkingConfig = convertThinking(body, plainModel(upstreamModel));
-  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model needs at least 1');
+  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
   return {
     maxOutputTokens: maxTokens,
     ...sampling(body),
@@ -80,29 +126,24 @@ function convertConfig({ request: { body }, maxTokens, upstreamModel }: Attempt,
   };
 }
 
-const SAMPLING: readonly [field: string, member: string][] = [
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['top_k', 'topK'],
-];
-
-/** Old versions of LangChain send -1 where they mean "unset". */
-function sampling(body: JsonObject): JsonObject {
-  const set = SAMPLING.flatMap(([field, member]): [string, JsonValue][] => {
-    const value = body[field];
-    return typeof value === 'number' && value >= 0 ? [[member, value]] : [];
-  });
-  return Object.fromEntries(set);
+/** Old versions of LangChain send -1 for "unset". */
+function sampling({ temperature, top_p, top_k }: JsonObject): JsonObject {
+  const isSet = (value: JsonValue | undefined): value is number => typeof value === 'number' && value >= 0;
+  return {
+    ...(isSet(temperature) && { temperature }),
+    ...(isSet(top_p) && { topP: top_p }),
+    ...(isSet(top_k) && { topK: top_k }),
+  };
 }
 
 function stopSequences(sequences: JsonValue | undefined): JsonObject {
   if (!Array.isArray(sequences) || sequences.length === 0) return {};
   if (sequences.length > STOP_SEQUENCES_MAX)
-    refuseField('stop_sequences', `the provider of this model takes at most ${STOP_SEQUENCES_MAX}`);
+    refuseField('stop_sequences', `the provider of this model accepts at most ${STOP_SEQUENCES_MAX}`);
   return { stopSequences: sequences };
 }
 
-/** The schema as it is: that of an answer may be any JSON Schema, other than that of a function. */
+/** The schema unchanged: unlike a function's, an answer's may be any JSON Schema. */
 function outputFormat({ output_config: config, output_format: former }: JsonObject): JsonObject {
   const format = isJsonObject(config) && isJsonObject(config['format']) ? config['format'] : former;
   if (!isJsonObject(format)) return {};
@@ -111,12 +152,12 @@ function outputFormat({ output_config: config, output_format: former }: JsonObje
   return { responseMimeType: 'application/json', responseJsonSchema: format['schema'] };
 }
 
-function versionedUrl(baseUrl: string): string {
+export function versionedUrl(baseUrl: string): string {
   const base = baseUrl.replace(/\/+$/, '');
   return /\/v\d+[a-z0-9]*$/.test(base) ? base : `${base}/v1beta`;
 }
 
-/** "models/gemini-…"; a name with a collection of its own, as "tunedModels/…", keeps it. */
+/** "models/gemini-…"; a name with its own collection, such as "tunedModels/…", keeps it. */
 function modelPath(model: string): string {
   const path = model.includes('/') ? model : `models/${model}`;
   return path.split('/').map(encodeURIComponent).join('/');

@@ -1,80 +1,69 @@
-// A provider that speaks Gemini's generateContent. The request is translated before anything is sent, the answer
-// as it comes, streamed or whole by the same machine. Nothing is counted here.
+// A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
-import { bounds } from '../../config.ts';
 import { parseExactly } from '../../wire/wire.ts';
-import { callIdsOf } from '../call-ids.ts';
-import { readThinking } from '../effort.ts';
-import { foldAnswer } from '../fold-answer.ts';
-import { openStream } from '../open-stream.ts';
-import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
-import { readErrorText, readJson, readObject, readUpstreamRequestId } from '../read-answer.ts';
-import { thinksUnasked } from '../thinks-unasked.ts';
-import { fetchUpstream } from '../upstream.ts';
-import { convertAnswer } from './convert-answer.ts';
-import { type Asked, ChunkConverter } from './convert-chunk.ts';
-import { convertBody, convertCountBody, convertHeaders, convertUrl, plainModel } from './convert-request.ts';
-import { toolNames } from './convert-tools.ts';
-import { mapError } from './map-error.ts';
-import { probe } from './probe.ts';
-import { readStream } from './read-stream.ts';
-import { namesByShort } from './tool-names.ts';
+import { replacedToolNames } from '../client-tools.ts';
+import { callIdsOf } from '../compose-message.ts';
+import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
+import { readThinking, thinksByDefault } from '../models.ts';
+import { parseJson, readJson } from '../parse-json.ts';
+import type { EventConverter } from '../pull-stream.ts';
+import { shortenName } from './call-ids.ts';
+import { type AnswerTerms, ChunkConverter, convertAnswer, mapError } from './convert-chunk.ts';
+import {
+  convertBody,
+  convertCountBody,
+  convertHeaders,
+  convertUrl,
+  plainModel,
+  versionedUrl,
+} from './convert-request.ts';
 
-export const gemini: Provider = {
-  kind: 'gemini',
+const api: Api = {
+  url: ({ baseUrl }, path) => versionedUrl(baseUrl) + path,
+  headers: convertHeaders,
+  mapFault: mapError,
+  modelsPath: '/models?pageSize=1000', // the maximum page size
+  messagePath: null,
+  countModels: ({ models, nextPageToken: next }) =>
+    Array.isArray(models) ? (typeof next === 'string' && next !== '' ? null : models.length) : undefined,
+};
+
+export const gemini = apiProvider('gemini', api, {
+  thinksByDefault,
 
   async submit(attempt) {
-    const body = convertBody(attempt);
-    const { signal, request } = attempt;
+    const { signal, request, provider, upstreamModel } = attempt;
     const method = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-    const response = await post(attempt, method, request.stream ? 'text/event-stream' : 'application/json', body);
-    const asked = askedOf(attempt);
-    // Numbers in the inputs of tools keep their digits.
-    const whole = async () => convertAnswer((await readJson(response, signal, parseExactly)).value, asked);
-    if (!request.stream)
-      return {
-        form: 'message',
-        ...foldAnswer(await whole()),
-        upstreamRequestId: readUpstreamRequestId(response.headers),
-      };
-    return await openStream(response, {
-      stream: (chunks) => readStream(chunks, signal, new ChunkConverter(asked)),
-      whole,
+    const url = convertUrl(provider.baseUrl, upstreamModel, method);
+    const response = await post(api, attempt, url, convertBody(attempt));
+    const terms: AnswerTerms = {
+      requestId: attempt.requestId,
+      upstreamModel: plainModel(upstreamModel),
+      names: replacedToolNames(request.body, shortenName),
+      callIds: callIdsOf(request.body),
+      thinks: readThinking(request.body) === 'on',
+    };
+    return await openAnswer(response, attempt, {
+      converter: () => convertEvents(terms),
+      // Numbers in tool inputs keep their digits.
+      whole: async () => convertAnswer((await readJson(response, signal, parseExactly)).value, terms),
     });
   },
 
-  async countTokens(attempt) {
-    const response = await post(attempt, 'countTokens', 'application/json', convertCountBody(attempt));
-    const { value, upstreamRequestId } = await readObject(response, attempt.signal);
-    const tokens = value['totalTokens'];
-    if (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= bounds.usageTokensMax)
-      return tokens;
-    throw new ProviderFault('failed', 'the provider sent a count that is none', { upstreamRequestId });
-  },
+  countTokens: (attempt) =>
+    requestTokenCount(api, attempt, {
+      url: convertUrl(attempt.provider.baseUrl, attempt.upstreamModel, 'countTokens'),
+      body: convertCountBody(attempt),
+      member: 'totalTokens',
+    }),
+});
 
-  countLocally() {
-    return null;
-  },
-
-  thinksUnasked,
-
-  probe,
-};
-
-function askedOf({ request, requestId, upstreamModel }: Attempt): Asked {
+/** Converts the stream of an answer: each event is one chunk, and the stream's end is the answer's end. */
+export function convertEvents(terms: AnswerTerms): EventConverter {
+  const chunks = new ChunkConverter(terms);
   return {
-    requestId,
-    upstreamModel: plainModel(upstreamModel),
-    names: namesByShort(toolNames(request.body)),
-    callIds: callIdsOf(request.body),
-    thinks: readThinking(request.body) === 'on',
+    isDone: false,
+    take: ({ text }) => chunks.push(parseJson(text, { what: 'a chunk', upstreamRequestId: null }, parseExactly)),
+    end: () => chunks.end(),
   };
-}
-
-/** An answer of status 2xx. Throws ProviderFault for every other. */
-async function post(attempt: Attempt, method: string, accept: string, body: string): Promise<Response> {
-  const url = convertUrl(attempt.provider.baseUrl, attempt.upstreamModel, method);
-  const response = await fetchUpstream({ url, headers: convertHeaders(attempt, accept), body, signal: attempt.signal });
-  if (response.ok) return response;
-  throw mapError(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
 }

@@ -1,27 +1,132 @@
-// The provider's events as Messages events, one after another, without I/O. Items are told in the order of their index:
-// what comes of another one meanwhile waits. A whole answer takes the same way, as its items that are done.
+// Converts events to Messages events, without I/O. Items come in index order; a whole answer is completed items.
 
+import { isWholeNumber, parseFraction } from '../../base/checked-number.ts';
+import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
-import { argumentsText } from '../call-arguments.ts';
-import { MessageComposer } from '../compose-message.ts';
-import { ProviderFault } from '../provider.ts';
-import { convertErrorEvent } from './convert-error.ts';
-import type { ThinkingDisplay } from './convert-thinking.ts';
-import { convertUsage } from './convert-usage.ts';
+import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
+import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { argumentsText, countOf, MessageComposer, makeUsage } from '../compose-message.ts';
+import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
+import { type FaultKind, ProviderFault } from '../provider.ts';
+import type { ThinkingDisplay } from './convert-request.ts';
 import { encodeReasoning, PART_SEPARATOR, type ReasoningPart } from './reasoning-signature.ts';
 
-/** What of the request its answer depends on. */
+/** Codes and types that concern our credit or access, whatever their status. */
+const OUR_CODES: readonly string[] = [
+  'account_deactivated',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  'insufficient_quota',
+  'invalid_api_key',
+  'model_not_found',
+  'organization_restricted',
+];
+const OUR_WORDS = /\borgani[sz]ation must be verified\b|\bexceeded your current quota\b/i;
+
+const REASONING_REFUSED = /^(?:unsupported parameter: 'reasoning\b|encrypted content is not supported)/i;
+
+const CODE_KINDS: ReadonlyMap<string, FaultKind> = new Map([
+  ['rate_limit_exceeded', 'rate_limited'],
+  ['server_is_overloaded', 'overloaded'],
+  ['slow_down', 'overloaded'],
+  ['timeout', 'timeout'],
+]);
+const REJECTED_CODE =
+  /^(invalid_|image_|empty_image|unsupported_|failed_to_download|context_length|content_policy|string_)/;
+
+interface ErrorFields {
+  code: string;
+  message: string | null;
+}
+
+/** The fault of an error response, including HTML, empty and broken bodies. */
+export function convertError(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
+  const said = readError(parseErrorJson(bodyText));
+  const fault = faultOf(status, headers, { type: null, message: wordsOf(said) }, nowMs);
+  if (!isOurs(said)) return fault;
+  const { message, retryAfterMs, upstreamRequestId } = fault;
+  return new ProviderFault('credentials', message, { status, retryAfterMs, upstreamRequestId });
+}
+
+/** The fault of an `error` event, or of the `error` of a failed response. */
+export function convertErrorEvent(value: JsonValue | undefined, upstreamRequestId: string | null): ProviderFault {
+  const said = readError(value);
+  const kind = isOurs(said) ? 'credentials' : kindOfCode(said);
+  return new ProviderFault(kind, scrubIdentifiers(wordsOf(said) ?? 'the provider sent an error'), {
+    errorType: kind === 'rejected' ? 'invalid_request_error' : null,
+    retryAfterMs: kind === 'rate_limited' ? readWaitMs(said.message) : null,
+    upstreamRequestId,
+  });
+}
+
+/** Whether a model without reasoning refused a reasoning request. */
+export function refusesReasoning(thrown: unknown): boolean {
+  return thrown instanceof ProviderFault && thrown.kind === 'rejected' && REASONING_REFUSED.test(thrown.message);
+}
+
+function isOurs({ code, message }: ErrorFields): boolean {
+  return OUR_CODES.includes(code) || OUR_WORDS.test(message ?? '');
+}
+
+function kindOfCode({ code, message }: ErrorFields): FaultKind {
+  return CODE_KINDS.get(code) ?? (REJECTED_CODE.test(code) ? kindOf(400, null, message) : 'failed');
+}
+
+/** Streams have no headers: the waiting time is in the message. */
+function readWaitMs(message: string | null): number | null {
+  const [, digits, unit] = /try again in (\d+(?:\.\d+)?) ?(ms|s)\b/i.exec(message ?? '') ?? [];
+  const count = parseFraction(digits ?? '');
+  if (count === null) return null;
+  return Math.min(Math.ceil(count * (unit === 'ms' ? 1 : 1_000)), DAY_MS);
+}
+
+function wordsOf({ code, message }: ErrorFields): string | null {
+  if (code === 'context_length_exceeded') {
+    const [, maximum] = /maximum context length is (\d+) tokens/.exec(message ?? '') ?? [];
+    const [, tokens] = /(?:resulted in|requested) (\d+) tokens/.exec(message ?? '') ?? [];
+    const isCounted = maximum !== undefined && tokens !== undefined;
+    const excess = isCounted ? `${tokens} tokens > ${maximum} maximum` : (message ?? 'it exceeds the context window');
+    return `prompt is too long: ${excess}`; // agents shorten their conversation when they read this
+  }
+  if (/image/.test(code) && !/could not process image/i.test(message ?? ''))
+    return `Could not process image: ${message ?? code}`;
+  if (code === 'invalid_encrypted_content') return `Invalid signature in thinking block: ${message ?? code}`;
+  return message;
+}
+
+/** An error is in a member `error`, or is the object itself. */
+function readError(value: JsonValue | undefined): ErrorFields {
+  const holder = objectOf(value);
+  const { code, type, message } = isJsonObject(holder['error']) ? holder['error'] : holder;
+  return { code: textOf(code) || textOf(type), message: typeof message === 'string' ? message : null };
+}
+
+export function convertUsage(value: JsonValue | undefined): JsonObject {
+  const usage = objectOf(value);
+  const details = objectOf(usage['input_tokens_details']);
+  const prompt = countOf(usage['input_tokens']);
+  const output = countOf(usage['output_tokens']);
+  return makeUsage({
+    prompt,
+    cacheRead: countOf(details['cached_tokens']),
+    cacheWrite: countOf(details['cache_write_tokens']),
+    output: output === 0 && (prompt ?? 0) === 0 ? null : output, // zeros alone mean unknown
+    thinking: countOf(objectOf(usage['output_tokens_details'])['reasoning_tokens']),
+    total: usage['total_tokens'],
+  });
+}
+
+/** The parts of the request that the response depends on. */
 export interface AnswerTerms {
   messageId: string;
-  /** Said to have answered where the provider does not say. */
+  /** Reported as the model if the provider reports none. */
   model: string;
   display: ThinkingDisplay;
-  /** The mark of the provider in the signatures of its reasoning. */
+  /** Identifies the provider in the signatures of its reasoning. */
   home: string;
-  /** Name of a tool at the provider → the caller's, where they differ. */
+  /** Tool name at the provider → tool name of the client, where they differ. */
   toolNames: ReadonlyMap<string, string>;
-  /** Ids of calls that the conversation has already; absent: none. */
+  /** Ids of calls already in the conversation; absent: none. */
   callIds?: ReadonlySet<string>;
   upstreamRequestId: string | null;
 }
@@ -30,18 +135,16 @@ type PieceKind = 'text' | 'refusal' | 'summary' | 'content' | 'arguments';
 
 /** One output item while it grows. */
 interface OutputItem {
-  /** Characters that have come of each of its parts. */
   readonly received: Map<string, number>;
-  /** What is to be said of it when its turn comes. */
+  /** Events to emit when all earlier items are complete. */
   readonly waiting: (() => StreamEvent[])[];
-  /** What of its reasoning was shown. */
   readonly shown: ReasoningPart[];
-  /** Of a call: its name is known. */
+  /** For a call: its name is known. */
   isNamed: boolean;
   isDone: boolean;
 }
 
-/** Events that bring a piece of an item, or, for those that follow it, all of it once more. */
+/** Events with a piece of an item, or with its whole text again. */
 const PIECES: ReadonlyMap<string, { kind: PieceKind; member: string; place: string | null }> = new Map([
   ['response.output_text.delta', { kind: 'text', member: 'delta', place: 'content_index' }],
   ['response.output_text.done', { kind: 'text', member: 'text', place: 'content_index' }],
@@ -55,18 +158,17 @@ const PIECES: ReadonlyMap<string, { kind: PieceKind; member: string; place: stri
   ['response.function_call_arguments.done', { kind: 'arguments', member: 'arguments', place: null }],
 ]);
 
-const ITEMS_MAX = 1_000; // of one answer
-const STEP_CHARACTERS = 64; // that a step which waits takes beside its text
+const ITEMS_MAX = 1_000; // per response
+const STEP_CHARACTERS = 64; // overhead of a waiting step
 
 export class ChunkConverter {
   readonly #terms: AnswerTerms;
-  readonly #items = new Map<number, OutputItem>(); // begun, and not told to their end
+  readonly #items = new Map<number, OutputItem>(); // started, but not emitted completely
   readonly #callIds: Set<string>;
-  readonly #told = new Set<number>(); // one number for each item of one answer
-  readonly #indexes = new Map<JsonValue | undefined, number>(); // of items by their ids
-  #composer: MessageComposer | null = null;
-  #model: string | null = null;
-  #turn: number | null = null; // the item that is told at the moment
+  readonly #emitted = new Set<number>(); // indexes of the items of this response
+  readonly #indexes = new Map<JsonValue | undefined, number>(); // item id → index
+  readonly #composer: MessageComposer;
+  #turn: number | null = null; // index of the item that is being emitted
   #latest = 0;
   #waitingCharacters = 0;
   #isRefused = false;
@@ -75,14 +177,14 @@ export class ChunkConverter {
   constructor(terms: AnswerTerms) {
     this.#terms = terms;
     this.#callIds = new Set(terms.callIds);
+    this.#composer = new MessageComposer({ id: terms.messageId, model: terms.model });
   }
 
-  /** The end of the message was given. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
 
-  /** The events that follow from the provider's next one. Throws ProviderFault for its errors. */
+  /** The events that follow from the provider's event. Throws ProviderFault for its errors. */
   add(value: JsonObject): StreamEvent[] {
     const type = String(value['type']);
     const piece = PIECES.get(type);
@@ -92,11 +194,12 @@ export class ChunkConverter {
     }
     switch (type) {
       case 'response.created':
-        // Not said yet: what fails before anything was produced may be tried elsewhere.
+        // Not emitted yet: a failure before any output may be retried elsewhere.
         this.#noteModel(value['response']);
         return [];
       case 'response.output_item.added':
-        return [...this.#compose().start({}), ...this.#begin(this.#newItem(value), value['item'])];
+        if (indexOf(value) === null && this.#emitted.has(this.#latest)) this.#latest++; // some servers omit it
+        return [...this.#composer.start({}), ...this.#begin(this.#itemOf(value), value['item'])];
       case 'response.output_item.done':
         return this.#whole(indexOf(value) ?? this.#latest, value['item']);
       case 'response.completed':
@@ -104,26 +207,21 @@ export class ChunkConverter {
         return this.#finish(value['response'], type === 'response.incomplete');
       case 'response.failed':
       case 'response.cancelled':
-        throw this.#faultOf(value['response']);
+        throw convertErrorEvent(value['response'], this.#terms.upstreamRequestId);
       case 'error':
         throw convertErrorEvent(value, this.#terms.upstreamRequestId);
       default:
-        return []; // the beginnings and ends of parts, annotations, and what is yet to be invented
+        return []; // starts and ends of parts, annotations, and unknown events
     }
   }
 
-  #newItem(value: JsonObject): number {
-    if (indexOf(value) === null && this.#told.has(this.#latest)) this.#latest++; // some servers leave it out
-    return this.#itemOf(value);
-  }
-
-  /** The item that an event is of, begun where the provider has left out to say so. */
+  /** The item of an event, begun if the provider did not announce it. */
   #itemOf(value: JsonObject): number {
     const index = indexOf(value) ?? this.#latest;
     this.#latest = index;
-    if (this.#items.has(index) || this.#told.has(index)) return index;
-    if (this.#items.size + this.#told.size >= ITEMS_MAX)
-      throw new ProviderFault('failed', 'the provider answered with too many items');
+    if (this.#items.has(index) || this.#emitted.has(index)) return index;
+    if (this.#items.size + this.#emitted.size >= ITEMS_MAX)
+      throw new ProviderFault('failed', 'the provider sent too many items');
     this.#items.set(index, { received: new Map(), waiting: [], shown: [], isNamed: false, isDone: false });
     this.#turn ??= index;
     return index;
@@ -136,34 +234,33 @@ export class ChunkConverter {
     const { name, call_id: callId } = value;
     if (typeof name !== 'string' || name === '') return [];
     item.isNamed = true;
-    const id = this.#shownId(typeof callId === 'string' ? callId : '', index);
-    return this.#say(index, 0, () => this.#compose().beginTool(id, this.#terms.toolNames.get(name) ?? name));
+    const id = this.#shownId(textOf(callId), index);
+    return this.#emitInTurn(index, 0, () => this.#composer.beginTool(id, this.#terms.toolNames.get(name) ?? name));
   }
 
-  /** The provider's own id of a call, or one of ours where that would not be the only one of the conversation. */
+  /** The provider's id of a call, or a replacement if that is not unique in the conversation. */
   #shownId(callId: string, index: number): string {
     const own = callId.replaceAll(/[^\w-]/g, '_');
-    const isUnique = own !== '' && !this.#callIds.has(own);
-    const shown = isUnique ? own : `${this.#terms.messageId}_${index}`;
+    const shown = own !== '' && !this.#callIds.has(own) ? own : `${this.#terms.messageId}_${index}`;
     this.#callIds.add(shown);
     return shown;
   }
 
-  /** What is new in a piece; of a whole, what its pieces have not brought. */
+  /** The new part of a piece; for a whole text, the part that its pieces did not contain. */
   #piece(index: number, kind: PieceKind, place: string, text: JsonValue | undefined, isWhole: boolean): StreamEvent[] {
     const item = this.#items.get(index);
     if (item === undefined || typeof text !== 'string') return [];
-    if (kind === 'arguments' && !item.isNamed) return []; // it is brought by the item itself, with its name
+    if (kind === 'arguments' && !item.isNamed) return []; // the item itself brings it, with its name
     const key = `${kind} ${place}`;
     const before = item.received.get(key) ?? 0;
     const fresh = isWhole ? text.slice(before) : text;
     if (fresh === '') return [];
     item.received.set(key, before + fresh.length);
-    return this.#say(index, fresh.length, () => this.#tell(item, kind, fresh, before === 0));
+    return this.#emitInTurn(index, fresh.length, () => this.#composePiece(item, kind, fresh, before === 0));
   }
 
-  #tell(item: OutputItem, kind: PieceKind, text: string, isFirst: boolean): StreamEvent[] {
-    const composer = this.#compose();
+  #composePiece(item: OutputItem, kind: PieceKind, text: string, isFirst: boolean): StreamEvent[] {
+    const composer = this.#composer;
     switch (kind) {
       case 'arguments':
         return composer.toolInput(text);
@@ -178,7 +275,7 @@ export class ChunkConverter {
     return [...(isFirst ? composer.closeBlock() : []), ...composer.text(text)];
   }
 
-  /** The text as it stands in the thinking, noted for the item's way back. */
+  /** The text as shown in the thinking, recorded for sending the item back. */
   #show({ shown }: OutputItem, of: 'summary' | 'content', text: string, isFirst: boolean): string {
     if (isFirst) shown.push({ of, characters: 0 });
     const part = shown.at(-1);
@@ -186,7 +283,7 @@ export class ChunkConverter {
     return isFirst && shown.length > 1 ? PART_SEPARATOR + text : text;
   }
 
-  /** An item as it is at its end: what its pieces have not brought, and that it ends. */
+  /** The parts of a completed item that its pieces did not contain, and its end. */
   #whole(index: number, value: JsonValue | undefined): StreamEvent[] {
     this.#itemOf({ output_index: index });
     if (!isJsonObject(value)) return [];
@@ -207,25 +304,26 @@ export class ChunkConverter {
       case 'reasoning':
         for (const [place, part] of jsonObjects(value['summary']).entries()) bring('summary', place, part['text']);
         for (const [place, part] of parts) bring('content', place, part['text']);
-        events.push(...this.#say(index, lengthOf(value['encrypted_content']), () => this.#seal(index, value)));
+        events.push(
+          ...this.#emitInTurn(index, textOf(value['encrypted_content']).length, () => this.#seal(index, value)),
+        );
     }
     return [...events, ...this.#end(index, value['status'] === 'incomplete')];
   }
 
   #seal(index: number, { id, encrypted_content: sealed }: JsonObject): StreamEvent[] {
     const parts = this.#items.get(index)?.shown ?? [];
-    const encryptedContent = typeof sealed === 'string' && sealed !== '' ? sealed : null;
+    const encryptedContent = textOf(sealed) || null;
     if (encryptedContent === null && parts.length === 0) return [];
-    const reasoning = { id: typeof id === 'string' ? id : '', encryptedContent, parts };
-    return this.#compose().signature(encodeReasoning(reasoning, this.#terms.home));
+    return this.#composer.signature(encodeReasoning({ id: textOf(id), encryptedContent, parts }, this.#terms.home));
   }
 
-  /** Says it now, or when the item's turn comes. */
-  #say(index: number, characters: number, step: () => StreamEvent[]): StreamEvent[] {
+  /** Emits now, or when the item's turn comes. */
+  #emitInTurn(index: number, characters: number, step: () => StreamEvent[]): StreamEvent[] {
     if (index === this.#turn) return step();
     this.#waitingCharacters += characters + STEP_CHARACTERS;
     if (this.#waitingCharacters > bounds.upstreamEventBytesMax)
-      throw new ProviderFault('failed', 'the provider mixes its items so that they cannot be told in turn');
+      throw new ProviderFault('failed', 'the provider interleaved too many items to put them in order');
     this.#items.get(index)?.waiting.push(step);
     return [];
   }
@@ -234,18 +332,18 @@ export class ChunkConverter {
     const item = this.#items.get(index);
     if (item === undefined) return [];
     item.isDone = true;
-    // What was cut is closed by the end of the message, which knows why.
-    const events = isCut ? [] : this.#say(index, 0, () => this.#compose().closeBlock());
+    // The end of the message closes truncated items, because it has the reason.
+    const events = isCut ? [] : this.#emitInTurn(index, 0, () => this.#composer.closeBlock());
     return index === this.#turn ? [...events, ...this.#passTurn(false)] : events;
   }
 
-  /** Ends the turn of the item that is told, and tells those whose turn comes; at the end of the answer all that are left. */
+  /** Closes the current item and emits the items that waited for it; at the end of the response, all remaining items. */
   #passTurn(isLast: boolean): StreamEvent[] {
     const events: StreamEvent[] = [];
     for (;;) {
       if (this.#turn !== null) {
         this.#items.delete(this.#turn);
-        this.#told.add(this.#turn);
+        this.#emitted.add(this.#turn);
       }
       this.#turn = this.#items.size === 0 ? null : Math.min(...this.#items.keys());
       const item = this.#turn === null ? undefined : this.#items.get(this.#turn);
@@ -255,61 +353,65 @@ export class ChunkConverter {
     }
   }
 
-  #faultOf(response: JsonValue | undefined): ProviderFault {
-    return convertErrorEvent(isJsonObject(response) ? response : undefined, this.#terms.upstreamRequestId);
-  }
-
   #finish(value: JsonValue | undefined, isCut: boolean): StreamEvent[] {
-    const response = isJsonObject(value) ? value : {};
-    if (FAILED.includes(response['status']) || isJsonObject(response['error'])) throw this.#faultOf(response);
+    const response = objectOf(value);
+    if (hasFailed(response)) throw convertErrorEvent(response, this.#terms.upstreamRequestId);
     this.#noteModel(response);
     const events = this.#placesOf(jsonObjects(response['output'])).flatMap(([index, item]) => this.#whole(index, item));
     events.push(...this.#passTurn(true));
-    const composer = this.#compose();
     const isIncomplete = isCut || response['status'] === 'incomplete';
-    const reason = this.#stopReason(response, isIncomplete, composer);
-    events.push(...composer.finish(reason, null, convertUsage(response['usage']), isIncomplete));
+    const reason = this.#stopReason(response, isIncomplete);
+    events.push(...this.#composer.finish(reason, null, convertUsage(response['usage']), isIncomplete));
     this.#isFinished = true;
     return events;
   }
 
-  /**
-   * The items of the whole response with the indexes that the stream gave them: by their ids, else in their order, since a
-   * stream may leave indexes out. What the stream had nothing of comes behind.
-   */
+  /** The items by their indexes in the stream, which it may omit: by id or by order; unknown items come last. */
   #placesOf(output: readonly JsonObject[]): [index: number, item: JsonObject][] {
-    const known = [...this.#told, ...this.#items.keys()].sort((one, other) => one - other);
+    const known = [...this.#emitted, ...this.#items.keys()].sort((one, other) => one - other);
     let behind = (known.at(-1) ?? -1) + 1;
     return output.map((item, place) => [this.#indexes.get(item['id']) ?? known[place] ?? behind++, item]);
   }
 
-  #stopReason(response: JsonObject, isCut: boolean, composer: MessageComposer): string {
+  #stopReason(response: JsonObject, isCut: boolean): string {
     if (isCut) {
-      const details = response['incomplete_details'];
-      const isFiltered = isJsonObject(details) && details['reason'] === 'content_filter';
-      return isFiltered ? 'refusal' : 'max_tokens'; // a cause that nobody knows has cut it, too
+      const { reason } = objectOf(response['incomplete_details']);
+      return reason === 'content_filter' ? 'refusal' : 'max_tokens'; // truncated as well, for an unknown reason
     }
-    if (composer.hasTool) return 'tool_use';
+    if (this.#composer.hasTool) return 'tool_use';
     return this.#isRefused ? 'refusal' : 'end_turn';
   }
 
   #noteModel(response: JsonValue | undefined): void {
-    if (isJsonObject(response) && typeof response['model'] === 'string') this.#model ??= response['model'];
-  }
-
-  #compose(): MessageComposer {
-    const { messageId, model } = this.#terms;
-    this.#composer ??= new MessageComposer({ id: messageId, model: this.#model ?? model });
-    return this.#composer;
+    if (isJsonObject(response) && typeof response['model'] === 'string')
+      this.#composer.reportedModel ??= response['model'];
   }
 }
 
-const FAILED: readonly (JsonValue | undefined)[] = ['failed', 'cancelled'];
-
-function lengthOf(text: JsonValue | undefined): number {
-  return typeof text === 'string' ? text.length : 0;
+function hasFailed({ status, error }: JsonObject): boolean {
+  return status === 'failed' || status === 'cancelled' || isJsonObject(error);
 }
 
 function indexOf({ output_index: index }: JsonObject): number | null {
-  return typeof index === 'number' && Number.isSafeInteger(index) ? index : null;
+  return isWholeNumber(index) ? index : null;
+}
+
+/** The events of the message. Throws ProviderFault for a failed or invalid response. */
+export function convertAnswer(response: JsonObject, terms: AnswerTerms): StreamEvent[] {
+  const { status, output } = response;
+  if (!Array.isArray(output) || hasFailed(response)) throw convertErrorEvent(response, terms.upstreamRequestId);
+  if (status !== 'completed' && status !== 'incomplete' && status !== undefined)
+    throw new ProviderFault('failed', 'the provider returned an unfinished response');
+  // A truncated tool input is invalid JSON, which a whole message must not contain.
+  const kept = status === 'incomplete' ? output.filter((item) => !isJsonObject(item) || !isCutCall(item)) : output;
+  return new ChunkConverter(terms).add({ type: 'response.completed', response: { ...response, output: kept } });
+}
+
+function isCutCall(item: JsonObject): boolean {
+  if (item['type'] !== 'function_call') return false;
+  try {
+    return !isJsonObject(JSON.parse(argumentsText(item['arguments'])));
+  } catch {
+    return true;
+  }
 }

@@ -1,73 +1,149 @@
-// The conversation as the provider's list of input items, in its order: reasoning before the calls that came of it, the
-// results of tools before what else was said with them. Pure.
+// Converts the conversation to input items: reasoning before its calls, tool results before other content. Pure.
 
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { refuseField } from '../refuse-field.ts';
-import { convertBlock, convertContent, convertResult, refuseBlock } from './convert-blocks.ts';
-import { convertToolName } from './convert-tools.ts';
+import { assert } from '../../base/assert.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { shortenToolName } from '../client-tools.ts';
+import { checkCalls, joinTurns, NO_PREFILL, type PlacedBlock, placeBlocks, SignedJson } from '../conversation.ts';
+import { passAddress, refuseField } from '../lost-fields.ts';
 import { decodeReasoning } from './reasoning-signature.ts';
 
-/** The home of reasoning items that go back to the provider; null: none do, because no thinking was asked for. */
-export type ReasoningHome = string | null;
+const FILE_NAME = 'document.pdf'; // for documents without a title, which the provider requires
+
+/** The parts of a text or a list of blocks. Throws ProviderFault (rejected) for an unsupported block. */
+function convertContent(content: JsonValue | undefined, path: string): JsonObject[] {
+  if (typeof content === 'string') return textParts(content);
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((block, place) => {
+    const blockPath = `${path}.${place}`;
+    return isJsonObject(block)
+      ? convertBlock({ block, path: blockPath })
+      : refuseField(blockPath, 'Input should be a valid dictionary');
+  });
+}
+
+function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
+  switch (block['type']) {
+    case 'text':
+      return textParts(textOf(block['text']));
+    case 'image':
+      return [convertImage(sourceOf(block, path), `${path}.image.source`)];
+    case 'document':
+      return convertDocument(block, path);
+    case 'search_result':
+      return [
+        ...textParts(lines(`Search result: ${textOf(block['title'])}`, `Source: ${textOf(block['source'])}`)),
+        ...convertContent(block['content'], `${path}.search_result.content`),
+      ];
+    case 'tool_reference':
+      return textParts(`The tool ${textOf(block['tool_name'])} is available.`);
+    case 'browser_state':
+      return textParts(JSON.stringify(block));
+    case 'tool_addition':
+    case 'tool_removal':
+      return []; // all tools of a conversation are sent from its start
+    default:
+      return refuseBlock(block, path);
+  }
+}
+
+function refuseBlock({ type }: JsonObject, path: string): never {
+  return refuseField(path, `the provider of this model does not accept a block of type "${textOf(type)}" here`);
+}
+
+/** The result of a tool. A single text is sent as text; images and files stay parts. */
+function convertResult(block: JsonObject, path: string): string | JsonObject[] {
+  const parts = convertContent(block['content'], `${path}.tool_result.content`);
+  const [first = { text: '' }] = parts;
+  const text = parts.length < 2 && typeof first['text'] === 'string' ? first['text'] : null;
+  if (block['is_error'] !== true) return text ?? parts;
+  return text === null ? [...textParts('Error:'), ...parts] : `Error: ${text}`; // the protocol has no field for errors
+}
+
+/** Empty for an empty text, which the provider refuses. */
+function textParts(text: string): JsonObject[] {
+  return text === '' ? [] : [{ type: 'input_text', text }];
+}
+
+function convertImage(source: JsonObject, path: string): JsonObject {
+  const { type, media_type: mediaType, data, url } = source;
+  if (type === 'base64' && typeof data === 'string')
+    return { type: 'input_image', image_url: `data:${textOf(mediaType)};base64,${data}`, detail: 'auto' };
+  if (type === 'url') return { type: 'input_image', image_url: passAddress(url, `${path}.url`), detail: 'auto' };
+  return refuseField(path, 'an image must be base64 or a URL');
+}
+
+function convertDocument(block: JsonObject, path: string): JsonObject[] {
+  const source = sourceOf(block, path);
+  const { type, media_type: mediaType, data, url } = source;
+  const title = textOf(block['title']);
+  const head = lines(title && `Document: ${title}`, textOf(block['context']));
+  if (type === 'text' && typeof data === 'string') return textParts([head, data].filter(Boolean).join('\n\n'));
+  if (type === 'content')
+    return [...textParts(head), ...convertContent(source['content'], `${path}.document.source.content`)];
+  if (type === 'url')
+    return [...textParts(head), { type: 'input_file', file_url: passAddress(url, `${path}.document.source.url`) }];
+  if (type !== 'base64' || mediaType !== 'application/pdf' || typeof data !== 'string')
+    return refuseField(`${path}.document.source`, 'a document must be text, a base64 PDF or a URL');
+  const filename = title === '' ? FILE_NAME : /\.pdf$/i.test(title) ? title : `${title}.pdf`;
+  const file = { type: 'input_file', filename, file_data: `data:application/pdf;base64,${data}` };
+  return [...textParts(textOf(block['context'])), file];
+}
+
+function sourceOf(block: JsonObject, path: string): JsonObject {
+  const source = block['source'];
+  return isJsonObject(source) ? source : refuseField(`${path}.${textOf(block['type'])}.source`, 'Field required');
+}
+
+function lines(...texts: string[]): string {
+  return texts.filter((text) => text !== '').join('\n');
+}
+
+interface Reasoning {
+  /** The provider whose reasoning items are sent back; null: none are, because thinking was not requested. */
+  home: string | null;
+  signed: SignedJson;
+}
 
 const CALL_ID_CHARACTERS_MAX = 64;
-const PREFILL = 'This model does not support assistant message prefill. The conversation must end with a user message.';
 
-/** Throws ProviderFault (rejected), its message beginning with the path of what the provider cannot be told. */
-export function convertMessages(body: JsonObject, home: ReasoningHome): JsonObject[] {
+/** Throws ProviderFault (rejected), its message starting with the path of the unsupported content. */
+export function convertMessages(body: JsonObject, home: string | null): JsonObject[] {
   const messages = jsonObjects(body['messages']);
-  if (messages.at(-1)?.['role'] === 'assistant') refuseField(`messages.${messages.length - 1}`, PREFILL);
+  if (messages.at(-1)?.['role'] === 'assistant') refuseField(`messages.${messages.length - 1}`, NO_PREFILL);
+  const turns = joinTurns(messages, () => []); // system messages between calls and results are allowed
+  checkCalls(turns, { pathOfUnanswered: ({ path }) => path, mayRepeatResults: false });
   const calls = new Calls();
-  const items = messages.flatMap((message, place) => {
-    const path = `messages.${place}.content`;
-    if (message['role'] === 'system') return saidBy('developer', convertContent(message['content'], path));
-    if (message['role'] === 'user') return convertUser(message, path, calls);
-    if (messages[place - 1]?.['role'] !== 'assistant') calls.expectAnswered();
-    return convertAssistant(message, path, calls, home);
+  const reasoning = { home, signed: new SignedJson() };
+  const items = messages.flatMap((message, index) => {
+    const placed = placeBlocks(message['content'], `messages.${index}.content`);
+    if (message['role'] === 'user') return convertUser(placed, calls);
+    if (message['role'] === 'assistant') return placed.flatMap((one) => convertAssistantBlock(one, calls, reasoning));
+    return messageItem('developer', placed.flatMap(convertBlock));
   });
-  calls.expectAnswered();
   return withoutLooseReasoning(items);
 }
 
-/** The ids of the tool calls of a conversation, as the provider is told them: short, and each but once. */
+/** The ids of the tool calls of a conversation, as sent to the provider: short and unique. */
 class Calls {
-  readonly #open = new Map<string, { callId: string; path: string }>();
+  readonly #open = new Map<string, string>();
   readonly #used = new Set<string>();
 
   begin(id: string, path: string): string {
     if (this.#open.has(id)) refuseField(path, '`tool_use` ids must be unique');
-    const callId = this.#unusedId(id);
+    const short = id.length <= CALL_ID_CHARACTERS_MAX ? id : `call_${hash(id)}`;
+    // Some providers repeat call ids in every turn; here an id identifies one call of the conversation.
+    const callId = this.#used.has(short) ? `call_${hash(`${id}\n${this.#used.size}`)}` : short;
     this.#used.add(callId);
-    this.#open.set(id, { callId, path });
+    this.#open.set(id, callId);
     return callId;
   }
 
-  answer(id: string, path: string): string {
-    const call = this.#open.get(id);
-    if (call === undefined)
-      return refuseField(
-        path,
-        `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-      );
+  answer(id: string): string {
+    const callId = this.#open.get(id);
+    assert(callId !== undefined, 'every result has its call');
     this.#open.delete(id);
-    return call.callId;
-  }
-
-  expectAnswered(): void {
-    const [[id, call] = []] = this.#open;
-    if (call === undefined) return;
-    refuseField(
-      call.path,
-      `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${id}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
-    );
-  }
-
-  /** Some providers count their calls anew in every turn; here an id stands for one call of the whole conversation. */
-  #unusedId(id: string): string {
-    const short = id.length <= CALL_ID_CHARACTERS_MAX ? id : `call_${hash(id)}`;
-    if (!this.#used.has(short)) return short;
-    return `call_${hash(`${id}\n${this.#used.size}`)}`;
+    return callId;
   }
 }
 
@@ -75,39 +151,27 @@ function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-function convertUser(message: JsonObject, path: string, calls: Calls): JsonObject[] {
-  const { content } = message;
-  if (!Array.isArray(content)) return saidBy('user', convertContent(content, path));
-  const results: JsonObject[] = [];
-  const parts: JsonObject[] = [];
-  for (const [place, block] of content.entries()) {
-    if (!isJsonObject(block)) continue; // refused when it was parsed
-    if (block['type'] === 'tool_result') results.push(convertCallOutput(block, `${path}.${place}`, calls));
-    else parts.push(...convertBlock(block, `${path}.${place}`));
-  }
-  return [...results, ...saidBy('user', parts)];
+function convertUser(placed: readonly PlacedBlock[], calls: Calls): JsonObject[] {
+  const isResult = ({ block }: PlacedBlock) => block['type'] === 'tool_result';
+  const results = placed.filter(isResult).map(({ block, path }) => ({
+    type: 'function_call_output',
+    call_id: calls.answer(textOf(block['tool_use_id'])),
+    output: convertResult(block, path),
+  }));
+  return [...results, ...messageItem('user', placed.filter((one) => !isResult(one)).flatMap(convertBlock))];
 }
 
-function convertCallOutput(block: JsonObject, path: string, calls: Calls): JsonObject {
-  const callId = calls.answer(textOf(block['tool_use_id']), path);
-  return { type: 'function_call_output', call_id: callId, output: convertResult(block, path) };
-}
-
-function convertAssistant(message: JsonObject, path: string, calls: Calls, home: ReasoningHome): JsonObject[] {
-  const { content } = message;
-  if (!Array.isArray(content)) return saidByAssistant(textOf(content));
-  return content.flatMap((block, place) =>
-    isJsonObject(block) ? convertAnswered(block, `${path}.${place}`, calls, home) : [],
-  );
-}
-
-function convertAnswered(block: JsonObject, path: string, calls: Calls, home: ReasoningHome): JsonObject[] {
+function convertAssistantBlock({ block, path }: PlacedBlock, calls: Calls, reasoning: Reasoning): JsonObject[] {
   switch (block['type']) {
-    case 'text':
-      return saidByAssistant(textOf(block['text']));
+    case 'text': {
+      const text = textOf(block['text']);
+      return text === '' ? [] : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
+    }
     case 'thinking': {
-      const item = home === null ? null : decodeReasoning(textOf(block['thinking']), textOf(block['signature']), home);
-      return item === null ? [] : [item]; // what another provider signed is none of this one's business
+      const { home, signed } = reasoning;
+      if (home === null) return [];
+      const item = decodeReasoning(textOf(block['thinking']), textOf(block['signature']), home, signed);
+      return item === null ? [] : [item]; // signed by another provider
     }
     case 'redacted_thinking':
       return [];
@@ -116,8 +180,8 @@ function convertAnswered(block: JsonObject, path: string, calls: Calls, home: Re
         {
           type: 'function_call',
           call_id: calls.begin(textOf(block['id']), path),
-          name: convertToolName(textOf(block['name'])),
-          arguments: JSON.stringify(isJsonObject(block['input']) ? block['input'] : {}),
+          name: shortenToolName(textOf(block['name'])),
+          arguments: JSON.stringify(objectOf(block['input'])),
         },
       ];
     default:
@@ -125,27 +189,18 @@ function convertAnswered(block: JsonObject, path: string, calls: Calls, home: Re
   }
 }
 
-function saidBy(role: 'user' | 'developer', content: JsonObject[]): JsonObject[] {
+function messageItem(role: 'user' | 'developer', content: JsonObject[]): JsonObject[] {
   return content.length === 0 ? [] : [{ type: 'message', role, content }];
 }
 
-function saidByAssistant(text: string): JsonObject[] {
-  return text === '' ? [] : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
-}
-
-/** The provider refuses reasoning that nothing of the same answer follows, as where its answer was cut. */
+/** The provider refuses reasoning without a following item of the same answer, as after truncation. */
 function withoutLooseReasoning(items: readonly JsonObject[]): JsonObject[] {
   const kept: JsonObject[] = [];
   for (const item of items.toReversed()) {
     const next = kept.at(-1);
-    const isFollowed = next !== undefined && (ANSWERED.includes(next['type']) || next['role'] === 'assistant');
+    const isFollowed =
+      ['reasoning', 'function_call'].includes(textOf(next?.['type'])) || next?.['role'] === 'assistant';
     if (item['type'] !== 'reasoning' || isFollowed) kept.push(item);
   }
   return kept.reverse();
-}
-
-const ANSWERED: readonly (JsonValue | undefined)[] = ['reasoning', 'function_call'];
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }

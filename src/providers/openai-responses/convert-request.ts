@@ -1,33 +1,105 @@
-// A message request as the body of POST /v1/responses, which keeps nothing at the provider (store: false): every turn
-// brings the whole conversation, reasoning included. Only what is listed here travels. Pure.
+// Converts a message request to POST /v1/responses. Nothing is stored there: every turn sends the whole conversation.
 
-import { createHash } from 'node:crypto';
-import { exactBody, isJsonObject, type JsonObject, jsonObjects } from '../../wire/wire.ts';
-import { readThinking } from '../effort.ts';
-import { isStrictSchema } from '../is-strict-schema.ts';
-import { refuseFields } from '../lost-fields.ts';
+import { exactBody, isJsonObject, type JsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { completeSchema, findClientTool, gatherTools, isStrictSchema, shortenToolName } from '../client-tools.ts';
+import { BILLING_LINE, hashUserId } from '../conversation.ts';
+import { type HeaderSource, makeHeaders } from '../http-api.ts';
+import { refuseField, refuseFields } from '../lost-fields.ts';
+import { leastEffort, nearestEffort, type Reasoning, readEffort, readThinking, reasoningOf } from '../models.ts';
 import type { Attempt } from '../provider.ts';
-import { refuseField } from '../refuse-field.ts';
 import { convertMessages } from './convert-messages.ts';
-import { convertThinking } from './convert-thinking.ts';
-import { convertTools } from './convert-tools.ts';
-import { takesEndUser } from './endpoint.ts';
-import { reasoningOf } from './reasoning-models.ts';
 import { homeOf } from './reasoning-signature.ts';
 
-// The provider refuses a lower one. Up to here an answer may be longer than was asked for.
+/** `tools`, `tool_choice` and `parallel_tool_calls`, if any. Throws ProviderFault (rejected). */
+function convertTools(body: JsonObject): JsonObject {
+  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path));
+  const choice = objectOf(body['tool_choice']);
+  const isDemanded = choice['type'] === 'any' || choice['type'] === 'tool';
+  if (tools.length === 0) return isDemanded ? refuseField('tool_choice', 'there are no tools to choose from') : {};
+  return {
+    tools,
+    ...convertChoice(choice),
+    ...(choice['disable_parallel_tool_use'] === true && { parallel_tool_calls: false }),
+  };
+}
+
+function convertTool(tool: JsonObject, path: string): JsonObject {
+  const { name, type = 'custom', input_schema: schema } = tool;
+  const known = findClientTool(type);
+  if (typeof name !== 'string' || name === '' || (known === null && (type ?? 'custom') !== 'custom'))
+    refuseField(path, `the provider of this model has no tool of type "${String(type ?? 'custom')}"`);
+  const { description, parameters } = known ?? { description: tool['description'], parameters: objectOf(schema) };
+  return {
+    type: 'function',
+    name: shortenToolName(name),
+    ...(typeof description === 'string' && { description }),
+    parameters: completeSchema(parameters),
+    // The provider takes every schema as strict by default, and refuses those that are not.
+    strict: known === null && tool['strict'] === true && isStrictSchema(parameters),
+  };
+}
+
+function convertChoice({ type, name }: JsonObject): JsonObject {
+  if (type === 'auto' || type === 'none') return { tool_choice: type };
+  if (type === 'any') return { tool_choice: 'required' };
+  return type === 'tool' ? { tool_choice: { type: 'function', name: shortenToolName(textOf(name)) } } : {};
+}
+
+/** `shown` with its signature; `sealed`: only the signature. */
+export type ThinkingDisplay = 'shown' | 'sealed';
+
+export function readDisplay({ thinking }: JsonObject): ThinkingDisplay {
+  return isJsonObject(thinking) && thinking['display'] === 'omitted' ? 'sealed' : 'shown';
+}
+
+/** `reasoning` and `include`, if requested and supported by the model. */
+function convertThinking(body: JsonObject, model: Reasoning): JsonObject {
+  if (model.does === 'never') return {}; // thinking is a hint; such a model refuses the setting
+  const thinking = readThinking(body);
+  const effort = thinking === 'off' ? leastEffort(model.efforts) : nearestEffort(readEffort(body), model.efforts);
+  const isShown = thinking === 'on' && readDisplay(body) === 'shown';
+  const reasoning = { ...(effort !== null && { effort }), ...(isShown && { summary: 'auto' }) };
+  return {
+    ...(Object.keys(reasoning).length > 0 && { reasoning }),
+    // Models without reasoning refuse it, so it is requested only with thinking.
+    ...(thinking === 'on' && { include: ['reasoning.encrypted_content'] }),
+  };
+}
+
+const AZURE_HOST = /\.azure\.com$/;
+const OPENAI_HOST = /(^|\.)api\.openai\.com$/;
+
+/** The address of a path such as "/responses"; the base may have its version, also in a query, as Azure's do. */
+export function convertUrl(baseUrl: string, path: string): string {
+  const [address = '', query] = baseUrl.split('?');
+  const base = address.replace(/\/+$/, '');
+  if (query !== undefined) return `${/^https?:\/\/[^/]*$/.test(base) ? `${base}/openai` : base}${path}?${query}`;
+  if (/\/v\d+$/.test(base)) return base + path;
+  const isBareAzure = AZURE_HOST.test(hostOf(baseUrl)) && URL.parse(base)?.pathname === '/';
+  return `${base}${isBareAzure ? '/openai' : ''}/v1${path}`;
+}
+
+export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
+  const isAzure = AZURE_HOST.test(hostOf(source.provider.baseUrl));
+  return makeHeaders(source, isAzure ? 'api-key' : 'authorization', accept);
+}
+
+function hostOf(baseUrl: string): string {
+  return URL.parse(baseUrl)?.hostname ?? '';
+}
+
+// The provider refuses less. Up to here an answer may be longer than requested.
 const OUTPUT_TOKENS_LEAST = 16;
 const FORMAT_NAME = 'output';
-// A line that a client adds for its own vendor's accounting: nobody else's business, and other in every conversation.
-const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-/** The body of POST /v1/responses. Throws ProviderFault (rejected) for what the provider cannot be told. */
+/** The body of POST /v1/responses. Throws ProviderFault (rejected) for content that the provider does not support. */
 export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstreamModel)): JsonObject {
   const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
-  const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
+  const exact = exactBody(request); // for values written as they were read: tool inputs and schemas
   refuseFields(body, 'openai-responses');
-  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model answers with at least one token');
+  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
+  const userId = hashUserId(body);
   const isThinking = readThinking(body) === 'on' && model.does !== 'never';
   return {
     model: upstreamModel,
@@ -36,8 +108,9 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
     ...convertTools(exact),
     ...convertThinking(body, model),
     ...convertFormat(exact),
-    ...(isThinking || model.does === 'always' ? {} : convertSampling(body)), // who reasons refuses to be told
-    ...(takesEndUser(attempt.provider) && convertEndUser(body)),
+    ...(isThinking || model.does === 'always' ? {} : convertSampling(body)), // reasoning models reject these
+    // OpenAI itself accepts an end-user id; others refuse unknown fields.
+    ...(userId !== null && OPENAI_HOST.test(hostOf(attempt.provider.baseUrl)) && { safety_identifier: userId }),
     ...(body['service_tier'] === 'standard_only' && { service_tier: 'default' }),
     max_output_tokens: Math.max(OUTPUT_TOKENS_LEAST, maxTokens),
     store: false,
@@ -46,19 +119,12 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
 }
 
 function convertSystem({ system }: JsonObject): JsonObject {
-  const texts = typeof system === 'string' ? [system] : jsonObjects(system).map(({ text }) => text);
-  const said = texts.filter((text) => typeof text === 'string' && text !== '' && !BILLING_LINE.test(text));
+  const texts = typeof system === 'string' ? [system] : jsonObjects(system).map(({ text }) => textOf(text));
+  const said = texts.filter((text) => text !== '' && !text.startsWith(BILLING_LINE));
   return said.length === 0 ? {} : { instructions: said.join('\n\n') };
 }
 
-/** As a hash: it is told apart from others, and not who it is. */
-function convertEndUser({ metadata }: JsonObject): JsonObject {
-  const userId = isJsonObject(metadata) ? metadata['user_id'] : null;
-  if (typeof userId !== 'string' || userId === '') return {};
-  return { safety_identifier: createHash('sha256').update(userId).digest('hex') };
-}
-
-/** What is unset or usual goes unsaid: a model that reasons refuses to be told even that. */
+/** Omits unset and default values: reasoning models reject even the defaults. */
 function convertSampling(body: JsonObject): JsonObject {
   const { temperature, top_p } = body;
   const isSet = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value !== 1;
@@ -66,11 +132,10 @@ function convertSampling(body: JsonObject): JsonObject {
 }
 
 function convertFormat(body: JsonObject): JsonObject {
-  const format =
-    (isJsonObject(body['output_config']) ? body['output_config']['format'] : null) ?? body['output_format'];
+  const format = objectOf(body['output_config'])['format'] ?? body['output_format'];
   if (!isJsonObject(format)) return {};
   const { type, schema } = format;
   if (type !== 'json_schema' || !isJsonObject(schema))
-    return refuseField('output_config.format', 'the provider of this model takes a json_schema with its schema only');
+    return refuseField('output_config.format', 'the provider of this model accepts only a json_schema with a schema');
   return { text: { format: { type, name: FORMAT_NAME, schema, strict: isStrictSchema(schema) } } };
 }

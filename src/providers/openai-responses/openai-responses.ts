@@ -1,83 +1,72 @@
-// A provider that speaks OpenAI's Responses protocol. Nothing is kept there: each turn brings the whole conversation,
-// and reasoning travels in the signatures of thinking blocks.
+// A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
-import type { JsonObject } from '../../wire/wire.ts';
-import { parseWithArguments } from '../call-arguments.ts';
-import { callIdsOf } from '../call-ids.ts';
-import { messageIdOf } from '../compose-message.ts';
-import { foldAnswer } from '../fold-answer.ts';
-import { openStream } from '../open-stream.ts';
-import type { Attempt, Provider } from '../provider.ts';
-import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
-import { thinksUnasked } from '../thinks-unasked.ts';
-import { fetchUpstream } from '../upstream.ts';
-import { convertAnswer } from './convert-answer.ts';
-import type { AnswerTerms } from './convert-chunk.ts';
-import { convertError, refusesReasoning } from './convert-error.ts';
-import { convertBody } from './convert-request.ts';
-import { readDisplay } from './convert-thinking.ts';
-import { replacedToolNames } from './convert-tools.ts';
-import { convertHeaders, convertUrl } from './endpoint.ts';
-import { probe } from './probe.ts';
-import { readStream } from './read-stream.ts';
-import { NO_REASONING, reasoningOf } from './reasoning-models.ts';
+import { replacedToolNames } from '../client-tools.ts';
+import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
+import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
+import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
+import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import type { Attempt } from '../provider.ts';
+import { type EventConverter, endedEarly } from '../pull-stream.ts';
+import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
+import { convertBody, convertHeaders, convertUrl, readDisplay } from './convert-request.ts';
 import { homeOf } from './reasoning-signature.ts';
 
-export const openaiResponses: Provider = {
-  kind: 'openai-responses',
-
-  async submit(attempt) {
-    const response = await ask(attempt);
-    const terms = termsOf(attempt, response);
-    const { signal, request } = attempt;
-    const whole = async () => convertAnswer((await readObject(response, signal, parseWithArguments)).value, terms);
-    if (request.stream) return await openStream(response, { stream: (body) => readStream(body, signal, terms), whole });
-    return { form: 'message', ...foldAnswer(await whole()), upstreamRequestId: terms.upstreamRequestId };
-  },
-
-  async countTokens() {
-    return null;
-  },
-
-  countLocally() {
-    return null;
-  },
-
-  thinksUnasked,
-
-  probe,
+const api: Api = {
+  url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
+  headers: convertHeaders,
+  mapFault: convertError,
+  modelsPath: '/models',
+  messagePath: '/responses',
+  countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
 };
 
-/**
- * Thinking is a hint: a model of a name that nobody here knows, which refuses to be asked to reason, is asked once more
- * without. Throws ProviderFault.
- */
-async function ask(attempt: Attempt): Promise<Response> {
+export const openaiResponses = apiProvider('openai-responses', api, {
+  thinksByDefault,
+
+  async submit(attempt) {
+    const response = await send(attempt);
+    const { request, requestId, provider, upstreamModel } = attempt;
+    const terms: AnswerTerms = {
+      messageId: messageIdOf(requestId),
+      model: upstreamModel,
+      display: readDisplay(request.body),
+      home: homeOf(provider),
+      toolNames: replacedToolNames(request.body),
+      callIds: callIdsOf(request.body),
+      upstreamRequestId: readUpstreamRequestId(response.headers),
+    };
+    return await openAnswer(response, attempt, {
+      converter: () => convertEvents(terms),
+      whole: async () => convertAnswer((await readObject(response, attempt.signal, parseWithArguments)).value, terms),
+    });
+  },
+});
+
+/** Thinking is a hint: an unknown model that refuses reasoning is retried once without it. Throws ProviderFault. */
+async function send(attempt: Attempt): Promise<Response> {
+  const url = convertUrl(attempt.provider.baseUrl, '/responses');
   try {
-    return await post(attempt, convertBody(attempt));
+    return await post(api, attempt, url, JSON.stringify(convertBody(attempt)));
   } catch (thrown) {
     if (reasoningOf(attempt.upstreamModel).does !== 'unknown' || !refusesReasoning(thrown)) throw thrown;
   }
-  return await post(attempt, convertBody(attempt, NO_REASONING));
+  return await post(api, attempt, url, JSON.stringify(convertBody(attempt, NO_REASONING)));
 }
 
-/** An answer of status 2xx. Throws ProviderFault for every other. */
-async function post({ provider, request, trace, signal }: Attempt, body: JsonObject): Promise<Response> {
-  const headers = convertHeaders(provider, request.stream ? 'text/event-stream' : 'application/json', trace);
-  const url = convertUrl(provider.baseUrl, '/responses');
-  const response = await fetchUpstream({ url, headers, body: JSON.stringify(body), signal });
-  if (response.ok) return response;
-  throw convertError(response.status, response.headers, await readErrorText(response, signal), Date.now());
-}
-
-function termsOf({ request, requestId, provider, upstreamModel }: Attempt, response: Response): AnswerTerms {
+/** Converts the stream of an answer: each event is a JSON object with its type. */
+export function convertEvents(terms: AnswerTerms): EventConverter {
+  const chunks = new ChunkConverter(terms);
+  const { upstreamRequestId } = terms;
   return {
-    messageId: messageIdOf(requestId),
-    model: upstreamModel,
-    display: readDisplay(request.body),
-    home: homeOf(provider),
-    toolNames: replacedToolNames(request.body),
-    callIds: callIdsOf(request.body),
-    upstreamRequestId: readUpstreamRequestId(response.headers),
+    get isDone() {
+      return chunks.isFinished;
+    },
+    take({ text }) {
+      if (text === '[DONE]') return []; // some servers send it, as in Chat Completions
+      return chunks.add(parseObject(text, { what: 'an event', upstreamRequestId }, parseWithArguments));
+    },
+    end() {
+      throw endedEarly(upstreamRequestId);
+    },
   };
 }

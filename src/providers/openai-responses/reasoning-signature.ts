@@ -1,80 +1,74 @@
-// A reasoning item of the provider on its way through a client, in the signature of a thinking block, so that the
-// next turn brings the very same item. Not signed by us: what matters in it is sealed by the provider itself.
+// Stores a reasoning item in a thinking block's signature, for the next turn. The provider itself seals its content.
 
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { isWholeNumber } from '../../base/checked-number.ts';
+import { type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { SignedJson } from '../conversation.ts';
 import type { ProviderEndpoint } from '../provider.ts';
 
-/** A stretch of the text of a thinking block: a part of the item's summary, or of its content. */
+/** A part of a thinking block's text, from the item's summary or content. */
 export interface ReasoningPart {
   of: 'summary' | 'content';
   characters: number;
 }
 
-export interface SealedReasoning {
+interface SealedReasoning {
   id: string;
-  /** Null where the provider gave none. */
+  /** null if the provider gave none. */
   encryptedContent: string | null;
-  /** In the order in which they stand in the thinking. */
+  /** In the order of the thinking text. */
   parts: readonly ReasoningPart[];
 }
 
-/** What stands between two parts in the thinking. */
 export const PART_SEPARATOR = '\n\n';
 
 const KIND = 'openai-responses';
 const VERSION = '1';
 const HOME_CHARACTERS = 12;
 
-/** The mark of the provider that sealed an item: nobody else can open it. Tells a client nothing of where that is. */
+/** Identifies the provider that sealed an item, which alone can open it, without revealing its address. */
 export function homeOf({ name, baseUrl }: Pick<ProviderEndpoint, 'name' | 'baseUrl'>): string {
   return createHash('sha256').update(`${name}\n${baseUrl}`).digest('base64url').slice(0, HOME_CHARACTERS);
 }
 
-/** `openai-responses.1.<a JSON object in base64url: home, id, parts>.<encrypted_content as it came>` */
+/** `openai-responses.1.<a JSON object in base64url: home, id, parts>.<encrypted_content as received>` */
 export function encodeReasoning({ id, encryptedContent, parts }: SealedReasoning, home: string): string {
   const head = JSON.stringify({ home, id, parts: parts.map(({ of, characters }) => ({ of, characters })) });
   return [KIND, VERSION, Buffer.from(head).toString('base64url'), encryptedContent ?? ''].join('.');
 }
 
-/**
- * The item that a thinking block carries, as input for the provider. Null for a signature that is not ours, is of
- * another provider, or holds nothing that the provider would take back.
- */
-export function decodeReasoning(thinking: string, signature: string, home: string): JsonObject | null {
+/** The item in a thinking block, as input for the provider; null for any signature that this provider did not give. */
+export function decodeReasoning(
+  thinking: string,
+  signature: string,
+  home: string,
+  signed = new SignedJson(),
+): JsonObject | null {
   const [kind, version, encoded = '', ...rest] = signature.split('.');
   if (kind !== KIND || version !== VERSION) return null;
-  const head = parseHead(encoded);
+  const head = signed.read(encoded);
   if (head === null || head['home'] !== home || typeof head['id'] !== 'string') return null;
   const sealed = rest.join('.');
   const texts = cutParts(thinking, jsonObjects(head['parts']));
-  // Nothing is stored at the provider: an item without what it sealed would not be found there.
-  if (sealed === '' && !texts.some(({ of }) => of === 'content')) return null;
-  const content = texts.filter(({ of }) => of === 'content').map(({ text }) => ({ type: 'reasoning_text', text }));
+  const partsOf = (kind: string, type: string) =>
+    texts.filter(({ of }) => of === kind).map(({ text }) => ({ type, text }));
+  const content = partsOf('content', 'reasoning_text');
+  if (sealed === '' && content.length === 0) return null; // the provider stores nothing and could not find it
   return {
     type: 'reasoning',
     id: head['id'],
-    summary: texts.filter(({ of }) => of === 'summary').map(({ text }) => ({ type: 'summary_text', text })),
+    summary: partsOf('summary', 'summary_text'),
     ...(content.length > 0 && { content }),
     ...(sealed !== '' && { encrypted_content: sealed }),
   };
 }
 
-function parseHead(encoded: string): JsonObject | null {
-  try {
-    const head: JsonValue = JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8'));
-    return isJsonObject(head) ? head : null;
-  } catch {
-    return null; // cut or changed on its way: not what we sent
-  }
-}
-
-/** The parts of the thinking; where it was changed on its way, all of it as one. */
+/** The parts of the thinking; the whole text as one part if it was changed. */
 function cutParts(thinking: string, parts: readonly JsonObject[]): { of: JsonValue; text: string }[] {
   const texts: { of: JsonValue; text: string }[] = [];
   let at = 0;
   for (const { of = 'summary', characters } of parts) {
-    const end = at + (typeof characters === 'number' ? characters : 0);
+    const end = at + (isWholeNumber(characters) ? characters : 0);
     texts.push({ of, text: thinking.slice(at, end) });
     at = end + PART_SEPARATOR.length;
   }

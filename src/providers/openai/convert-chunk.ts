@@ -1,22 +1,84 @@
-// The chunks of a Chat Completions stream as the events of a Messages stream: a state machine without I/O. A whole
-// answer passes it as one chunk, so that there is one translation of answers.
+// Converts Chat Completions chunks to Messages events, without I/O. A whole answer is one chunk.
 
 import { bounds } from '../../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, type StreamEvent } from '../../wire/wire.ts';
-import { callIdsOf } from '../call-ids.ts';
-import { MessageComposer, messageIdOf } from '../compose-message.ts';
+import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
+import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { replacedToolNames } from '../client-tools.ts';
+import { callIdsOf, countOf, MessageComposer, makeUsage, messageIdOf } from '../compose-message.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
-import { shownCallId } from './convert-names.ts';
-import { replacedToolNames } from './convert-tools.ts';
-import { convertUsage, startUsage } from './convert-usage.ts';
-import { CallGatherer } from './gather-calls.ts';
-import { DetailGatherer } from './gather-details.ts';
+import { endedEarly } from '../pull-stream.ts';
+import { sealReasoning } from './convert-messages.ts';
+import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { isChatError, mapChatError } from './map-error.ts';
-import { sealReasoning } from './own-signature.ts';
-import type { Profile } from './profile.ts';
-import { type SplitText, ThinkTagReader } from './split-think-tags.ts';
+import { type Profile, shownCallId } from './profile.ts';
+import { ThinkTagReader } from './split-think-tags.ts';
 
-/** Why a model stopped; what is not here is an end of its turn. */
+/** Known members and details; other numbers are passed on under their own names. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['prompt_tokens', 'completion_tokens', 'total_tokens'],
+  ...['cached_tokens', 'cache_write_tokens', 'text_tokens', 'image_tokens'].map(named('prompt_tokens_details')),
+  'prompt_tokens_details.cache_creation_tokens', // LiteLLM
+  ...['reasoning_tokens', 'text_tokens'].map(named('completion_tokens_details')),
+  ...['accepted_prediction_tokens', 'rejected_prediction_tokens'].map(named('completion_tokens_details')),
+  ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens'], // DeepSeek
+  'cached_tokens', // Moonshot
+  'num_cached_tokens', // Mistral
+  ...['queue_time', 'prompt_time', 'completion_time', 'total_time'], // Groq
+  'cost', // OpenRouter: its charge to the operator
+  ...['', 'prompt_', 'completions_'].map((part) => `cost_details.upstream_inference_${part}cost`),
+  'cost_in_usd_ticks', // xAI
+]);
+
+/** Names that an unknown number must not have, because they have a meaning here that affects the bill. */
+const TAKEN =
+  /^(?:(?:input|output|cache_\w+_input)_tokens|(?:cache_creation|output_tokens_details|server_tool_use)(?:\..*)?)$/;
+
+function named(holder: string): (name: string) => string {
+  return (name) => `${holder}.${name}`;
+}
+
+/** null without usage, or with zeros in place of unknown counts. */
+export function convertUsage(value: JsonValue | undefined): JsonObject | null {
+  if (!isJsonObject(value)) return null;
+  const prompt = countOf(value['prompt_tokens']);
+  const output = countOf(value['completion_tokens']);
+  if ((prompt ?? 0) === 0 && (output ?? 0) === 0) return null; // a prompt cannot be empty
+  const details = objectOf(value['prompt_tokens_details']);
+  const usage = makeUsage({
+    prompt,
+    cacheRead:
+      countOf(details['cached_tokens']) ??
+      countOf(value['prompt_cache_hit_tokens']) ??
+      countOf(value['cached_tokens']) ??
+      countOf(value['num_cached_tokens']),
+    cacheWrite: countOf(details['cache_write_tokens']) ?? countOf(details['cache_creation_tokens']),
+    output,
+    thinking: output === null ? null : countOf(objectOf(value['completion_tokens_details'])['reasoning_tokens']),
+    total: value['total_tokens'],
+  });
+  return { ...usage, ...unknownNumbers(value) };
+}
+
+/** The part known at the start of a message. */
+export function startUsage(usage: JsonObject | null): JsonObject {
+  const isOfPrompt = ([name]: [string, JsonValue]) => /^(?:input|cache_\w+_input)_tokens$/.test(name);
+  return Object.fromEntries(Object.entries(usage ?? {}).filter(isOfPrompt));
+}
+
+/** Unknown numbers, also one level inside: reported to the operator. */
+function unknownNumbers(usage: JsonObject): JsonObject {
+  const found: JsonObject = {};
+  const isUnknown = (name: string, count: JsonValue) =>
+    typeof count === 'number' && count !== 0 && !KNOWN.has(name) && !TAKEN.test(name);
+  for (const [name, value] of Object.entries(usage)) {
+    if (isUnknown(name, value)) found[name] = value;
+    const inner = Object.entries(objectOf(value)).filter(([part, count]) => isUnknown(`${name}.${part}`, count));
+    if (inner.length > 0) found[name] = Object.fromEntries(inner);
+  }
+  return found;
+}
+
+/** Stop reasons; any other ends the turn. */
 const STOP_REASONS: Readonly<Record<string, string>> = {
   length: 'max_tokens',
   model_length: 'max_tokens', // Mistral
@@ -24,7 +86,7 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   function_call: 'tool_use',
   content_filter: 'refusal',
 };
-/** Ends that are none: the answer is not whole. */
+/** Finish reasons that mean an incomplete answer. */
 const FAULTY_ENDS: Readonly<Record<string, 'failed' | 'overloaded'>> = {
   error: 'failed',
   abort: 'failed',
@@ -39,16 +101,15 @@ export class ChunkConverter {
   readonly #tags: ThinkTagReader | null;
   readonly #details = new DetailGatherer();
   readonly #shownIds: Set<string>; // and those of the conversation
-  #composer: MessageComposer;
-  #calls: CallGatherer;
+  readonly #composer: MessageComposer;
+  readonly #calls: CallGatherer;
   #usage: JsonObject | null = null; // as reported last
-  #isUsageLate = true; // nothing of the content came after it
+  #isUsageLate = true; // no content followed it
   #finishReason: string | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
   #isThinking = false;
-  #isStarted = false;
-  #lateText: string[] = []; // said while calls were not complete
+  #lateText: string[] = []; // text received while calls were incomplete
   #lateCharacters = 0;
 
   constructor(attempt: Attempt, profile: Profile, upstreamRequestId: string | null) {
@@ -59,17 +120,24 @@ export class ChunkConverter {
     this.#names = replacedToolNames(body);
     this.#stops = Array.isArray(body['stop_sequences']) ? body['stop_sequences'] : [];
     this.#tags = profile.thinkTags ? new ThinkTagReader() : null;
-    this.#composer = new MessageComposer({ id: messageIdOf(attempt.requestId), model: attempt.upstreamModel });
-    this.#calls = this.#gatherCalls();
+    const messageId = messageIdOf(attempt.requestId);
+    this.#composer = new MessageComposer({ id: messageId, model: attempt.upstreamModel });
+    this.#calls = new CallGatherer(this.#composer, (id, name, place) => {
+      const wanted = shownCallId(id, messageId, place);
+      const shown = this.#shownIds.has(wanted) ? shownCallId('', messageId, place) : wanted;
+      this.#shownIds.add(shown);
+      return { id: shown, name: this.#names.get(name) ?? name };
+    });
   }
 
-  /** What follows from the next chunk. Throws ProviderFault, also for an error in the place of a chunk. */
+  /** The events of the next chunk. Throws ProviderFault, also for an error in place of a chunk. */
   take(chunk: JsonObject): StreamEvent[] {
     if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     const choice = jsonObjects(chunk['choices'])[0];
     const isCounted = this.#takeUsage(chunk, choice);
-    if (choice === undefined) return []; // of usage alone, or of what was found out about the prompt
-    const events = this.#start(chunk);
+    if (choice === undefined) return []; // usage only, or prompt filter results
+    this.#composer.reportedModel ??= textOf(chunk['model']) || null;
+    const events = this.#composer.start(startUsage(this.#usage));
     const delta = isJsonObject(choice['delta']) ? choice['delta'] : choice['message'];
     if (isJsonObject(delta)) {
       if (!isCounted && hasContent(delta)) this.#isUsageLate = false;
@@ -79,107 +147,82 @@ export class ChunkConverter {
     return events;
   }
 
-  /** The end of the message. Throws ProviderFault when the provider did not say that it is one. */
+  /** The end of the message. Throws ProviderFault if the provider did not end it. */
   finish(): StreamEvent[] {
-    if (this.#finishReason === null)
-      throw new ProviderFault('failed', 'the stream ended before the message did', {
-        upstreamRequestId: this.#upstreamRequestId,
-      });
+    if (this.#finishReason === null) throw endedEarly(this.#upstreamRequestId);
     const events = [...this.#endWords(), ...this.#calls.end()];
     for (const text of this.#lateText) events.push(...this.#composer.text(text));
-    // What is sealed may come behind everything else: it is kept in a block of its own.
+    // Sealed reasoning may come last: it gets its own block.
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
     const { reason, sequence } = this.#stop();
     const isCut = reason === 'max_tokens' || this.#finishReason === 'content_filter';
-    return [...events, ...this.#composer.finish(reason, sequence, this.#finalUsage(), isCut)];
+    // Output counts reported before the last content are not final.
+    const usage = this.#isUsageLate ? (this.#usage ?? {}) : startUsage(this.#usage);
+    return [...events, ...this.#composer.finish(reason, sequence, usage, isCut)];
   }
 
-  #start(chunk: JsonObject): StreamEvent[] {
-    if (this.#isStarted) return [];
-    this.#isStarted = true;
-    const { model } = chunk;
-    if (typeof model === 'string' && model !== '') {
-      this.#composer = new MessageComposer({ id: messageIdOf(this.#attempt.requestId), model });
-      this.#calls = this.#gatherCalls();
-    }
-    return this.#composer.start(startUsage(this.#usage));
-  }
-
-  #gatherCalls(): CallGatherer {
-    const messageId = messageIdOf(this.#attempt.requestId);
-    return new CallGatherer(this.#composer, (id, name, place) => {
-      const wanted = shownCallId(id, messageId, place);
-      const shown = this.#shownIds.has(wanted) ? shownCallId('', messageId, place) : wanted;
-      this.#shownIds.add(shown);
-      return { id: shown, name: this.#names.get(name) ?? name };
-    });
-  }
-
-  /** Counts of a stream are cumulative, so the last ones count. Whether there are any. */
+  /** Counts are cumulative, so the last ones apply. Returns whether there are any. */
   #takeUsage(chunk: JsonObject, choice: JsonObject | undefined): boolean {
-    const groq = isJsonObject(chunk['x_groq']) ? chunk['x_groq']['usage'] : undefined;
-    const usage = convertUsage(chunk['usage']) ?? convertUsage(choice?.['usage']) ?? convertUsage(groq);
+    const { usage: own, x_groq: groq } = chunk;
+    const ofGroq = isJsonObject(groq) ? groq['usage'] : undefined;
+    const usage = convertUsage(own) ?? convertUsage(choice?.['usage']) ?? convertUsage(ofGroq);
     if (usage === null) return false;
     this.#usage = usage;
     this.#isUsageLate = true;
     return true;
   }
 
-  /** Of counts that came before the last of the content, those of the output are not of all of it. */
-  #finalUsage(): JsonObject {
-    return this.#isUsageLate ? (this.#usage ?? {}) : startUsage(this.#usage);
-  }
-
   #takeDelta(delta: JsonObject): StreamEvent[] {
-    const events = this.#think(textOf(delta['reasoning_content']) || textOf(delta['reasoning']));
+    const events = this.#addThinking(textOf(delta['reasoning_content']) || textOf(delta['reasoning']));
     this.#details.take(jsonObjects(delta['reasoning_details']));
     events.push(...this.#takeContent(delta['content']));
     const refusal = textOf(delta['refusal']);
     if (refusal !== '') {
       this.#isRefused = true;
-      events.push(...this.#say(refusal));
+      events.push(...this.#addText(refusal));
     }
-    const pieces = callPieces(delta);
+    const calls = jsonObjects(delta['tool_calls']);
+    const old = delta['function_call']; // a single call
+    const pieces = calls.length === 0 && isJsonObject(old) ? [{ index: 0, function: old }] : calls;
     if (pieces.length > 0) events.push(...this.#endWords());
     for (const piece of pieces) events.push(...this.#calls.take(piece));
     return events;
   }
 
-  /** Text, or a list of parts of it: Mistral puts its thinking among them. */
+  /** Text, or a list of text parts, in which Mistral includes thinking. */
   #takeContent(content: JsonValue | undefined): StreamEvent[] {
-    if (typeof content === 'string')
-      return this.#giveSplit(this.#tags?.take(content) ?? { thinking: '', text: content });
+    if (typeof content === 'string') {
+      const { thinking, text } = this.#tags?.take(content) ?? { thinking: '', text: content };
+      return [...this.#addThinking(thinking), ...this.#addText(text)];
+    }
     return jsonObjects(content).flatMap((part) => {
-      if (part['type'] === 'thinking') return this.#think(jsonObjects(part['thinking']).map(partText).join(''));
-      return this.#say(partText(part));
+      if (part['type'] !== 'thinking') return this.#addText(textOf(part['text']));
+      const texts = jsonObjects(part['thinking']).map(({ text }) => textOf(text));
+      return this.#addThinking(texts.join(''));
     });
   }
 
-  /** What was held back for a tag that did not come is said before what follows. */
+  /** Text held back as a possible tag is emitted before other content. */
   #endWords(): StreamEvent[] {
-    const held = this.#tags === null ? [] : this.#giveSplit(this.#tags.end());
-    return [...held, ...this.#endThinking()];
+    const { thinking, text } = this.#tags?.end() ?? { thinking: '', text: '' };
+    return [...this.#addThinking(thinking), ...this.#addText(text), ...this.#endThinking()];
   }
 
-  #giveSplit({ thinking, text }: SplitText): StreamEvent[] {
-    return [...this.#think(thinking), ...this.#say(text)];
-  }
-
-  #think(text: string): StreamEvent[] {
+  #addThinking(text: string): StreamEvent[] {
     if (text === '') return [];
     const events = this.#calls.settle();
-    if (this.#calls.isGathering) return events; // between the pieces of calls there is no place for it
+    if (this.#calls.isGathering) return events; // not allowed between the pieces of a call
     this.#isThinking = true;
     return [...events, ...this.#composer.thinking(text)];
   }
 
-  #say(text: string): StreamEvent[] {
+  #addText(text: string): StreamEvent[] {
     if (text === '') return [];
     const events = [...this.#endThinking(), ...this.#calls.settle()];
     if (!this.#calls.isGathering) return [...events, ...this.#composer.text(text)];
     this.#lateCharacters += text.length;
     if (this.#lateCharacters > bounds.upstreamEventBytesMax)
-      throw new ProviderFault('failed', 'the provider said too much while its calls were not complete');
+      throw new ProviderFault('failed', 'the provider sent too much text while its tool calls were incomplete');
     this.#lateText.push(text);
     return events;
   }
@@ -198,16 +241,15 @@ export class ChunkConverter {
     const reason = choice['finish_reason'];
     if (typeof reason !== 'string' || reason === '') return;
     const kind = FAULTY_ENDS[reason];
+    const upstreamRequestId = this.#upstreamRequestId;
     if (kind !== undefined)
-      throw new ProviderFault(kind, 'the provider broke off the message', {
-        upstreamRequestId: this.#upstreamRequestId,
-      });
+      throw new ProviderFault(kind, 'the provider ended the message early', { upstreamRequestId });
     this.#finishReason = reason;
-    const matched = choice['stop_reason']; // vLLM: the stop sequence, or the number of a token
+    const matched = choice['stop_reason']; // vLLM: the stop sequence, or a token id
     if (typeof matched === 'string' && this.#stops.includes(matched)) this.#stopSequence = matched;
   }
 
-  /** A call is a call, also where the provider says that the turn is at its end. */
+  /** A call counts as a call even if the provider says that the turn ended. */
   #stop(): { reason: string; sequence: string | null } {
     const said = STOP_REASONS[this.#finishReason ?? ''] ?? 'end_turn';
     if (said === 'max_tokens' || said === 'refusal') return { reason: said, sequence: null };
@@ -220,7 +262,7 @@ export class ChunkConverter {
 
 const PRODUCED = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls', 'function_call'];
 
-/** Whether anything was produced by it: the first and the last chunk have empty texts. */
+/** Whether it produced content: the first and last chunks have empty texts. */
 function hasContent(delta: JsonObject): boolean {
   return PRODUCED.some((name) => {
     const value = delta[name];
@@ -228,17 +270,43 @@ function hasContent(delta: JsonObject): boolean {
   });
 }
 
-/** The pieces of calls; what an old server calls a function is the one call that there is. */
-function callPieces(delta: JsonObject): JsonObject[] {
-  const pieces = jsonObjects(delta['tool_calls']);
-  const old = delta['function_call'];
-  return pieces.length === 0 && isJsonObject(old) ? [{ index: 0, function: old }] : pieces;
+/** Throws ProviderFault, also for an error with status 200. */
+export function convertAnswer(
+  answer: JsonObject,
+  attempt: Attempt,
+  profile: Profile,
+  upstreamRequestId: string | null,
+): StreamEvent[] {
+  const converter = new ChunkConverter(attempt, profile, upstreamRequestId);
+  const events = converter.take(asChunk(answer));
+  if (events.length === 0)
+    throw new ProviderFault('failed', 'the provider answered with JSON that is not a chat completion', {
+      upstreamRequestId,
+    });
+  return [...events, ...converter.finish()];
 }
 
-function partText({ text }: JsonObject): string {
-  return textOf(text);
+function asChunk(answer: JsonObject): JsonObject {
+  const choice = jsonObjects(answer['choices'])[0];
+  if (choice === undefined || !isJsonObject(choice['message'])) return answer;
+  const { message } = choice;
+  const reason = choice['finish_reason'] ?? 'stop'; // a whole answer has ended
+  const calls = jsonObjects(message['tool_calls']).map((call, index) => ({
+    ...call,
+    index,
+    ...((reason === 'length' || reason === 'content_filter') && { function: withWholeInput(call['function']) }),
+  }));
+  const delta = { ...message, ...(calls.length > 0 && { tool_calls: calls }) };
+  return { ...answer, choices: [{ ...choice, finish_reason: reason, delta }] };
 }
 
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
+/** A call truncated by max_tokens or a filter has invalid JSON as input, which a whole message must not contain. */
+function withWholeInput(said: JsonValue | undefined): JsonObject {
+  const call = objectOf(said);
+  try {
+    if (typeof call['arguments'] === 'string') JSON.parse(call['arguments']);
+    return call;
+  } catch {
+    return { ...call, arguments: '{}' };
+  }
 }

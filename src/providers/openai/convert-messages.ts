@@ -1,40 +1,153 @@
-// The conversation as Chat Completions messages. Results of tools stand directly behind the calls that they answer,
-// before anything else that their message says; nothing of it is lost.
+// Converts the conversation to Chat Completions messages. Tool results directly follow their calls.
 
-import { type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { refuseField } from '../refuse-field.ts';
-import { collapseParts, convertBlock, joinTexts, nameOf, type Placed, textOf, textPart } from './convert-blocks.ts';
-import { sentCallId, sentToolName } from './convert-names.ts';
-import { openReasoning } from './own-signature.ts';
-import type { Profile } from './profile.ts';
+import type { JsonObject, JsonValue } from '../../wire/wire.ts';
+import { isJsonObject, isThinking, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { shortenToolName } from '../client-tools.ts';
+import {
+  asReminder,
+  BILLING_LINE,
+  checkCalls,
+  joinTurns,
+  NO_PREFILL,
+  type PlacedBlock,
+  placeBlocks,
+  SignedJson,
+  type Turn,
+} from '../conversation.ts';
+import { passAddress, refuseField } from '../lost-fields.ts';
+import { type Profile, sentCallId } from './profile.ts';
 
-// The line by which a coding agent tells its provider whom to bill. It differs in each conversation.
-const ATTRIBUTION = 'x-anthropic-billing-header:';
-const NO_PREFILL =
-  'This model does not support assistant message prefill. The conversation must end with a user message.';
+const PDF_NAME = 'document.pdf';
 
-interface Turn {
-  role: 'user' | 'assistant' | 'system';
-  path: string;
-  blocks: Placed[];
+/** The parts of one block of a user message or tool result. Throws ProviderFault (rejected). */
+function convertBlock({ block, path }: PlacedBlock, profile: Profile): JsonObject[] {
+  switch (block['type']) {
+    case 'text':
+      return textPart(textOf(block['text']), block, profile);
+    case 'image':
+      return [{ type: 'image_url', image_url: { url: imageUrl(block['source'], path, profile) } }];
+    case 'document':
+      return convertDocument({ block, path }, profile);
+    case 'search_result': {
+      const head = `Search result: ${textOf(block['title'])}\nSource: ${textOf(block['source'])}`;
+      const texts = jsonObjects(block['content']).map(({ text }) => textOf(text));
+      return textPart([head, ...texts].join('\n\n'), block, profile);
+    }
+    case 'tool_reference':
+      return textPart(`[The tool ${textOf(block['tool_name'])} is available.]`, block, profile);
+    case 'browser_state':
+      return textPart(JSON.stringify(block), block, profile);
+    default:
+      return refuseField(`${path}.type`, `the provider of this model does not accept content of type ${nameOf(block)}`);
+  }
 }
 
-/** All messages of a request, the system's first. `model` is its name at the provider. Throws ProviderFault (rejected). */
+function collapseParts(parts: JsonObject[]): JsonValue {
+  const isPlain = parts.every((part) => part['type'] === 'text' && part['cache_control'] === undefined);
+  return isPlain ? joinTexts(parts) : parts;
+}
+
+function joinTexts(parts: readonly JsonObject[]): string {
+  return parts.map(({ text }) => textOf(text)).join('\n\n');
+}
+
+/** A text part, with its cache breakpoint if the profile forwards those; empty for an empty text. */
+function textPart(text: string, holder: JsonObject, profile: Profile): JsonObject[] {
+  if (text === '') return [];
+  const isBreakpoint = profile.cacheControl && isJsonObject(holder['cache_control']);
+  // Without its lifetime: one-hour writes are billed at another rate, which the usage would not show.
+  return [{ type: 'text', text, ...(isBreakpoint && { cache_control: { type: 'ephemeral' } }) }];
+}
+
+const TYPE_CHARACTERS_MAX = 64;
+
+export function nameOf({ type }: JsonObject): string {
+  return JSON.stringify(String(type).slice(0, TYPE_CHARACTERS_MAX));
+}
+
+function imageUrl(source: JsonValue | undefined, path: string, profile: Profile): string {
+  const { type, media_type: mediaType, data, url } = objectOf(source);
+  if (type === 'base64') return `data:${textOf(mediaType)};base64,${textOf(data)}`;
+  if (type !== 'url') refuseField(`${path}.source`, 'the provider of this model accepts images as base64 or URLs');
+  if (profile.imageUrls) return passAddress(url, `${path}.source.url`);
+  const sentence = 'the provider of this model does not fetch URLs; send the image as base64';
+  return refuseField(`${path}.source.url`, sentence);
+}
+
+function convertDocument({ block, path }: PlacedBlock, profile: Profile): JsonObject[] {
+  const source = objectOf(block['source']);
+  switch (source['type']) {
+    case 'text':
+      return textPart(documentHead(block) + textOf(source['data']), block, profile);
+    case 'content': {
+      const head = textPart(documentHead(block), {}, profile);
+      if (typeof source['content'] === 'string') return [...head, ...textPart(source['content'], block, profile)];
+      const inner = placeBlocks(source['content'], `${path}.source.content`);
+      return [...head, ...inner.flatMap((placed) => convertBlock(placed, profile))];
+    }
+    case 'base64':
+      if (profile.documents !== null && source['media_type'] === 'application/pdf')
+        return fileParts(block, `data:application/pdf;base64,${textOf(source['data'])}`, profile);
+      return refuseField(`${path}.source`, 'the provider of this model does not accept PDFs; send the text');
+    case 'url':
+      if (profile.documents?.urls === true)
+        return fileParts(block, passAddress(source['url'], `${path}.source.url`), profile);
+      return refuseField(`${path}.source.url`, 'the provider of this model does not fetch documents from URLs');
+    default:
+      return refuseField(`${path}.source`, 'the provider of this model accepts documents as text or PDF');
+  }
+}
+
+/** A file part has only a title: other facts precede it as text. */
+function fileParts(block: JsonObject, url: string, profile: Profile): JsonObject[] {
+  const title = textOf(block['title']);
+  const context = textPart(documentHead({ context: block['context'] ?? '' }).trimEnd(), {}, profile);
+  const part: JsonObject =
+    profile.documents?.form === 'document_url'
+      ? { type: 'document_url', document_url: url, ...(title && { document_name: title }) }
+      : { type: 'file', file: { filename: title || PDF_NAME, file_data: url } };
+  return [...context, part];
+}
+
+function documentHead({ title, context }: JsonObject): string {
+  const lines = [title && `Document: ${textOf(title)}`, context && `Context: ${textOf(context)}`].filter(Boolean);
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
+}
+
+const MARK = 'turnpike.chat.1.'; // of this protocol, version 1
+
+/** `details`: reasoning details for this model only; empty if the text is all there is. */
+export function sealReasoning(model: string, details: readonly JsonObject[]): string {
+  if (details.length === 0) return MARK;
+  return MARK + Buffer.from(JSON.stringify({ model, details })).toString('base64url');
+}
+
+/** The details in a signature for this model; empty for any other signature. */
+function openReasoning(signature: JsonValue | undefined, model: string, signed: SignedJson): JsonObject[] {
+  if (typeof signature !== 'string' || !signature.startsWith(MARK)) return [];
+  const held = signed.read(signature.slice(MARK.length));
+  return held !== null && held['model'] === model ? jsonObjects(held['details']) : [];
+}
+
+/** The model's own reasoning in a thinking block. */
+type OpenThought = (block: JsonObject) => JsonObject[];
+
+/** All messages of a request, system first. `model` is its name at the provider. Throws ProviderFault (rejected). */
 export function convertMessages(body: JsonObject, profile: Profile, model: string): JsonObject[] {
-  const turns = gatherTurns(body, profile);
-  checkCalls(turns);
+  const turns = joinTurns(body['messages'], profile.systemAnywhere ? null : remind);
+  checkCalls(turns, { pathOfUnanswered: (_call, turn, next) => (next ?? turn).path, mayRepeatResults: true });
   const last = turns.at(-1);
   if (last?.role === 'assistant' && !profile.prefill) refuseField(last.path, NO_PREFILL);
   const isWithTools = jsonObjects(body['tools']).length > 0;
+  const signed = new SignedJson();
+  const open: OpenThought = ({ signature }) => openReasoning(signature, model, signed);
   return [
     ...systemMessage(body['system'], profile),
     ...turns.flatMap((turn) => {
       if (turn.role === 'user') return convertUser(turn, profile);
-      if (turn.role === 'assistant') return [convertAssistant(turn, profile, model, isWithTools)];
-      return systemMessage(
-        turn.blocks.map(({ block }) => block),
-        profile,
-      );
+      if (turn.role === 'assistant') return [convertAssistant(turn, profile, open, isWithTools)];
+      const blocks = turn.blocks.map(({ block }) => block);
+      return systemMessage(blocks, profile);
     }),
   ];
 }
@@ -42,71 +155,19 @@ export function convertMessages(body: JsonObject, profile: Profile, model: strin
 function systemMessage(content: JsonValue | undefined, profile: Profile): JsonObject[] {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : jsonObjects(content);
   const parts = blocks
-    .filter(({ text }) => !textOf(text).startsWith(ATTRIBUTION))
+    .filter(({ text }) => !textOf(text).startsWith(BILLING_LINE))
     .flatMap((block) => textPart(textOf(block['text']), block, profile));
   return parts.length === 0 ? [] : [{ role: profile.systemRole, content: collapseParts(parts) }];
 }
 
-/** Messages of one role that follow one another are one turn, as they are in the Messages protocol. */
-function gatherTurns(body: JsonObject, profile: Profile): Turn[] {
-  const turns: Turn[] = [];
-  for (const [index, message] of jsonObjects(body['messages']).entries()) {
-    const path = `messages.${index}`;
-    const isFolded = message['role'] === 'system' && !profile.systemAnywhere;
-    const role = isFolded ? 'user' : (message['role'] as Turn['role']);
-    const placed = placeBlocks(message['content'], path);
-    const blocks = isFolded ? remind(placed) : placed;
-    const last = turns.at(-1);
-    if (last?.role === role) last.blocks.push(...blocks);
-    else if (blocks.length > 0 || !isFolded) turns.push({ role, path, blocks });
-  }
-  return turns;
-}
-
-function placeBlocks(content: JsonValue | undefined, path: string): Placed[] {
-  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: `${path}.content` }];
-  return jsonObjects(content).map((block, place) => ({ block, path: `${path}.content.${place}` }));
-}
-
-/** What the system says in the middle of a conversation, to a model that hears it only at the beginning. */
-function remind(blocks: readonly Placed[]): Placed[] {
-  const text = joinTexts(blocks.filter(({ block }) => textOf(block['text']) !== '').map(({ block }) => block));
-  if (text === '') return [];
-  const path = blocks[0]?.path ?? '';
-  return [{ block: { type: 'text', text: `<system-reminder>\n${text}\n</system-reminder>` }, path }];
-}
-
-/** Every call has its result in the turn behind it, and every result its call before it. */
-function checkCalls(turns: readonly Turn[]): void {
-  let called: ReadonlySet<string> = new Set();
-  for (const { role, path, blocks } of [...turns, { role: 'user', path: '', blocks: [] }]) {
-    const answered = new Set<string>();
-    for (const { block, path: place } of blocks) {
-      if (block['type'] !== 'tool_result') continue;
-      const id = textOf(block['tool_use_id']);
-      if (!called.has(id))
-        refuseField(
-          place,
-          `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-        );
-      answered.add(id);
-    }
-    const missing = [...called].filter((id) => !answered.has(id));
-    if (missing.length > 0)
-      refuseField(
-        path || (turns.at(-1)?.path ?? 'messages'),
-        `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
-      );
-    called = new Set(role === 'assistant' ? callsOf(blocks) : []);
-  }
-}
-
-function callsOf(blocks: readonly Placed[]): string[] {
-  return blocks.filter(({ block }) => block['type'] === 'tool_use').map(({ block }) => textOf(block['id']));
+/** Mid-conversation system text for a model that reads it only at the start. */
+function remind(blocks: readonly PlacedBlock[]): PlacedBlock[] {
+  const text = joinTexts(blocks.map(({ block }) => block).filter((block) => textOf(block['text']) !== ''));
+  return text === '' ? [] : [{ block: { type: 'text', text: asReminder(text) }, path: blocks[0]?.path ?? '' }];
 }
 
 function convertUser({ blocks }: Turn, profile: Profile): JsonObject[] {
-  const isResult = ({ block }: Placed) => block['type'] === 'tool_result';
+  const isResult = ({ block }: PlacedBlock) => block['type'] === 'tool_result';
   const results = blocks.filter(isResult).map((placed) => convertResult(placed, profile));
   const said = blocks.filter((placed) => !isResult(placed)).flatMap((placed) => convertBlock(placed, profile));
   const rest = [...results.flatMap(({ beside }) => beside), ...said];
@@ -120,55 +181,53 @@ function convertUser({ blocks }: Turn, profile: Profile): JsonObject[] {
   return messages;
 }
 
-/** A tool's message takes text only: what else the result has is shown right behind, `beside` it. */
-function convertResult({ block, path }: Placed, profile: Profile): { message: JsonObject; beside: JsonObject[] } {
+/** Tool messages contain only text: other content of the result follows directly, `beside` it. */
+function convertResult({ block, path }: PlacedBlock, profile: Profile): { message: JsonObject; beside: JsonObject[] } {
   const id = sentCallId(textOf(block['tool_use_id']), profile);
-  const inner = placeBlocks(block['content'] ?? [], path);
+  const inner = placeBlocks(block['content'], `${path}.content`);
   const parts = inner.flatMap((placed) => convertBlock(placed, profile));
-  const texts = parts.filter(({ type }) => type === 'text');
   const others = parts.filter(({ type }) => type !== 'text');
-  const text = [joinTexts(texts), ...(others.length > 0 ? ['[What it shows follows.]'] : [])]
-    .filter(Boolean)
-    .join('\n\n');
+  const texts = joinTexts(parts.filter(({ type }) => type === 'text'));
+  const text = [texts, others.length > 0 && '[What it shows follows.]'].filter(Boolean).join('\n\n');
   const content = block['is_error'] === true ? `Error: ${text}` : text;
   const label: JsonObject[] = others.length > 0 ? [{ type: 'text', text: `Shown by the tool call ${id}:` }] : [];
   return { message: { role: 'tool', tool_call_id: id, content }, beside: [...label, ...others] };
 }
 
-function convertAssistant({ blocks }: Turn, profile: Profile, model: string, isWithTools: boolean): JsonObject {
+function convertAssistant({ blocks }: Turn, profile: Profile, open: OpenThought, isWithTools: boolean): JsonObject {
   const texts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
   for (const { block, path } of blocks) {
     if (block['type'] === 'text') texts.push(...textPart(textOf(block['text']), block, profile));
     else if (block['type'] === 'tool_use') calls.push(convertCall(block, profile));
-    else if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') thoughts.push(block);
-    else refuseField(`${path}.type`, `the provider of this model takes no content of the type ${nameOf(block)}`);
+    else if (isThinking(block)) thoughts.push(block);
+    else refuseField(`${path}.type`, `the provider of this model does not accept content of type ${nameOf(block)}`);
   }
   const hasText = texts.length > 0;
   return {
     role: 'assistant',
     content: hasText ? collapseParts(texts) : calls.length > 0 ? profile.contentOfCalls : '',
-    ...convertThinking(thoughts, profile, model, isWithTools && calls.length > 0, isWithTools),
+    ...convertThinking(thoughts, profile, open, isWithTools && calls.length > 0, isWithTools),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }
 
 function convertCall(block: JsonObject, profile: Profile): JsonObject {
-  const call = { name: sentToolName(textOf(block['name'])), arguments: JSON.stringify(block['input'] ?? {}) };
+  const call = { name: shortenToolName(textOf(block['name'])), arguments: JSON.stringify(block['input'] ?? {}) };
   return { id: sentCallId(textOf(block['id']), profile), type: 'function', function: call };
 }
 
-/** Within a loop of tools some models must see again what they thought; `isNeeded` even where there is nothing to show. */
+/** In a tool loop some models need their thinking back; `isNeeded` even if it is empty. */
 function convertThinking(
   thoughts: readonly JsonObject[],
   { thinkingBack }: Profile,
-  model: string,
+  open: OpenThought,
   isNeeded: boolean,
   isWithTools: boolean,
 ): JsonObject {
   if (thinkingBack === 'reasoning_details') {
-    const details = thoughts.flatMap(({ signature }) => openReasoning(signature, model));
+    const details = thoughts.flatMap(open);
     return details.length === 0 ? {} : { reasoning_details: details };
   }
   if (thinkingBack === null || !isWithTools) return {};

@@ -1,38 +1,108 @@
-// A message request as a Chat Completions request: its address, headers and body. Pure; what a family knows is in
-// its profile, and what nobody can say is refused here, before anything is sent.
+// Converts a message request to a Chat Completions request by its family's profile: URL, headers, body. Pure.
 
-import { createHash } from 'node:crypto';
-import { exactBody, isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../../wire/wire.ts';
-import { isStrictSchema } from '../is-strict-schema.ts';
-import { refuseFields } from '../lost-fields.ts';
-import { type Attempt, type ProviderEndpoint, ProviderFault } from '../provider.ts';
-import { refuseField } from '../refuse-field.ts';
-import { convertEffort } from './convert-effort.ts';
-import { convertMessages } from './convert-messages.ts';
-import { convertTools } from './convert-tools.ts';
-import type { Profile } from './profile.ts';
+import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
+import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
+import { completeSchema, findClientTool, gatherTools, isStrictSchema, shortenToolName } from '../client-tools.ts';
+import { hashUserId } from '../conversation.ts';
+import { type HeaderSource, makeHeaders } from '../http-api.ts';
+import { refuseField, refuseFields } from '../lost-fields.ts';
+import { leastEffort, nearestEffort, readBudget, readEffort, readThinking } from '../models.ts';
+import type { Attempt } from '../provider.ts';
+import { convertMessages, nameOf } from './convert-messages.ts';
+import { chooseProfile, type Profile } from './profile.ts';
+
+/** `tools`, `tool_choice` and `parallel_tool_calls`, if any. Throws ProviderFault (rejected). */
+function convertTools(body: JsonObject, profile: Profile): JsonObject {
+  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path, profile));
+  const choice = objectOf(body['tool_choice']);
+  // A provider that ignores the choice gets no tools.
+  const isUnheard = choice['type'] === 'none' && !profile.demandsTools;
+  if (tools.length === 0 || isUnheard) return {};
+  const isSingle = profile.parallelToolCalls && choice['disable_parallel_tool_use'] === true;
+  return { tools, ...convertChoice(choice, profile), ...(isSingle && { parallel_tool_calls: false }) };
+}
+
+function convertTool(tool: JsonObject, path: string, profile: Profile): JsonObject {
+  const type = tool['type'] ?? 'custom';
+  const known = findClientTool(type);
+  if (type !== 'custom' && known === null)
+    refuseField(`${path}.type`, `the provider of this model has no tool of type ${nameOf(tool)}`);
+  const description = known?.description ?? tool['description'];
+  return {
+    type: 'function',
+    function: {
+      name: shortenToolName(textOf(tool['name'])),
+      ...(typeof description === 'string' && { description }),
+      parameters: known?.parameters ?? completeSchema(objectOf(tool['input_schema'])),
+      ...(profile.strictTools && tool['strict'] === true && { strict: true }),
+    },
+  };
+}
+
+function convertChoice({ type, name }: JsonObject, profile: Profile): JsonObject {
+  if (type === 'none') return { tool_choice: 'none' };
+  if (type !== 'any' && type !== 'tool') return type === 'auto' ? { tool_choice: 'auto' } : {};
+  if (!profile.demandsTools)
+    refuseField(
+      'tool_choice',
+      'the provider of this model cannot be forced to use a tool; only "auto" and "none" are supported',
+    );
+  if (type === 'any') return { tool_choice: 'required' };
+  return { tool_choice: { type: 'function', function: { name: shortenToolName(textOf(name)) } } };
+}
+
+function convertEffort(
+  body: JsonObject,
+  { thinking, efforts, effortWithTools }: Profile,
+  hasTools: boolean,
+): JsonObject {
+  const thinks = readThinking(body);
+  const effort = nearestEffort(readEffort(body), efforts);
+  switch (thinking) {
+    case null:
+      return {};
+    case 'reasoning_effort': {
+      const isSent = !hasTools || effortWithTools === 'sent';
+      if (!isSent) return effortWithTools === 'none' ? { reasoning_effort: 'none' } : {};
+      const reasoning_effort = thinks === 'off' ? leastEffort(efforts) : effort;
+      return reasoning_effort === null ? {} : { reasoning_effort };
+    }
+    case 'thinking': {
+      // A Messages request without thinking gets none; such a model would think by default.
+      if (thinks === 'off' || (thinks === null && readEffort(body) === null)) return { thinking: { type: 'disabled' } };
+      return {
+        ...(thinks === 'on' && { thinking: { type: 'enabled' } }),
+        ...(effort !== null && { reasoning_effort: effort }),
+      };
+    }
+    case 'reasoning': {
+      if (thinks === 'off') return { reasoning: { effort: 'none' } };
+      const max_tokens = readBudget(body);
+      if (max_tokens !== null) return { reasoning: { max_tokens } }; // as it is, but not with an effort
+      if (effort !== null) return { reasoning: { effort } };
+      return thinks === 'on' ? { reasoning: { enabled: true } } : {};
+    }
+  }
+}
 
 const CHAT_PATH = '/chat/completions';
 const FORMAT_NAME = 'output';
 
-/**
- * The address of a path such as "/chat/completions". A base without a path gets the one of its family; one with a query,
- * as Azure's older addresses have (?api-version=…), keeps it.
- */
-export function convertUrl(baseUrl: string, profile: Profile, path: string): string {
+/** The address of a path; a bare base gets its family's root, and a query, as in Azure's older addresses, is kept. */
+export function convertUrl(baseUrl: string, path: string): string {
+  const { family, rootPath } = chooseProfile(baseUrl, '');
   const [address = '', query] = baseUrl.split('?');
   const base = address.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
-  if (query !== undefined)
-    return `${base}${isBare(base) && profile.family === 'azure' ? '/openai' : ''}${path}?${query}`;
-  return base + (isBare(base) ? profile.rootPath : '') + path;
+  if (query !== undefined) return `${base}${isBare(base) && family === 'azure' ? '/openai' : ''}${path}?${query}`;
+  return base + (isBare(base) ? rootPath : '') + path;
 }
 
-/** The address of the messages of an attempt. In Azure's older ones the model's deployment is part of it. */
-export function convertChatUrl({ provider: { baseUrl }, upstreamModel }: Attempt, profile: Profile): string {
+/** The URL of an attempt. In Azure's older URLs the deployment is part of it. */
+export function convertChatUrl({ provider: { baseUrl }, upstreamModel }: Attempt): string {
   const [address = '', query] = baseUrl.split('?');
   const resource = address.replace(/\/+$/, '').replace(/\/openai$/, '');
-  if (profile.family !== 'azure' || query === undefined || !isBare(resource))
-    return convertUrl(baseUrl, profile, CHAT_PATH);
+  const isAzure = chooseProfile(baseUrl, '').family === 'azure';
+  if (!isAzure || query === undefined || !isBare(resource)) return convertUrl(baseUrl, CHAT_PATH);
   return `${resource}/openai/deployments/${encodeURIComponent(upstreamModel)}${CHAT_PATH}?${query}`;
 }
 
@@ -40,35 +110,19 @@ function isBare(base: string): boolean {
   return /^https?:\/\/[^/]*$/.test(base);
 }
 
-/** All headers that are sent. Of the caller's only its trace travels on. Throws ProviderFault (credentials). */
-export function convertHeaders(attempt: Attempt, profile: Profile, accept: string): Record<string, string> {
-  const headers = endpointHeaders(attempt.provider, profile, accept);
-  if (attempt.trace) {
-    headers['traceparent'] = attempt.trace.traceparent;
-    if (attempt.trace.tracestate !== null) headers['tracestate'] = attempt.trace.tracestate;
-  }
-  return headers;
+export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
+  return makeHeaders(source, chooseProfile(source.provider.baseUrl, '').keyHeader, accept);
 }
 
-/** The headers of a request that is no caller's. Throws ProviderFault (credentials). */
-export function endpointHeaders(endpoint: ProviderEndpoint, profile: Profile, accept: string): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept, 'user-agent': 'turnpike' };
-  const credential = endpoint.credential?.reveal().trim();
-  if (credential === undefined) return headers;
-  if (!/^[\x21-\x7e]+$/.test(credential))
-    throw new ProviderFault('credentials', "the provider's credential is empty or has characters no header can carry");
-  headers[profile.keyHeader] = profile.keyHeader === 'authorization' ? `Bearer ${credential}` : credential;
-  return headers;
-}
-
-/** The body of POST /chat/completions. Throws ProviderFault (rejected), naming the field. */
+/** The body of POST /chat/completions. Throws ProviderFault (rejected) with the field's path. */
 export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
   const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
-  const exact = exactBody(request); // for what is written as it was read: inputs of tools and schemas
+  const exact = exactBody(request); // for values written as they were read: tool inputs and schemas
   refuseFields(body, 'openai');
-  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model produces at least one token');
+  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
   const tools = convertTools(exact, profile);
+  const userId = hashUserId(body);
   return {
     model: upstreamModel,
     messages: convertMessages(exact, profile, upstreamModel),
@@ -78,13 +132,13 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
     ...tools,
     ...convertEffort(body, profile, tools['tools'] !== undefined),
     ...convertFormat(exact, profile),
-    ...convertEndUser(body['metadata'], profile),
+    ...(profile.endUser !== null && userId !== null && { [profile.endUser]: userId }),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),
   };
 }
 
-/** Old versions of LangChain send -1 where they mean "unset"; a penalty may be below zero. */
+/** Old versions of LangChain send -1 for "unset"; penalties may be negative. */
 function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSampling }: Profile): JsonObject {
   const set: JsonObject = {};
   if (protocol === 'chat-completions' && sampling.length > 0)
@@ -98,31 +152,20 @@ function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSamp
 
 function convertStops(stops: JsonValue | undefined, { stopMax }: Profile): JsonObject {
   if (!Array.isArray(stops) || stops.length === 0) return {};
-  if (stops.length > stopMax)
-    refuseField(
-      'stop_sequences',
-      stopMax === 0 ? 'this model takes no stop sequences' : `this model takes at most ${stopMax} stop sequences`,
-    );
+  const most = stopMax === 0 ? 'no' : `at most ${stopMax}`;
+  if (stops.length > stopMax) refuseField('stop_sequences', `this model accepts ${most} stop sequences`);
   return { stop: stops };
 }
 
-/** The words for a model without it are those by which a coding agent goes on without asking for it. */
+/** The refusal's wording makes coding agents continue without a format. */
 function convertFormat(body: JsonObject, profile: Profile): JsonObject {
-  const config = isJsonObject(body['output_config']) ? body['output_config'] : {};
-  const format = config['format'] ?? body['output_format']; // the second is its older name
+  const format = objectOf(body['output_config'])['format'] ?? body['output_format']; // the second is the older name
   if (!isJsonObject(format)) return {};
   if (!profile.jsonSchema || format['type'] !== 'json_schema')
     refuseField('output_config.format', 'Extra inputs are not permitted');
   const schema = format['schema'] ?? {};
-  // Who knows strict tools refuses a schema that is none; others hold to any.
+  // Providers with strict tools refuse other schemas as strict; the rest accept any.
   const strict = !profile.strictTools || (isJsonObject(schema) && isStrictSchema(schema));
   const json_schema = { name: FORMAT_NAME, schema, strict };
   return { response_format: { type: 'json_schema', json_schema } };
-}
-
-/** A hash: the provider may tell callers apart, and learns nothing of who they are. */
-function convertEndUser(metadata: JsonValue | undefined, { endUser }: Profile): JsonObject {
-  const userId = isJsonObject(metadata) ? metadata['user_id'] : null;
-  if (endUser === null || typeof userId !== 'string' || userId === '') return {};
-  return { [endUser]: createHash('sha256').update(userId).digest('hex') };
 }

@@ -1,36 +1,53 @@
-// Tool calls as their pieces come, put in a row: here calls may be mixed piece by piece, in a Messages stream one ends
-// before the next begins. The first that is not complete streams; what belongs to others waits.
+// Orders the interleaved pieces of tool calls: the first incomplete call streams, pieces of others wait.
 
 import { bounds } from '../../config.ts';
-import { isJsonObject, type JsonObject, type StreamEvent } from '../../wire/wire.ts';
-import { argumentsText } from '../call-arguments.ts';
-import type { MessageComposer } from '../compose-message.ts';
+import { type JsonObject, objectOf, type StreamEvent, textOf } from '../../wire/wire.ts';
+import { argumentsText, type MessageComposer } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
-import { ObjectEnd } from './object-end.ts';
+
+class ObjectEnd {
+  isReached = false;
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+
+  read(piece: string): void {
+    for (let at = 0; at < piece.length && !this.isReached; at++) this.#step(piece[at] as string);
+  }
+
+  #step(character: string): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (this.#isInString) {
+      this.#isEscaped = character === '\\';
+      this.#isInString = character !== '"';
+    } else if (character === '"') this.#isInString = true;
+    else if (character === '{' || character === '[') this.#depth++;
+    else if (character === '}' || character === ']') {
+      this.#depth--;
+      this.isReached = this.#depth === 0;
+    }
+  }
+}
 
 const CALLS_MAX = 1_000;
-const CALL_CHARACTERS = 64; // that a call takes beside its pieces
+const CALL_CHARACTERS = 64; // overhead of a call besides its pieces
 
 interface Call {
   index: number | null;
   id: string;
   name: string;
-  /** The JSON of its input as far as it came. */
   pieces: string[];
   isBegun: boolean;
-  /** How far its input has come. */
   readonly end: ObjectEnd;
 }
 
-/** Gives a call its id and name as the client gets them. */
-export type NameCall = (id: string, name: string, place: number) => { id: string; name: string };
+type NameCall = (id: string, name: string, place: number) => { id: string; name: string };
 
 export class CallGatherer {
   readonly #composer: MessageComposer;
   readonly #nameCall: NameCall;
   readonly #calls: Call[] = [];
-  readonly #waiting: Call[] = []; // the first of them is the one that streams
-  #last: Call | null = null;
+  readonly #waiting: Call[] = []; // the first one streams
   #begunCount = 0;
   #heldCharacters = 0;
 
@@ -39,16 +56,15 @@ export class CallGatherer {
     this.#nameCall = nameCall;
   }
 
-  /** Whether any call is not at its end yet. */
   get isGathering(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** A piece of a call: its head, a part of its input, or both. Throws ProviderFault. */
+  /** A piece of a call: its head, part of its input, or both. Throws ProviderFault. */
   take(piece: JsonObject): StreamEvent[] {
-    const said = isJsonObject(piece['function']) ? piece['function'] : {};
-    const id = textIn(piece['id']);
-    const name = textIn(said['name']);
+    const said = objectOf(piece['function']);
+    const id = textOf(piece['id']);
+    const name = textOf(said['name']);
     const input = argumentsText(said['arguments']);
     const call = this.#callOf(piece['index'], id, name, input);
     if (call === null) return [];
@@ -63,59 +79,48 @@ export class CallGatherer {
     return this.#waiting.length > 1 ? [...events, ...this.#advance()] : events;
   }
 
-  /** The calls that are complete are ended, so that text may follow; those that are not wait. Throws ProviderFault. */
+  /** Ends complete calls, so that text may follow; incomplete ones wait. Throws ProviderFault. */
   settle(): StreamEvent[] {
     return this.#advance(true);
   }
 
-  /** No more will come: what waits is given out in order. Throws ProviderFault. */
+  /** No more pieces follow: emits waiting calls in order. Throws ProviderFault. */
   end(): StreamEvent[] {
     const events: StreamEvent[] = [];
     for (const call of this.#waiting.splice(0)) if (!call.isBegun) events.push(...this.#begin(call));
     return events;
   }
 
-  /** Null for an empty piece behind the end of its call. */
+  /** null for an empty piece after the end of its call. */
   #callOf(index: unknown, id: string, name: string, input: string): Call | null {
     const known = this.#find(index, id, name);
     if (known !== undefined) {
       if (this.#waiting.includes(known)) return known;
       if (input.trim() === '') return null;
-      throw new ProviderFault('failed', 'the provider sent more of the input of a tool that was complete');
+      throw new ProviderFault('failed', 'the provider sent more input for a tool call that was complete');
     }
-    const call: Call = {
-      index: typeof index === 'number' ? index : null,
-      id,
-      name: '',
-      pieces: [],
-      isBegun: false,
-      end: new ObjectEnd(),
-    };
+    const place = typeof index === 'number' ? index : null;
+    const call: Call = { index: place, id, name: '', pieces: [], isBegun: false, end: new ObjectEnd() };
     this.#hold(CALL_CHARACTERS);
     if (this.#begunCount + this.#waiting.length >= CALLS_MAX)
       throw new ProviderFault('failed', 'the provider called too many tools at once');
     this.#waiting.push(call);
     this.#calls.push(call);
-    this.#last = call;
     return call;
   }
 
-  /**
-   * The call that a piece belongs to; undefined for a new one. An id alone makes none: some servers send another with
-   * every piece. Without index and id it is the last one's, unless it has a name.
-   */
+  /** By index, else by id, else the last; undefined for a new call. Some servers send another id with every piece. */
   #find(index: unknown, id: string, name: string): Call | undefined {
     if (typeof index === 'number') {
       const call = this.#calls.findLast((one) => one.index === index);
       const isAnother = call !== undefined && name !== '' && id !== '' && call.id !== '' && id !== call.id;
       return isAnother ? undefined : call;
     }
-    if (id !== '')
-      return this.#calls.findLast((one) => one.id === id) ?? (name === '' ? (this.#last ?? undefined) : undefined);
-    return name === '' ? (this.#last ?? undefined) : undefined;
+    const known = id === '' ? undefined : this.#calls.findLast((one) => one.id === id);
+    return known ?? (name === '' ? this.#calls.at(-1) : undefined);
   }
 
-  /** Ends the calls at the front that are complete, and begins the one behind them. */
+  /** Ends complete calls at the front and begins the next. */
   #advance(isLastToo = false): StreamEvent[] {
     const events: StreamEvent[] = [];
     while (this.#waiting.length > (isLastToo ? 0 : 1)) {
@@ -136,23 +141,50 @@ export class CallGatherer {
     call.isBegun = true;
     const shown = this.#nameCall(call.id, call.name, this.#begunCount++);
     const events = this.#composer.beginTool(shown.id, shown.name);
-    // An input that is nothing at all is one without members.
     const input = call.pieces.join('');
-    return isNothing(input) ? events : [...events, ...this.#composer.toolInput(input)];
+    const isEmpty = ['', 'null', '""'].includes(input.trim()); // an object without members
+    return isEmpty ? events : [...events, ...this.#composer.toolInput(input)];
   }
 
   #hold(characters: number): void {
     this.#heldCharacters += characters;
     if (this.#heldCharacters > bounds.upstreamEventBytesMax)
-      throw new ProviderFault('failed', 'the provider called tools with too much input');
+      throw new ProviderFault('failed', 'the provider sent too much tool input');
   }
 }
 
-function textIn(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+/** Members that grow; all others are complete when they first appear. */
+const GROWING: readonly string[] = ['text', 'summary', 'data'];
+
+export class DetailGatherer {
+  readonly #details: JsonObject[] = [];
+  #characters = 0;
+
+  /** Adds pieces. Throws ProviderFault beyond the bound. */
+  take(pieces: readonly JsonObject[]): void {
+    for (const piece of pieces) {
+      this.#characters += JSON.stringify(piece).length;
+      if (this.#characters > bounds.upstreamEventBytesMax)
+        throw new ProviderFault('failed', 'the provider sent too many details of its reasoning');
+      const last = this.#details.at(-1);
+      const isSame = last !== undefined && last['type'] === piece['type'] && last['index'] === piece['index'];
+      if (isSame) grow(last, piece);
+      else this.#details.push({ ...piece });
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#details.length === 0;
+  }
+
+  drain(): JsonObject[] {
+    return this.#details.splice(0);
+  }
 }
 
-function isNothing(input: string): boolean {
-  const text = input.trim();
-  return text === '' || text === 'null' || text === '""';
+function grow(detail: JsonObject, piece: JsonObject): void {
+  for (const [name, value] of Object.entries(piece)) {
+    if (GROWING.includes(name) && typeof value === 'string') detail[name] = textOf(detail[name]) + value;
+    else if (value !== null) detail[name] = value;
+  }
 }

@@ -1,8 +1,7 @@
-// The errors of those who speak Chat Completions, each family in a shape of its own, as faults. A refusal of content
-// keeps its words; what is about our credit or access never reaches a caller.
+// Maps errors of Chat Completions providers, whose formats differ by family, to faults.
 
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { faultOf, parseErrorJson } from '../map-fault.ts';
+import { faultOf, isErrorStatus, parseErrorJson } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 
 const OUR_CREDIT =
@@ -17,22 +16,20 @@ const STATUS_OF_TYPE: readonly [type: RegExp, status: number][] = [
 const DETAILS_MAX = 5;
 
 interface ChatError {
-  /** The HTTP status that the error names in its body. */
   status: number | null;
-  /** Whatever it calls itself: its type and code. */
   names: string;
   message: string | null;
-  /** What was refused is the caller's content, whatever the status says. */
+  /** The client's content was rejected, whatever the status. */
   isOfContent: boolean;
 }
 
-/** The fault of an answer that is no 2xx, also when its body is HTML, empty or broken. Pure. */
+/** The fault of an error response, including HTML, empty and broken bodies. Pure. */
 export function mapChatFault(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
   const error = readChatError(parseErrorJson(bodyText));
   return faultOf(statusFor(status, error), headers, { type: null, message: error?.message ?? null }, nowMs);
 }
 
-/** The fault of an error that came with status 200: whole, or as a chunk of a stream. */
+/** The fault of an error with status 200: a whole answer, or a stream chunk. */
 export function mapChatError(value: JsonObject, upstreamRequestId: string | null): ProviderFault {
   const error = readChatError(value);
   const named = STATUS_OF_TYPE.find(([type]) => type.test(error?.names ?? ''))?.[1];
@@ -42,12 +39,11 @@ export function mapChatError(value: JsonObject, upstreamRequestId: string | null
   return new ProviderFault(kind, message, { errorType, upstreamRequestId, ...(kind === 'rejected' && { status }) });
 }
 
-/** Whether a value of status 200 is an error. */
 export function isChatError(value: JsonObject): boolean {
   return (value['error'] ?? null) !== null || value['object'] === 'error';
 }
 
-/** What of an error's body decides more than its status does. */
+/** The status, corrected by the error's body. */
 function statusFor(status: number, error: ChatError | null): number {
   if (error === null) return status;
   if (error.isOfContent && status === 403) return 400;
@@ -59,7 +55,7 @@ function statusFor(status: number, error: ChatError | null): number {
   return status;
 }
 
-/** Null for what says nothing: HTML, nothing, or JSON of another kind. */
+/** null for HTML, an empty body, or other JSON. */
 function readChatError(value: JsonValue | undefined): ChatError | null {
   if (!isJsonObject(value)) return null;
   const inner = value['error'];
@@ -71,9 +67,7 @@ function readChatError(value: JsonValue | undefined): ChatError | null {
 
 function describe(error: JsonObject, message: string | null): ChatError {
   const { code, type, metadata } = error;
-  const status = [code, error['status'], error['status_code']].find(
-    (value): value is number => typeof value === 'number' && value >= 400 && value < 600,
-  );
+  const status = [code, error['status'], error['status_code']].find(isErrorStatus);
   const flagged = isJsonObject(metadata) && (metadata['flagged_input'] ?? metadata['reasons'] ?? null) !== null;
   return {
     status: status ?? null,
@@ -83,7 +77,7 @@ function describe(error: JsonObject, message: string | null): ChatError {
   };
 }
 
-/** A router says little of what the provider behind it said: that stands beside it, as text. */
+/** A router's own message is generic: a neighbouring member has the provider's error as text. */
 function withSource(message: string | null, metadata: JsonValue | undefined): string | null {
   const raw = isJsonObject(metadata) ? metadata['raw'] : undefined;
   if (typeof raw !== 'string' || raw === '') return message;
@@ -91,7 +85,7 @@ function withSource(message: string | null, metadata: JsonValue | undefined): st
   return message === null ? behind : `${message}: ${behind}`;
 }
 
-/** Some send a list of what is wrong, or an object that holds one, in the place of words. */
+/** Some send a list of faults, or an object with one, in place of a message. */
 function readMessage(value: JsonValue | undefined): string | null {
   if (typeof value === 'string') return value;
   if (isJsonObject(value)) return readMessage(value['detail'] ?? value['message']);

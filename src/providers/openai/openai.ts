@@ -1,69 +1,62 @@
-// A provider that speaks Chat Completions, whatever its family: requests are translated, and its answers, streamed
-// or whole, become Messages events by one state machine. Tokens are never counted here, nor asked for.
+// A provider of Chat Completions, of any family: one state machine translates streamed and whole answers.
 
-import type { StreamEvent } from '../../wire/wire.ts';
-import { parseWithArguments } from '../call-arguments.ts';
-import { foldAnswer } from '../fold-answer.ts';
-import { openStream } from '../open-stream.ts';
-import type { Attempt, Provider, ProviderReply } from '../provider.ts';
-import { readErrorText, readObject, readUpstreamRequestId } from '../read-answer.ts';
-import { thinksUnasked } from '../thinks-unasked.ts';
-import { fetchUpstream } from '../upstream.ts';
-import { convertAnswer } from './convert-answer.ts';
-import { convertBody, convertChatUrl, convertHeaders } from './convert-request.ts';
+import { parseWithArguments } from '../compose-message.ts';
+import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
+import { thinksByDefault } from '../models.ts';
+import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import type { Attempt } from '../provider.ts';
+import type { EventConverter } from '../pull-stream.ts';
+import { ChunkConverter, convertAnswer } from './convert-chunk.ts';
+import { convertBody, convertChatUrl, convertHeaders, convertUrl } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
-import { probe } from './probe.ts';
 import { chooseProfile, type Profile } from './profile.ts';
-import { readStream } from './read-stream.ts';
 
-export const openai: Provider = {
-  kind: 'openai',
+const api: Api = {
+  url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
+  headers: convertHeaders,
+  mapFault: mapChatFault,
+  modelsPath: '/models',
+  messagePath: '/chat/completions',
+  countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
+};
+
+export const openai = apiProvider('openai', api, {
+  thinksByDefault,
 
   async submit(attempt) {
     const profile = chooseProfile(attempt.provider.baseUrl, attempt.upstreamModel);
-    const response = await post(attempt, profile);
-    if (!attempt.request.stream) return await openMessage(response, attempt, profile);
-    return await openStream(response, {
-      stream: (body) => readStream(body, attempt, profile, readUpstreamRequestId(response.headers)),
-      whole: () => readEvents(response, attempt, profile),
+    const body = JSON.stringify(convertBody(attempt, profile));
+    const response = await post(api, attempt, convertChatUrl(attempt), body);
+    return await openAnswer(response, attempt, {
+      converter: () => convertEvents(attempt, profile, readUpstreamRequestId(response.headers)),
+      async whole() {
+        const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
+        if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
+        return convertAnswer(value, attempt, profile, upstreamRequestId);
+      },
     });
   },
+});
 
-  /** No family has a counter. */
-  async countTokens() {
-    return null;
-  },
-
-  countLocally() {
-    return null;
-  },
-
-  thinksUnasked,
-
-  probe,
-};
-
-/** An answer of status 2xx. Throws ProviderFault for every other, and for what cannot be asked. */
-async function post(attempt: Attempt, profile: Profile): Promise<Response> {
-  const accept = attempt.request.stream ? 'text/event-stream' : 'application/json';
-  const response = await fetchUpstream({
-    url: convertChatUrl(attempt, profile),
-    headers: convertHeaders(attempt, profile, accept),
-    body: JSON.stringify(convertBody(attempt, profile)),
-    signal: attempt.signal,
-  });
-  if (response.ok) return response;
-  throw mapChatFault(response.status, response.headers, await readErrorText(response, attempt.signal), Date.now());
-}
-
-async function openMessage(response: Response, attempt: Attempt, profile: Profile): Promise<ProviderReply> {
-  const events = await readEvents(response, attempt, profile);
-  return { form: 'message', ...foldAnswer(events), upstreamRequestId: readUpstreamRequestId(response.headers) };
-}
-
-/** Of an answer that came whole. Throws ProviderFault, also for an error of status 200. */
-async function readEvents(response: Response, attempt: Attempt, profile: Profile): Promise<StreamEvent[]> {
-  const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
-  if (isChatError(value)) throw mapChatError(value, upstreamRequestId);
-  return convertAnswer(value, attempt, profile, upstreamRequestId);
+/** Converts the stream of an answer: each event is one chunk, and [DONE] ends it. */
+export function convertEvents(attempt: Attempt, profile: Profile, upstreamRequestId: string | null): EventConverter {
+  const chunks = new ChunkConverter(attempt, profile, upstreamRequestId);
+  let isDone = false;
+  /** Some servers close the stream without [DONE]: the message is complete if its last choice ended it. */
+  const end = () => {
+    isDone = true;
+    return chunks.finish();
+  };
+  return {
+    get isDone() {
+      return isDone;
+    },
+    take({ name, text }) {
+      if (text.trim() === '[DONE]') return end();
+      const chunk = parseObject(text, { what: 'an event', upstreamRequestId }, parseWithArguments);
+      if (name === 'error') throw mapChatError(chunk, upstreamRequestId);
+      return chunks.take(chunk);
+    },
+    end,
+  };
 }

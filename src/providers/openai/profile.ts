@@ -1,61 +1,39 @@
-// What the families that speak Chat Completions know, as data: names of parameters, limits, forms. A family is
-// known by the host of its address; where models of one family differ, by the model's name. Nothing is asked.
+// Families of Chat Completions providers, selected by host: parameter names, limits, formats.
 
-import type { Effort } from '../effort.ts';
+import { createHash } from 'node:crypto';
+import { type ChatTraits, chatTraits, NINE_CHARACTERS } from '../models.ts';
 
-export interface Profile {
+export interface Profile extends ChatTraits {
   family: string;
-  /** Where the API stands when the address of the provider has no path of its own. */
+  /** Path of the API if the base URL has none. */
   rootPath: string;
   keyHeader: 'authorization' | 'api-key';
   maxTokens: 'max_tokens' | 'max_completion_tokens';
-  systemRole: 'system' | 'developer';
-  /** Whether a system message may stand in the middle; else it becomes text of the user. */
+  /** Whether system messages may stand in the middle; otherwise they become user text. */
   systemAnywhere: boolean;
-  /** Whether a user's message may follow the results of tools; else it becomes part of the last of them. */
-  userAfterTools: boolean;
-  /** What an assistant's message has as content when it only calls tools. */
+  /** Content of an assistant message that only calls tools. */
   contentOfCalls: null | '';
-  /** Whether the usage of a stream has to be asked for, by `stream_options`. */
+  /** Whether stream usage must be requested with `stream_options`. */
   streamUsage: boolean;
-  /** What may be sent of sampling; the rest is a hint that is left out. */
-  sampling: readonly ('temperature' | 'top_p' | 'top_k')[];
-  /** What it takes besides, where it takes any, that only a request which came in this very protocol can name. */
+  /** Further parameters that only requests in this protocol can have. */
   ownSampling: readonly ('frequency_penalty' | 'presence_penalty' | 'seed')[];
-  /** How many stop sequences it takes. */
-  stopMax: number;
-  /** Whether it listens to `tool_choice`: a call can be demanded, or forbidden. */
+  /** Whether it respects `tool_choice`: a call can be required or forbidden. */
   demandsTools: boolean;
-  parallelToolCalls: boolean;
   strictTools: boolean;
-  /** What an id of a call must look like, and how long an id of ours is made for it. */
-  toolIds: { form: RegExp; madeCharacters: number };
-  /** Whether it fetches images itself. */
   imageUrls: boolean;
-  /** How a PDF is carried, and whether it fetches one itself. */
+  /** Format of PDFs, and whether it fetches them. */
   documents: { form: 'file' | 'document_url'; urls: boolean } | null;
   jsonSchema: boolean;
-  /** Which parameter asks for thinking; null: the model thinks or does not. */
-  thinking: 'reasoning_effort' | 'thinking' | 'reasoning' | null;
-  /** The efforts that it knows. */
-  efforts: readonly Effort[];
-  /** What becomes of the effort where tools are given: some models refuse the two together. */
-  effortWithTools: 'sent' | 'left out' | 'none';
-  /** How thinking goes back to it; null: it is left out. */
-  thinkingBack: 'reasoning_content' | 'reasoning_details' | null;
-  /** Thinking may stand at the beginning of the text, between <think> and </think>. */
-  thinkTags: boolean;
-  /** Whether an answer may be begun for the model, by a last message of the assistant. */
+  /** Whether the last assistant message may be a prefix of the answer. */
   prefill: boolean;
-  /** Whether cache breakpoints travel on. */
   cacheControl: boolean;
-  /** Where a hash of `metadata.user_id` goes. */
+  /** The field for a hash of `metadata.user_id`. */
   endUser: 'safety_identifier' | 'user' | null;
 }
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 
-/** What every server of this protocol is believed to take: vLLM, llama.cpp, SGLang, LM Studio and the like. */
+/** The default profile: vLLM, llama.cpp, SGLang, LM Studio and others. */
 const compatible: Profile = {
   family: 'compatible',
   rootPath: '/v1',
@@ -86,8 +64,11 @@ const compatible: Profile = {
   endUser: null,
 };
 
+/** Providers with their own models: thinking is never in the text, and an answer has no prefix. */
+const hosted: Profile = { ...compatible, thinkTags: false, prefill: false };
+
 const openai: Profile = {
-  ...compatible,
+  ...hosted,
   family: 'openai',
   maxTokens: 'max_completion_tokens',
   systemAnywhere: true,
@@ -96,8 +77,6 @@ const openai: Profile = {
   strictTools: true,
   toolIds: { form: /^.{1,40}$/, madeCharacters: 40 },
   documents: { form: 'file', urls: false },
-  thinkTags: false,
-  prefill: false,
   endUser: 'safety_identifier',
 };
 
@@ -121,7 +100,7 @@ const openrouter: Profile = {
 };
 
 const deepseek: Profile = {
-  ...compatible,
+  ...hosted,
   family: 'deepseek',
   stopMax: 16,
   parallelToolCalls: false,
@@ -130,21 +109,17 @@ const deepseek: Profile = {
   thinking: 'thinking',
   efforts: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   thinkingBack: 'reasoning_content',
-  thinkTags: false,
-  prefill: false,
 };
 
 const mistral: Profile = {
-  ...compatible,
+  ...hosted,
   family: 'mistral',
   ownSampling: ['frequency_penalty', 'presence_penalty'],
   userAfterTools: false,
-  streamUsage: false, // it is always sent, and the option is refused
+  streamUsage: false, // always sent, and the option is refused
   strictTools: true,
-  toolIds: { form: /^[A-Za-z0-9]{9}$/, madeCharacters: 9 },
+  toolIds: NINE_CHARACTERS,
   documents: { form: 'document_url', urls: true },
-  thinkTags: false,
-  prefill: false,
 };
 
 const groq: Profile = {
@@ -157,25 +132,21 @@ const groq: Profile = {
 };
 
 const xai: Profile = {
-  ...compatible,
+  ...hosted,
   family: 'xai',
   ownSampling: ['seed'],
   maxTokens: 'max_completion_tokens',
   systemAnywhere: true,
   stopMax: 4,
-  thinkTags: false,
-  prefill: false,
 };
 
 const moonshot: Profile = {
-  ...compatible,
+  ...hosted,
   family: 'moonshot',
   stopMax: 5,
   parallelToolCalls: false,
   imageUrls: false,
   thinkingBack: 'reasoning_content',
-  thinkTags: false,
-  prefill: false,
 };
 
 const ollama: Profile = {
@@ -186,10 +157,10 @@ const ollama: Profile = {
   imageUrls: false,
 };
 
-/** Hosts of each family; one that begins with a dot stands for all below it. */
+/** Hosts of each family; a leading dot includes all subdomains. */
 const HOSTS: readonly [host: string, profile: Profile][] = [
   ['api.openai.com', openai],
-  ['.api.openai.com', openai], // of a region
+  ['.api.openai.com', openai], // regional
   ['.openai.azure.com', azure],
   ['.services.ai.azure.com', azure],
   ['.cognitiveservices.azure.com', azure],
@@ -203,73 +174,41 @@ const HOSTS: readonly [host: string, profile: Profile][] = [
   ['api.moonshot.cn', moonshot],
   ['ollama.com', ollama],
 ];
-const OLLAMA_PORT = '11434'; // of every Ollama that nobody has told otherwise: its host may be any
+const OLLAMA_PORT = '11434'; // Ollama's default port: its host may be any
 
-/** Where models of a family differ from it, one after the other: what comes later wins. */
-const MODELS: readonly { families: readonly string[]; model: RegExp; differs: Partial<Profile> }[] = [
-  {
-    families: ['openai', 'azure'],
-    model: /^(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!.*-chat))/,
-    differs: {
-      systemRole: 'developer',
-      sampling: [],
-      stopMax: 0,
-      thinking: 'reasoning_effort',
-      efforts: ['low', 'medium', 'high'],
-    },
-  },
-  { families: ['openai', 'azure'], model: /^o\d/, differs: { parallelToolCalls: false } },
-  {
-    families: ['openai', 'azure'],
-    model: /^gpt-5(?![.\d])(?!.*-chat)/,
-    differs: { efforts: ['minimal', 'low', 'medium', 'high'] },
-  },
-  {
-    families: ['openai', 'azure'],
-    model: /^gpt-5\.1(?!.*-chat)/,
-    differs: { efforts: ['none', 'low', 'medium', 'high'] },
-  },
-  {
-    families: ['openai', 'azure'],
-    model: /^gpt-5\.[2-5](?!.*-chat)/,
-    differs: { efforts: ['none', 'low', 'medium', 'high', 'xhigh'], effortWithTools: 'left out' },
-  },
-  {
-    families: ['openai', 'azure'],
-    model: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)/,
-    differs: { efforts: ['none', 'low', 'medium', 'high', 'xhigh'], effortWithTools: 'none' },
-  },
-  { families: ['xai'], model: /^grok-(?:3-mini|[4-9]|code)/, differs: { stopMax: 0 } },
-  {
-    families: ['xai'],
-    model: /^grok-3-mini/,
-    differs: { thinking: 'reasoning_effort', efforts: ['low', 'high'] },
-  },
-  {
-    families: ['moonshot'],
-    model: /^kimi-k(?:2\.[5-9]|[3-9])/,
-    differs: { sampling: [], thinking: 'thinking' },
-  },
-  { families: ['deepseek'], model: /reasoner/, differs: { thinking: null } }, // it is its name that makes it think
-  {
-    families: ['groq', 'ollama', 'compatible'],
-    model: /gpt-oss/,
-    differs: { thinking: 'reasoning_effort', efforts: ['low', 'medium', 'high'], thinkTags: false },
-  },
-  { families: ['compatible'], model: /deepseek|kimi/, differs: { thinkingBack: 'reasoning_content' } },
-  {
-    families: ['compatible'],
-    model: /mistral|mixtral|ministral|magistral|devstral|codestral|pixtral/,
-    differs: { userAfterTools: false, toolIds: mistral.toolIds },
-  },
-];
-
-/** The profile of a model at an address. Nothing but the two decides, so that it is the same for every request. */
+/** The profile of a model at a URL. Depends on nothing else, so it is the same for every request. */
 export function chooseProfile(baseUrl: string, model: string): Profile {
   const url = URL.parse(baseUrl);
   const known = HOSTS.find(([host]) => (host.startsWith('.') ? url?.hostname.endsWith(host) : url?.hostname === host));
   const family = known?.[1] ?? (url?.port === OLLAMA_PORT ? ollama : compatible);
-  const name = model.toLowerCase().replace(/^ft:/, '');
-  const differences = MODELS.filter(({ families, model }) => families.includes(family.family) && model.test(name));
-  return Object.assign({}, family, ...differences.map(({ differs }) => differs));
+  return { ...family, ...chatTraits(family.family, model) };
+}
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+const OWN_ID = /^toolu_tp([A-Za-z0-9]{8})_([A-Za-z0-9_-]*)$/;
+const UNIQUE_ID = /^[a-zA-Z0-9_-]{4,128}$/;
+const COUNTED_ID = /^(?:.*[_-])?\d{1,4}$/; // "call_0": the next answer will repeat it
+
+/**
+ * The id of a call as a client gets it: the provider's own; or, if that is absent, is only a number or has characters that
+ * clients do not accept, an id that contains it. `messageId` and `place` make it unique.
+ */
+export function shownCallId(id: string, messageId: string, place: number): string {
+  if (UNIQUE_ID.test(id) && !COUNTED_ID.test(id)) return id;
+  return `toolu_tp${hashText(`${messageId} ${place}`, 8)}_${Buffer.from(id).toString('base64url')}`;
+}
+
+/** The call id for the provider: its own, or a replacement in its format. */
+export function sentCallId(id: string, { toolIds }: Profile): string {
+  const held = OWN_ID.exec(id)?.[2];
+  const known = held ? Buffer.from(held, 'base64url').toString('utf8') : id;
+  // If the provider counts its calls, ids repeat in a conversation: they are distinguished by turn.
+  const own = COUNTED_ID.test(known) ? id : known;
+  return toolIds.form.test(own) ? own : hashText(own, Math.min(toolIds.madeCharacters, 24));
+}
+
+function hashText(text: string, characters: number): string {
+  const bytes = createHash('sha256').update(text).digest();
+  return Array.from(bytes.subarray(0, characters), (byte) => BASE62[byte % BASE62.length]).join('');
 }

@@ -1,22 +1,12 @@
-// A provider inside the service, for first runs, demonstrations and tests of applications. No network,
-// and the same words for the same request; its faults take the road that a real provider's take.
+// A deterministic provider inside the service, for first starts and tests; its faults take the path of a real one's.
 
+import { type JsonObject, makeEvent, type StreamEvent, splitBlock, textOf } from '../../wire/wire.ts';
 import { mapFault } from '../map-fault.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
-import { composeReply, type SandboxReply, UnknownTool } from './compose-reply.ts';
-import { countInputTokens, TOKEN_BYTES } from './count-tokens.ts';
-import { type SandboxModel, sandboxModels } from './models.ts';
-import {
-  halfOfEvents,
-  openPacedSource,
-  openSource,
-  refuseAborted,
-  replyEvents,
-  replyMessage,
-  wait,
-} from './stream-reply.ts';
+import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
+import { composeReply, countInputTokens, sandboxModels, TOKEN_BYTES, UnknownTool } from './compose-reply.ts';
 
-export { sandboxModelNames } from './models.ts';
+export { sandboxModelNames } from './compose-reply.ts';
 
 export const sandbox: Provider = {
   kind: 'sandbox',
@@ -33,17 +23,11 @@ export const sandbox: Provider = {
     return answer(model, reply, attempt, upstreamRequestId);
   },
 
-  async countTokens(attempt) {
-    return countInputTokens(attempt.request.body);
-  },
+  countTokens: async (attempt) => countInputTokens(attempt.request.body),
 
-  countLocally(request) {
-    return countInputTokens(request.body);
-  },
+  countLocally: (request) => countInputTokens(request.body),
 
-  async probe() {
-    return { status: null, models: sandboxModels.size };
-  },
+  probe: async () => ({ status: null, models: sandboxModels.size }),
 };
 
 function compose(model: SandboxModel, attempt: Attempt, upstreamRequestId: string): SandboxReply {
@@ -69,14 +53,14 @@ function answer(
 }
 
 const PIECE_CHARACTERS = 256;
-const PACED_PIECE_CHARACTERS = 4 * TOKEN_BYTES; // of one byte each: four tokens
+const PACED_PIECE_CHARACTERS = 4 * TOKEN_BYTES; // one byte each: four tokens
 const PACED_INTERVAL_MS = 10;
 
 function openEvents(model: SandboxModel, reply: SandboxReply, signal: AbortSignal): EventSource {
   if (model.answers === 'lorem')
-    return openPacedSource(replyEvents(reply, PACED_PIECE_CHARACTERS), signal, PACED_INTERVAL_MS);
-  if (model.isCut) return openSource(halfOfEvents(reply, PIECE_CHARACTERS), signal, brokenConnection());
-  return openSource(replyEvents(reply, PIECE_CHARACTERS), signal, null);
+    return openSource(replyEvents(reply, PACED_PIECE_CHARACTERS), signal, { intervalMs: PACED_INTERVAL_MS });
+  if (model.isCut) return openSource(halfOfEvents(reply, PIECE_CHARACTERS), signal, { ending: brokenConnection() });
+  return openSource(replyEvents(reply, PIECE_CHARACTERS), signal, {});
 }
 
 function brokenConnection(): ProviderFault {
@@ -94,7 +78,7 @@ const ERROR_TYPES: ReadonlyMap<number, string> = new Map([
   [529, 'overloaded_error'],
 ]);
 
-/** The fault of an answer as a provider would send it. */
+/** The fault of a response as a provider would send it. */
 function errorAnswer(status: number, message: string, requestId: string): ProviderFault {
   const error = { type: ERROR_TYPES.get(status) ?? 'api_error', message };
   const headers = new Headers({ 'request-id': requestId });
@@ -104,4 +88,132 @@ function errorAnswer(status: number, message: string, requestId: string): Provid
 
 function nonce(): string {
   return crypto.randomUUID().replaceAll('-', '');
+}
+
+function replyMessage(reply: SandboxReply): JsonObject {
+  const content = reply.blocks.map((block) => ({ ...block }));
+  const head = messageHead(reply, content, reply.outputTokens);
+  return { ...head, stop_reason: reply.stopReason, stop_sequence: reply.stopSequence };
+}
+
+/** The events of the same message, made on demand; text comes in pieces of this many characters. */
+function* replyEvents(reply: SandboxReply, pieceCharacters: number): Generator<StreamEvent, void> {
+  yield makeEvent({ type: 'message_start', message: messageHead(reply, [], 0) });
+  for (const [index, block] of reply.blocks.entries()) {
+    const [start, deltas] = splitBlock({ ...block });
+    yield makeEvent({ type: 'content_block_start', index, content_block: start });
+    for (const whole of deltas)
+      for (const delta of deltaPieces(whole, pieceCharacters))
+        yield makeEvent({ type: 'content_block_delta', index, delta });
+    yield makeEvent({ type: 'content_block_stop', index });
+  }
+  yield makeEvent({
+    type: 'message_delta',
+    delta: { stop_reason: reply.stopReason, stop_sequence: reply.stopSequence },
+    usage: { output_tokens: reply.outputTokens },
+  });
+  yield makeEvent({ type: 'message_stop' });
+}
+
+/** The events up to the middle of the last text, where the answer breaks off. */
+function* halfOfEvents(reply: SandboxReply, pieceCharacters: number): Generator<StreamEvent, void> {
+  const last = reply.blocks.at(-1);
+  const halves: ReplyBlock[] =
+    last?.type === 'text'
+      ? [{ type: 'text', text: last.text.slice(0, pieceEnd(last.text, 0, Math.ceil(last.text.length / 2))) }]
+      : [];
+  for (const event of replyEvents({ ...reply, blocks: [...reply.blocks.slice(0, -1), ...halves] }, pieceCharacters)) {
+    if (event.name === 'message_delta') return;
+    if (event.name !== 'content_block_stop') yield event;
+  }
+}
+
+function messageHead(reply: SandboxReply, content: JsonObject[], outputTokens: number): JsonObject {
+  return {
+    id: reply.id,
+    type: 'message',
+    role: 'assistant',
+    model: reply.model,
+    content,
+    stop_reason: null,
+    stop_sequence: null,
+    usage: {
+      input_tokens: reply.inputTokens,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: outputTokens,
+    },
+  };
+}
+
+/** The delta in pieces of its text; a signature stays whole. */
+function* deltaPieces(delta: JsonObject, characters: number): Generator<JsonObject, void> {
+  const member = ['text', 'thinking', 'partial_json'].find((name) => name in delta);
+  if (member === undefined) yield delta;
+  else for (const piece of pieces(textOf(delta[member]), characters)) yield { ...delta, [member]: piece };
+}
+
+function* pieces(text: string, characters: number): Generator<string, void> {
+  for (let start = 0; start < text.length; ) {
+    const end = pieceEnd(text, start, characters);
+    yield text.slice(start, end);
+    start = end;
+  }
+}
+
+/** The end of a piece, which must not split a surrogate pair. */
+function pieceEnd(text: string, start: number, characters: number): number {
+  const end = start + characters;
+  const isInside = end < text.length && (text.charCodeAt(end) & 0xfc00) === 0xdc00;
+  return isInside ? end + 1 : end;
+}
+
+// Maximum number of events per `next`: a usual message at once, never all of a huge one.
+const BATCH_EVENTS_MAX = 64;
+
+/** Returns the events, then ends or throws `ending`. With `intervalMs`, one event per interval of elapsed time. */
+function openSource(
+  events: Iterator<StreamEvent, void>,
+  signal: AbortSignal,
+  { ending = null, intervalMs = 0 }: { ending?: ProviderFault | null; intervalMs?: number },
+): EventSource {
+  const startedMs = performance.now();
+  let given = 0;
+  return {
+    async next() {
+      const waitMs = intervalMs === 0 ? 0 : startedMs + given * intervalMs - performance.now();
+      if (waitMs > 0) await wait(waitMs, signal);
+      refuseAborted(signal);
+      const due = Math.floor((performance.now() - startedMs) / intervalMs) + 1 - given;
+      const eventsMax = intervalMs === 0 ? BATCH_EVENTS_MAX : Math.min(Math.max(1, due), BATCH_EVENTS_MAX);
+      const batch: StreamEvent[] = [];
+      while (batch.length < eventsMax) {
+        const { done, value } = events.next();
+        if (done === true) break;
+        batch.push(value);
+      }
+      given += batch.length;
+      if (batch.length === 0 && ending !== null) throw ending;
+      return batch.length === 0 ? null : batch;
+    },
+  };
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  refuseAborted(signal);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const finish = () => resolve();
+  const timer = setTimeout(finish, ms);
+  signal.addEventListener('abort', finish);
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', finish);
+  }
+  refuseAborted(signal);
+}
+
+function refuseAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new ProviderFault('aborted', 'aborted by this service', { cause: signal.reason });
 }

@@ -1,23 +1,42 @@
-// The door of the migrations: the versions of the stored tables, in order. A version that was
-// released is never changed; the next one alters what it made.
+// The versions of the stored tables, in order. A released version never changes; the next one alters its tables.
+// Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
-import { spine } from './0001-spine.ts';
-import { operate } from './0002-operate.ts';
-import { reports } from './0003-reports.ts';
-import { exactMoney } from './0004-exact-money.ts';
-import { retention } from './0005-retention.ts';
-import { changes } from './0006-changes.ts';
-import { people } from './0007-people.ts';
-import { statements } from './0008-statements.ts';
-import type { Migration } from './migration.ts';
+import { postgresTables } from './postgres-tables.ts';
+import { sqliteTables } from './sqlite-tables.ts';
 
-export const migrations: readonly Migration[] = [
-  spine,
-  operate,
-  reports,
-  exactMoney,
-  retention,
-  changes,
-  people,
-  statements,
-];
+export interface Migration {
+  version: number;
+  name: string;
+  /** The lowest version that a program must know to use PostgreSQL's tables at this version. Nodes of two releases may run at once. */
+  leastKnown: number;
+  /** Statements for SQLite, separated by semicolons. */
+  sqlite: string;
+  /** Statements for PostgreSQL, separated by semicolons. */
+  postgres: string;
+}
+
+/** The first migration creates all tables. It continues the numbering of the development versions that it replaces. */
+const baseline: Migration = {
+  version: 9,
+  name: 'baseline',
+  leastKnown: 8,
+  sqlite: sqliteTables,
+  postgres: postgresTables,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [baseline];
+
+/** The version that this program creates and uses. */
+export const latestVersion = migrations.at(-1)?.version ?? baseline.version;
+
+/**
+ * The migrations that a database at `version` still needs; 0 is an empty database. Throws for a version before the first migration.
+ */
+export function migrationsAfter(version: number): readonly Migration[] {
+  if (version > 0 && version < baseline.version)
+    throw new Error(
+      `the database has version ${version}; this release can migrate version ${baseline.version} and later: ` +
+        `start the release that wrote version ${baseline.version} on it once`,
+    );
+  return migrations.filter((migration) => migration.version > version);
+}

@@ -1,143 +1,131 @@
-// Rows as columns: a batch writes each table from arrays, one parameter a column, however many rows there are.
+// Parameters of a batch: one array per column, however many rows there are. Some tables have columns that only
+// PostgreSQL needs.
 
-import type {
-  AccountRow,
-  ClaimRow,
-  DailyTotal,
-  Ending,
-  HoldRow,
-  KeyRow,
-  LeaseRow,
-  MonthChange,
-  NewEntry,
-} from '../../ledger/ledger.ts';
-import { writeDetails } from '../row-codec.ts';
-import { suitDocument } from './suit-text.ts';
-import { monthOf } from './usage-months.ts';
+import { assert } from '../../base/assert.ts';
+import { DAY_MS } from '../../base/clock.ts';
+import { beganAtMs } from '../../base/ids.ts';
+import { type Ending, type HoldRow, retainedSinceNames } from '../../ledger/ledger.ts';
+import {
+  accountColumns,
+  type Cell,
+  type Column,
+  holdColumns,
+  keyColumns,
+  readText,
+  text,
+  usageColumns,
+  whole,
+} from '../tables.ts';
 
-type Cell = number | string | null;
+const REPLACEMENT = '\ufffd';
+const UNREADABLE = /\\u(?:0000|d[89a-f])/i;
 
-export interface Column<Row> {
-  name: string;
-  type: 'bigint' | 'text';
-  of(row: Row): Cell;
+/** A text for a column, or for a comparison with one. */
+export function suitText(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', REPLACEMENT) : whole;
 }
 
-export const accountColumns: readonly Column<AccountRow>[] = [
-  whole('id', (row) => row.id),
-  whole('enabled', (row) => (row.enabled ? 1 : 0)),
-  whole('credit_line', (row) => row.creditLine),
-  whole('balance', (row) => row.balance),
-  whole('held', (row) => row.held),
-  whole('allowance', (row) => row.allowance),
-  text('allowance_period', (row) => row.allowancePeriod),
-  whole('allowance_used', (row) => row.spending.used),
-  whole('allowance_held', (row) => row.spending.held),
-  whole('allowance_period_start_ms', (row) => row.spending.periodStartMs),
-  text('group_rates', (row) => JSON.stringify(row.groups)),
-  whole('month_start_ms', (row) => row.month.startMs),
-  whole('month_opening', (row) => row.month.opening),
-];
+/** A value for a parameter. External text must not prevent a message from being billed or a list from being read. */
+export function suitValue<Value>(value: Value): Value | string {
+  return typeof value === 'string' ? suitText(value) : value;
+}
 
-export const keyColumns: readonly Column<KeyRow>[] = [
-  whole('id', (row) => row.id),
-  whole('account_id', (row) => row.account),
-  text('status', (row) => row.status),
-  whole('expires_at_ms', (row) => row.expiresAtMs),
-  whole('quota', (row) => row.quota),
-  text('quota_period', (row) => row.quotaPeriod),
-  whole('quota_used', (row) => row.spending.used),
-  whole('quota_held', (row) => row.spending.held),
-  whole('quota_period_start_ms', (row) => row.spending.periodStartMs),
-  text('limits', (row) => JSON.stringify(row.limits)),
-  text('rates', (row) => JSON.stringify(row.rates)),
-  whole('last_used_at_ms', (row) => row.lastUsedAtMs),
-];
+/** A JSON document for a column. */
+export function suitDocument(document: string): string {
+  if (!UNREADABLE.test(document)) return suitText(document);
+  const value: unknown = JSON.parse(document);
+  const suited = JSON.stringify(suitMembers(value));
+  return suited === JSON.stringify(value) ? document : suited; // escapes may have been a valid pair, or part of quoted text
+}
 
-export const holdColumns: readonly Column<HoldRow>[] = [
-  text('request_id', (row) => row.requestId),
-  whole('account_id', (row) => row.account),
-  whole('key_id', (row) => row.key),
+function suitMembers(value: unknown): unknown {
+  if (typeof value === 'string') return suitText(value);
+  if (Array.isArray(value)) return value.map(suitMembers);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [suitText(name), suitMembers(member)]));
+}
+
+/** The largest valid date. */
+const DATE_MS_MAX = 8_640_000_000_000_000;
+/** After all months. */
+const NEVER = 999_999;
+
+/** The month of a time, UTC. */
+export function monthOf(atMs: number): number {
+  if (atMs > DATE_MS_MAX) return NEVER;
+  const date = new Date(atMs);
+  return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
+}
+
+/** The first month that may have the message's record: clocks of nodes may differ by a day. 0 for a foreign id. */
+export function earliestMonthOf(requestId: string): number {
+  const atMs = beganAtMs(requestId);
+  return atMs === null ? 0 : monthOf(atMs - DAY_MS);
+}
+
+/** Serializes the creation of months. */
+const LOCK = 'pg_advisory_xact_lock(7416, 1)';
+const DROP_LOCK_TIMEOUT = '200ms'; // writers queue behind this lock request
+
+/** Creates the partition of a month unless it exists. It is created separately and then attached, which does not wait for writers. */
+export function makeMonthText(month: number): string {
+  const name = partitionName(month);
+  return `DO $$ BEGIN
+    PERFORM ${LOCK};
+    IF to_regclass('${name}') IS NULL THEN
+      CREATE TABLE ${name} (LIKE usage_records INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES);
+      ALTER TABLE usage_records ATTACH PARTITION ${name} FOR VALUES IN (${month});
+    END IF;
+  END $$`;
+}
+
+/** Drops a month's partition if all of it is past retention. Fails while others use the table; retried later. */
+export function dropMonthText(month: number): string {
+  return `DO $$ BEGIN
+    SET LOCAL lock_timeout = '${DROP_LOCK_TIMEOUT}';
+    PERFORM ${LOCK};
+    IF ${endOfMonthMs(month)} <= (SELECT value::numeric FROM installation WHERE name = '${retainedSinceNames.usage}') THEN
+      DROP TABLE IF EXISTS ${partitionName(month)};
+    END IF;
+  END $$`;
+}
+
+/** The months that have a partition, as `month`. */
+export const LIST_MONTHS = `
+  SELECT right(c.relname::text, 6)::int AS month FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'usage_records'::regclass ORDER BY 1`;
+
+/** The next month. */
+export function nextMonth(month: number): number {
+  return month % 100 === 12 ? month + 89 : month + 1;
+}
+
+/** The first moment after it, UTC. */
+function endOfMonthMs(month: number): number {
+  const next = nextMonth(month);
+  return Date.UTC(Math.floor(next / 100), (next % 100) - 1, 1);
+}
+
+function partitionName(month: number): string {
+  assert(Number.isInteger(month) && month > 0 && month < 1_000_000, 'a month has the form YYYYMM');
+  return `usage_records_${String(month).padStart(6, '0')}`;
+}
+
+/** With the columns by which other nodes find a hold. */
+export const sharedHoldColumns: readonly Column<HoldRow>[] = [
+  ...holdColumns.filter(({ name }) => name !== 'document'),
   text('node', (row) => row.owner.node),
   whole('epoch', (row) => row.owner.epoch),
   text('claim', (row) => row.claim),
-  whole('amount', (row) => row.amount),
-  text('document', (row) => suitDocument(JSON.stringify(row))), // it is read in the database when all is summed up
+  text('document', (row) => suitDocument(JSON.stringify(row))), // the database reads its members to compute sums
 ];
 
-export const leaseColumns: readonly Column<LeaseRow>[] = [
-  text('node', (row) => row.node),
-  whole('epoch', (row) => row.epoch),
-  whole('expires_at_ms', (row) => row.expiresAtMs),
-];
-
-export const claimColumns: readonly Column<ClaimRow>[] = [
-  whole('key_id', (row) => row.key),
-  text('name', (row) => row.name),
-  text('request_id', (row) => row.requestId),
-  text('request_hash', (row) => row.requestHash),
-  whole('at_ms', (row) => row.atMs),
-  whole('is_answered', (row) => (row.isAnswered ? 1 : 0)),
-];
-
-export const entryColumns: readonly Column<NewEntry>[] = [
-  whole('account_id', (row) => row.account),
-  whole('at_ms', (row) => row.atMs),
-  whole('debit', (row) => row.debit),
-  whole('credit', (row) => row.credit),
-  whole('amount', (row) => row.amount),
-  text('kind', (row) => row.kind),
-  text('reference', (row) => row.reference),
-  text('note', (row) => row.note),
-];
-
-/** The first two say which record it is. */
-export const usageColumns: readonly Column<Ending>[] = [
-  text('request_id', ({ record }) => record.requestId),
+/** The first two identify the record: its partition is part of the key. */
+export const partitionedUsageColumns: readonly Column<Ending>[] = [
+  ...usageColumns.slice(0, 1),
   whole('month', ({ record }) => monthOf(record.atMs)),
-  whole('at_ms', ({ record }) => record.atMs),
-  whole('account_id', ({ record }) => record.account),
-  whole('key_id', ({ record }) => record.key),
-  text('ended_by', ({ endedBy }) => endedBy),
-  text('group_name', ({ record }) => record.group),
-  text('model', ({ record }) => record.model),
-  text('outcome', ({ record }) => record.outcome),
-  whole('status', ({ record }) => record.status),
-  whole('input_tokens', ({ record }) => record.inputTokens),
-  whole('output_tokens', ({ record }) => record.outputTokens),
-  whole('cache_read_tokens', ({ record }) => record.cacheReadTokens),
-  whole('cache_write_5m_tokens', ({ record }) => record.cacheWrite5mTokens),
-  whole('cache_write_1h_tokens', ({ record }) => record.cacheWrite1hTokens),
-  whole('web_searches', ({ record }) => record.webSearches),
-  whole('cost', ({ record }) => record.cost),
-  whole('written_off', ({ record }) => record.writtenOff),
-  whole('provider_cost', ({ record }) => record.providerCost),
-  text('details', ({ record }) => writeDetails(record)),
-];
-
-/** The first four say which total it is; the others are added to what stands. */
-export const totalColumns: readonly Column<DailyTotal>[] = [
-  whole('day_ms', (row) => row.dayMs),
-  whole('account_id', (row) => row.account),
-  whole('key_id', (row) => row.key),
-  text('model', (row) => row.model),
-  whole('messages', (row) => row.messages),
-  whole('input_tokens', (row) => row.inputTokens),
-  whole('output_tokens', (row) => row.outputTokens),
-  whole('cache_read_tokens', (row) => row.cacheReadTokens),
-  whole('cache_write_tokens', (row) => row.cacheWriteTokens),
-  whole('cost', (row) => row.cost),
-  whole('written_off', (row) => row.writtenOff),
-  whole('provider_cost', (row) => row.providerCost),
-  whole('costed_messages', (row) => row.costedMessages),
-  whole('costed_revenue', (row) => row.costedRevenue),
-];
-
-/** The first two say which it is; the change is added to what stands. */
-export const monthColumns: readonly Column<MonthChange>[] = [
-  whole('account_id', (row) => row.account),
-  whole('month_ms', (row) => row.startMs),
-  whole('change', (row) => row.change),
+  ...usageColumns.slice(1),
 ];
 
 /** An array for each column. */
@@ -155,10 +143,18 @@ function printCell(cell: Cell): string {
   return typeof cell === 'number' ? String(cell) : `"${/["\\]/.test(cell) ? cell.replace(/["\\]/g, '\\$&') : cell}"`;
 }
 
-function whole<Row>(name: string, of: (row: Row) => number | null): Column<Row> {
-  return { name, type: 'bigint', of };
+export function asFloat(expression: string): string {
+  return `${expression}::float8`;
 }
 
-function text<Row>(name: string, of: (row: Row) => string | null): Column<Row> {
-  return { name, type: 'text', of };
+/** Integer columns of the table or alias `of`, under their own names. */
+export function asNumbers(of: string, ...names: readonly string[]): string {
+  return names.map((name) => `${asFloat(`${of}.${name}`)} AS ${name}`).join(', ');
 }
+
+/** As AccountMetersTable. */
+export const ACCOUNT_COLUMNS = readText('m', accountColumns, asFloat);
+/** As KeyMetersTable. */
+export const KEY_COLUMNS = readText('m', keyColumns, asFloat);
+/** As UsageTable. */
+export const USAGE_COLUMNS = `${asNumbers('r', 'seq')}, ${readText('r', usageColumns, asFloat)}`;

@@ -1,21 +1,24 @@
-// One connection to PostgreSQL that writes, which can be given up: every round trip has a time limit, and the next connection ends
-// what the one before may still be doing before it takes work. So nothing that was given up is made later.
+// A writing connection to PostgreSQL that can be abandoned: every round trip has a time limit, and a new connection ends
+// the backend of the abandoned one before it takes work. So no abandoned statement takes effect later.
 
 import type { ReservedSQL, SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
+import { suitValue } from './columns.ts';
 import { openClient } from './read-pool.ts';
-import { suitValue } from './suit-text.ts';
 
-export interface Asked {
+export interface Statement {
   text: string;
   values: readonly (string | number | null)[];
 }
 
-/** The rows of an answer, with what the server calls what it did, and to how many rows. */
+/** The rows of a result, with the server's command tag and row count. */
 export type Answered = Record<string, unknown>[] & { command: string; count: number };
 
-/** Why there was no answer. What was asked may have been done or not; `silent`: it may still be done until the next connection is had. */
+/**
+ * There was no answer: the statement may have been executed or not; `silent`: it may still be executed until the next
+ * connection is open.
+ */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
   readonly isSilent: boolean;
@@ -26,7 +29,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** How long the server takes at most, and the node waits. The server's come first, so that it is mostly the server that gives up. */
+/** Time limits of server and node. The server's are shorter, so that usually the server gives up first. */
 export interface ConnectionLimits {
   lockMsMax: number;
   statementMsMax: number;
@@ -51,34 +54,41 @@ interface Backend {
 
 export class Connection {
   readonly #url: string;
-  readonly #warmUp: readonly Asked[];
+  readonly #warmUp: readonly Statement[];
   readonly #limits: ConnectionLimits;
   #client: SQL | null = null;
-  /** Reserved: a client goes on over another connection when it loses one, in the midst of a transaction and outside of it. */
+  /** Reserved, because a client continues on another connection after losing one, even within a transaction. */
   #session: ReservedSQL | null = null;
   #backend: Backend | null = null;
-  /** Of a connection that was given up: it may still be working. */
+  /** The backend of an abandoned connection: it may still be working. */
   #lost: Backend | null = null;
 
-  /** Connects when it is asked first. `warmUp` is asked of each new connection, in a transaction that is rolled back. */
-  constructor(url: string, warmUp: readonly Asked[], limits: ConnectionLimits = connectionLimits) {
+  /**
+   * Connects at the first statement. `warmUp` is run on each new connection, in a transaction that is rolled back.
+   */
+  constructor(url: string, warmUp: readonly Statement[], limits: ConnectionLimits = connectionLimits) {
     this.#url = url;
     this.#warmUp = warmUp;
     this.#limits = limits;
   }
 
-  /** The history of the server that the last connection was to: in another one, numbers mean other transactions. */
+  /** The timeline of the last connection's server: transaction numbers are valid only within it. */
   get timeline(): string | null {
     return (this.#backend ?? this.#lost)?.timeline ?? null;
   }
 
-  /** Of the server, from one crash to the next: in another one, what was not on the disk never was, and its numbers are given again. */
+  /**
+   * Identifies the server process between crashes: after a crash, transactions that were not on disk are lost and
+   * their numbers reused.
+   */
   get life(): string | null {
     return (this.#backend ?? this.#lost)?.life ?? null;
   }
 
-  /** Asks all of it in one round trip. Throws what the server said of the first that failed; ConnectionLost where it said nothing. */
-  async ask(...asked: readonly Asked[]): Promise<Answered[]> {
+  /**
+   * Runs all statements in one round trip. Throws the server's error for the first that failed, or ConnectionLost.
+   */
+  async ask(...asked: readonly Statement[]): Promise<Answered[]> {
     const session = this.#session ?? (await this.#open());
     return await this.#answersTo(session, asked);
   }
@@ -89,7 +99,7 @@ export class Connection {
     await client?.close({ timeout: 0 });
   }
 
-  /** A new connection, which takes no work before the one that was given up is gone, and what that made is where commits have to be. */
+  /** A new connection. It takes no work before the abandoned backend has ended and its commits are durable. */
   async #open(): Promise<ReservedSQL> {
     try {
       this.#client = openClient(this.#url, settingsOf(this.#limits));
@@ -105,7 +115,7 @@ export class Connection {
       return session;
     } catch (failure) {
       await this.#giveUp();
-      throw failure instanceof ConnectionLost ? failure : lost('no connection can be had', failure);
+      throw failure instanceof ConnectionLost ? failure : lost('cannot open a connection', failure);
     }
   }
 
@@ -113,10 +123,10 @@ export class Connection {
     const values = [backend.pid, backend.startedAt];
     await this.#answersTo(session, [{ text: END_BACKEND, values }]);
     const [left] = await this.#answersTo(session, [{ text: FIND_BACKEND, values }]);
-    if (left !== undefined && left.length > 0) throw lost('a connection that was given up still works');
+    if (left !== undefined && left.length > 0) throw lost('an abandoned connection is still active');
   }
 
-  async #answersTo(session: ReservedSQL, asked: readonly Asked[]): Promise<Answered[]> {
+  async #answersTo(session: ReservedSQL, asked: readonly Statement[]): Promise<Answered[]> {
     const answers = await this.#inTime(Promise.allSettled(asked.map((one) => send(session, one))));
     for (const answer of answers) {
       if (answer.status === 'fulfilled') continue;
@@ -140,34 +150,34 @@ export class Connection {
     const client = this.#client;
     this.#lost = this.#backend ?? this.#lost;
     this.#client = this.#session = this.#backend = null;
-    // Closed without a wait, which fails what is under way. Whether that is done is not waited for long: nobody is there.
+    // Closed without waiting, which fails statements in progress. The wait for that is short.
     const closed = client?.close({ timeout: 0 }) ?? Promise.resolve();
     await within(machineTimers, bounds.storeSilenceMsMax, closed, silent).catch(() => {});
   }
 }
 
-export const BEGIN: Asked = { text: 'BEGIN', values: [] };
-export const COMMIT: Asked = { text: 'COMMIT', values: [] };
-export const ROLLBACK: Asked = { text: 'ROLLBACK', values: [] };
+export const BEGIN: Statement = { text: 'BEGIN', values: [] };
+export const COMMIT: Statement = { text: 'COMMIT', values: [] };
+export const ROLLBACK: Statement = { text: 'ROLLBACK', values: [] };
 
-// The timeline is that of what is written now; a standby has none, and cannot be written. A crash begins statistics anew, an orderly
-// stop does not; where somebody else does, what can be told is only less.
-const READ_BACKEND: Asked = {
+// The current timeline; a standby has none and cannot be written to. A crash resets the statistics, an orderly stop
+// does not; if another client resets them, fewer outcomes can be determined.
+const READ_BACKEND: Statement = {
   text: `SELECT a.pid, a.backend_start::text AS "startedAt", left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline,
       pg_stat_get_bgwriter_stat_reset_time()::text AS life
     FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`,
   values: [],
 };
-// Its commit is told when all before it are, also where commits wait for a standby: what was ended in such a wait is made on this server
-// alone, and to whoever reads here it looks like any other.
-const WRITE_NOTHING: Asked = { text: "SELECT pg_logical_emit_message(true, 'turnpike', '') AS at", values: [] };
+// Its commit is acknowledged after all earlier ones, also with synchronous replication: a commit that was cancelled
+// while waiting for a standby exists only on this server, and readers here cannot tell.
+const WRITE_NOTHING: Statement = { text: "SELECT pg_logical_emit_message(true, 'turnpike', '') AS at", values: [] };
 const THIS_BACKEND = 'FROM pg_stat_activity a WHERE a.pid = $1::int AND a.backend_start = $2::text::timestamptz';
 const END_BACKEND = `SELECT pg_terminate_backend(a.pid, ${bounds.writeEndMsMax}) ${THIS_BACKEND}`;
 const FIND_BACKEND = `SELECT a.pid ${THIS_BACKEND}`;
 
 /**
- * Plans are made once for a connection, whatever the values, and go by the index that each statement is written for: one that is
- * made while a table is empty stays.
+ * Every statement uses the index that it was written for. Other plans are disabled, because a plan is made once for a connection,
+ * whatever the values, and would otherwise stay as it was made for an empty table.
  */
 export function settingsOf(limits: ConnectionLimits): Record<string, string | number> {
   return {
@@ -189,8 +199,10 @@ export function settingsOf(limits: ConnectionLimits): Record<string, string | nu
   };
 }
 
-/** The driver sends a text without values by itself, unless it comes as a template: then it is prepared and goes with the others. */
-async function send(session: ReservedSQL, { text, values }: Asked): Promise<Answered> {
+/**
+ * The driver sends a text without parameters separately unless it is a template: then it is prepared and pipelined.
+ */
+async function send(session: ReservedSQL, { text, values }: Statement): Promise<Answered> {
   if (values.length > 0) return await session.unsafe(text, values.map(suitValue));
   let template = templates.get(text);
   if (template === undefined) {
@@ -200,10 +212,10 @@ async function send(session: ReservedSQL, { text, values }: Asked): Promise<Answ
   return await session(template);
 }
 
-/** By their text: there are few without values. */
+/** By text: there are few without parameters. */
 const templates = new Map<string, TemplateStringsArray>();
 
-/** All that is not said of a statement: an end of the session, and whatever goes wrong in the driver. */
+/** Anything but an error of the statement itself: the end of the session, or a failure of the driver. */
 export function isLoss(failure: unknown): boolean {
   const { errno } = failure as { errno?: unknown };
   return typeof errno !== 'string' || !/^[0-9A-Z]{5}$/.test(errno) || /^(?:57P|08|25P0[34])/.test(errno);
@@ -216,3 +228,17 @@ function silent(): ConnectionLost {
 function lost(message: string, cause?: unknown): ConnectionLost {
   return new ConnectionLost(message, { cause, isSilent: false });
 }
+
+const LEASES = 1;
+const CHANGES = 1;
+const UPKEEP = 1; // at the start, while old rows are dropped, and months are made
+
+/** Connections of one node. Maintenance commands use a few more while they run. */
+export const connectionsPerNode =
+  bounds.signInConnections +
+  bounds.ledgerLanes +
+  LEASES +
+  bounds.readConnections +
+  bounds.reportConnections +
+  CHANGES +
+  UPKEEP;

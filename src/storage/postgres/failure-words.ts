@@ -1,10 +1,13 @@
-// Why a database cannot be used, in words for who runs the service. The driver says little of a connection that it does not get,
-// and the address may hold a password, which is never in what is said.
+// Explains to operators why a database cannot be used. The driver says little about failed connections, and the URL may contain
+// a password, which must never appear in a message.
 
 import { bounds } from '../../config.ts';
 
 export interface DatabaseFailure {
-  /** `unreachable`: no answer of a PostgreSQL; `refused`: it does not let this role in; `tls`; `failed`: what was asked, or the connection since. */
+  /**
+   * `unreachable`: no response from PostgreSQL; `refused`: this role may not connect; `tls`; `failed`: the statement
+   * or the connection afterwards.
+   */
   kind: 'unreachable' | 'refused' | 'tls' | 'failed';
   words: string;
 }
@@ -12,14 +15,19 @@ export interface DatabaseFailure {
 /** "shop at 127.0.0.1:5432". */
 export function nameDatabase(url: string): string {
   const place = placeOf(url);
-  return place === null ? 'of that address' : `${decode(place.pathname.slice(1))} at ${place.host}`;
+  return place === null ? 'at the given address' : `${decode(place.pathname.slice(1))} at ${place.host}`;
 }
 
-/** What was thrown over a connection to `url`, or in the attempt to have one. */
+/** Describes an error of a connection to `url`, or of connecting. */
 export function describeDatabaseFailure(thrown: unknown, url: string): DatabaseFailure {
   const failure = innermost(thrown);
   const { kind, words } = describe(failure, placeOf(url)?.host ?? 'the server');
   return { kind, words: withoutPassword(words, url) };
+}
+
+/** Describes a pooler that lends connections per transaction or statement. */
+export function describeLending(mode: 'transaction' | 'statement'): string {
+  return `it is a connection pooler in ${mode} mode, but nodes need persistent sessions: connect to PostgreSQL directly, or set pool_mode = session (PgBouncer)`;
 }
 
 interface DriverError {
@@ -38,11 +46,16 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure['kind']>> = {
 
 function describe(failure: unknown, host: string): DatabaseFailure {
   const { code, errno, message } = failure as DriverError;
+  if (/^unsupported startup parameter/.test(String(message)))
+    return {
+      kind: 'refused',
+      words: `it is a connection pooler that rejects session settings (${message}): connect to PostgreSQL directly`,
+    };
   if (typeof errno === 'string' && isRefusal(errno))
     return { kind: 'refused', words: `the server refuses the connection: ${message} (${errno})` };
-  if (typeof errno === 'string') return { kind: 'failed', words: `the server says: ${message} (${errno})` };
+  if (typeof errno === 'string') return { kind: 'failed', words: `the server reports: ${message} (${errno})` };
   if (failure instanceof URIError)
-    return { kind: 'unreachable', words: 'a part of the address is not percent-encoded as it must be' };
+    return { kind: 'unreachable', words: 'part of the address is not percent-encoded correctly' };
   const kind = BY_CODE[String(code)] ?? (isOfCertificate(code, message) ? 'tls' : 'failed');
   return { kind, words: wordsOf(String(code), host) ?? String(message ?? failure) };
 }
@@ -50,23 +63,23 @@ function describe(failure: unknown, host: string): DatabaseFailure {
 function wordsOf(code: string, host: string): string | null {
   switch (code) {
     case 'ERR_INVALID_URL':
-      return 'the address cannot be read';
+      return 'the address is not a valid URL';
     case 'ERR_POSTGRES_CONNECTION_REFUSED':
-      return `no connection to ${host} can be made: nothing listens there, or the name leads nowhere`;
+      return `cannot connect to ${host}: nothing listens there, or the host name cannot be resolved`;
     case 'ERR_POSTGRES_CONNECTION_FAILED':
-      return `${host} ended the connection before it was made: it is not ready, or no PostgreSQL`;
+      return `${host} closed the connection before it was established: it is not ready, or not PostgreSQL`;
     case 'ERR_POSTGRES_CONNECTION_TIMEOUT':
       return `${host} does not answer within ${bounds.storeConnectSecondsMax} seconds`;
     case 'ERR_POSTGRES_CONNECTION_CLOSED':
       return 'the connection was lost';
     case 'ERR_POSTGRES_TLS_NOT_AVAILABLE':
-      return `${host} takes no TLS, and the address asks for it (sslmode)`;
+      return `${host} does not support TLS, which the address requires (sslmode)`;
     default:
       return null;
   }
 }
 
-/** Role, password, database, how many may come, and a server that starts or stops. */
+/** Role, password, database, connection limit, or a server that is starting or stopping. */
 function isRefusal(errno: string): boolean {
   return /^(?:28|3D|08|57P0[0-9]|53300|42704$)/.test(errno);
 }
@@ -75,7 +88,7 @@ function isOfCertificate(code: unknown, message: unknown): boolean {
   return /CERT|TLS|SSL|SIGNATURE|ISSUER/i.test(String(code)) || /certificate/i.test(String(message));
 }
 
-/** Null also where an address was taken apart wrongly, with a password that is not encoded: its host is a part of that. */
+/** null also if an unencoded password breaks the URL: the host would contain part of it. */
 function placeOf(url: string): URL | null {
   const place = URL.parse(url);
   return place === null || /[@#]/.test(place.pathname + place.search + place.hash) ? null : place;
@@ -95,7 +108,7 @@ function decode(text: string): string {
   }
 }
 
-/** What the driver threw, inside of what was made of it. */
+/** The driver's error within a wrapped one. */
 function innermost(thrown: unknown): unknown {
   let failure = thrown;
   while (failure instanceof Error && failure.cause instanceof Error) failure = failure.cause;

@@ -6,7 +6,7 @@ import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { type Answer, type BatchFacts, type Bundle, GroupCommit, type LedgerGate } from '../../ledger/ledger.ts';
 import { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
-import { accountOf } from './needs.ts';
+import { accountOf } from './load-rows.ts';
 
 export interface GateOptions extends LaneOptions {
   lanes?: number;
@@ -15,22 +15,22 @@ export interface GateOptions extends LaneOptions {
 interface Lane {
   store: PostgresLedgerStore;
   commit: GroupCommit;
-  /** Its batches when leases were asked for last. */
+  /** Its batches at the last lease operation. */
   batchesSeen: number;
 }
 
 export class PostgresGate implements LedgerGate {
-  /** Told of each batch, before its answers are given. */
+  /** Called for each batch, before its answers are delivered. */
   onCommitted: (facts: BatchFacts) => void = () => {};
-  /** The database's time, as it was told with the last batch: what is remembered of answers goes by it. */
+  /** The database's time as of the last batch. */
   readonly clock: Clock;
   readonly #accountLanes: readonly Lane[];
   readonly #leaseLane: Lane;
-  /** Of messages that run: some of what is asked of them says no account. The oldest are forgotten first. */
+  /** Accounts of running messages, because some operations name only the message. The oldest are evicted first. */
   readonly #accountByMessage = new Map<string, number>();
   #aheadMs = 0;
 
-  /** Connects when it is asked first. The tables are made (`prepareDatabase`). */
+  /** Connects at the first operation. Requires existing tables (`prepareDatabase`). */
   constructor(url: string, { lanes = bounds.ledgerLanes, ...options }: GateOptions = {}) {
     this.clock = options.clock ?? systemClock(() => Date.now() + this.#aheadMs);
     this.#accountLanes = Array.from({ length: lanes }, () => this.#openLane(url, options));
@@ -46,16 +46,16 @@ export class PostgresGate implements LedgerGate {
     return await this.#laneOf(bundle).commit.submit(bundle);
   }
 
-  /** Waits for what is under way, and closes the connections. */
+  /** Waits for pending operations and closes the connections. */
   async close(): Promise<void> {
     const used = this.#lanes().filter(({ commit }) => commit.batches() > 0);
-    const underWay = used.map(({ commit }) => commit.submit({ operations: [] })); // after all that was asked before
+    const inProgress = used.map(({ commit }) => commit.submit({ operations: [] })); // after everything before it
     const late = () => new Error('the database does not answer');
-    await within(machineTimers, bounds.commitOutcomeWaitMsMax, Promise.allSettled(underWay), late).catch(() => {});
+    await within(machineTimers, bounds.commitOutcomeWaitMsMax, Promise.allSettled(inProgress), late).catch(() => {});
     await Promise.all(this.#lanes().map(({ store }) => store.close()));
   }
 
-  /** Of holds that lapsed, a bounded number is ended at once: where there may be more, they are asked for. */
+  /** Ends a bounded number of lapsed holds per operation; repeats while there may be more. */
   async #submitOfLeases(bundle: Bundle): Promise<Answer[]> {
     this.#wakeLanes();
     const answers = await this.#leaseLane.commit.submit(bundle);
@@ -71,11 +71,14 @@ export class PostgresGate implements LedgerGate {
     return answers;
   }
 
-  /** A connection that rested since the last renewal may be gone without a word, or not be made yet: no message is to find that out. */
+  /**
+   * An idle connection may have been lost silently since the last renewal, or not be open yet: no message should find
+   * that out.
+   */
   #wakeLanes(): void {
     for (const lane of this.#accountLanes) {
       const isRested = lane.commit.batches() === lane.batchesSeen;
-      if (isRested) lane.commit.submit({ operations: [] }).catch(() => {}); // the next one is told
+      if (isRested) lane.commit.submit({ operations: [] }).catch(() => {}); // the next message gets the error
       lane.batchesSeen = lane.commit.batches();
     }
   }

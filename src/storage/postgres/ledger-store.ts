@@ -2,6 +2,7 @@
 // the accounts and reads, the second writes and commits; between them the node decides. Nothing is remembered between batches.
 
 import { BrokenInvariant } from '../../base/assert.ts';
+import { integerOf } from '../../base/checked-number.ts';
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import {
@@ -14,41 +15,37 @@ import {
   type Rows,
   RowsLocked,
 } from '../../ledger/ledger.ts';
-import { readHoldRow } from '../row-codec.ts';
-import { type CheckedAsk, writeAlongside } from './alongside.ts';
-import { dropAnswers, SUM_ANSWERS } from './answer-writes.ts';
-import { arrayOf } from './columns.ts';
+import { readHoldRow } from '../tables.ts';
+import { raiseEpoch } from './change-feed.ts';
+import { type CheckedAsk, dropAnswers, SUM_ANSWERS, writeCoCommitted } from './co-committed.ts';
+import { arrayOf, makeMonthText } from './columns.ts';
 import {
   type Answered,
-  type Asked,
   BEGIN,
   COMMIT,
   Connection,
   type ConnectionLimits,
   ConnectionLost,
   ROLLBACK,
+  type Statement,
 } from './connection.ts';
-import { type LoadedRows, loadRows } from './load-rows.ts';
-import { BRIEF_LOCKS, findLocked } from './locked-accounts.ts';
-import { type Needs, readNeeds } from './needs.ts';
-import { raiseEpoch } from './raise-epoch.ts';
+import { BRIEF_LOCKS, findLocked, type LoadedRows, loadRows, type Needs, readNeeds } from './load-rows.ts';
 import * as statements from './statements.ts';
-import { makeMonthText } from './usage-partitions.ts';
 import { writeChanges } from './write-changes.ts';
 
 const OUTCOME_REST_MS = 200;
 const AGAIN_REST_MS = 5;
 
 export interface LaneOptions {
-  /** For tests, whose time is not the database's. */
+  /** For tests with their own time. */
   clock?: Clock;
   limits?: ConnectionLimits;
-  /** How long it is tried to learn what became of a commit that had no answer. */
+  /** How long the outcome of a commit without an answer is looked up. */
   outcomeMsMax?: number;
 }
 
 export class PostgresLedgerStore implements LedgerStore {
-  /** Told of the database's time, with each batch. */
+  /** Called with the database's time, with each batch. */
   onTime: (nowMs: number) => void = () => {};
   readonly #connection: Connection;
   readonly #clock: Clock | null;
@@ -70,12 +67,13 @@ export class PostgresLedgerStore implements LedgerStore {
         return;
       } catch (failure) {
         if (failure instanceof ConnectionLost) {
-          // Cut off before it asked for a commit, it was not made; a connection that rested may have been cut long ago.
-          if (batch.isCommitAsked) throw new InDoubt('whether it was made cannot be told', { cause: failure });
+          // Not committed if the connection was lost before the commit was requested; an idle connection may have
+          // been lost long ago.
+          if (batch.isCommitAsked) throw inDoubt(batch.transaction, failure);
           if (failure.isSilent || tries > 1) throw failure;
           continue;
         }
-        await this.#connection.ask(ROLLBACK).catch(() => {}); // lost: it was rolled back with its connection
+        await this.#connection.ask(ROLLBACK).catch(() => {}); // lost: rolled back with its connection
         isLocked = [LOCK_NOT_HAD, TOO_LONG].includes(String((failure as ServerError).errno));
         if (isLocked && !needs.expires) {
           const neededBy = isBrief ? () => null : await findLocked(this.#connection, needs);
@@ -101,16 +99,18 @@ export class PostgresLedgerStore implements LedgerStore {
 interface BatchOptions {
   nowMs: number | null;
   outcomeMsMax: number;
-  /** Who else has an account is waited for a moment only. */
+  /** Wait only briefly for locked accounts. */
   isBrief: boolean;
-  /** The try before had to wait too long. */
+  /** The previous attempt waited too long. */
   isLocked: boolean;
 }
 
-/** One try of a batch. */
+/** One attempt of a batch. */
 class Batch {
-  /** From then on it may have been made although nothing was heard of it. */
+  /** From then on it may have been committed, even without an answer. */
   isCommitAsked = false;
+  /** The database's transaction number, once its rows are loaded. */
+  transaction: string | null = null;
   readonly #connection: Connection;
   readonly #needs: Needs;
   readonly #options: BatchOptions;
@@ -124,6 +124,7 @@ class Batch {
   async run(decide: (rows: Rows) => Changes, onTime: (nowMs: number) => void): Promise<void> {
     const first = this.#options.isBrief ? [BEGIN, BRIEF_LOCKS] : [BEGIN];
     const loaded = this.#needs.expires ? await this.#loadWithLapsed() : await this.#load(this.#needs, first);
+    this.transaction = loaded.transaction;
     onTime(loaded.rows.nowMs);
     const changes = decide(loaded.rows);
     if (changes.isEmpty) {
@@ -132,10 +133,10 @@ class Batch {
     }
     const asked = [
       ...writeChanges(changes, loaded),
-      ...writeAlongside(changes),
+      ...writeCoCommitted(changes),
       ...raiseEpoch(this.#needs.told, changes, loaded.rows.nowMs),
     ];
-    if (!changes.alongside.some(isAnswer)) {
+    if (!changes.coCommitted.some(isAnswer)) {
       await this.#commit(asked, loaded.transaction);
       return;
     }
@@ -143,13 +144,16 @@ class Batch {
     await this.#boundAnswers(answers.at(-1));
   }
 
-  async #load(needs: Needs, first: readonly Asked[]): Promise<LoadedRows> {
+  async #load(needs: Needs, first: readonly Statement[]): Promise<LoadedRows> {
     const { asked, read } = loadRows(needs, this.#options.nowMs);
     const answers = await this.#connection.ask(...first, ...asked);
     return read(answers.slice(first.length));
   }
 
-  /** Leases before accounts, here and everywhere. Whose holds have lapsed is known only then, and looked at again under their locks. */
+  /**
+   * Leases are locked before accounts, everywhere. Which holds have lapsed is known only then, and checked again
+   * under their locks.
+   */
   async #loadWithLapsed(): Promise<LoadedRows> {
     const values = [this.#options.nowMs, bounds.holdsExpiredAtOnce, arrayOf(this.#needs.moved)];
     const [, , found] = await this.#connection.ask(
@@ -161,7 +165,10 @@ class Batch {
     return await this.#load(withHolds(this.#needs, await this.#havable(lapsed)), [BRIEF_LOCKS]);
   }
 
-  /** Of accounts that others do not let go of, holds are left to another look: the leases are locked, and every node waits for them. */
+  /**
+   * Holds of accounts that stay locked are left for a later attempt: leases are locked, and every node waits for
+   * them.
+   */
   async #havable(lapsed: HoldRow[]): Promise<HoldRow[]> {
     if (!this.#options.isLocked || lapsed.length === 0) return lapsed;
     const values = [arrayOf(lapsed.map(({ account }) => account))];
@@ -170,7 +177,10 @@ class Batch {
     return lapsed.filter(({ account }) => free.has(account));
   }
 
-  /** What may refuse a bundle is looked at before the commit is asked for, all else goes with it. Gives the answers that were had. */
+  /**
+   * Statements that may refuse a bundle are checked before the commit is requested; all others go with it. Returns
+   * the results.
+   */
   async #commit(asked: readonly CheckedAsk[], transaction: string): Promise<Answered[]> {
     const { timeline, life } = this.#connection;
     const isChecked = asked.some(({ check }) => check !== undefined);
@@ -189,23 +199,23 @@ class Batch {
     }
   }
 
-  /** Of a commit that had no answer: the connection that asked for it is ended first, so that it is made by now, or never. */
+  /** After a commit without an answer: the connection is ended first, so that the outcome is final. */
   async #wasMade(transaction: string, before: Pick<Connection, 'timeline' | 'life'>): Promise<boolean> {
     const untilMs = performance.now() + this.#options.outcomeMsMax;
     for (; performance.now() < untilMs; await Bun.sleep(OUTCOME_REST_MS)) {
       const outcome = await this.#readOutcome(transaction);
       if (outcome === null) continue;
-      // In another history the number may be another transaction's.
+      // In another timeline the number may belong to another transaction.
       if (this.#connection.timeline !== before.timeline) break;
       if (outcome === 'aborted') return false;
-      // After a crash too, where the first was never on the disk. Had it been committed, it would have been.
+      // Also after a crash if the commit was never on disk: otherwise it would be committed.
       if (outcome === 'committed' && this.#connection.life === before.life) return true;
       if (outcome !== 'in progress') break;
     }
-    throw new ConnectionLost('whether it was committed cannot be told', { isSilent: true });
+    throw new ConnectionLost('it is unknown whether the transaction was committed', { isSilent: true });
   }
 
-  /** Null where the database cannot be asked. */
+  /** null if the database cannot be queried. */
   async #readOutcome(transaction: string): Promise<string | null> {
     try {
       const [[row] = []] = await this.#connection.ask({ text: statements.READ_OUTCOME, values: [transaction] });
@@ -215,20 +225,25 @@ class Batch {
     }
   }
 
-  /** After the batch, which does not fail for it: whoever stores the next answer looks again. */
+  /** After the batch, which does not fail for it: the next stored response checks again. */
   async #boundAnswers(first: Answered | undefined): Promise<void> {
     try {
       let sum = first;
       for (let drops = 0; drops < bounds.batchTriesMax; drops++) {
-        const excessBytes = Number(sum?.[0]?.['bytes'] ?? 0) - bounds.answersStoredBytesMax;
+        const excessBytes = integerOf(sum?.[0]?.['bytes'] ?? 0) - bounds.answersStoredBytesMax;
         if (excessBytes <= 0) return;
         await this.#connection.ask(dropAnswers(excessBytes));
         [sum] = await this.#connection.ask(SUM_ANSWERS);
       }
     } catch {
-      // As it says above.
+      // As described above.
     }
   }
+}
+
+/** The number lets an operator ask later: `SELECT pg_xact_status('…')`. */
+function inDoubt(transaction: string | null, cause: ConnectionLost): InDoubt {
+  return new InDoubt(`it is unknown whether transaction ${transaction} was committed`, { transaction, cause });
 }
 
 function withHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
@@ -261,10 +276,10 @@ interface ServerError {
 }
 
 const LOCK_NOT_HAD = '55P03';
-const TOO_LONG = '57014'; // who waits behind others that wait has the time of a lock several times over
-const AGAIN = ['40001', '40P01', LOCK_NOT_HAD]; // serialization failure, deadlock, a lock not had in time
+const TOO_LONG = '57014'; // a wait behind other waiting transactions may take several lock timeouts
+const AGAIN = ['40001', '40P01', LOCK_NOT_HAD]; // serialization failure, deadlock, lock not available
 
-/** Others were at the same rows, made one of them meanwhile, or nobody has made the month yet. */
+/** Others locked the same rows or inserted one meanwhile, or the month's partition does not exist yet. */
 function isToBeginAgain(failure: unknown): boolean {
   const { errno, constraint } = failure as ServerError;
   const isMadeMeanwhile = errno === '23505' && /^(?:account_meters|key_meters|leases)_pkey$/.test(String(constraint));
@@ -276,13 +291,13 @@ function missingMonth(failure: unknown): number | null {
   const { errno, message, detail } = failure as ServerError;
   if (errno !== '23514' || !String(message).startsWith('no partition of relation')) return null;
   const month = /\(month\) = \((\d+)\)/.exec(String(detail))?.[1];
-  return month === undefined ? null : Number(month);
+  return month === undefined ? null : integerOf(month);
 }
 
-/** A row that was refused for what it is is its bundle's fault; all else that the server says is the store's. */
+/** A refused row is its bundle's fault; every other error is the store's. */
 function asOfBundleOrStore(failure: unknown): unknown {
   const { errno, constraint } = failure as ServerError;
-  // Made at another node, under the same idempotency key or with the same e-mail: whoever looks again finds it.
+  // Inserted by another node, with the same idempotency key or email: a retry finds it.
   if (constraint === 'creations_pkey' || constraint === 'people_email_key')
     return new Outpaced(String(failure), { cause: failure });
   return /^2[23]/.test(String(errno)) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;

@@ -1,61 +1,73 @@
-// The first round trip of a batch: locks its accounts and reads what it is decided by. Nothing is remembered between batches.
+// The first round trip of a batch: locks its accounts and reads the rows that the decision needs. Nothing is cached
+// between batches.
 
-import type { AccountRow, ClaimRow, Ending, HoldRow, KeyRow, LeaseRow, Rows } from '../../ledger/ledger.ts';
+import { integerOf } from '../../base/checked-number.ts';
+import { bounds } from '../../config.ts';
+import type {
+  AccountRow,
+  Bundle,
+  Ending,
+  HoldRow,
+  IdempotencyRow,
+  KeyRow,
+  LeaseRow,
+  Operation,
+  Rows,
+} from '../../ledger/ledger.ts';
 import {
   type AccountMetersTable,
   type ClaimsTable,
   type KeyMetersTable,
   readAccountRow,
-  readClaimRow,
   readHoldRow,
+  readIdempotencyRow,
   readKeyRow,
   readLeaseRow,
   readUsageRecord,
   type UsageTable,
-} from '../row-codec.ts';
-import { arrayOf } from './columns.ts';
-import type { Answered, Asked } from './connection.ts';
-import type { Needs } from './needs.ts';
+} from '../tables.ts';
+import { arrayOf, earliestMonthOf } from './columns.ts';
+import type { Answered, Connection, Statement } from './connection.ts';
 import * as statements from './statements.ts';
-import { earliestMonthOf } from './usage-months.ts';
 
 export interface LoadedRows {
   rows: Rows;
-  /** Which rows stand already: the others are new. */
+  /** The rows that exist; all others are new. */
   accounts: ReadonlyMap<number, AccountRow>;
   keys: ReadonlyMap<number, KeyRow>;
   leases: ReadonlyMap<string, LeaseRow>;
-  /** The number of the database's transaction, by which it knows what became of it. */
+  /** The database's transaction number, by which the outcome can be looked up. */
   transaction: string;
 }
 
 type Table = Record<string, unknown>;
 
-/** What is asked for a batch, and how its rows are read from the answers. `nowMs`: a test's time; null: the database's. */
+/** The statements that read the rows of a batch, and how to read their results. `nowMs` sets the time in tests; null: the database's clock. */
 export function loadRows(
   needs: Needs,
   nowMs: number | null,
-): { asked: Asked[]; read(answers: readonly Answered[]): LoadedRows } {
-  const asking = new Asking();
-  const lockedLeases = asking.askIf(needs.leases === 'lock', statements.LOCK_LEASES); // before accounts, here and everywhere
-  const { accounts, keys } = askForPayers(asking, needs);
-  const holds = asking.unlessEmpty(needs.holds, statements.READ_HOLDS);
-  const endings = asking.unlessEmpty(needs.endings, statements.READ_ENDINGS, earliestMonth(needs.endings));
+): { asked: Statement[]; read(answers: readonly Answered[]): LoadedRows } {
+  const roundTrip = new Requester();
+  const lockedLeases = roundTrip.askIf(needs.leases === 'lock', statements.LOCK_LEASES); // before accounts, here and everywhere
+  const { accounts, keys } = askForPayers(roundTrip, needs);
+  const holds = roundTrip.unlessEmpty(needs.holds, statements.READ_HOLDS);
+  const endings = roundTrip.unlessEmpty(needs.endings, statements.READ_ENDINGS, earliestMonth(needs.endings));
   const claimValues = [arrayOf(needs.claims.map(({ key }) => key)), arrayOf(needs.claims.map(({ name }) => name))];
   const hasClaims = needs.claims.length > 0;
-  const claims = asking.askIf(hasClaims, statements.READ_CLAIMS, ...claimValues);
-  const endingsOfClaims = asking.askIf(hasClaims, statements.READ_ENDINGS_OF_CLAIMS, ...claimValues);
-  const claimsOfHolds = asking.unlessEmpty(needs.answered, statements.READ_CLAIMS_OF_HOLDS);
-  const credits = asking.askIf(
+  const claims = roundTrip.askIf(hasClaims, statements.READ_CLAIMS, ...claimValues);
+  const endingsOfClaims = roundTrip.askIf(hasClaims, statements.READ_ENDINGS_OF_CLAIMS, ...claimValues);
+  const claimsOfHolds = roundTrip.unlessEmpty(needs.answered, statements.READ_CLAIMS_OF_HOLDS);
+  const failedAttempts = roundTrip.unlessEmpty(needs.answered, statements.READ_FAILED_ATTEMPTS);
+  const credits = roundTrip.askIf(
     needs.credits.length > 0,
     statements.READ_CREDITS,
     arrayOf(needs.credits.map(({ account }) => account)),
     arrayOf(needs.credits.map(({ reference }) => reference)),
   );
-  const leases = lockedLeases ?? asking.askIf(needs.leases === 'read', statements.READ_LEASES);
-  const moment = asking.askIf(true, statements.READ_MOMENT, nowMs);
+  const leases = lockedLeases ?? roundTrip.askIf(needs.leases === 'read', statements.READ_LEASES);
+  const moment = roundTrip.askIf(true, statements.READ_MOMENT, nowMs);
   return {
-    asked: asking.asked,
+    asked: roundTrip.asked,
     read(answers) {
       const of = <Row = Table>(at: number | null) => (at === null ? [] : answers[at]) as unknown as Row[];
       const [now] = of<{ now_ms: number; transaction: string }>(moment);
@@ -67,8 +79,8 @@ export function loadRows(
         accounts: of<AccountMetersTable>(accounts).map(readAccountRow),
         keys: of<KeyMetersTable>(keys).map(readKeyRow),
         holds: held,
-        endings: [...of<UsageTable>(endings), ...of<UsageTable>(endingsOfClaims)].map(readEnding),
-        claims: [...of<ClaimsTable>(claimsOfHolds), ...claimTables].map(readClaimRow),
+        endings: [endings, endingsOfClaims, failedAttempts].flatMap((at) => of<UsageTable>(at)).map(readEnding),
+        claims: [...of<ClaimsTable>(claimsOfHolds), ...claimTables].map(readIdempotencyRow),
         credits: of<CreditTable>(credits),
         leases: of<Parameters<typeof readLeaseRow>[0]>(leases).map(readLeaseRow),
       });
@@ -76,30 +88,30 @@ export function loadRows(
   };
 }
 
-/** Statements that are asked together, each known by its place. */
-class Asking {
-  readonly asked: Asked[] = [];
+/** Statements of one round trip, identified by position. */
+class Requester {
+  readonly asked: Statement[] = [];
 
-  askIf(isAsked: boolean, text: string, ...values: Asked['values']): number | null {
+  askIf(isAsked: boolean, text: string, ...values: Statement['values']): number | null {
     return isAsked ? this.asked.push({ text, values }) - 1 : null;
   }
 
-  unlessEmpty(named: readonly (number | string)[], text: string, ...values: Asked['values']): number | null {
+  unlessEmpty(named: readonly (number | string)[], text: string, ...values: Statement['values']): number | null {
     return this.askIf(named.length > 0, text, arrayOf(named), ...values);
   }
 }
 
-/** Accounts first, and all at once: they are locked in the order of their ids. */
-function askForPayers(asking: Asking, { accounts, keys, strays }: Needs) {
+/** Accounts first, all at once: they are locked in id order. */
+function askForPayers(roundTrip: Requester, { accounts, keys, strays }: Needs) {
   if (strays.length === 0)
     return {
-      accounts: asking.unlessEmpty(accounts, statements.LOCK_ACCOUNTS),
-      keys: asking.unlessEmpty(keys, statements.READ_KEYS),
+      accounts: roundTrip.unlessEmpty(accounts, statements.LOCK_ACCOUNTS),
+      keys: roundTrip.unlessEmpty(keys, statements.READ_KEYS),
     };
   const messages = [arrayOf(strays), earliestMonth(strays)];
   return {
-    accounts: asking.askIf(true, statements.LOCK_ACCOUNTS_OF_STRAYS, arrayOf(accounts), ...messages),
-    keys: asking.askIf(true, statements.READ_KEYS_OF_STRAYS, arrayOf(keys), ...messages),
+    accounts: roundTrip.askIf(true, statements.LOCK_ACCOUNTS_OF_STRAYS, arrayOf(accounts), ...messages),
+    keys: roundTrip.askIf(true, statements.READ_KEYS_OF_STRAYS, arrayOf(keys), ...messages),
   };
 }
 
@@ -109,19 +121,19 @@ interface CreditTable {
   change: number;
 }
 
-interface Found {
+interface FoundRows {
   nowMs: number;
   transaction: string;
   accounts: AccountRow[];
   keys: KeyRow[];
   holds: HoldRow[];
   endings: Ending[];
-  claims: ClaimRow[];
+  claims: IdempotencyRow[];
   credits: CreditTable[];
   leases: LeaseRow[];
 }
 
-function rowsFrom(found: Found): LoadedRows {
+function rowsFrom(found: FoundRows): LoadedRows {
   const accounts = new Map(found.accounts.map((row) => [row.id, row]));
   const keys = new Map(found.keys.map((row) => [row.id, row]));
   const holds = new Map(found.holds.map((row) => [row.requestId, row]));
@@ -153,7 +165,155 @@ function readEnding(row: UsageTable): Ending {
   return { record, endedBy: row.ended_by };
 }
 
-/** No message ends before it began: earlier months need not be looked at. */
+/** The earliest month in which one of the messages can have ended. */
 function earliestMonth(requestIds: readonly string[]): number {
   return requestIds.reduce((earliest, requestId) => Math.min(earliest, earliestMonthOf(requestId)), 999_999);
+}
+
+export interface Needs {
+  /** In id order, the order of locking. */
+  accounts: number[];
+  keys: number[];
+  /** Messages whose holds, and messages whose records are needed. */
+  holds: string[];
+  endings: string[];
+  /** Messages known only by id: their accounts and keys are needed too. */
+  strays: string[];
+  /** Messages that end with an answer: their idempotency records are needed. */
+  answered: string[];
+  claims: { key: number; name: string }[];
+  credits: { account: number; reference: string }[];
+  /** `lock`: some are changed. */
+  leases: 'none' | 'read' | 'lock';
+  /** Whether holds of nodes with an expired lease are loaded, too. */
+  expires: boolean;
+  /** Nodes whose lease the batch releases or acquires again: their holds are loaded, too. */
+  moved: string[];
+  /** Operations that other nodes are notified of. */
+  told: Operation[];
+}
+
+const TOLD: ReadonlySet<Operation['kind']> = new Set(['credit', 'refund', 'set-account', 'set-key']);
+
+export function readNeeds(bundles: readonly Bundle[]): Needs {
+  const found = new CollectedNeeds();
+  for (const { operations } of bundles) for (const operation of operations) addNeeds(found, operation);
+  const { accounts, keys, holds, endings, strays, answered, ...rest } = found;
+  return {
+    accounts: [...accounts].sort((one, other) => one - other),
+    keys: [...keys],
+    holds: [...holds],
+    endings: [...endings],
+    strays: [...strays],
+    answered: [...answered],
+    ...rest,
+  };
+}
+
+class CollectedNeeds {
+  readonly accounts = new Set<number>();
+  readonly keys = new Set<number>();
+  readonly holds = new Set<string>();
+  readonly endings = new Set<string>();
+  readonly strays = new Set<string>();
+  readonly answered = new Set<string>();
+  readonly claims: Needs['claims'] = [];
+  readonly credits: Needs['credits'] = [];
+  leases: Needs['leases'] = 'none';
+  expires = false;
+  readonly moved: Needs['moved'] = [];
+  readonly told: Operation[] = [];
+}
+
+function addNeeds(found: CollectedNeeds, operation: Operation): void {
+  if (TOLD.has(operation.kind)) found.told.push(operation);
+  switch (operation.kind) {
+    case 'admit':
+      if (found.leases === 'none') found.leases = 'read';
+      found.holds.add(operation.requestId);
+      found.endings.add(operation.requestId);
+      if (operation.claim !== undefined) found.claims.push({ key: operation.key, name: operation.claim.name });
+      addPayer(found, operation);
+      break;
+    case 'settle':
+    case 'release':
+      found.holds.add(operation.requestId);
+      found.endings.add(operation.requestId);
+      if (operation.kind === 'settle' && operation.isAnswer === true) found.answered.add(operation.requestId);
+      addPayer(found, operation.record);
+      break;
+    case 'extend':
+    case 'leave':
+      found.holds.add(operation.requestId);
+      if (operation.kind === 'extend' && operation.checkpoint !== null) addPayer(found, operation.checkpoint);
+      else found.strays.add(operation.requestId);
+      break;
+    case 'refund':
+      found.endings.add(operation.requestId);
+      found.strays.add(operation.requestId);
+      break;
+    case 'credit':
+      found.accounts.add(operation.account);
+      if (operation.reference !== null)
+        found.credits.push({ account: operation.account, reference: operation.reference });
+      break;
+    case 'set-account':
+      found.accounts.add(operation.account);
+      break;
+    case 'take':
+    case 'set-key':
+      addPayer(found, operation);
+      break;
+    case 'renew':
+      found.leases = 'lock';
+      if (operation.epoch === null || operation.leaseMs <= 0) found.moved.push(operation.node);
+      break;
+    case 'expire':
+      found.leases = 'lock';
+      found.expires = true;
+      break;
+  }
+}
+
+function addPayer(found: CollectedNeeds, { account, key }: { account: number; key: number }): void {
+  found.accounts.add(account);
+  found.keys.add(key);
+}
+
+/** The account of a bundle; null if it names none. */
+export function accountOf({ operations }: Bundle): number | null {
+  for (const operation of operations) {
+    if ('account' in operation) return operation.account;
+    if ('record' in operation) return operation.record.account;
+    if (operation.kind === 'extend' && operation.checkpoint !== null) return operation.checkpoint.account;
+  }
+  return null;
+}
+
+/** From then on a transaction waits only briefly for locks. */
+export const BRIEF_LOCKS: Statement = { text: `SET LOCAL lock_timeout = ${bounds.lockedTryMsMax}`, values: [] };
+
+/**
+ * The first of these accounts that a bundle needs and others have locked; null if there is none. Runs outside a
+ * transaction.
+ */
+export async function findLocked(
+  connection: Connection,
+  needs: Needs,
+): Promise<((bundle: Bundle) => number | null) | null> {
+  const strays = new Map<string, number>();
+  if (needs.strays.length > 0) {
+    const values = [arrayOf(needs.strays)];
+    const [rows = []] = await connection.ask({ text: statements.READ_ACCOUNTS_OF_HOLDS, values });
+    for (const row of rows) strays.set(String(row['request_id']), integerOf(row['account']));
+  }
+  const asked = new Set([...needs.accounts, ...strays.values()]);
+  const [free = []] = await connection.ask({ text: statements.LOCK_FREE_ACCOUNTS, values: [arrayOf([...asked])] });
+  for (const row of free) asked.delete(integerOf(row['id']));
+  if (asked.size === 0) return null;
+  return (bundle) => {
+    const { accounts, strays: named } = readNeeds([bundle]);
+    const needed = [...accounts, ...named.map((requestId) => strays.get(requestId))];
+    return needed.find((id) => id !== undefined && asked.has(id)) ?? null;
+  };
 }

@@ -1,33 +1,35 @@
-// An account's month out of PostgreSQL, in one statement, so that all of it is of one moment: the balance, the changes of months,
-// the entries beside usage by their kinds, and the daily totals. Never the entries or the records of messages.
+// The statement of an account's month, read by one statement.
 
+import { integerOf } from '../../base/checked-number.ts';
 import { bounds } from '../../config.ts';
 import {
   besideUsageKinds,
-  keptSinceNames,
   type LedgerReader,
   type MonthGrouping,
   makeAccountMonth,
   monthGroupings,
+  retainedSinceNames,
   type UsageTotal,
 } from '../../ledger/ledger.ts';
-import { CHANGE } from '../entry-rows.ts';
-import { groupColumns, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
-import { ENTRY_COLUMNS, type EntryTable, readEntry } from './entry-reads.ts';
+import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
+import { CHANGE } from '../tables.ts';
+import { groupColumns, readTotal, SUMS, shown, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
+import { asFloat, asNumbers } from './columns.ts';
 import type { Reader } from './read-pool.ts';
-import { asNumbers } from './row-columns.ts';
+
+const ENTRY_COLUMNS = entryColumnsOn({ number: asFloat });
 
 // $1 the account, $2 and $3 the first moments of the month and of the next, $4 the most rows to add up, $5 the most entries.
 const changedFrom = (start: string) =>
   `SELECT coalesce(SUM(c.change), 0)::text FROM month_changes c WHERE c.account_id = $1 AND c.month_ms >= ${start}`;
 const KINDS = `(VALUES ${besideUsageKinds.map((kind) => `('${kind}' COLLATE "C")`).join(', ')}) k (kind)`;
-const OF_KIND = `FROM entries r WHERE r.kind <> 'usage'
+const ENTRIES_BESIDE_USAGE = `FROM entries r WHERE r.kind <> 'usage'
   AND ROW(r.account_id, r.kind, r.at_ms) >= ROW($1, k.kind, $2) AND ROW(r.account_id, r.kind, r.at_ms) < ROW($1, k.kind, $3)`;
 const IN_ORDER = ['r.account_id', 'r.kind', 'r.at_ms', 'r.seq'];
 const sumsBy = (groupBy: MonthGrouping) => {
   const columns = groupColumns[groupBy];
-  const shown = groupBy === 'model' ? 't.model' : asNumbers('t', ...columns);
-  return `(SELECT json_agg(s) FROM (SELECT ${shown}, ${SUMS} FROM totals t GROUP BY ${columns.map((column) => `t.${column}`).join(', ')}) s)`;
+  return `(SELECT json_agg(s) FROM (SELECT ${shown({ number: asFloat }, columns)}, ${SUMS} FROM totals r
+    GROUP BY ${columns.map((column) => `r.${column}`).join(', ')}) s)`;
 };
 const MONTH = `
   WITH totals AS MATERIALIZED (
@@ -37,15 +39,15 @@ const MONTH = `
   SELECT json_build_object(
     'meters', (SELECT row_to_json(m) FROM (
       SELECT ${asNumbers('m', 'balance', 'month_start_ms', 'month_opening')} FROM account_meters m WHERE m.id = $1) m),
-    'since', (SELECT value FROM installation WHERE name = '${keptSinceNames.journal}'),
+    'since', (SELECT value FROM installation WHERE name = '${retainedSinceNames.journal}'),
     'changed_since', (${changedFrom('$2')}),
     'changed_after', (${changedFrom('$3')}),
     'kinds', (SELECT json_agg(s) FROM (
       SELECT k.kind, e.count, e.change FROM ${KINDS} CROSS JOIN LATERAL (
         SELECT COUNT(*) AS count, coalesce(SUM(${CHANGE}), 0)::text AS change FROM (
-          SELECT r.* ${OF_KIND} ORDER BY ${IN_ORDER.join(', ')} LIMIT $4) found) e) s),
+          SELECT r.* ${ENTRIES_BESIDE_USAGE} ORDER BY ${IN_ORDER.join(', ')} LIMIT $4) found) e) s),
     'entries', (SELECT coalesce(json_agg(e), '[]') FROM ${KINDS} CROSS JOIN LATERAL (
-      SELECT ${ENTRY_COLUMNS} ${OF_KIND} ORDER BY ${IN_ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT $5) e),
+      SELECT ${ENTRY_COLUMNS} ${ENTRIES_BESIDE_USAGE} ORDER BY ${IN_ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT $5) e),
     ${monthGroupings.map((groupBy) => `'${groupBy}', ${sumsBy(groupBy)}`).join(', ')})::text AS month`;
 
 interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
@@ -69,7 +71,7 @@ export function monthReads(
       const { meters, ...month } = JSON.parse(row?.month ?? '{"meters":null}') as MonthTable;
       if (meters === null) return null;
       const parts = {
-        journalSinceMs: month.since === null ? null : Number(month.since),
+        journalSinceMs: month.since === null ? null : integerOf(month.since),
         balance: meters.balance,
         lastMonth: { startMs: meters.month_start_ms, opening: meters.month_opening },
         changedSince: BigInt(month.changed_since),
@@ -82,7 +84,7 @@ export function monthReads(
           key: totalsOf(month.key, rowsMax),
         },
       };
-      if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooMuchToAddUp();
+      if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooManyTotals();
       return makeAccountMonth(parts, question);
     },
   };
@@ -90,6 +92,6 @@ export function monthReads(
 
 function totalsOf(rows: TotalsRow[] | null, rowsMax: number): UsageTotal[] {
   const all = rows ?? [];
-  if (all.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooMuchToAddUp();
-  return readTotals(all);
+  if (all.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooManyTotals();
+  return all.map(readTotal);
 }

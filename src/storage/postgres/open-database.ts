@@ -1,21 +1,22 @@
-// Brings the tables of a PostgreSQL database to the present version, forward only, and makes the months ahead. Nodes that start at
-// once do it one after the other; those that run meanwhile go on.
+// Migrates the tables of a PostgreSQL database and creates the partitions of the next months. Nodes that start at
+// the same time take turns; running nodes continue meanwhile.
 
 import type { ReservedSQL, SQL } from 'bun';
+import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
-import { migrations } from '../migrations/migrations.ts';
-import { openClient } from './read-pool.ts';
-import { monthOf } from './usage-months.ts';
-import { makeMonthText, nextMonth } from './usage-partitions.ts';
+import { retainedSinceNames } from '../../ledger/ledger.ts';
+import { latestVersion as known, latestVersion, migrationsAfter } from '../migrations/migrations.ts';
+import { dropMonthText, LIST_MONTHS, makeMonthText, monthOf, nextMonth } from './columns.ts';
+import { openClient, type Reader, readSnapshot } from './read-pool.ts';
 
 const LOCK = 'pg_advisory_lock(7416, 0)';
 const LOCK_NOT_HAD = '55P03';
 
-/** Throws where the database cannot be had, or a later release made tables that this one does not know. */
+/** Throws when the database is unavailable or its tables are of a version that this program cannot use. */
 export async function prepareDatabase(url: string): Promise<void> {
   const client = openClient(url, { application_name: 'turnpike migrations', timezone: 'UTC' });
   try {
-    // Reserved: the lock is the session's, and goes with it.
+    // A session of its own holds the lock and releases it when it closes.
     const session = await client.reserve();
     await run(session, `SET lock_timeout = ${bounds.migrationWaitMsMax}`);
     await run(session, `SELECT ${LOCK}`);
@@ -26,13 +27,13 @@ export async function prepareDatabase(url: string): Promise<void> {
   }
 }
 
-/** The present month and the next ones, by the database's time. */
+/** Creates the partitions of the current month and the next ones, by the database's clock. */
 async function makeMonthsAhead(session: ReservedSQL): Promise<void> {
   const [row] = await run(session, 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms');
   for (const month of monthsAhead((row as { now_ms: number }).now_ms)) await run(session, makeMonthText(month));
 }
 
-/** The month of that time, and as many after it as are made ahead. */
+/** The month of `nowMs` and the months after it that are created in advance. */
 export function monthsAhead(nowMs: number): number[] {
   const months = [monthOf(nowMs)];
   while (months.length <= bounds.usageMonthsAhead) months.push(nextMonth(months.at(-1) as number));
@@ -50,25 +51,22 @@ async function migrate(session: ReservedSQL): Promise<void> {
   );
   const made = row as { version: number | null; least_known: number | null };
   refuseLaterVersion(made.version ?? 0, made.least_known ?? 0);
-  for (const migration of migrations) {
-    if (migration.version <= (made.version ?? 0)) continue;
-    const { version, name, leastKnown } = migration;
-    const text = `BEGIN; SET LOCAL lock_timeout = ${bounds.migrationLockMsMax}; ${migration.postgres};
+  for (const { version, name, leastKnown, postgres } of migrationsAfter(made.version ?? 0)) {
+    const text = `BEGIN; SET LOCAL lock_timeout = ${bounds.migrationLockMsMax}; ${postgres};
       INSERT INTO schema_versions VALUES (${version}, '${name}', ${leastKnown}); COMMIT`;
     await runWhenFree(session, text);
   }
 }
 
-/** Tables that a later release made are used where they still serve this one, and are left as they are. */
+/** Tables of a later release are used as they are if that release still supports this one. */
 function refuseLaterVersion(version: number, leastKnown: number): void {
-  const latest = migrations.at(-1)?.version ?? 0;
-  if (leastKnown <= latest) return;
+  if (leastKnown <= latestVersion) return;
   throw new Error(
-    `the database is of version ${version}, this program knows versions up to ${latest}: it was made by a later release`,
+    `the database has version ${version}; this release supports versions up to ${latestVersion}: a later release wrote it`,
   );
 }
 
-/** Waits a short time for its locks, again and again: who writes waits behind who waits for a lock. */
+/** Retries with a short lock timeout, because writers queue behind a waiting lock request. */
 async function runWhenFree(session: ReservedSQL, text: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -82,7 +80,142 @@ async function runWhenFree(session: ReservedSQL, text: string): Promise<void> {
   }
 }
 
-/** Statements without values, by the simple protocol: several at once, and none of them prepared. */
+/** Runs statements without parameters over the simple protocol, which allows several at once. */
 async function run(session: SQL, text: string): Promise<unknown[]> {
   return await session.unsafe(text).simple();
+}
+
+/** The version of the tables, and what programs may use them. */
+export interface TablesVersion {
+  /** 0 without tables. */
+  stored: number;
+  /** The lowest version that a program must know to use them. */
+  leastKnown: number;
+  /** The latest version that this program knows. */
+  known: number;
+}
+
+/** Throws the driver's error. */
+export function readTablesVersion(url: string): Promise<TablesVersion> {
+  return readSnapshot(url, readVersion);
+}
+
+export async function readVersion(reader: Reader): Promise<TablesVersion> {
+  const [found] = await reader.read<{ is_there: boolean }>(
+    `SELECT to_regclass('schema_versions') IS NOT NULL AS is_there`,
+  );
+  if (found?.is_there !== true) return { stored: 0, leastKnown: 0, known };
+  const [row] = await reader.read<{ stored: number; least_known: number }>(
+    'SELECT coalesce(max(version), 0) AS stored, coalesce(max(least_known), 0) AS least_known FROM schema_versions',
+  );
+  return { stored: row?.stored ?? 0, leastKnown: row?.least_known ?? 0, known };
+}
+
+/** The result; months as 202611. */
+export interface MaintenanceResult {
+  monthsMade: number[];
+  monthsDropped: number[];
+  /** Months past retention that were locked all the time. To be retried in a minute. */
+  monthsLeft: number[];
+  leasesDropped: number;
+}
+
+/** Uses a connection of its own. Throws if the database is unavailable or does not answer. */
+export async function maintainDatabase(url: string): Promise<MaintenanceResult> {
+  const client = openClient(url, {
+    application_name: 'turnpike upkeep',
+    statement_timeout: bounds.reportStatementMsMax,
+    lock_timeout: bounds.writeLockMsMax,
+    timezone: 'UTC',
+  });
+  try {
+    const session = await inTime(client.reserve());
+    const found = await readMonths(session);
+    const isTooOld = isBefore(found.retainedSinceMs);
+    const wanted = monthsAhead(found.nowMs).filter((month) => !isTooOld(month) && !found.months.includes(month));
+    for (const month of wanted) await runInTime(session, makeMonthText(month));
+    const { dropped, left } = await dropMonths(session, found.months.filter(isTooOld));
+    const leasesDropped = await dropLeases(session);
+    return { monthsMade: wanted, monthsDropped: dropped, monthsLeft: left, leasesDropped };
+  } finally {
+    await client.close({ timeout: 0 });
+  }
+}
+
+const READ_MOMENT = `
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
+    (SELECT value::float8 FROM installation WHERE name = '${retainedSinceNames.usage}') AS kept_since_ms`;
+
+async function readMonths(session: ReservedSQL) {
+  const [moment] = (await runInTime(session, READ_MOMENT)) as { now_ms: number; kept_since_ms: number | null }[];
+  const months = (await runInTime(session, LIST_MONTHS)) as { month: number }[];
+  return {
+    nowMs: moment?.now_ms ?? 0,
+    retainedSinceMs: moment?.kept_since_ms ?? null,
+    months: months.map(({ month }) => month),
+  };
+}
+
+/** The month of `keptSinceMs` itself has records that are kept. null: everything is kept. */
+function isBefore(retainedSinceMs: number | null): (month: number) => boolean {
+  return (month) => retainedSinceMs !== null && month < monthOf(retainedSinceMs);
+}
+
+/** Waits only a short time for the lock, because writers queue behind it, and pauses before the next attempt. */
+async function dropMonths(session: ReservedSQL, months: readonly number[]) {
+  const left = [...months];
+  const dropped: number[] = [];
+  for (let tries = 1; left.length > 0; ) {
+    if (await isDropped(session, left[0] as number)) dropped.push(left.shift() as number);
+    else if (tries++ >= bounds.batchTriesMax) break;
+    else await Bun.sleep(bounds.migrationRestMs);
+  }
+  return { dropped, left };
+}
+
+// lock_not_available and deadlock_detected.
+const IN_USE = ['55P03', '40P01'];
+
+async function isDropped(session: ReservedSQL, month: number): Promise<boolean> {
+  try {
+    await runInTime(session, dropMonthText(month));
+    return true;
+  } catch (failure) {
+    if (IN_USE.includes(String((failure as { errno?: unknown }).errno))) return false;
+    throw failure;
+  }
+}
+
+// SKIP LOCKED: another node renews or deletes a locked lease.
+const someLeases = (where: string) => `node = ANY(ARRAY(
+  SELECT l.node FROM leases l WHERE ${where} AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.node = l.node)
+  ORDER BY l.node LIMIT ${bounds.rowsDroppedAtOnce} FOR UPDATE SKIP LOCKED))`;
+const NOW_MS = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+// A lease that another node ended has time 0, which does not say when. It becomes the negative current time, which also counts as
+// lapsed and is never changed again.
+const DATE_LEASES = `UPDATE leases SET expires_at_ms = -${NOW_MS} WHERE ${someLeases('l.expires_at_ms = 0')}`;
+const DROP_LEASES = `
+  WITH dropped AS (DELETE FROM leases
+    WHERE ${someLeases(`l.expires_at_ms <> 0 AND abs(l.expires_at_ms) < ${NOW_MS} - ${bounds.lapsedLeaseKeptMs}`)} RETURNING 1)
+  SELECT count(*)::int AS count FROM dropped`;
+
+async function dropLeases(session: ReservedSQL): Promise<number> {
+  await runInTime(session, DATE_LEASES);
+  let dropped = 0;
+  for (;;) {
+    const [row] = (await runInTime(session, DROP_LEASES)) as { count: number }[];
+    const count = row?.count ?? 0;
+    dropped += count;
+    if (count < bounds.rowsDroppedAtOnce) return dropped;
+  }
+}
+
+/** Runs a statement without parameters over the simple protocol, which prepares nothing. */
+async function runInTime(session: ReservedSQL, text: string): Promise<unknown[]> {
+  return await inTime(session.unsafe(text).simple() as Promise<unknown[]>);
+}
+
+function inTime<Value>(answer: Promise<Value>): Promise<Value> {
+  const silent = () => new Error('the database does not answer');
+  return within(machineTimers, bounds.reportStatementMsMax + bounds.storeSilenceMsMax, answer, silent);
 }

@@ -1,18 +1,17 @@
-// The tables of who signs in, in a schema of their own, over a few connections of their own: whoever guesses passwords
-// takes none from messages.
+// The sign-in tables in their own schema, over a few connections of their own: password guesses take none from
+// messages.
 
 import type { ReservedSQL, SQL } from 'bun';
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { type SignInDatabase, throttleOver } from '../sign-in-database.ts';
-import { openClient } from './read-pool.ts';
-import { takeLock } from './session-lock.ts';
-import { suitValue } from './suit-text.ts';
+import { suitValue } from './columns.ts';
+import { openClient, takeLock } from './read-pool.ts';
 
 const SCHEMA = 'sign_in';
 
-/** Connects when it is asked first. */
+/** Connects at the first statement. */
 export function openSignIn(url: string): SignInDatabase {
   const pool = new SignInPool(url);
   const run = async (text: string, values: readonly unknown[]) => {
@@ -36,7 +35,7 @@ export function openSignIn(url: string): SignInDatabase {
   };
 }
 
-/** Connections as Kysely wants them: as many as are idle or asked for, up to a bound; whoever waits longer than it may fails. */
+/** A bounded connection pool for Kysely. A request that waits too long for a connection fails. */
 class SignInPool implements PostgresPool {
   readonly #url: string;
   readonly #idle: SQL[] = [];
@@ -74,7 +73,7 @@ class SignInPool implements PostgresPool {
     return within(machineTimers, bounds.signInStatementMsMax, waiting.promise, () => {
       const at = this.#waiting.indexOf(waiting.resolve);
       if (at >= 0) this.#waiting.splice(at, 1);
-      return new Error('no connection was free in time');
+      return new Error('no connection became free in time');
     });
   }
 
@@ -85,7 +84,7 @@ class SignInPool implements PostgresPool {
   }
 
   #replace(client: SQL): SQL {
-    void client.close({ timeout: 0 }).catch(() => {}); // it is gone either way
+    void client.close({ timeout: 0 }).catch(() => {}); // it is closed either way
     return this.#open();
   }
 
@@ -111,13 +110,13 @@ class SignInClient implements PostgresPoolClient {
     this.#giveBack = giveBack;
   }
 
-  // Kysely has a second form, with a cursor, which nobody here asks for.
+  // Kysely's second form, with a cursor, is not used.
   query = (async (text: string, values: readonly unknown[]) => {
     try {
       const rows = (await inTime(this.#session.unsafe(text, values.map(suit)))) as Answered;
       return { command: rows.command, rowCount: rows.count, rows: [...rows] };
     } catch (failure) {
-      // What the server itself refused says nothing against the connection.
+      // An error of the server does not concern the connection.
       if (!/^[0-9A-Z]{5}$/.test(String((failure as { errno?: unknown }).errno))) this.#isWell = false;
       throw failure;
     }

@@ -2,49 +2,51 @@
 
 import { bounds } from '../../config.ts';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import {
-  accountWrites,
-  catalogWrites,
-  installationWrites,
-  learnedWrites,
-  personWrites,
-  tokenWrites,
-} from '../account-writes.ts';
-import { answerRow } from '../alongside.ts';
-import { guardReads } from '../guard-reads.ts';
-import { retentionStore } from '../retention.ts';
+import { queueReports, reportReads } from '../report-reads.ts';
+import { shortReads } from '../short-reads.ts';
 import type { SignInDatabase } from '../sign-in-database.ts';
-import type { Stores } from '../stores.ts';
+import { assembleStores, guardReads, type Stores } from '../stores.ts';
+import { retentionReads } from './co-committed.ts';
+import { monthReads } from './month-reads.ts';
 import { ReadPool } from './read-pool.ts';
-import { readStore } from './read-store.ts';
-import { inTurns, reportReads } from './report-reads.ts';
-import { retentionReads } from './retention-reads.ts';
+import { postgresReader } from './reader.ts';
 
 export { type Change, ChangeFeed, type ChangesSince } from './change-feed.ts';
 export type { ConnectionLimits } from './connection.ts';
+export { connectionsPerNode } from './connection.ts';
 export {
-  type ActivityState,
-  examineActivity,
+  examineServer,
   examineTables,
-  type NodesState,
+  refuseLending,
+  refusePooler,
+  type ServerState,
   type TablesState,
 } from './examine-database.ts';
-export { examineServer, examineSessions, type ServerState, type SessionState } from './examine-session.ts';
 export { type DatabaseFailure, describeDatabaseFailure, nameDatabase } from './failure-words.ts';
-export { type Filled, fillDatabase } from './fill-database.ts';
+export {
+  commitMove,
+  type Filled,
+  fillDatabase,
+  findMove,
+  MoveCut,
+  type MoveSession,
+  openMoveSession,
+  refuseRows,
+} from './fill-database.ts';
 export { type GateOptions, PostgresGate } from './ledger-gate.ts';
 export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
-export { MoveCut, type MoveSession, openMoveSession } from './move-session.ts';
-export { commitMove, findMove, refuseRows } from './move-target.ts';
-export { connectionsPerNode } from './node-connections.ts';
-export { monthsAhead, prepareDatabase } from './open-database.ts';
-export { type LockName, type SessionLock, takeLock, tryLock } from './session-lock.ts';
-export { readTablesVersion, type TablesVersion } from './stored-version.ts';
-export { sumLedger } from './sum-ledger.ts';
-export { listDependents, readProof, surveyStore } from './survey-store.ts';
-export { type Tended, tendDatabase } from './tend-database.ts';
+export {
+  type MaintenanceResult,
+  maintainDatabase,
+  monthsAhead,
+  prepareDatabase,
+  readTablesVersion,
+  type TablesVersion,
+} from './open-database.ts';
+export { type LockName, type SessionLock, takeLock, tryLock } from './read-pool.ts';
+export { readProof, sumLedger, surveyStore } from './survey-store.ts';
 
-/** The tables of who signs in. Only the thread of sign-in loads what it needs. */
+/** The sign-in tables. Only the sign-in thread loads what they need. */
 export async function openSignIn(url: string): Promise<SignInDatabase> {
   return (await import('./open-sign-in.ts')).openSignIn(url);
 }
@@ -60,23 +62,12 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
     connections: bounds.reportConnections,
     statementMsMax: bounds.reportStatementMsMax,
   });
-  const reads = guardReads(readStore(pool));
-  const reports = guardReads(inTurns(reportReads(reportPool), bounds.reportConnections));
-  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, topUsage, totalUsage } =
-    reports;
+  const reads = guardReads(shortReads(postgresReader(pool)));
+  const reports = guardReads(
+    queueReports(reportReads(postgresReader(reportPool), monthReads(reportPool)), bounds.reportConnections),
+  );
   return {
-    gate,
-    accounts: { ...reads, ...accountWrites(gate) },
-    tokens: { ...reads, ...tokenWrites(gate) },
-    people: { ...reads, ...personWrites(gate) },
-    audit: { ...reads, listAudit },
-    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
-    ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
-    answers: { findAnswer: reads.findAnswer, answerRow },
-    installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
-    learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },
-    retention: retentionStore(gate, guardReads({ ...retentionReads(pool), readInstallation: reads.readInstallation })),
+    ...assembleStores(gate, reads, reports, guardReads(retentionReads(pool))),
     async close() {
       await Promise.all([pool.close(), reportPool.close()]);
     },

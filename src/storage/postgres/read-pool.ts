@@ -1,28 +1,27 @@
-// The connections that only read: a few, with one statement at a time on each, so that one that falls silent costs no
-// other its answer. What was cut off is asked again once, over a new connection: it only reads.
+// Read connections: a few, with one statement at a time on each, so that a silent one delays no other statement. A
+// statement whose connection was lost is repeated once on a new connection, because it only reads.
 
 import { SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
 import { TurnpikeError } from '../../errors.ts';
-import { suitValue } from './suit-text.ts';
+import type { ReadValue } from '../sql-reader.ts';
+import { suitValue } from './columns.ts';
 
-export type ReadValue = string | number | null;
-
-/** Asks one statement, which sees what was committed when it began. */
+/** Runs one statement on the data committed when it began. */
 export interface Reader {
   read<Row>(text: string, ...values: readonly ReadValue[]): Promise<Row[]>;
 }
 
-export interface ReadLimits {
+interface ReadLimits {
   connections: number;
-  /** The server gives a statement up that takes longer; where it says nothing, the connection is given up soon after. */
+  /** The server cancels longer statements; if it does not respond, the connection is closed soon after. */
   statementMsMax: number;
 }
 
 /**
- * Every list goes by an index that has its order, so whatever does not is made dear: a plan that is made while a table is empty
- * stays. Plans are made once for a connection, whatever the values.
+ * Every list uses an index that has its order. Other plans are made expensive, because a plan is made once for a connection, whatever
+ * the values, and would otherwise stay as it was made for an empty table.
  */
 export const READ_SETTINGS = {
   application_name: 'turnpike reads',
@@ -42,19 +41,19 @@ export const READ_SETTINGS = {
 export class ReadPool implements Reader {
   readonly #idle: ReadConnection[];
   readonly #all: readonly ReadConnection[];
-  /** Those who wait for a connection, oldest first. */
+  /** Requests for a connection, oldest first. */
   readonly #waiting: PromiseWithResolvers<ReadConnection>[] = [];
   readonly #waitMsMax: number;
   #isClosed = false;
 
-  /** Connects when it is asked first, and again whenever a connection was lost. */
+  /** Connects at the first statement, and again after a connection was lost. */
   constructor(url: string, limits: ReadLimits) {
     this.#all = Array.from({ length: limits.connections }, () => new ReadConnection(url, limits.statementMsMax));
     this.#idle = [...this.#all];
     this.#waitMsMax = limits.statementMsMax;
   }
 
-  /** Throws overloaded where too many wait; else what the driver throws. */
+  /** Throws overloaded if too many wait; otherwise the driver's error. */
   async read<Row>(text: string, ...values: readonly ReadValue[]): Promise<Row[]> {
     const connection = this.#idle.pop() ?? (await this.#wait());
     try {
@@ -66,15 +65,15 @@ export class ReadPool implements Reader {
     }
   }
 
-  /** Ends all connections; what is under way fails. */
+  /** Ends all connections; statements in progress fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const one of this.#waiting.splice(0)) one.reject(new Error('the reads were closed'));
+    for (const one of this.#waiting.splice(0)) one.reject(new Error('the read pool is closed'));
     await Promise.all(this.#all.map((connection) => connection.close()));
   }
 
   async #wait(): Promise<ReadConnection> {
-    if (this.#isClosed) throw new Error('the reads were closed');
+    if (this.#isClosed) throw new Error('the read pool is closed');
     if (this.#waiting.length >= bounds.readsWaitingMax) throw tooManyReads();
     const place = Promise.withResolvers<ReadConnection>();
     this.#waiting.push(place);
@@ -92,7 +91,7 @@ export class ReadPool implements Reader {
   }
 }
 
-/** A client of one connection, which it makes again when that is lost. */
+/** A client of one connection, reopened when it is lost. */
 class ReadConnection {
   readonly #url: string;
   readonly #statementMsMax: number;
@@ -120,7 +119,7 @@ class ReadConnection {
   }
 
   async #ask<Row>(text: string, values: readonly ReadValue[]): Promise<Row[]> {
-    if (this.#isClosed) throw new Error('the reads were closed');
+    if (this.#isClosed) throw new Error('the read pool is closed');
     if (this.#client !== null && performance.now() - this.#answeredMs > bounds.readRestMs)
       await this.#wake(this.#client);
     this.#client ??= openClient(this.#url, { ...READ_SETTINGS, statement_timeout: this.#statementMsMax });
@@ -130,7 +129,7 @@ class ReadConnection {
       silentMs,
       this.#client.unsafe(text, values.map(suitValue)) as Promise<Row[]>,
       () => {
-        void this.#giveUp(); // nobody can wait for what is silent
+        void this.#giveUp(); // a silent connection cannot be waited for
         return new Error('the database does not answer');
       },
     );
@@ -138,24 +137,24 @@ class ReadConnection {
     return rows;
   }
 
-  /** One that rested may lead nowhere by now, of which nothing tells: what takes no time is asked of it first, and it is given up soon. */
+  /** An idle connection may have been lost silently: a quick statement tests it, with a short timeout. */
   async #wake(client: SQL): Promise<void> {
     const silent = () => new Error('the database does not answer');
     try {
       await within(machineTimers, bounds.storeSilenceMsMax, client.unsafe('SELECT 1') as Promise<unknown>, silent);
     } catch {
-      await this.#giveUp(); // another is made
+      await this.#giveUp(); // another one is opened
     }
   }
 
   async #giveUp(): Promise<void> {
     const client = this.#client;
     this.#client = null;
-    await client?.close({ timeout: 0 }).catch(() => {}); // it is gone either way
+    await client?.close({ timeout: 0 }).catch(() => {}); // it is closed either way
   }
 }
 
-/** A client of one connection, made when it is asked first. Settings are of the session. */
+/** A client of one connection, opened at the first statement. Settings apply to the session. */
 export function openClient(url: string, settings: Record<string, string | number>): SQL {
   return new SQL({
     url,
@@ -167,14 +166,81 @@ export function openClient(url: string, settings: Record<string, string | number
   });
 }
 
-/** Whether the connection ended, as it does when the server is restarted, another takes over, or it was idle for too long. */
+/** Whether the connection ended: the server restarted or failed over, or the connection was idle for too long. */
 function isCut(failure: unknown): boolean {
   const { code, errno } = failure as { code?: unknown; errno?: unknown };
   return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^57P0[125]$/.test(String(errno));
 }
 
 function tooManyReads(): TurnpikeError {
-  return new TurnpikeError('overloaded', 'The store is asked for too much at the moment. Try again shortly.', {
+  return new TurnpikeError('overloaded', 'Too many reads are in progress. Try again shortly.', {
     retryAfterMs: bounds.reportRetryMs,
   });
+}
+
+// Statements that read all rows use the server's default planner settings.
+const SETTINGS = { application_name: 'turnpike check', timezone: 'UTC' };
+
+/**
+ * Reads in one snapshot, whether others write or not. Throws the driver's error, also for a statement that takes too
+ * long.
+ */
+export async function readSnapshot<Value>(
+  url: string,
+  read: (reader: Reader) => Promise<Value>,
+  statementMsMax: number = bounds.snapshotStatementMsMax,
+): Promise<Value> {
+  const client = openClient(url, { ...SETTINGS, statement_timeout: statementMsMax });
+  const silentMs = statementMsMax + bounds.storeSilenceMsMax;
+  const inTime = <Answer>(answer: Promise<Answer>) =>
+    within(machineTimers, silentMs, answer, () => new Error('the database does not answer'));
+  try {
+    // Reserved, because a client continues on another connection after losing one, even within a transaction.
+    const reserved = await client.reserve();
+    await inTime(reserved.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'));
+    return await read({
+      read: async <Row>(text: string, ...values: readonly ReadValue[]) =>
+        [...(await inTime(reserved.unsafe(text, [...values])))] as Row[],
+    });
+  } finally {
+    await client.close({ timeout: 0 });
+  }
+}
+
+/** Preparing an installation; the hourly retention run; creating the sign-in tables. */
+const numbers = { start: 3, retention: 4, 'sign-in': 5 } as const;
+
+export type LockName = keyof typeof numbers;
+
+export interface SessionLock extends AsyncDisposable {}
+
+/** Waits for the lock, bounded. Throws if it cannot be acquired. */
+export async function takeLock(url: string, name: LockName): Promise<SessionLock> {
+  const text = `SELECT true AS had FROM pg_advisory_lock(7416, ${numbers[name]})`;
+  return (await lock(url, text, bounds.startWaitMsMax)) as SessionLock;
+}
+
+/** The lock, or null if another process has it. Throws if the database is unavailable. */
+export function tryLock(url: string, name: LockName): Promise<SessionLock | null> {
+  return lock(url, `SELECT pg_try_advisory_lock(7416, ${numbers[name]}) AS had`, bounds.readStatementMsMax);
+}
+
+/** If the server is silent, fails a little later than the maximum wait. */
+async function lock(url: string, text: string, waitMsMax: number): Promise<SessionLock | null> {
+  const client = openClient(url, { application_name: 'turnpike lock', lock_timeout: waitMsMax });
+  const close = () => client.close({ timeout: 0 });
+  const silent = () => new Error('the database does not answer');
+  const inTime = <Value>(answer: Promise<Value>) =>
+    within(machineTimers, waitMsMax + bounds.storeSilenceMsMax, answer, silent);
+  try {
+    const session = await inTime(client.reserve());
+    const [row] = (await inTime(session.unsafe(text) as Promise<unknown>)) as { had: boolean }[];
+    // Kept with the session: an unreferenced one may be collected, with its transaction.
+    if (row?.had === true) return Object.assign({ session }, { [Symbol.asyncDispose]: close });
+  } catch (failure) {
+    await close();
+    throw failure;
+  }
+  await close();
+  return null;
 }

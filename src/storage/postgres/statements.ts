@@ -1,45 +1,53 @@
-// The statements of a batch: those that lock and read, those that write. Each is for any number of rows, each is prepared.
-// Arrays come as texts, which are cast.
+// The prepared statements of a batch, each for any number of rows. Arrays are passed as text and cast.
 
+import { parseDigits } from '../../base/checked-number.ts';
 import {
   accountColumns,
   type Column,
   claimColumns,
   entryColumns,
-  holdColumns,
   keyColumns,
   leaseColumns,
   monthColumns,
+  namesOf,
+  readText,
   totalColumns,
-  usageColumns,
+} from '../tables.ts';
+import {
+  ACCOUNT_COLUMNS,
+  asFloat,
+  asNumbers,
+  KEY_COLUMNS,
+  partitionedUsageColumns,
+  sharedHoldColumns,
+  USAGE_COLUMNS,
 } from './columns.ts';
-import type { Asked } from './connection.ts';
-import { ACCOUNT_COLUMNS, asNumbers, KEY_COLUMNS, USAGE_COLUMNS } from './row-columns.ts';
+import type { Statement } from './connection.ts';
 
 const BIGINTS = (at: number) => `$${at}::text::bigint[]`;
 const TEXTS = (at: number) => `$${at}::text::text[]`;
-const CLAIM_COLUMNS = `${asNumbers('c', 'key_id', 'at_ms')}, c.name, c.request_id, c.request_hash, c.is_answered::int AS is_answered`;
-const LEASE_COLUMNS = `l.node, ${asNumbers('l', 'epoch', 'expires_at_ms')}`;
-/** The database's time, or the one that a test gives. */
+const CLAIM_COLUMNS = readText('c', claimColumns, asFloat);
+const LEASE_COLUMNS = readText('l', leaseColumns, asFloat);
+/** The database's time, or a test's. */
 const NOW_MS = (at: number) => `coalesce($${at}::float8, floor(extract(epoch FROM clock_timestamp()) * 1000))`;
 
-// Locks come first, in the order of ids; every later statement sees what was committed before it began, which is when they are had.
+// Locks come first, in the order of ids. Later statements see everything that was committed before the locks were acquired.
 export const LOCK_ACCOUNTS = `
   SELECT ${ACCOUNT_COLUMNS} FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) ORDER BY m.id FOR NO KEY UPDATE`;
 export const READ_KEYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${BIGINTS(1)})`;
 
-/** Locks those of the accounts that nobody else has, and waits for none. */
+/** Locks the accounts that are not locked, without waiting. */
 export const LOCK_FREE_ACCOUNTS = `
   SELECT m.id::float8 AS id FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) FOR NO KEY UPDATE SKIP LOCKED`;
 export const READ_ACCOUNTS_OF_HOLDS = `
   SELECT h.request_id, h.account_id::float8 AS account FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
 
-/** As `id`, of the messages $2 of which only the id is known. Whose they are never changes. */
+/** The `id` of messages $2 known only by id. Their accounts never change. */
 const ofStrays = (column: 'account_id' | 'key_id') => `ARRAY(
     SELECT named.id FROM unnest(${BIGINTS(1)}) AS named (id)
     UNION SELECT h.${column} FROM holds h WHERE h.request_id = ANY(${TEXTS(2)})
     UNION SELECT r.${column} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(2)}) AND r.month >= $3::int)`;
-/** As those above, with the accounts and keys of messages of which only the id is known. */
+/** As above, with the accounts and keys of messages known only by id. */
 export const LOCK_ACCOUNTS_OF_STRAYS = `
   SELECT ${ACCOUNT_COLUMNS} FROM account_meters m WHERE m.id = ANY(${ofStrays('account_id')})
   ORDER BY m.id FOR NO KEY UPDATE`;
@@ -48,18 +56,23 @@ export const READ_KEYS_OF_STRAYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHER
 export const READ_HOLDS = `SELECT h.document FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
 export const READ_ENDINGS = `
   SELECT ${USAGE_COLUMNS} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(1)}) AND r.month >= $2::int`;
-/** Claims by their names, with the hold of their message while it runs. */
+/** Idempotency records by name, with the hold of a running message. */
 export const READ_CLAIMS = `
   SELECT ${CLAIM_COLUMNS}, h.document FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)
   JOIN claims c USING (key_id, name) LEFT JOIN holds h ON h.request_id = c.request_id`;
-/** And with what it ended as. */
+/** And how they ended. */
 export const READ_ENDINGS_OF_CLAIMS = `
   SELECT ${USAGE_COLUMNS} FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)
   JOIN claims c USING (key_id, name) JOIN usage_records r ON r.request_id = c.request_id`;
-/** The claims under which open messages were submitted. */
+/** Idempotency records of open messages. */
 export const READ_CLAIMS_OF_HOLDS = `
   SELECT ${CLAIM_COLUMNS} FROM holds h JOIN claims c ON c.key_id = h.key_id AND c.name = h.claim
   WHERE h.request_id = ANY(${TEXTS(1)})`;
+/** And the records of their failed attempts. */
+export const READ_FAILED_ATTEMPTS = `
+  SELECT ${USAGE_COLUMNS} FROM holds h JOIN claims c ON c.key_id = h.key_id AND c.name = h.claim
+  JOIN usage_records r ON r.request_id = ANY(string_to_array(c.failed_attempts, ' '))
+  WHERE h.request_id = ANY(${TEXTS(1)}) AND c.failed_attempts <> ''`;
 export const READ_CREDITS = `
   SELECT ${asNumbers('e', 'account_id')}, e.reference,
     (CASE WHEN e.credit = e.account_id THEN e.amount ELSE -e.amount END)::float8 AS change
@@ -69,7 +82,7 @@ export const READ_CREDITS = `
   UNION ALL SELECT ${asNumbers('c', 'account_id')}, c.reference, c.amount::float8
   FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (account_id, reference)
   JOIN carried_credits c USING (account_id, reference)`;
-/** Asked last, when the locks are held. */
+/** Runs last, when the locks are held. */
 export const READ_MOMENT = `SELECT ${NOW_MS(1)} AS now_ms, pg_current_xact_id()::text AS transaction`;
 export const READ_LEASES = `SELECT ${LEASE_COLUMNS} FROM leases l`;
 export const LOCK_LEASES = `${READ_LEASES} ORDER BY l.node FOR NO KEY UPDATE`;
@@ -90,21 +103,21 @@ export const UPDATE_ACCOUNTS = updateText('account_meters', accountColumns, 1);
 export const INSERT_KEYS = insertText('key_meters', keyColumns);
 export const UPDATE_KEYS = updateText('key_meters', keyColumns, 1);
 export const DELETE_HOLDS = `DELETE FROM holds WHERE request_id = ANY(${TEXTS(1)})`;
-export const WRITE_HOLDS = `${insertText('holds', holdColumns)}
+export const WRITE_HOLDS = `${insertText('holds', sharedHoldColumns)}
   ON CONFLICT (request_id) DO UPDATE SET amount = excluded.amount, document = excluded.document`;
 export const WRITE_CLAIMS = `${insertText('claims', claimColumns)}
   ON CONFLICT (key_id, name) DO UPDATE SET request_id = excluded.request_id, request_hash = excluded.request_hash,
-    at_ms = excluded.at_ms, is_answered = excluded.is_answered`;
+    at_ms = excluded.at_ms, is_answered = excluded.is_answered, failed_attempts = excluded.failed_attempts`;
 export const INSERT_ENTRIES = insertText('entries', entryColumns);
-export const INSERT_USAGE = insertText('usage_records', usageColumns);
-export const REPLACE_USAGE = updateText('usage_records', usageColumns, 2);
+export const INSERT_USAGE = insertText('usage_records', partitionedUsageColumns);
+export const REPLACE_USAGE = updateText('usage_records', partitionedUsageColumns, 2);
 export const ADD_TOTALS = `${insertText('daily_totals AS stored', totalColumns)}
   ON CONFLICT (day_ms, account_id, key_id, model) DO UPDATE SET
     ${totalColumns
       .slice(4)
       .map(({ name }) => `${name} = stored.${name} + excluded.${name}`)
       .join(', ')}`;
-/** Summed up first: one statement may not add to a row twice. */
+/** Sums first, because one statement may not update a row twice. */
 export const ADD_MONTHS = `
   INSERT INTO month_changes AS stored (account_id, month_ms, change)
   SELECT account_id, month_ms, SUM(change) FROM ${unnestText(monthColumns)} GROUP BY account_id, month_ms
@@ -112,14 +125,14 @@ export const ADD_MONTHS = `
 export const INSERT_LEASES = insertText('leases', leaseColumns);
 export const UPDATE_LEASES = updateText('leases', leaseColumns, 1);
 
-/** What ordinary messages write, as one statement: values of the columns of all parts, one after the other. */
+/** All writes of ordinary messages as one statement. Its parameters are the columns of all parts, in order. */
 export const WRITE_MESSAGES = joinTexts([
   [UPDATE_ACCOUNTS, accountColumns.length],
   [UPDATE_KEYS, keyColumns.length],
   [DELETE_HOLDS, 1],
-  [WRITE_HOLDS, holdColumns.length],
+  [WRITE_HOLDS, sharedHoldColumns.length],
   [INSERT_ENTRIES, entryColumns.length],
-  [INSERT_USAGE, usageColumns.length],
+  [INSERT_USAGE, partitionedUsageColumns.length],
   [ADD_TOTALS, totalColumns.length],
 ]);
 
@@ -127,7 +140,7 @@ export const WRITE_MESSAGES = joinTexts([
  * Each statement of messages with values that touch nothing. A new connection asks them all once: what is asked first is prepared by
  * a round trip of its own, which would be made while locks are held.
  */
-export const warmUp: readonly Asked[] = [
+export const warmUp: readonly Statement[] = [
   LOCK_ACCOUNTS,
   LOCK_ACCOUNTS_OF_STRAYS,
   READ_KEYS,
@@ -155,11 +168,10 @@ export const warmUp: readonly Asked[] = [
 ].map((text) => ({ text, values: emptyValues(text) }));
 
 function insertText<Row>(table: string, columns: readonly Column<Row>[]): string {
-  const names = columns.map(({ name }) => name).join(', ');
-  return `INSERT INTO ${table} (${names}) SELECT * FROM ${unnestText(columns)}`;
+  return `INSERT INTO ${table} (${namesOf(columns)}) SELECT * FROM ${unnestText(columns)}`;
 }
 
-/** The first `named` columns say which row it is. */
+/** The first `named` columns identify the row. */
 function updateText<Row>(table: string, columns: readonly Column<Row>[], named: number): string {
   const sets = columns.slice(named).map(({ name }) => `${name} = given.${name}`);
   const same = columns.slice(0, named).map(({ name }) => `stored.${name} = given.${name}`);
@@ -168,7 +180,7 @@ function updateText<Row>(table: string, columns: readonly Column<Row>[], named: 
 
 function unnestText<Row>(columns: readonly Column<Row>[]): string {
   const arrays = columns.map(({ type }, at) => (type === 'text' ? TEXTS(at + 1) : BIGINTS(at + 1)));
-  return `unnest(${arrays.join(', ')}) AS given (${columns.map(({ name }) => name).join(', ')})`;
+  return `unnest(${arrays.join(', ')}) AS given (${namesOf(columns)})`;
 }
 
 function joinTexts(parts: readonly (readonly [text: string, values: number])[]): string {
@@ -176,12 +188,12 @@ function joinTexts(parts: readonly (readonly [text: string, values: number])[]):
   const renumbered = parts.map(([text, values], at) => {
     const from = before;
     before += values;
-    return `part_${at} AS (${text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + from}`)})`;
+    return `part_${at} AS (${text.replace(/\$(\d+)/g, (_, number) => `$${parseDigits(number) + from}`)})`;
   });
   return `WITH ${renumbered.join(', ')} SELECT 1`;
 }
 
 function emptyValues(text: string): (string | null)[] {
-  const count = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+  const count = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => parseDigits(number ?? '')));
   return Array.from({ length: count }, (_, at) => (text.includes(`$${at + 1}::text::`) ? '{}' : null));
 }

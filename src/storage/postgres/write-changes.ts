@@ -1,28 +1,24 @@
-// The second round trip of a batch: what it writes, each table from arrays.
+// The second round trip of a batch: its writes, one statement per table with one array per column.
 
 import type { Changes, DailyTotal, HoldRow } from '../../ledger/ledger.ts';
 import {
   accountColumns,
-  arrayOf,
   type Column,
   claimColumns,
-  columnsOf,
   entryColumns,
-  holdColumns,
   keyColumns,
   leaseColumns,
   monthColumns,
   totalColumns,
-  usageColumns,
-} from './columns.ts';
-import type { Asked } from './connection.ts';
+} from '../tables.ts';
+import { arrayOf, columnsOf, partitionedUsageColumns, sharedHoldColumns, suitText } from './columns.ts';
+import type { Statement } from './connection.ts';
 import type { LoadedRows } from './load-rows.ts';
 import * as statements from './statements.ts';
-import { suitText } from './suit-text.ts';
 
 /** The statements that write the ledger's own changes. */
-export function writeChanges(changes: Changes, loaded: LoadedRows): Asked[] {
-  const asked: Asked[] = [];
+export function writeChanges(changes: Changes, loaded: LoadedRows): Statement[] {
+  const asked: Statement[] = [];
   if (changes.accounts.size + changes.keys.size + changes.holds.size + changes.leases.size === 0) return asked;
   const write = <Row>(text: string, columns: readonly Column<Row>[], rows: readonly Row[]) => {
     if (rows.length > 0) asked.push({ text, values: columnsOf(columns, rows) });
@@ -35,11 +31,11 @@ export function writeChanges(changes: Changes, loaded: LoadedRows): Asked[] {
   write(statements.INSERT_KEYS, keyColumns, keys.made);
   write(statements.UPDATE_KEYS, keyColumns, keys.changed);
   if (ended.length > 0) asked.push({ text: statements.DELETE_HOLDS, values: [arrayOf(ended)] });
-  write(statements.WRITE_HOLDS, holdColumns, begun);
+  write(statements.WRITE_HOLDS, sharedHoldColumns, begun);
   write(statements.WRITE_CLAIMS, claimColumns, [...changes.claims.values()]);
   write(statements.INSERT_ENTRIES, entryColumns, changes.entries);
-  write(statements.INSERT_USAGE, usageColumns, changes.endings);
-  write(statements.REPLACE_USAGE, usageColumns, changes.corrections);
+  write(statements.INSERT_USAGE, partitionedUsageColumns, changes.endings);
+  write(statements.REPLACE_USAGE, partitionedUsageColumns, changes.corrections);
   for (const distinct of totals) write(statements.ADD_TOTALS, totalColumns, distinct);
   write(statements.ADD_MONTHS, monthColumns, changes.months);
   write(statements.INSERT_LEASES, leaseColumns, leases.made);
@@ -53,7 +49,7 @@ interface Parts {
   leases: Divided<Changes['leases']>;
   begun: HoldRow[];
   ended: string[];
-  /** Each without two of the same total. */
+  /** Lists without repeated totals. */
   totals: DailyTotal[][];
 }
 
@@ -79,7 +75,7 @@ function partsOf(changes: Changes, loaded: LoadedRows): Parts {
   };
 }
 
-/** New rows are plain inserts: where another node made one meanwhile, this one fails, and its batch begins again. */
+/** New rows are plain inserts. If another node inserted one meanwhile, the insert fails and the batch is retried. */
 function divide<Id, Row>(rows: ReadonlyMap<Id, Row>, stored: ReadonlyMap<Id, Row>): { made: Row[]; changed: Row[] } {
   const made: Row[] = [];
   const changed: Row[] = [];
@@ -87,7 +83,7 @@ function divide<Id, Row>(rows: ReadonlyMap<Id, Row>, stored: ReadonlyMap<Id, Row
   return { made, changed };
 }
 
-/** Whether it is what messages write that have no claim. */
+/** Whether the batch writes only what messages without an idempotency key write. */
 function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts): boolean {
   return (
     accounts.made.length === 0 &&
@@ -100,22 +96,22 @@ function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts): boolea
   );
 }
 
-function writeMessages(changes: Changes, { accounts, keys, begun, ended, totals }: Parts): Asked {
+function writeMessages(changes: Changes, { accounts, keys, begun, ended, totals }: Parts): Statement {
   return {
     text: statements.WRITE_MESSAGES,
     values: [
       ...columnsOf(accountColumns, accounts.changed),
       ...columnsOf(keyColumns, keys.changed),
       arrayOf(ended),
-      ...columnsOf(holdColumns, begun),
+      ...columnsOf(sharedHoldColumns, begun),
       ...columnsOf(entryColumns, changes.entries),
-      ...columnsOf(usageColumns, changes.endings),
+      ...columnsOf(partitionedUsageColumns, changes.endings),
       ...columnsOf(totalColumns, totals[0] ?? []),
     ],
   };
 }
 
-/** One statement may not add to a total twice: sums that were split for being too large go one after the other. */
+/** One statement may not update a total twice, so sums that were split because of their size go in separate statements. */
 function distinctTotals(totals: Iterable<DailyTotal>): DailyTotal[][] {
   const rounds: Map<string, DailyTotal>[] = [];
   for (const total of totals) {

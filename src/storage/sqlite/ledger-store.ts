@@ -1,5 +1,5 @@
 // The ledger's store in SQLite: the only writer of the database, in the ledger's thread. Rows that
-// it read or wrote stay in memory, which is sound because nobody else writes; they are dropped
+// it read or wrote stay in memory, which is sound because there is no other writer; they are dropped
 // and read again after a commit that failed.
 
 import type { Database, Statement } from 'bun:sqlite';
@@ -10,31 +10,39 @@ import {
   type AccountRow,
   type Bundle,
   type Changes,
-  type ClaimRow,
-  type DailyTotal,
   type Ending,
   type HoldRow,
+  type IdempotencyRow,
   InDoubt,
   type KeyRow,
   type LeaseRow,
   type LedgerStore,
-  type NewEntry,
   type Rows,
 } from '../../ledger/ledger.ts';
 import {
   type AccountMetersTable,
+  accountColumns,
+  type Cell,
   type ClaimsTable,
+  type Column,
+  claimColumns,
+  entryColumns,
+  holdColumns,
   type KeyMetersTable,
+  keyColumns,
+  leaseColumns,
+  monthColumns,
   readAccountRow,
-  readClaimRow,
   readHoldRow,
+  readIdempotencyRow,
   readKeyRow,
   readLeaseRow,
   readUsageRecord,
+  totalColumns,
   type UsageTable,
-  writeDetails,
-} from '../row-codec.ts';
-import { writeAlongside } from './alongside.ts';
+  usageColumns,
+} from '../tables.ts';
+import { writeCoCommitted } from './co-committed.ts';
 import { type LedgerStatements, prepareLedgerStatements } from './statements.ts';
 
 export class SqliteLedgerStore implements LedgerStore {
@@ -43,10 +51,10 @@ export class SqliteLedgerStore implements LedgerStore {
   readonly #statements: LedgerStatements;
   readonly #accounts = new Map<number, AccountRow>();
   readonly #keys = new Map<number, KeyRow>();
-  /** All open holds and all leases: few, and asked for by every settlement. */
+  /** All open holds and leases: few, and needed by every settlement. */
   #holds = new Map<string, HoldRow>();
   #leases = new Map<string, LeaseRow>();
-  /** A commit failed: nothing in memory is trusted, and whether it reached the disk is read from the disk. */
+  /** A commit failed: memory is not trusted, and the outcome is read from disk. */
   #isDoubtful = true;
 
   constructor(database: Database, clock: Clock) {
@@ -63,7 +71,8 @@ export class SqliteLedgerStore implements LedgerStore {
     let changes: Changes;
     let isCommitAsked = false;
     try {
-      // Before rows are read, or each read would be a transaction of its own; it writes when the first row is written.
+      // Before rows are read, otherwise each read would be its own transaction. The write lock is taken by the first
+      // write.
       begin.run();
       changes = decide(this.#rows());
       if (changes.isEmpty) {
@@ -125,28 +134,27 @@ export class SqliteLedgerStore implements LedgerStore {
     return row === null ? null : row.change;
   }
 
-  #loadClaim(key: number, name: string): ClaimRow | undefined {
-    const row = this.#statements.readClaim.get(key, name) as ClaimsTable | null;
-    return row === null ? undefined : readClaimRow(row);
+  #loadClaim(key: number, name: string): IdempotencyRow | undefined {
+    const row = this.#statements.checkIdempotency.get(key, name) as ClaimsTable | null;
+    return row === null ? undefined : readIdempotencyRow(row);
   }
 
   #write(changes: Changes): void {
-    for (const account of changes.accounts.values()) writeAccount(this.#statements.writeAccount, account);
-    for (const key of changes.keys.values()) writeKey(this.#statements.writeKey, key);
+    const statements = this.#statements;
+    for (const account of changes.accounts.values()) write(statements.writeAccount, accountColumns, account);
+    for (const key of changes.keys.values()) write(statements.writeKey, keyColumns, key);
     for (const [requestId, hold] of changes.holds) {
-      if (hold === null) this.#statements.deleteHold.run(requestId);
-      else this.#statements.writeHold.run(requestId, hold.account, hold.key, hold.amount, JSON.stringify(hold));
+      if (hold === null) statements.deleteHold.run(requestId);
+      else write(statements.writeHold, holdColumns, hold);
     }
-    for (const lease of changes.leases.values())
-      this.#statements.writeLease.run(lease.node, lease.epoch, lease.expiresAtMs);
-    for (const claim of changes.claims.values()) writeClaim(this.#statements.writeClaim, claim);
-    for (const entry of changes.entries) writeEntry(this.#statements.writeEntry, entry);
-    for (const ending of changes.endings) writeUsage(this.#statements.writeUsage, ending);
-    for (const ending of changes.corrections) writeUsage(this.#statements.replaceUsage, ending);
-    for (const total of changes.totals.values()) writeTotal(this.#statements.writeTotal, total);
-    for (const { account, startMs, change } of changes.months)
-      this.#statements.addMonthChange.run(account, startMs, change);
-    for (const row of changes.alongside) writeAlongside(this.#database, row);
+    for (const lease of changes.leases.values()) write(statements.writeLease, leaseColumns, lease);
+    for (const claim of changes.claims.values()) write(statements.writeClaim, claimColumns, claim);
+    for (const entry of changes.entries) write(statements.writeEntry, entryColumns, entry);
+    for (const ending of changes.endings) write(statements.writeUsage, usageColumns, ending);
+    for (const ending of changes.corrections) write(statements.replaceUsage, usageColumns, ending);
+    for (const total of changes.totals.values()) write(statements.writeTotal, totalColumns, total);
+    for (const month of changes.months) write(statements.addMonthChange, monthColumns, month);
+    for (const row of changes.coCommitted) writeCoCommitted(this.#database, row);
   }
 
   #remember(changes: Changes): void {
@@ -179,105 +187,14 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 }
 
-/** Whether a row was refused for what it is, so that its bundle is at fault and not the store. */
+/** Whether a row violated a constraint, so that its bundle is at fault and not the store. */
 function isRowAtFault(failure: unknown): boolean {
   const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
   return /^SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG)/.test(code);
 }
 
-function writeAccount(statement: Statement, account: AccountRow): void {
-  const { spending } = account;
-  statement.run(
-    account.id,
-    account.enabled ? 1 : 0,
-    account.creditLine,
-    account.balance,
-    account.held,
-    account.allowance,
-    account.allowancePeriod,
-    spending.used,
-    spending.held,
-    spending.periodStartMs,
-    JSON.stringify(account.groups),
-    account.month.startMs,
-    account.month.opening,
-  );
-}
-
-function writeKey(statement: Statement, key: KeyRow): void {
-  const { spending } = key;
-  statement.run(
-    key.id,
-    key.account,
-    key.status,
-    key.expiresAtMs,
-    key.quota,
-    key.quotaPeriod,
-    spending.used,
-    spending.held,
-    spending.periodStartMs,
-    JSON.stringify(key.limits),
-    JSON.stringify(key.rates),
-    key.lastUsedAtMs,
-  );
-}
-
-function writeClaim(statement: Statement, claim: ClaimRow): void {
-  statement.run(claim.key, claim.name, claim.requestId, claim.requestHash, claim.atMs, claim.isAnswered ? 1 : 0);
-}
-
-function writeEntry(statement: Statement, entry: NewEntry): void {
-  statement.run(
-    entry.account,
-    entry.atMs,
-    entry.debit,
-    entry.credit,
-    entry.amount,
-    entry.kind,
-    entry.reference,
-    entry.note,
-  );
-}
-
-function writeUsage(statement: Statement, { record, endedBy }: Ending): void {
-  statement.run(
-    record.requestId,
-    record.atMs,
-    record.account,
-    record.key,
-    endedBy,
-    record.group,
-    record.model,
-    record.outcome,
-    record.status,
-    record.inputTokens,
-    record.outputTokens,
-    record.cacheReadTokens,
-    record.cacheWrite5mTokens,
-    record.cacheWrite1hTokens,
-    record.webSearches,
-    record.cost,
-    record.writtenOff,
-    record.providerCost,
-    writeDetails(record),
-  );
-}
-
-function writeTotal(statement: Statement, total: DailyTotal): void {
-  statement.run(
-    total.dayMs,
-    total.account,
-    total.key,
-    total.model,
-    total.messages,
-    total.inputTokens,
-    total.outputTokens,
-    total.cacheReadTokens,
-    total.cacheWriteTokens,
-    total.cost,
-    total.writtenOff,
-    total.providerCost,
-    total.costedMessages,
-    total.costedRevenue,
-  );
+function write<Row>(statement: Statement, columns: readonly Column<Row>[], row: Row): void {
+  const cells: Cell[] = [];
+  for (let at = 0; at < columns.length; at++) cells.push((columns[at] as Column<Row>).of(row));
+  statement.run(...cells);
 }

@@ -1,47 +1,47 @@
-// The ledger's thread as the main thread sees it: bundles go over as text, gathered once a turn of
-// the event loop; answers come back when they are durable. A thread that fails ends the process.
+// The ledger's thread as the main thread sees it: bundles are sent as text, once per event loop turn; answers return
+// when they are durable. If the thread fails, the process ends.
 
 import { bounds } from '../../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../../errors.ts';
 import { type Answer, type BatchFacts, type Bundle, type LedgerGate, NothingTaken } from '../../ledger/ledger.ts';
 
-/** What the main thread sends: what to open, then bundles; the next ones only when these are answered. */
+/** Messages to the thread: the database to open, then bundles, one parcel at a time. */
 export type ToThread = { open: { path: string } } | { bundles: Bundle[] } | { close: true };
-/** What comes back: when it is durable, or why it is not. */
+/** Messages from the thread: answers when durable, or the failure. */
 export type FromThread =
   | { opened: true }
   | { failed: string }
-  /** `committed`: the batches in which it was done. */
+  /** `committed`: the batches that contained it. */
   | { answers: (Answer[] | ThreadFailure)[]; batches: number; committed: BatchFacts[] }
   | { closed: true };
 
 export interface ThreadFailure {
   cause: string;
-  /** False when the bundle itself is at fault: asking again would not help. */
-  isStoreGone: boolean;
-  /** Nothing of it was taken. */
+  /** False if the bundle itself is at fault: retrying would not help. */
+  isStoreUnavailable: boolean;
+  /** Nothing was applied. */
   isNothingTaken: boolean;
 }
 
-interface Asked {
+interface PendingBundle {
   bundle: Bundle;
   resolve(answers: Answer[]): void;
   reject(failure: unknown): void;
 }
 
 export class LedgerThread implements LedgerGate {
-  /** Told of each batch, when its answers are here. */
+  /** Called for each batch, when its answers have arrived. */
   onCommitted: (facts: BatchFacts) => void = () => {};
   readonly #worker: Worker;
-  /** Asked and not yet sent; sent and not yet answered. Answers come in the order of the bundles. */
-  #waiting: Asked[] = [];
-  #sent: Asked[] = [];
+  /** Not sent yet; sent and not answered yet. Answers arrive in the order of the bundles. */
+  #waiting: PendingBundle[] = [];
+  #sent: PendingBundle[] = [];
   #lastSize = 0;
   #isFlushSet = false;
   #batches = 0;
   #closed: (() => void) | null = null;
 
-  /** For `start` alone, which hands it out when the database is open. */
+  /** Only for `start`, which returns it when the database is open. */
   constructor(worker: Worker) {
     this.#worker = worker;
   }
@@ -62,7 +62,7 @@ export class LedgerThread implements LedgerGate {
         onDeath(event.message);
       };
       worker.addEventListener('close', () => {
-        if (thread.#closed === null) onDeath('the thread of the ledger ended');
+        if (thread.#closed === null) onDeath('the ledger thread exited');
       });
       worker.postMessage(JSON.stringify({ open: { path } } satisfies ToThread));
     });
@@ -80,9 +80,9 @@ export class LedgerThread implements LedgerGate {
     });
   }
 
-  /** Waits for what is under way, closes the database and ends the thread. */
+  /** Waits for pending bundles, closes the database and ends the thread. */
   async close(): Promise<void> {
-    await this.submit({ operations: [] }); // answered after everything that was asked before it
+    await this.submit({ operations: [] }); // answered after everything before it
     const closed = new Promise<void>((resolve) => {
       this.#closed = resolve;
     });
@@ -92,8 +92,8 @@ export class LedgerThread implements LedgerGate {
   }
 
   /**
-   * One parcel is under way at a time: what comes meanwhile goes into the next. Under load a parcel is
-   * gathered for a moment longer, since a commit costs the processor the same for one bundle as for thirty.
+   * One parcel at a time: bundles that arrive meanwhile form the next. Under load a parcel is collected a moment
+   * longer, because a commit costs the same CPU for one bundle as for thirty.
    */
   #setFlush(): void {
     if (this.#isFlushSet || this.#sent.length > 0 || this.#waiting.length === 0) return;
@@ -125,9 +125,9 @@ export class LedgerThread implements LedgerGate {
   }
 }
 
-function asError({ cause, isStoreGone, isNothingTaken }: ThreadFailure): TurnpikeError {
+function asError({ cause, isStoreUnavailable, isNothingTaken }: ThreadFailure): TurnpikeError {
   if (isNothingTaken) return new NothingTaken(cause);
-  return isStoreGone
-    ? new TurnpikeError('store_unavailable', 'The ledger cannot be written at the moment.', { cause })
+  return isStoreUnavailable
+    ? new TurnpikeError('store_unavailable', 'The ledger cannot be written.', { cause })
     : asTurnpikeError(new Error(cause));
 }

@@ -1,21 +1,23 @@
-// An account's month out of SQLite, in one transaction, so that all of it is of one moment: the balance, the changes of months,
-// the entries beside usage by their kinds, and the daily totals. Never the entries or the records of messages.
+// The statement of an account's month, read in one transaction.
 
 import type { Database, Statement } from 'bun:sqlite';
+import { integerOf } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import {
   besideUsageKinds,
-  keptSinceNames,
   type LedgerReader,
   type MonthParts,
   type MonthQuestion,
   makeAccountMonth,
+  retainedSinceNames,
 } from '../../ledger/ledger.ts';
-import { CHANGE } from '../entry-rows.ts';
-import { groupColumns, readTotals, SUMS, type TotalsRow, tooMuchToAddUp } from '../totals-rows.ts';
-import { ENTRY_COLUMNS, type EntryTable, readEntry } from './entry-reads.ts';
+import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
+import { CHANGE } from '../tables.ts';
+import { groupColumns, readTotal, SUMS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
 import { prepareText } from './statements.ts';
+
+const ENTRY_COLUMNS = entryColumnsOn({ number: (expression) => expression });
 
 export function monthReads(
   database: Database,
@@ -25,9 +27,9 @@ export function monthReads(
   const readParts = database.transaction((question: MonthQuestion): MonthParts | null => {
     const meters = statements.meters.get(question.account) as MetersRow | null;
     if (meters === null) return null;
-    const kept = statements.kept.get(keptSinceNames.journal) as { value: string } | null;
+    const kept = statements.kept.get(retainedSinceNames.journal) as { value: string } | null;
     return {
-      journalSinceMs: kept === null ? null : Number(kept.value),
+      journalSinceMs: kept === null ? null : integerOf(kept.value),
       balance: meters.balance,
       lastMonth: { startMs: meters.month_start_ms, opening: meters.month_opening },
       changedSince: changedFrom(statements.changed, question.account, question.sinceMs),
@@ -53,9 +55,9 @@ interface MetersRow {
 type Statements = ReturnType<typeof prepareMonth>;
 
 function prepareMonth(database: Database) {
-  const seldom = `FROM entries INDEXED BY entries_of_kind
+  const seldom = `FROM entries r INDEXED BY entries_of_kind
     WHERE account_id = $1 AND kind = $2 AND kind <> 'usage' AND at_ms >= $3 AND at_ms < $4`;
-  // In the order of the table itself, where the totals of one account and day stand side by side.
+  // In table order, where the totals of one account and day are adjacent.
   const ofDay = 'SELECT * FROM daily_totals NOT INDEXED WHERE day_ms = $1 AND account_id = $2 LIMIT $3';
   const sums = (groupBy: 'model' | 'key') => {
     const columns = groupColumns[groupBy].join(', ');
@@ -74,7 +76,7 @@ function prepareMonth(database: Database) {
       `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(change), 0) AS text) AS change
        FROM (SELECT ${CHANGE} AS change ${seldom} LIMIT $5)`,
     ),
-    newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY at_ms DESC, seq DESC LIMIT $5`),
+    newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY r.at_ms DESC, r.seq DESC LIMIT $5`),
     totals: { model: sums('model'), key: sums('key') },
   };
 }
@@ -93,7 +95,7 @@ function readSeldom(
 ): Pick<MonthParts, 'kinds' | 'entries'> {
   const kinds = besideUsageKinds.map((kind) => {
     const row = statements.kind.get(account, kind, sinceMs, untilMs, rowsMax + 1) as { count: number; change: string };
-    if (row.count > rowsMax) throw tooMuchToAddUp();
+    if (row.count > rowsMax) throw tooManyTotals();
     return { kind, count: row.count, change: BigInt(row.change) };
   });
   const entries = besideUsageKinds.flatMap((kind) =>
@@ -114,11 +116,11 @@ function readGroups(
     const models = read('model');
     const keys = read('key');
     rowsLeft -= models.reduce((sum, { count }) => sum + count, 0);
-    if (rowsLeft < 0) throw tooMuchToAddUp();
-    const ofModels = readTotals(models);
+    if (rowsLeft < 0) throw tooManyTotals();
+    const ofModels = models.map(readTotal);
     totals.model.push(...ofModels);
     totals.day.push(...ofModels.map((total) => ({ ...total, dayMs, model: null })));
-    totals.key.push(...readTotals(keys));
+    totals.key.push(...keys.map(readTotal));
   }
   return totals;
 }

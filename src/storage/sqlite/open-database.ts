@@ -1,22 +1,24 @@
-// Opens a SQLite database with the settings that money needs: WAL, and every commit on the disk
-// before it is answered.
+// Opens a SQLite database in WAL mode. Every commit is synced to disk before it returns.
 
-import { Database } from 'bun:sqlite';
-import { migrations } from '../migrations/migrations.ts';
-import { refuseMoved } from './move-mark.ts';
+import { Database, SQLiteError } from 'bun:sqlite';
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CheckReport } from '../../ledger/ledger.ts';
+import { latestVersion, migrationsAfter } from '../migrations/migrations.ts';
+import { refuseMoved } from './move.ts';
 
 const BUSY_MS = 10_000;
 const CLOSING_BUSY_MS = 1_000;
 const CACHE_KIB = 8 * 1024;
-const CHECKPOINT_PAGES = 4_000; // 16 MB of log: pages that change with every commit are copied once for hundreds
+const CHECKPOINT_PAGES = 4_000; // 16 MB of log: a page that changes with every commit is copied once for hundreds of commits
 
-/** Opens for writing, making the file and bringing its tables to the present version. Throws for one that was moved elsewhere. */
+/** Opens for writing. Creates the file if needed and migrates its tables. Throws for a database that was moved to PostgreSQL. */
 export function openForWriting(path: string): Database {
   const database = new Database(path, { create: true, readwrite: true });
   try {
     database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
     refuseMoved(database);
-    refuseLaterVersion(database);
+    refuseOtherVersion(database);
     database.run('PRAGMA journal_mode = WAL');
     database.run('PRAGMA synchronous = FULL');
     database.run('PRAGMA foreign_keys = ON');
@@ -30,39 +32,37 @@ export function openForWriting(path: string): Database {
   return database;
 }
 
-/** Closes what was opened for writing, its log copied into the file first, which is whole then without it. */
+/** Checkpoints the log into the file, so that the file alone is complete, and closes. */
 export function closeForWriting(database: Database): void {
   try {
     database.run(`PRAGMA busy_timeout = ${CLOSING_BUSY_MS}`);
     database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
-    // A log that stays beside the file is read with it: nothing is lost.
+    // The next open reads the remaining log, so no data is lost.
   }
   database.close();
 }
 
-/** Opens for reading only, beside a writer. `exact` gives whole numbers as bigint. */
+/** Opens read-only while another connection may write. `exact` returns integers as bigint. */
 export function openForReading(path: string, options: { exact?: boolean } = {}): Database {
   const database = new Database(path, { readonly: true, safeIntegers: options.exact ?? false });
   database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
   return database;
 }
 
-/** A file that a later release made is left as it is. */
-function refuseLaterVersion(database: Database): void {
+/** Throws before anything is written to a file of a version that this program cannot use. */
+function refuseOtherVersion(database: Database): void {
   const version = readVersion(database);
-  const latest = migrations.at(-1)?.version ?? 0;
-  if (version <= latest) return;
+  migrationsAfter(version);
+  if (version <= latestVersion) return;
   throw new Error(
-    `the database is of version ${version}, this program knows versions up to ${latest}: it was made by a later release`,
+    `the database has version ${version}; this release supports versions up to ${latestVersion}: a later release wrote it`,
   );
 }
 
-/** Brings the tables to the present version, each version in one transaction. */
+/** Migrates the tables, each version in one transaction. */
 function migrate(database: Database): void {
-  const version = readVersion(database);
-  for (const migration of migrations) {
-    if (migration.version <= version) continue;
+  for (const migration of migrationsAfter(readVersion(database))) {
     database.transaction(() => {
       database.run(migration.sqlite);
       database.run(`PRAGMA user_version = ${migration.version}`);
@@ -72,4 +72,117 @@ function migrate(database: Database): void {
 
 function readVersion(database: Database): number {
   return (database.query('PRAGMA user_version').get() as { user_version: number }).user_version;
+}
+
+/** Messages of the backup thread: one request, and one answer when the copy is durable and verified, or failed. */
+export interface ToBackup {
+  path: string;
+  target: string;
+  /**
+   * The sign-in database; null if no person has ever signed in. Copied after the main database, so that it contains
+   * every person that the copy of the main database knows.
+   */
+  signIn: { path: string; target: string } | null;
+}
+export type FromBackup = { copied: { check: CheckReport | null } } | { failed: string };
+
+/** The version of a database's tables, and the latest version of this program. */
+export interface StoredVersion {
+  stored: number;
+  known: number;
+}
+
+/**
+ * Writes the database at `path` as of now into a new file at `target`, durable when it returns. The writer
+ * goes on meanwhile; its log cannot be reused until this is done, and grows.
+ */
+export function copyDatabase(path: string, target: string): void {
+  closeSync(openSync(target, 'wx', 0o600)); // SQLite accepts an empty file, and would otherwise create one readable by others
+  const database = openForReading(path);
+  try {
+    database.run('VACUUM INTO ?', [target]);
+  } finally {
+    database.close();
+  }
+  const file = openSync(target, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Throws if the file is not a database. */
+export function readStoredVersion(path: string): StoredVersion {
+  const database = openForReading(path);
+  try {
+    const { user_version } = database.query('PRAGMA user_version').get() as { user_version: number };
+    return { stored: user_version, known: latestVersion };
+  } finally {
+    database.close();
+  }
+}
+
+const FAULTS_MAX = 20;
+
+/** Faults of the file itself, page by page; empty if there are none. Reads the whole file. */
+export function findFileFaults(path: string): string[] {
+  const database = openForReading(path);
+  try {
+    const rows = database.query(`PRAGMA quick_check(${FAULTS_MAX})`).all() as { quick_check: string }[];
+    return rows.map((row) => row.quick_check).filter((text) => text !== 'ok');
+  } catch (failure) {
+    return [failure instanceof Error ? failure.message : String(failure)];
+  } finally {
+    database.close();
+  }
+}
+
+const GLANCE_MS = 250; // longer than any check of the lock takes
+
+export class DirectoryLocked extends Error {
+  override name = 'DirectoryLocked';
+}
+
+/** Locks the directory until `close` or the end of the process. Throws DirectoryLocked when another holds it. */
+export function lockDirectory(directory: string): { close(): void } {
+  let database: Database | null = null;
+  try {
+    database = new Database(lockPath(directory), { create: true, readwrite: true });
+    lock(database);
+  } catch (cause) {
+    database?.close();
+    if (!(cause instanceof SQLiteError)) throw cause;
+    if (cause.code === 'SQLITE_BUSY')
+      throw new DirectoryLocked(`another server is running on the data directory ${directory}`, { cause });
+    throw new Error(`the data directory ${directory} cannot be written: ${cause.message}`, { cause });
+  }
+  const locked = database;
+  return { close: () => locked.close() };
+}
+
+function lock(database: Database): void {
+  database.run(`PRAGMA busy_timeout = ${GLANCE_MS}`); // a check of the lock does not block a server
+  database.run('PRAGMA journal_mode = DELETE');
+  database.run('BEGIN EXCLUSIVE');
+}
+
+/** Whether a server has locked the directory. Takes no lock. */
+export function isDirectoryLocked(directory: string): boolean {
+  if (!existsSync(lockPath(directory))) return false;
+  const database = new Database(lockPath(directory), { readonly: true });
+  try {
+    database.run('PRAGMA busy_timeout = 0');
+    database.query('SELECT COUNT(*) FROM sqlite_master').get();
+    return false;
+  } catch (failure) {
+    if (failure instanceof SQLiteError && failure.code === 'SQLITE_BUSY') return true;
+    throw failure;
+  } finally {
+    database.close();
+  }
+}
+
+function lockPath(directory: string): string {
+  return join(directory, 'lock');
 }

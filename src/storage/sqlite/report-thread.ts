@@ -1,85 +1,143 @@
-// The reports' thread as the main thread sees it. It begins with the first question and is begun
-// again when it dies: reports are not money. One question is under way at a time; the others wait
-// here, where they can still be given up.
+// The report thread as the main thread sees it. It starts with the first query and is restarted when it dies:
+// reports do not affect money. One query runs at a time; the others wait here, where they can still be
+// canceled.
 
-import type { Asking } from '../../base/asking.ts';
+import { nextTurn, type Requester } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
-import { awaitAnswer, ReportQueue, type Waiting } from '../report-queue.ts';
-import type { ReportReads } from './report-reads.ts';
-import { type ReportName, readAnswer, readOpening, reportsGone, type ToReports } from './report-text.ts';
+import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
+import { makeReports, ReportQueue } from '../report-reads.ts';
+import type { ReportReads } from '../stores.ts';
 
-interface Question extends Waiting {
+type ReportName = keyof ReportReads;
+
+/** Messages to the thread: the database to open, then queries, one at a time. */
+export type ToReports = { open: { path: string } } | { report: ReportName; page: unknown };
+
+/** The first line of an answer; the rows of a list follow. `refused`: the query itself is at fault. */
+type Heading =
+  | { opened: true }
+  | { failed: string }
+  | { refused: { code: ErrorCode; message: string } }
+  | { value: unknown }
+  /** For a search: `next` is its cursor. */
+  | { rows: number; next?: number | null };
+
+/** Runs one query and returns the text to send back. Never throws. */
+export async function answerReport(
+  reads: ReportReads,
+  { report, page }: { report: ReportName; page: unknown },
+): Promise<string> {
+  try {
+    const answer = await reads[report](page as never);
+    if (Array.isArray(answer)) return writeRows(answer, {});
+    return answer !== null && 'next' in answer
+      ? writeRows(answer.rows, { next: answer.next })
+      : heading({ value: answer });
+  } catch (failure) {
+    if (!(failure instanceof TurnpikeError)) return heading({ failed: String(failure) });
+    return heading({ refused: { code: failure.code, message: failure.message } });
+  }
+}
+
+/** Reports that the database is open, or why not. */
+export function heading(heading: Heading): string {
+  return JSON.stringify(heading, (_, value) => (typeof value === 'bigint' ? { [BIGINT]: String(value) } : value));
+}
+
+/** JSON cannot represent integers beyond 2^53, which sums may be. */
+const BIGINT = '$bigint';
+
+function readHeading(text: string): Heading {
+  return JSON.parse(text, (_, value) => (value?.[BIGINT] === undefined ? value : BigInt(value[BIGINT])));
+}
+
+function writeRows(rows: readonly unknown[], more: { next?: number | null }): string {
+  const lines = [heading({ rows: rows.length, ...more })];
+  for (let at = 0; at < rows.length; at += bounds.rowsAtOnce)
+    lines.push(JSON.stringify(rows.slice(at, at + bounds.rowsAtOnce)));
+  return lines.join('\n');
+}
+
+/** The value of an answer. Throws the error it contains. */
+async function readAnswer(text: string): Promise<unknown> {
+  const [first = '', ...lines] = text.split('\n');
+  const said = readHeading(first);
+  if ('value' in said) return said.value;
+  if ('refused' in said && said.refused.code in errorTable)
+    throw new TurnpikeError(said.refused.code, said.refused.message);
+  if (!('rows' in said)) throw reportsUnavailable('failed' in said ? said.failed : 'no response');
+  const rows: unknown[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (at > 0) await nextTurn();
+    rows.push(...(JSON.parse(line) as unknown[]));
+  }
+  return said.next === undefined ? rows : { rows, next: said.next };
+}
+
+/** Whether the thread opened its database; else the reason. */
+function readOpening(text: string): { opened: boolean; cause: string } {
+  const said = readHeading(text);
+  return { opened: 'opened' in said, cause: 'failed' in said ? said.failed : 'no response' };
+}
+
+function reportsUnavailable(cause: unknown): TurnpikeError {
+  return new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
+}
+
+interface Question {
   report: ReportName;
   page: unknown;
+  resolve(answer: unknown): void;
+  reject(failure: unknown): void;
+  /** Lets the next query run. */
+  end(): void;
 }
 
 export class ReportThread {
-  /** The same reads as over one connection, over there. Throw overloaded when too many wait, or one for too long. */
-  readonly reads: ReportReads = {
-    listUsage: (page, asking) => this.#ask('listUsage', page, asking),
-    searchUsage: (search, asking) => this.#ask('searchUsage', search, asking),
-    totalUsage: (question, asking) => this.#ask('totalUsage', question, asking),
-    topUsage: (question, asking) => this.#ask('topUsage', question, asking),
-    readTimeline: (question, asking) => this.#ask('readTimeline', question, asking),
-    listEntries: (page, asking) => this.#ask('listEntries', page, asking),
-    listHolds: (page, asking) => this.#ask('listHolds', page, asking),
-    readMonth: (question, asking) => this.#ask('readMonth', question, asking),
-    listAudit: (page, asking) => this.#ask('listAudit', page, asking),
-  };
+  /** The same reads as over one connection. Throw overloaded if too many wait, or one waits too long. */
+  readonly reads = makeReports((report, question, requester) => this.#ask(report, question, requester));
   readonly #script: URL;
   readonly #path: string;
   readonly #onDeath: (cause: unknown) => void;
-  readonly #waitMsMax: number;
-  readonly #queue = new ReportQueue<Question>();
+  readonly #queue: ReportQueue;
   #worker: Worker | null = null;
   #isOpen = false;
   #isClosed = false;
-  #underWay: Question | null = null;
+  #inProgress: Question | null = null;
+  /** Threads that ended before they could answer. */
+  #failedOpenings = 0;
 
-  /** `script` is the thread's, `path` the database's. `onDeath` is told of each; the next question begins it again. */
-  constructor(
-    script: URL,
-    path: string,
-    onDeath: (cause: unknown) => void,
-    waitMsMax: number = bounds.reportWaitMsMax,
-  ) {
+  /**
+   * `script` is the thread's script, `path` the database. `onDeath` is called when the thread dies; the next query
+   * restarts it.
+   */
+  constructor(script: URL, path: string, onDeath: (cause: unknown) => void, waitMsMax?: number) {
     this.#script = script;
     this.#path = path;
     this.#onDeath = onDeath;
-    this.#waitMsMax = waitMsMax;
+    this.#queue = new ReportQueue(1, waitMsMax);
   }
 
-  /** Ends the thread. What waits fails as it does when the store is gone. */
+  /** Ends the thread. Waiting queries fail with store_unavailable. */
   close(): void {
     this.#isClosed = true;
-    this.#end('the service stops');
-    this.#failWaiting('the service stops');
+    this.#end('the service is stopping');
   }
 
-  #ask<Value>(report: ReportName, page: unknown, asking?: Asking): Promise<Value> {
-    return awaitAnswer(
-      { queue: this.#queue, waitMsMax: this.#waitMsMax },
-      asking,
-      (waiting): Question => ({ ...waiting, report, page }),
-      (question) => this.#enqueue(question),
-    );
+  #ask(report: ReportName, page: unknown, requester: Requester | undefined): Promise<unknown> {
+    const failedOpenings = this.#failedOpenings;
+    return this.#queue.run(requester, (end) => {
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const question = { report, page, resolve, reject, end };
+      if (this.#isClosed) fail(question, 'the service is stopping');
+      else if (this.#failedOpenings > failedOpenings) fail(question, 'the database could not be opened');
+      else this.#start(question);
+      return promise;
+    });
   }
 
-  #enqueue(question: Question): void {
-    try {
-      if (this.#isClosed) throw reportsGone('the service stops');
-      this.#queue.add(question);
-      this.#next();
-    } catch (failure) {
-      question.reject(failure);
-    }
-  }
-
-  #next(): void {
-    if (this.#underWay !== null || this.#isClosed) return;
-    const question = this.#queue.take();
-    if (question === null) return;
-    this.#underWay = question;
+  #start(question: Question): void {
+    this.#inProgress = question;
     if (this.#worker === null) this.#begin();
     else if (this.#isOpen) this.#send({ report: question.report, page: question.page });
   }
@@ -89,7 +147,7 @@ export class ReportThread {
     this.#worker = worker;
     worker.onmessage = ({ data }) => (this.#isOpen ? void this.#receive(data) : this.#open(data));
     worker.onerror = (event) => this.#die(worker, event.message);
-    worker.addEventListener('close', () => this.#die(worker, 'the thread of the reports ended'));
+    worker.addEventListener('close', () => this.#die(worker, 'the report thread exited'));
     this.#send({ open: { path: this.#path } });
   }
 
@@ -97,54 +155,52 @@ export class ReportThread {
     this.#worker?.postMessage(JSON.stringify(message));
   }
 
-  /** A database that cannot be opened is tried again by the next question, not by those that wait. */
+  /** If the database cannot be opened, queries that wait fail, and later ones try again. */
   #open(text: string): void {
     const { opened, cause } = readOpening(text);
     if (!opened) {
       this.#end(cause);
-      this.#failWaiting(cause);
       return;
     }
     this.#isOpen = true;
-    if (this.#underWay !== null) this.#send({ report: this.#underWay.report, page: this.#underWay.page });
+    if (this.#inProgress !== null) this.#send({ report: this.#inProgress.report, page: this.#inProgress.page });
   }
 
   async #receive(text: string): Promise<void> {
-    const question = this.#underWay;
+    const question = this.#inProgress;
     const worker = this.#worker;
     try {
       question?.resolve(await readAnswer(text));
     } catch (failure) {
       question?.reject(failure);
     }
-    // It costs this thread as much again to be written out, so the next one comes a while later.
+    // Writing it out costs this thread as much again, so the next query waits.
     await Bun.sleep(Math.ceil(text.length / bounds.reportCharactersPerMs));
-    if (this.#worker !== worker) return; // it died meanwhile, and another has the next question
-    this.#underWay = null;
-    this.#next();
+    if (this.#worker !== worker) return; // it died meanwhile, which ended the query
+    this.#inProgress = null;
+    question?.end();
   }
 
   #die(worker: Worker, cause: unknown): void {
     if (this.#worker !== worker) return; // it was ended here, or its death is known
-    const wasOpen = this.#isOpen;
-    this.#end(cause);
     this.#onDeath(cause);
-    if (!wasOpen) this.#failWaiting(cause);
-    this.#next();
+    this.#end(cause);
   }
 
-  /** The question that is under way is lost with the thread: it may be what it died of. */
+  /** The running query fails with the thread: it may be the cause. */
   #end(cause: unknown): void {
     const worker = this.#worker;
+    if (!this.#isOpen) this.#failedOpenings++;
     this.#worker = null;
     this.#isOpen = false;
     worker?.terminate();
-    this.#underWay?.reject(reportsGone(cause));
-    this.#underWay = null;
+    const question = this.#inProgress;
+    this.#inProgress = null;
+    if (question !== null) fail(question, cause);
   }
+}
 
-  #failWaiting(cause: unknown): void {
-    for (let question = this.#queue.take(); question !== null; question = this.#queue.take())
-      question.reject(reportsGone(cause));
-  }
+function fail(question: Question, cause: unknown): void {
+  question.reject(reportsUnavailable(cause));
+  question.end();
 }

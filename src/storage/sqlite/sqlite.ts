@@ -1,77 +1,57 @@
-// The door of the SQLite store: one file in the data directory, one writer in a thread of its own,
-// reads beside it.
+// The door of the SQLite store: one file in the data directory, one writer thread, and concurrent readers.
 
+import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { LedgerGate } from '../../ledger/ledger.ts';
-import {
-  accountWrites,
-  catalogWrites,
-  installationWrites,
-  learnedWrites,
-  personWrites,
-  tokenWrites,
-} from '../account-writes.ts';
-import { answerRow } from '../alongside.ts';
-import { guardReads } from '../guard-reads.ts';
-import { retentionStore } from '../retention.ts';
-import type { Stores } from '../stores.ts';
+import { reportReads as allReports } from '../report-reads.ts';
+import { shortReads } from '../short-reads.ts';
+import { assembleStores, guardReads, type ReportReads, type Stores } from '../stores.ts';
+import { retentionReads } from './co-committed.ts';
+import { monthReads } from './month-reads.ts';
 import { openForReading } from './open-database.ts';
-import { readStore } from './read-store.ts';
-import { type ReportReads, reportReads } from './report-reads.ts';
-import { retentionReads } from './retention-reads.ts';
+import { sqliteReader } from './reader.ts';
 
-export { type MoveMark, markInWords } from '../moved-mark.ts';
+export { describeMark, type MoveMark } from '../move.ts';
+export type { ReportReads } from '../stores.ts';
+export { SqliteLedgerStore } from './ledger-store.ts';
+export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
+export { openTables, readMoveMark, removeMoveMark, writeMoveMark } from './move.ts';
 export {
+  closeForWriting,
   copyDatabase,
+  DirectoryLocked,
   type FromBackup,
   findFileFaults,
+  isDirectoryLocked,
+  lockDirectory,
+  openForReading,
+  openForWriting,
   readStoredVersion,
   type StoredVersion,
   type ToBackup,
-} from './copy-database.ts';
-export { SqliteLedgerStore } from './ledger-store.ts';
-export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
-export { DirectoryLocked, isDirectoryLocked, lockDirectory } from './lock-directory.ts';
-export { readMoveMark, removeMoveMark, writeMoveMark } from './move-mark.ts';
-export { closeForWriting, openForReading, openForWriting } from './open-database.ts';
+} from './open-database.ts';
 export { openSignIn, signInPath } from './open-sign-in.ts';
-export { openTables } from './read-tables.ts';
-export { type ReportReads, reportReads } from './report-reads.ts';
-export { answerReport, heading, type ToReports } from './report-text.ts';
-export { ReportThread } from './report-thread.ts';
-export { sumLedger } from './sum-ledger.ts';
-export { listDependents, readProof, surveyStore } from './survey-store.ts';
+export { answerReport, heading, ReportThread, type ToReports } from './report-thread.ts';
+export { readProof, sumLedger, surveyStore } from './survey-store.ts';
 
 export function databasePath(dataDirectory: string): string {
   return join(dataDirectory, 'turnpike.db');
 }
 
+/** Lists and reports over one connection. Bounded by the rows they read, not by time: SQLite cannot be interrupted here. */
+export function reportReads(database: Database): ReportReads {
+  return allReports(sqliteReader(database), monthReads(database));
+}
+
 /**
- * The stores over a database that a ledger's thread has open. Writes go through `gate`, which is the
- * thread, or what stands before it and must hear of every change. `reports` are read by whoever is
- * given; left out, over the same connection as everything else.
+ * The stores over a database that a ledger's thread has open. Writes go through `gate`, the thread or a wrapper that
+ * sees every change. `reports` serves lists and reports; by default the same connection does.
  */
 export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
-  const reads = guardReads(readStore(database));
-  const { listAudit, listEntries, listHolds, listUsage, readMonth, readTimeline, searchUsage, topUsage, totalUsage } =
-    reports ?? guardReads(reportReads(database));
+  const reads = guardReads(shortReads(sqliteReader(database)));
   return {
-    gate,
-    accounts: { ...reads, ...accountWrites(gate) },
-    tokens: { ...reads, ...tokenWrites(gate) },
-    people: { ...reads, ...personWrites(gate) },
-    audit: { ...reads, listAudit },
-    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
-    ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
-    answers: { findAnswer: reads.findAnswer, answerRow },
-    installation: { readInstallation: reads.readInstallation, ...installationWrites(gate) },
-    learned: { loadLearned: reads.loadLearned, ...learnedWrites(gate) },
-    retention: retentionStore(
-      gate,
-      guardReads({ ...retentionReads(database), readInstallation: reads.readInstallation }),
-    ),
+    ...assembleStores(gate, reads, reports ?? guardReads(reportReads(database)), guardReads(retentionReads(database))),
     close: () => database.close(),
   };
 }

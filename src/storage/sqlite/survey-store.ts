@@ -1,12 +1,21 @@
-// What an operator is told of a store at rest or in use: counts and names, in one consistent read, and
-// nothing that takes long with many records.
+// A summary of a database for the operator: counts and names from one snapshot, without statements that are slow
+// with many records.
 
 import type { Database } from 'bun:sqlite';
+import type { LedgerSums } from '../../ledger/ledger.ts';
 import {
-  type Dependent,
-  type DependentRow,
-  describeDependents,
+  describeSums,
+  FAULTS_MAX,
+  KEPT_TIMES,
+  readRetentionTimes,
+  type SumRows,
+  sumTexts,
+  sumValues,
+  wrongMonthsText,
+} from '../ledger-sums.ts';
+import {
   describeSurvey,
+  INSTALLATION,
   PROOF,
   type StoreSurvey,
   type SurveyRows,
@@ -22,14 +31,13 @@ const texts = surveyTexts({
   listed: (alias, name, as) => `json_each(${alias}.document, '$.${name}') ${as}`,
 });
 
-/** Surveys the database at `path`, with a server running on it or not. Throws what SQLite throws. */
+/** Surveys the database at `path`, whether a server is running on it or not. Throws SQLite's errors. */
 export function surveyStore(path: string, nowMs: number): StoreSurvey {
   return withReader(path, (database) => {
     const all = <Row>(text: string, ...values: number[]) => prepareText(database, text).all(...values) as Row[];
     const rows: SurveyRows = {
-      proof: all(PROOF),
+      installation: all(INSTALLATION),
       counts: all(texts.counts, nowMs),
-      hashedUnder: all(texts.hashedUnder, nowMs),
       lostGroups: all(texts.lostGroups),
       documents: all(texts.documents),
     };
@@ -37,24 +45,14 @@ export function surveyStore(path: string, nowMs: number): StoreSurvey {
   });
 }
 
-/** The proof of the secret that a database is under, whatever version its tables have; null without one. Throws what SQLite throws. */
+/**
+ * The proof of the database's installation secret, for any version of its tables; null without one. Throws SQLite's
+ * errors.
+ */
 export function readProof(path: string): string | null {
   return withReader(path, (database) => {
     const row = prepareText(database, PROOF).get() as { value: string } | null;
     return row?.value ?? null;
-  });
-}
-
-/** Keys and tokens hashed under a secret of the installation, a hundred of each at most. */
-export function listDependents(
-  path: string,
-  secretId: string,
-  nowMs: number,
-): { keys: Dependent[]; tokens: Dependent[] } {
-  return withReader(path, (database) => {
-    const list = (kind: 'key' | 'tok', text: string) =>
-      describeDependents(kind, prepareText(database, text).all(nowMs, secretId) as DependentRow[]);
-    return { keys: list('key', texts.keysUnder), tokens: list('tok', texts.tokensUnder) };
   });
 }
 
@@ -66,3 +64,66 @@ function withReader<Value>(path: string, read: (database: Database) => Value): V
     database.close();
   }
 }
+
+/** Sums up the database at `path`, whether a server is running on it or not. */
+export function sumLedger(path: string): LedgerSums {
+  const database = openForReading(path, { exact: true });
+  try {
+    return database.transaction(() => sum(database))();
+  } finally {
+    database.close();
+  }
+}
+
+function sum(database: Database): LedgerSums {
+  const all = <Row>(text: string, values: readonly (bigint | string)[] = []) =>
+    prepareText(database, text).all(...values) as Row[];
+  const kept = readRetentionTimes(all(KEPT_TIMES));
+  const values = sumValues(kept);
+  const rows: SumRows = {
+    accounts: all(sumTexts.accounts),
+    keys: all(sumTexts.keys),
+    counts: all(sumTexts.counts),
+    unbalanced: all(sumTexts.unbalanced, values.unbalanced),
+    strangeEntries: all(sumTexts.strangeEntries, values.strangeEntries),
+    carried: all(sumTexts.carried),
+    unequalTotals: all(sumTexts.unequalTotals, values.unequalTotals),
+    withoutMeters: all(sumTexts.withoutMeters),
+    wrongMonths: all(WRONG_MONTHS, values.wrongMonths),
+    strangeHolds: all(STRANGE_HOLDS),
+    miscounted: all(MISCOUNTED),
+  };
+  return describeSums(rows, kept);
+}
+
+const WRONG_MONTHS = wrongMonthsText(
+  "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",
+);
+
+const STRANGE_HOLDS = `
+  SELECT h.request_id FROM holds h
+  LEFT JOIN account_meters m ON m.id = h.account_id
+  LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
+  LEFT JOIN usage_records r ON r.request_id = h.request_id
+  WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
+    OR json_extract(h.document, '$.requestId') IS NOT h.request_id
+    OR json_extract(h.document, '$.account') IS NOT h.account_id
+    OR json_extract(h.document, '$.key') IS NOT h.key_id
+    OR json_extract(h.document, '$.amount') IS NOT h.amount
+  LIMIT ${FAULTS_MAX}`;
+
+const MISCOUNTED = `
+  WITH present AS (
+    SELECT account_id, key_id, json_extract(document, '$.group') AS group_name FROM holds
+    WHERE NOT json_extract(document, '$.left')),
+  in_groups AS (
+    SELECT m.id, g.key AS group_name, json_extract(g.value, '$.running') AS running
+    FROM account_meters m, json_each(m.group_rates) g)
+  SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
+  LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
+  GROUP BY g.id, g.group_name HAVING g.running IS NOT COUNT(p.account_id)
+  UNION ALL
+  SELECT 'key', k.id, json_extract(k.rates, '$.running'), COUNT(p.key_id) FROM key_meters k
+  LEFT JOIN present p ON p.key_id = k.id
+  GROUP BY k.id HAVING json_extract(k.rates, '$.running') IS NOT COUNT(p.key_id)
+  LIMIT ${FAULTS_MAX}`;

@@ -1,14 +1,13 @@
-// Who may do what, and what every change leaves: secrets of keys, tokens, the audit, creations that
-// were remembered.
+// Access and audit: secrets of keys, tokens, audit records, and creations under an idempotency key.
 
 import { expect, test } from 'bun:test';
 import type { AccessToken, Account, Key } from '../../../src/accounts/accounts.ts';
 import { NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
-import type { AuditRecord, RememberedCreation, Trail } from '../../../src/audit/audit.ts';
-import { spreadCut } from '../../../src/storage/spread-cut.ts';
-import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import type { AuditContext, AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import { spreadCut } from '../../../src/storage/account-writes.ts';
+import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allChanges } from '../../support/everything.ts';
-import { noTrail } from '../../support/no-trail.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
 
 export function accessConformance(open: OpenStores): void {
   secretTests(open);
@@ -24,35 +23,40 @@ async function keyOf(bench: Workbench): Promise<Key> {
 }
 
 function secretTests(open: OpenStores): void {
-  test('two secrets of a key until the first one ends, and never later than it was to end', async () => {
+  test('two secrets of a key until the first one expires, and never extends its expiry', async () => {
     await using bench = await openWorkbench(open, 0);
     const { accounts } = bench.stores;
     const key = await keyOf(bench);
-    const endOf = async (hash: string) => (await accounts.findKeyBySecretHash(hash))?.secretExpiresAtMs;
-    await accounts.rotateKey({ ...key, prefix: 'sk-tp-2222' }, 'second', 5_000, noTrail);
-    await accounts.rotateKey({ ...key, prefix: 'sk-tp-3333' }, 'third', 9_000, noTrail);
+    const endOf = async (hash: string) => (await accounts.findKeyBySecretHash([hash]))?.secretExpiresAtMs;
+    await accounts.rotateKey({ ...key, prefix: 'sk-tp-2222' }, 'second', 5_000, noAuditContext);
+    await accounts.rotateKey({ ...key, prefix: 'sk-tp-3333' }, 'third', 9_000, noAuditContext);
     expect([await endOf(`hash of ${key.id}`), await endOf('second'), await endOf('third')]).toEqual([
       5_000,
       9_000,
       null,
     ]);
-    expect((await accounts.findKeyBySecretHash('second'))?.key).toMatchObject({ id: key.id, prefix: 'sk-tp-3333' });
-    expect(await accounts.findKeyBySecretHash('fourth')).toBeNull();
+    expect((await accounts.findKeyBySecretHash(['second']))?.key).toMatchObject({ id: key.id, prefix: 'sk-tp-3333' });
+    expect(await accounts.findKeyBySecretHash(['fourth'])).toBeNull();
   });
 
-  test('that no two keys have the same secret', async () => {
+  test('keys with unique secrets only', async () => {
     await using bench = await openWorkbench(open, 0);
     const key = await keyOf(bench);
-    await failureOf(bench.stores.accounts.rotateKey(key, `hash of ${key.id}`, 5_000, noTrail));
-    expect((await bench.stores.accounts.findKeyBySecretHash(`hash of ${key.id}`))?.secretExpiresAtMs).toBeNull();
+    await failureOf(bench.stores.accounts.rotateKey(key, `hash of ${key.id}`, 5_000, noAuditContext));
+    expect((await bench.stores.accounts.findKeyBySecretHash([`hash of ${key.id}`]))?.secretExpiresAtMs).toBeNull();
   });
 
-  test('the keys of one maker, in order and in pages', async () => {
+  test('the maker of each key, and lists a maker’s keys in order and in pages', async () => {
     await using bench = await openWorkbench(open, 0);
     const { accounts } = bench.stores;
     const key = await keyOf(bench);
     for (const id of [91, 92, 93])
-      await accounts.createKey({ ...key, id, madeBy: id === 92 ? 'tok_b' : 'tok_a' }, `of ${id}`, terms, noTrail);
+      await accounts.createKey(
+        { ...key, id, madeBy: id === 92 ? 'tok_b' : 'tok_a' },
+        `of ${id}`,
+        terms,
+        noAuditContext,
+      );
     const listed = async (after: number | null, accountId: number | null = null) =>
       (await accounts.listKeys({ accountId, madeBy: 'tok_a', after, limit: 9 })).map((one) => one.id);
     expect([await listed(null), await listed(91), await listed(null, key.accountId)]).toEqual([
@@ -80,11 +84,11 @@ function tokenTests(open: OpenStores): void {
       madeBy: 'local',
       createdAtMs: START_MS + id,
     });
-    await tokens.createToken(token(1, null), 'hash 1', noTrail);
-    await tokens.createToken(token(2, bench.account), 'hash 2', noTrail);
-    await tokens.updateToken({ ...token(2, bench.account), status: 'revoked' }, noTrail);
-    expect(await tokens.findTokenBySecretHash('hash 2')).toMatchObject({ id: 2, status: 'revoked' });
-    expect(await tokens.findTokenBySecretHash('hash 3')).toBeNull();
+    await tokens.createToken(token(1, null), 'hash 1', noAuditContext);
+    await tokens.createToken(token(2, bench.account), 'hash 2', noAuditContext);
+    await tokens.updateToken({ ...token(2, bench.account), status: 'revoked' }, noAuditContext);
+    expect(await tokens.findTokenBySecretHash(['hash 2'])).toMatchObject({ id: 2, status: 'revoked' });
+    expect(await tokens.findTokenBySecretHash(['hash 3'])).toBeNull();
     expect(await tokens.getToken(1)).toEqual(token(1, null));
     expect(await tokens.getToken(3)).toBeNull();
     const idsOf = (rows: AccessToken[]) => rows.map((row) => row.id);
@@ -92,7 +96,7 @@ function tokenTests(open: OpenStores): void {
     expect(idsOf(await tokens.listTokens({ accountId: null, after: 1, limit: 9 }))).toEqual([2]);
     expect(idsOf(await tokens.listTokens({ accountId: bench.account, after: null, limit: 9 }))).toEqual([2]);
     expect([await tokens.countTokens(bench.account), await tokens.countTokens(404)]).toEqual([1, 0]);
-    await failureOf(tokens.createToken(token(4, null), 'hash 1', noTrail));
+    await failureOf(tokens.createToken(token(4, null), 'hash 1', noAuditContext));
   });
 }
 
@@ -106,27 +110,31 @@ const record = (object: string, members: Partial<AuditRecord> = {}): AuditRecord
   after: { name: 'b' },
   ...members,
 });
-const trailOf = (...audit: AuditRecord[]): Trail => ({ audit, creation: null });
+const auditContextOf = (...audit: AuditRecord[]): AuditContext => ({ audit, creation: null });
 
 function auditTests(open: OpenStores): void {
-  test('the records of a change that was made, and none of one that was refused', async () => {
+  test('audit records of changes that were made, and none of refused changes', async () => {
     await using bench = await openWorkbench(open, 10);
     const { accounts, audit } = bench.stores;
     const key = await keyOf(bench);
-    await accounts.updateKey({ ...key, name: 'b' }, terms, trailOf(record('key_1')));
+    await accounts.updateKey({ ...key, name: 'b' }, terms, auditContextOf(record('key_1')));
     const account = (await accounts.getAccount(bench.account)) as Account;
     const owing = { enabled: true, creditLine: -20, allowance: null, allowancePeriod: 'total' } as const;
-    await failureOf(accounts.updateAccount(account, owing, trailOf(record('acct_1'))));
+    await failureOf(accounts.updateAccount(account, owing, auditContextOf(record('acct_1'))));
     const stored = await audit.listAudit(allChanges);
     expect(stored).toEqual([{ ...record('key_1'), seq: expect.any(Number) as never }]);
   });
 
-  test('records by what is asked for, newest first, in pages', async () => {
+  test('audit records that can be filtered, newest first, in pages', async () => {
     await using bench = await openWorkbench(open, 0);
     const { catalog, audit } = bench.stores;
     const other = { id: 'tok_b', role: 'operator', address: '', requestId: null } as const;
-    await catalog.saveCatalog([], [], trailOf(record('one'), record('two', { atMs: START_MS + 5, account: 8 })));
-    await catalog.saveCatalog([], [], trailOf(record('three', { atMs: START_MS + 9, actor: other, account: null })));
+    await catalog.saveCatalog([], [], auditContextOf(record('one'), record('two', { atMs: START_MS + 5, account: 8 })));
+    await catalog.saveCatalog(
+      [],
+      [],
+      auditContextOf(record('three', { atMs: START_MS + 9, actor: other, account: null })),
+    );
     const found = async (page: Partial<typeof allChanges> | object) =>
       (await audit.listAudit({ ...allChanges, ...page })).map((one) => one.object);
     expect(await found({})).toEqual(['three', 'two', 'one']);
@@ -142,17 +150,17 @@ function auditTests(open: OpenStores): void {
 }
 
 function creationTests(open: OpenStores): void {
-  test('a change that says what it was decided by, and one that other nodes are to hear of', async () => {
+  test('changes with the epoch they are based on, and changes that notify other nodes', async () => {
     await using bench = await openWorkbench(open, 0);
     const { accounts, gate } = bench.stores;
     const key = await keyOf(bench);
     const since = { epoch: Number.MAX_SAFE_INTEGER, account: bench.account };
-    await accounts.updateKey({ ...key, name: 'named' }, terms, { ...noTrail, since });
+    await accounts.updateKey({ ...key, name: 'named' }, terms, { ...noAuditContext, since });
     expect((await keyOf(bench)).name).toBe('named');
     await spreadCut(gate, bench.key);
   });
 
-  test('a creation under its key for a day, and not longer', async () => {
+  test('a creation under its idempotency key for one day', async () => {
     await using bench = await openWorkbench(open, 0);
     const { catalog, audit } = bench.stores;
     const creation = (idempotencyKey: string, atMs: number): RememberedCreation => ({

@@ -1,7 +1,7 @@
-// Admission: all meters of a message or none, and the first that is short is named.
+// Admission: a message gets all of its meters or none, and the refusal names the first one that is insufficient.
 
 import { expect, test } from 'bun:test';
-import { NO_LIMITS, type OpenStores, openWorkbench, START_MS } from '../../ledger/workbench.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
 
 export function admissionConformance(open: OpenStores): void {
   walletTests(open);
@@ -12,7 +12,7 @@ export function admissionConformance(open: OpenStores): void {
 }
 
 function walletTests(open: OpenStores): void {
-  test('up to the balance, and not a nanodollar beyond it', async () => {
+  test('up to the balance, and not a nanodollar more', async () => {
     await using bench = await openWorkbench(open, 100);
     expect(await bench.admit(101)).toMatchObject({
       ok: false,
@@ -39,7 +39,7 @@ function walletTests(open: OpenStores): void {
     expect(await bench.admit(0)).toMatchObject({ ok: true });
   });
 
-  test('to the largest balance there can be', async () => {
+  test('up to the largest possible balance', async () => {
     await using bench = await openWorkbench(open, Number.MAX_SAFE_INTEGER);
     const requestId = await bench.begin(Number.MAX_SAFE_INTEGER);
     expect(await bench.wallet()).toEqual({ balance: Number.MAX_SAFE_INTEGER, held: Number.MAX_SAFE_INTEGER });
@@ -59,7 +59,7 @@ function quotaTests(open: OpenStores): void {
     expect(await bench.admit(500, { key: other })).toMatchObject({ ok: true });
   });
 
-  test('up to the allowance of the account, over all its keys', async () => {
+  test('up to the allowance of the account, across all of its keys', async () => {
     await using bench = await openWorkbench(open, 1000);
     await bench.setAccount({ allowance: 100 });
     const other = await bench.addKey();
@@ -76,17 +76,17 @@ function quotaTests(open: OpenStores): void {
     expect(await bench.admit(20)).toMatchObject({ ok: true });
   });
 
-  test('nothing of a quota that was lowered below what was used', async () => {
+  test('nothing if a quota was lowered below its usage', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100 });
     await bench.settle(await bench.begin(50), 50);
     await bench.setKey({ quota: 10 });
     expect(await bench.admit(1)).toMatchObject({ ok: false, meter: 'quota', available: 0, behindHolds: false });
-    expect(await bench.admit(0)).toMatchObject({ ok: true, amount: 0 }); // what is free needs none
+    expect(await bench.admit(0)).toMatchObject({ ok: true, amount: 0 }); // A free message needs none.
   });
 }
 
 function orderTests(open: OpenStores): void {
-  test('taking from all meters or from none', async () => {
+  test('by holding on all meters or on none', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 50, requestsPerMinute: 1, concurrency: 5 });
     for (let turn = 0; turn < 3; turn++) expect(await bench.admit(51)).toMatchObject({ ok: false, meter: 'quota' });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
@@ -94,7 +94,7 @@ function orderTests(open: OpenStores): void {
     expect(await bench.admit(0)).toMatchObject({ ok: false, meter: 'requests' });
   });
 
-  test('naming wallet, allowance, quota, then the rates of the account, then those of the key', async () => {
+  test('and names the first insufficient meter: wallet, allowance, quota, account rates, key rates', async () => {
     await using bench = await openWorkbench(open, 10, { quota: 10, requestsPerMinute: 0, concurrency: 0 });
     const limits = { requestsPerMinute: 0, inputTokensPerMinute: 0, outputTokensPerMinute: 0, concurrency: 0 };
     await bench.setAccount({ allowance: 10 });
@@ -118,7 +118,7 @@ function orderTests(open: OpenStores): void {
     expect(await bench.admit(10, { limits })).toMatchObject({ ok: true });
   });
 
-  test('naming the meter that no ending of a message would help, before one that only holds make short', async () => {
+  test('and names an exhausted meter before one that only holds make insufficient', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 50 });
     await bench.begin(80, { key: await bench.addKey() });
     expect(await bench.admit(30)).toMatchObject({ meter: 'wallet', available: 20, behindHolds: true });
@@ -128,7 +128,7 @@ function orderTests(open: OpenStores): void {
 }
 
 function concurrencyTests(open: OpenStores): void {
-  test('as many messages at once as the key and its group allow, each place free at its end', async () => {
+  test('as many concurrent messages as the key and its group allow, and frees each slot at its end', async () => {
     await using bench = await openWorkbench(open, 100, { concurrency: 2 });
     const limits = { ...NO_LIMITS, concurrency: 3 };
     const first = await bench.begin(1, { limits });
@@ -148,7 +148,7 @@ function concurrencyTests(open: OpenStores): void {
     expect(await bench.admit(1, { limits })).toMatchObject({ ok: true });
   });
 
-  test('by the limits of each group alone, whatever the group is called', async () => {
+  test('by the limits of each group alone, whatever its name', async () => {
     await using bench = await openWorkbench(open, 100);
     const limits = { ...NO_LIMITS, concurrency: 1, requestsPerMinute: 2 };
     for (const group of ['constructor', 'toString', '__proto__', 'default']) {
@@ -164,7 +164,7 @@ function concurrencyTests(open: OpenStores): void {
 }
 
 function identityTests(open: OpenStores): void {
-  test('no disabled or expired key and no disabled account, in the very decision', async () => {
+  test('no disabled or expired key and no disabled account, checked within the same transaction', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.setKey({ status: 'disabled' });
     expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'key_disabled' });
@@ -172,6 +172,8 @@ function identityTests(open: OpenStores): void {
     expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'key_disabled' });
     await bench.setKey({ expiresAtMs: START_MS });
     expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'key_expired' });
+    await bench.setKey({ expiresAtMs: Date.UTC(2100, 0) }); // Beyond any clock.
+    expect(await bench.admit(1)).toMatchObject({ ok: true });
     await bench.setKey({});
     await bench.setAccount({ enabled: false });
     expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'account_disabled' });
@@ -179,7 +181,7 @@ function identityTests(open: OpenStores): void {
     expect(await bench.admit(1)).toMatchObject({ ok: true });
   });
 
-  test('no key of another account, and nobody who is unknown', async () => {
+  test('no key of another account, and no unknown key or account', async () => {
     await using bench = await openWorkbench(open, 100);
     const stranger = await bench.addAccount(100);
     expect(await bench.admit(1, { account: stranger })).toEqual({ ok: false, reason: 'unknown_key' });
@@ -187,7 +189,7 @@ function identityTests(open: OpenStores): void {
     expect(await bench.admit(1, { key: 7 })).toEqual({ ok: false, reason: 'unknown_key' });
   });
 
-  test('a message once, however often it is asked, and never one that has ended', async () => {
+  test('a message once, however often it is retried, and never one that has ended', async () => {
     await using bench = await openWorkbench(open, 100, { concurrency: 1 });
     const requestId = await bench.begin(60);
     expect(await bench.admit(60, { requestId })).toMatchObject({ ok: true, kind: 'admitted' });
@@ -197,7 +199,7 @@ function identityTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
   });
 
-  test('down to the least that is needed, holding what is there and never more than was asked for', async () => {
+  test('down to the least amount needed, and holds what is available up to the requested amount', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 80 });
     expect(await bench.admit(50, { least: 20 })).toMatchObject({ ok: true, amount: 50, available: 80 });
     const short = { ok: false, meter: 'quota', available: 30, behindHolds: true };
@@ -212,7 +214,7 @@ function identityTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 55 });
   });
 
-  test('nothing for an amount that is no whole number, and what else is asked goes on', async () => {
+  test('nothing for an amount that is not an integer, and still applies the other bundles', async () => {
     await using bench = await openWorkbench(open, 100);
     for (const amount of [0.5, -1, Number.NaN, 2 ** 53]) {
       const asked = [bench.admit(amount), bench.admit(1, { least: amount || 0.5 }), bench.admit(1)];

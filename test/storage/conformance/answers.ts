@@ -1,14 +1,15 @@
-// Answers to claims: written with the settlement of their message or not at all, once, and bounded together.
+// Stored responses of idempotency keys: written with the settlement of their message or not at all, once, and bounded
+// in total.
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import type { Answer, StoredAnswer } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 
 const claim = { name: 'order-17', requestHash: 'hash' };
 
 export function answerConformance(open: OpenStores): void {
-  test('the answer to a claim with the settlement of its message, and finds it', async () => {
+  test('the response of an idempotency key with the settlement of its message, and finds it', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(10, { claim });
     expect(await bench.stores.answers.findAnswer(requestId)).toBeNull();
@@ -19,7 +20,7 @@ export function answerConformance(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 96, held: 0 });
   });
 
-  test('one answer to a claim whose settlement is asked for again, the first', async () => {
+  test('only the first response if a settlement is repeated', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(10, { claim });
     const answer = answerTo(requestId);
@@ -28,7 +29,7 @@ export function answerConformance(open: OpenStores): void {
     expect(await bench.stores.answers.findAnswer(requestId)).toEqual(answer);
   });
 
-  test('no answer to a message that someone else has ended', async () => {
+  test('no response for a message that was ended by another node', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(10, { claim });
     await bench.takeLease('node-1');
@@ -37,7 +38,7 @@ export function answerConformance(open: OpenStores): void {
     expect(await bench.stores.answers.findAnswer(requestId)).toBeNull();
   });
 
-  test('answers up to a bound: the oldest go, and what takes too much alone is not kept', async () => {
+  test('responses up to a bound: the oldest are dropped, and one that exceeds the bound alone is not stored', async () => {
     await using bench = await openWorkbench(open, 1_000);
     const half = bounds.answersStoredBytesMax / 2;
     const ids: string[] = [];
@@ -71,7 +72,7 @@ async function settle(bench: Workbench, answer: StoredAnswer): Promise<Answer> {
   const record = bench.record(requestId, { cost: 4 });
   const [given] = await bench.stores.gate.submit({
     operations: [{ kind: 'settle', requestId, record, isAnswer: true }],
-    alongside: [bench.stores.answers.answerRow(answer)],
+    coCommitted: [bench.stores.answers.answerRow(answer)],
   });
   return given as Answer;
 }

@@ -2,16 +2,16 @@
 
 import { expect, test } from 'bun:test';
 import type { Operation } from '../../../src/ledger/ledger.ts';
-import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
-import { noTrail } from '../../support/no-trail.ts';
+import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
 
 export function bundleConformance(open: OpenStores): void {
   bundleTests(open);
-  alongsideTests(open);
+  coCommittedTests(open);
 }
 
 function bundleTests(open: OpenStores): void {
-  test('whose operations see one another', async () => {
+  test('whose operations see each other’s effects', async () => {
     await using bench = await openWorkbench(open, 0);
     const admission = bench.admission(50);
     const record = bench.record(admission.requestId, { cost: 20 });
@@ -22,7 +22,7 @@ function bundleTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 30, held: 0 });
   });
 
-  test('whole or not at all, each refusal with its own answer', async () => {
+  test('as a whole or not at all, each refusal with its own answer', async () => {
     await using bench = await openWorkbench(open, 10);
     const answers = await bench.stores.gate.submit({
       operations: [creditOf(bench, 5), creditOf(bench, -100), creditOf(bench, 7)],
@@ -36,7 +36,7 @@ function bundleTests(open: OpenStores): void {
     expect(await bench.entries()).toHaveLength(1);
   });
 
-  test('that end what an earlier one of the same batch began', async () => {
+  test('that end a message of an earlier bundle in the same batch', async () => {
     await using bench = await openWorkbench(open, 100);
     const admission = bench.admission(50);
     const record = bench.record(admission.requestId, { cost: 20 });
@@ -50,44 +50,50 @@ function bundleTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 82, held: 0 });
   });
 
-  test('of no operation at all', async () => {
+  test('without operations', async () => {
     await using bench = await openWorkbench(open, 0);
     expect(await bench.stores.gate.submit({ operations: [] })).toEqual([]);
   });
 }
 
-function alongsideTests(open: OpenStores): void {
-  test('with rows alongside, and without them when they are refused', async () => {
+function coCommittedTests(open: OpenStores): void {
+  test('with co-committed rows, and without them if the bundle is refused', async () => {
     await using bench = await openWorkbench(open, 100);
     const account = await bench.stores.accounts.getAccount(bench.account);
     if (account === null) throw new Error('the account is not there');
     const terms = { enabled: false, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
     await bench.begin(100);
-    await bench.stores.accounts.updateAccount({ ...account, name: 'renamed', status: 'disabled' }, terms, noTrail);
+    await bench.stores.accounts.updateAccount(
+      { ...account, name: 'renamed', status: 'disabled' },
+      terms,
+      noAuditContext,
+    );
     expect(await bench.stores.accounts.getAccount(bench.account)).toMatchObject({ name: 'renamed' });
     expect(await bench.admit(1)).toMatchObject({ reason: 'account_disabled' });
     await bench.credit(10);
     const tooFar = { ...terms, creditLine: Number.MAX_SAFE_INTEGER };
     expect(
-      await failureOf(bench.stores.accounts.updateAccount({ ...account, name: 'renamed again' }, tooFar, noTrail)),
+      await failureOf(
+        bench.stores.accounts.updateAccount({ ...account, name: 'renamed again' }, tooFar, noAuditContext),
+      ),
     ).toMatchObject({ code: 'invalid_request' });
     expect(await bench.stores.accounts.getAccount(bench.account)).toMatchObject({ name: 'renamed' });
   });
 
-  test('without rows alongside a credit that was given before', async () => {
+  test('without co-committed rows if the credit was given before', async () => {
     await using bench = await openWorkbench(open, 0);
     const document = (name: string) => ({ kind: 'group', name, origin: 'file', document: { models: ['*'] } });
     for (const name of ['first', 'again']) {
-      const alongside = [{ table: 'catalog', put: document(name) }];
-      await bench.stores.gate.submit({ operations: [creditOf(bench, 5, 'invoice 1')], alongside });
+      const coCommitted = [{ table: 'catalog', put: document(name) }];
+      await bench.stores.gate.submit({ operations: [creditOf(bench, 5, 'invoice 1')], coCommitted });
     }
     expect((await bench.stores.catalog.loadCatalog()).map(({ name }) => name)).toEqual(['first']);
     expect(await bench.wallet()).toEqual({ balance: 5, held: 0 });
   });
 
-  test('with a key that is found by its hash, and keeps it when it is changed', async () => {
+  test('with a key that is found by its hash, also after a change', async () => {
     await using bench = await openWorkbench(open, 100);
-    const caller = await bench.stores.accounts.findKeyBySecretHash(`hash of ${bench.key}`);
+    const caller = await bench.stores.accounts.findKeyBySecretHash([`hash of ${bench.key}`]);
     expect(caller).toMatchObject({ account: { id: bench.account }, key: { id: bench.key } });
     if (caller === null) throw new Error('the key is not there');
     const terms = { status: 'disabled', expiresAtMs: null, quota: null, quotaPeriod: 'total' } as const;
@@ -97,18 +103,22 @@ function alongsideTests(open: OpenStores): void {
       outputTokensPerMinute: 3,
       concurrency: 4,
     };
-    await bench.stores.accounts.updateKey({ ...caller.key, status: 'disabled' }, { ...terms, ...limits }, noTrail);
-    const changed = await bench.stores.accounts.findKeyBySecretHash(`hash of ${bench.key}`);
+    await bench.stores.accounts.updateKey(
+      { ...caller.key, status: 'disabled' },
+      { ...terms, ...limits },
+      noAuditContext,
+    );
+    const changed = await bench.stores.accounts.findKeyBySecretHash([`hash of ${bench.key}`]);
     expect(changed).toMatchObject({ key: { status: 'disabled' } });
     expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject(limits);
-    expect(await bench.stores.accounts.findKeyBySecretHash('hash of nothing')).toBeNull();
+    expect(await bench.stores.accounts.findKeyBySecretHash(['hash of nothing'])).toBeNull();
   });
 
-  test('with documents of the catalogue, put and removed together', async () => {
+  test('that put and remove documents of the catalog together', async () => {
     await using bench = await openWorkbench(open, 0);
     const put = (name: string) => ({ kind: 'group', name, origin: 'file', document: { models: ['*'] } }) as never;
-    await bench.stores.catalog.saveCatalog([put('b'), put('a')], [], noTrail);
-    await bench.stores.catalog.saveCatalog([put('c')], [{ kind: 'group', name: 'b' } as never], noTrail);
+    await bench.stores.catalog.saveCatalog([put('b'), put('a')], [], noAuditContext);
+    await bench.stores.catalog.saveCatalog([put('c')], [{ kind: 'group', name: 'b' } as never], noAuditContext);
     expect((await bench.stores.catalog.loadCatalog()).map(({ name }) => name)).toEqual(['a', 'c']);
   });
 }

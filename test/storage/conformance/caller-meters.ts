@@ -1,8 +1,8 @@
-// What a caller is shown of its own meters: the figures that an admission at the same moment would decide by.
+// The meters that a key can read: the same figures by which an admission at that moment is decided.
 
 import { expect, test } from 'bun:test';
 import type { CallerMeters, RateLimits } from '../../../src/ledger/ledger.ts';
-import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 
 export function callerMetersConformance(open: OpenStores): void {
   moneyTests(open);
@@ -24,7 +24,7 @@ async function metersOf(
 }
 
 function moneyTests(open: OpenStores): void {
-  test('used and held, of the wallet, the allowance and the quota, before and after a message', async () => {
+  test('used and held amounts of wallet, allowance and quota, before and after a message', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.setAccount({ creditLine: 50, allowance: 300, allowancePeriod: 'month' });
     await bench.settle(await bench.begin(20), 15);
@@ -57,7 +57,7 @@ function moneyTests(open: OpenStores): void {
     });
   });
 
-  test('what is held stays held when a period begins, and what was used is forgotten', async () => {
+  test('held amounts across the start of a period, and usage of the current period only', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.settle(await bench.begin(30), 30);
     await bench.begin(40);
@@ -67,7 +67,7 @@ function moneyTests(open: OpenStores): void {
     expect((await metersOf(bench)).key).toMatchObject({ quotaUsed: 0, quotaHeld: 40 });
   });
 
-  test('nothing of a key that is not there, or is another account’s', async () => {
+  test('nothing of an unknown key or a key of another account', async () => {
     await using bench = await openWorkbench(open, 1000);
     const other = await bench.addAccount(1);
     const ask = (account: number, key: number) =>
@@ -80,7 +80,7 @@ function moneyTests(open: OpenStores): void {
 }
 
 function limitTests(open: OpenStores): void {
-  test('each limit that is set, of the key and of the account in each group, right after an admission', async () => {
+  test('each limit of the key, and of the account in each group, right after an admission', async () => {
     const ofKey = { requestsPerMinute: 10, inputTokensPerMinute: 600, outputTokensPerMinute: 60, concurrency: 3 };
     await using bench = await openWorkbench(open, 1000, ofKey);
     const vip = { name: 'vip', limits: { ...NO_LIMITS, requestsPerMinute: 5, concurrency: 2 } };
@@ -102,7 +102,7 @@ function limitTests(open: OpenStores): void {
     ]);
   });
 
-  test('what comes back meanwhile, by the limit that holds now', async () => {
+  test('drained rates by the current limit', async () => {
     await using bench = await openWorkbench(open, 1000);
     const limits = { ...NO_LIMITS, requestsPerMinute: 4 };
     for (let turn = 0; turn < 4; turn++) await bench.begin(1, { limits });
@@ -130,7 +130,7 @@ function retryTests(open: OpenStores): void {
     ],
   ];
   for (const [meter, limits, use] of cases) {
-    test(`when ${meter} that are used up will not be any more, as a refusal says it, to the millisecond`, async () => {
+    test(`the millisecond at which exhausted ${meter} are available again, as refusals do`, async () => {
       await using bench = await openWorkbench(open, 0, limits);
       await use(bench);
       const [level] = (await metersOf(bench)).levels;
@@ -145,7 +145,7 @@ function retryTests(open: OpenStores): void {
     });
   }
 
-  test('no time for concurrency that is used up, and none below nothing', async () => {
+  test('no time for exhausted concurrency, and no negative remainder', async () => {
     await using bench = await openWorkbench(open, 0, { concurrency: 2 });
     const requestIds = [await bench.begin(0), await bench.begin(0)];
     await bench.setKey({ concurrency: 1 });
@@ -157,7 +157,7 @@ function retryTests(open: OpenStores): void {
 }
 
 function openMessageTests(open: OpenStores): void {
-  test('whose message one is that has not ended, also when its caller has left', async () => {
+  test('the owner of a running message, also after its client disconnected', async () => {
     await using bench = await openWorkbench(open, 100);
     const find = (requestId: string) => bench.stores.ledger.openMessage(requestId);
     const requestId = await bench.begin(10);

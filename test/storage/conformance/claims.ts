@@ -1,9 +1,9 @@
-// Claims: whatever is tried under one, its caller is answered once and charged once.
+// Idempotency keys: whatever is tried under one, its client gets one answer and pays once.
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { systemAccounts } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 const claim = { name: 'order-17', requestHash: 'hash' };
 const other = { name: 'order-17', requestHash: 'another' };
@@ -11,12 +11,14 @@ const other = { name: 'order-17', requestHash: 'another' };
 export function claimConformance(open: OpenStores): void {
   takingTests(open);
   freeTests(open);
-  forgivingTests(open);
+  reversalTests(open);
+  reversedTests(open);
+  notReversedTests(open);
   lateTests(open);
 }
 
 function takingTests(open: OpenStores): void {
-  test('one message at a time, and tells which it is', async () => {
+  test('one message at a time, and names it', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50, { claim });
     expect(await bench.admit(1, { claim })).toEqual({ ok: false, reason: 'claim_running', requestId });
@@ -24,7 +26,7 @@ function takingTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
   });
 
-  test('no message more where one was answered, whatever money there is, and one of another key', async () => {
+  test('no further message once one was answered, whatever the balance, but a message of another key', async () => {
     await using bench = await openWorkbench(open, 50);
     const requestId = await bench.begin(50, { claim });
     await answer(bench, requestId, 50);
@@ -35,7 +37,7 @@ function takingTests(open: OpenStores): void {
     expect(await bench.admit(0, { claim })).toMatchObject({ ok: true });
   });
 
-  test('one of two messages of one batch, each of another key its own', async () => {
+  test('one of two messages in a batch, and one more of each other key', async () => {
     await using bench = await openWorkbench(open, 100);
     const key = await bench.addKey();
     const answers = await Promise.all([
@@ -46,14 +48,14 @@ function takingTests(open: OpenStores): void {
     expect(answers).toMatchObject([{ ok: true }, { reason: 'claim_running', requestId: 'req_first' }, { ok: true }]);
   });
 
-  test('what is admitted in a bundle as well', async () => {
+  test('messages that are admitted in a bundle', async () => {
     await using bench = await openWorkbench(open, 100);
     const operations = [bench.admission(10, { requestId: 'req_first', claim }), bench.admission(10)];
     await bench.stores.gate.submit({ operations });
     expect(await bench.admit(10, { claim })).toMatchObject({ reason: 'claim_running', requestId: 'req_first' });
   });
 
-  test('no message that is asked for again, running or ended', async () => {
+  test('no repeated message, running or ended', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50, { claim });
     expect(await bench.admit(50, { requestId, claim })).toMatchObject({ ok: true });
@@ -63,14 +65,14 @@ function takingTests(open: OpenStores): void {
 }
 
 function freeTests(open: OpenStores): void {
-  test('one more when its message was no answer, of another body too', async () => {
+  test('one more message after a failed attempt, also with another body', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.release(await bench.begin(50, { claim }));
     await bench.settle(await bench.begin(50, { claim: other }), 0);
     expect(await bench.admit(50, { claim })).toMatchObject({ ok: true });
   });
 
-  test('one more for who asks for something else, with nothing given back of what was no answer', async () => {
+  test('one more message with another body, without reversing the failed attempt', async () => {
     await using bench = await openWorkbench(open, 100);
     const first = await bench.begin(50, { claim });
     await bench.settle(first, 30, { outcome: 'upstream_cut' });
@@ -81,72 +83,121 @@ function freeTests(open: OpenStores): void {
   });
 }
 
-function forgivingTests(open: OpenStores): void {
-  test('nothing for what was no answer, once its caller asks again', async () => {
+function reversalTests(open: OpenStores): void {
+  test('the charge of a failed attempt is reversed by the answer that follows it, not by its admission', async () => {
     await using bench = await openWorkbench(open, 100);
     const first = await bench.begin(50, { claim });
     await bench.settle(first, 30, { outcome: 'upstream_cut' });
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
-    const second = await bench.begin(100, { claim });
-    expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
-    await bench.settle(second, 40);
+    const second = await bench.begin(50, { claim });
+    expect(await bench.wallet()).toEqual({ balance: 70, held: 50 });
+    await answer(bench, second, 40);
     expect(await bench.settle(first, 30)).toEqual({ ok: false, reason: 'ended' });
     expect(await bench.wallet()).toEqual({ balance: 60, held: 0 });
   });
 
-  test('what was paid and written off of it, with an entry for each, its record and its meters', async () => {
+  for (const outcome of ['client_gone', 'quota_cut', 'upstream_cut', 'failed'] as const)
+    test(`no charge is reversed by a later failed attempt (${outcome})`, async () => {
+      await using bench = await openWorkbench(open, 100);
+      const first = await bench.begin(50, { claim });
+      await bench.settle(first, 30, { outcome: 'upstream_cut' });
+      const second = await bench.begin(50, { claim });
+      if (outcome === 'failed') await bench.release(second);
+      else await bench.settle(second, 5, { outcome });
+      expect(await bench.wallet()).toEqual({ balance: outcome === 'failed' ? 70 : 65, held: 0 });
+      expect(await bench.stores.usage.getUsage(first)).toMatchObject({ cost: 30 });
+    });
+
+  test('the answer reverses the charges of all failed attempts with its body, however many nodes died meanwhile', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const first = await bench.begin(10, { claim });
+    await bench.settle(first, 8, { outcome: 'upstream_cut' });
+    await bench.release(await bench.begin(10, { claim })); // Failed before it produced anything.
+    const third = await bench.begin(10, { claim });
+    await bench.extend(third, 10, bench.record(third, { cost: 4, outcome: 'service_cut' }));
+    await expireAll(bench);
+    const fourth = await bench.begin(10, { claim });
+    await bench.settle(fourth, 6, { outcome: 'service_cut' });
+    expect(await bench.wallet()).toEqual({ balance: 82, held: 0 });
+    await answer(bench, await bench.begin(10, { claim }), 9);
+    expect(await bench.wallet()).toEqual({ balance: 91, held: 0 });
+    expect((await bench.entries()).filter(({ kind }) => kind === 'correction').length).toBe(3);
+  });
+}
+
+function reversedTests(open: OpenStores): void {
+  test('an answer reverses no charge of another body, nor does a later answer with the first body', async () => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.settle(await bench.begin(50, { claim }), 30, { outcome: 'upstream_cut' });
+    await bench.settle(await bench.begin(1, { claim: other }), 1, { outcome: 'upstream_cut' });
+    await answer(bench, await bench.begin(50, { claim }), 10);
+    expect(await bench.wallet()).toEqual({ balance: 59, held: 0 });
+  });
+
+  test('charges and write-offs are reversed, each by an entry, in the record, the quota and the allowance', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 60 });
     await bench.setAccount({ allowance: 80 });
     const first = await bench.begin(50, { claim });
     await bench.settle(first, 75, { outcome: 'upstream_cut' });
     expect(await bench.stores.usage.getUsage(first)).toMatchObject({ cost: 75, writtenOff: 15 });
-    expect(await bench.admit(60, { claim })).toMatchObject({ ok: true });
-    expect(await bench.wallet()).toEqual({ balance: 100, held: 60 });
+    const second = await bench.begin(0, { claim });
+    // The reversal comes first, so that the returned money can pay for the answer.
+    await answer(bench, second, 7);
+    expect(await bench.wallet()).toEqual({ balance: 93, held: 0 });
     const nowMs = bench.clock.nowMs();
-    expect(await bench.stores.ledger.keyMeters(bench.key, nowMs)).toMatchObject({ quotaUsed: 0 });
-    expect(await bench.stores.ledger.accountMeters(bench.account, nowMs)).toMatchObject({ allowanceUsed: 0 });
+    expect(await bench.stores.ledger.keyMeters(bench.key, nowMs)).toMatchObject({ quotaUsed: 7 });
+    expect(await bench.stores.ledger.accountMeters(bench.account, nowMs)).toMatchObject({ allowanceUsed: 7 });
     expect(await bench.stores.usage.getUsage(first)).toMatchObject({ cost: 0, writtenOff: 0, outcome: 'upstream_cut' });
+    expect(await bench.stores.usage.getUsage(second)).toMatchObject({ cost: 7, writtenOff: 0 });
     const entries = (await bench.entries()).filter(({ kind }) => kind === 'correction');
     expect(entries.sort((one, another) => one.amount - another.amount)).toEqual([
       { kind: 'correction', amount: 15, debit: systemAccounts.revenue, credit: systemAccounts.writeOffs },
       { kind: 'correction', amount: 60, debit: systemAccounts.revenue, credit: bench.account },
     ]);
   });
+}
 
-  test('all the same for who asks again and is refused', async () => {
-    await using bench = await openWorkbench(open, 100);
-    const first = await bench.begin(50, { claim });
-    await bench.settle(first, 30, { outcome: 'upstream_cut' });
-    expect(await bench.admit(101, { claim })).toMatchObject({ ok: false, reason: 'insufficient' });
-    expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
-    expect(await bench.settle(first, 30)).toMatchObject({ ok: true, cost: 30 });
-  });
-
+function notReversedTests(open: OpenStores): void {
   for (const outcome of ['client_gone', 'quota_cut'] as const)
-    test(`what its caller ended himself or with his money as well (${outcome})`, async () => {
+    test(`a client pays for the output of an attempt that it aborted or that its balance ended (${outcome})`, async () => {
       await using bench = await openWorkbench(open, 100);
       const first = await bench.begin(50, { claim });
       await bench.settle(first, 30, { outcome });
-      const second = await bench.begin(50, { claim });
-      await bench.settle(second, 40);
+      await answer(bench, await bench.begin(50, { claim }), 40);
       expect(await bench.wallet()).toEqual({ balance: 30, held: 0 });
     });
 
-  test('no entry where nothing was written off, and nothing new of what cost nothing', async () => {
+  test('a client pays for the output of an attempt that it aborted, even if only the late owner knows', async () => {
     await using bench = await openWorkbench(open, 100);
     const first = await bench.begin(50, { claim });
-    await bench.settle(first, 30, { outcome: 'upstream_cut' });
+    await expireAll(bench);
     const second = await bench.begin(50, { claim });
-    await bench.release(second);
-    await bench.begin(50, { claim });
-    expect((await bench.entries()).map(({ kind }) => kind)).toEqual(['correction', 'usage', 'payment']);
-    expect(await bench.release(second)).toMatchObject({ ok: true, cost: 0 });
+    await bench.settle(first, 30, { outcome: 'client_gone' });
+    await answer(bench, second, 40);
+    expect(await bench.wallet()).toEqual({ balance: 30, held: 0 });
+  });
+
+  test('an attempt that cost nothing leaves no entry', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const first = await bench.begin(50, { claim });
+    await bench.release(first);
+    await answer(bench, await bench.begin(50, { claim }), 0);
+    expect((await bench.entries()).map(({ kind }) => kind)).toEqual(['payment']);
+    expect(await bench.release(first)).toMatchObject({ ok: true, cost: 0 });
+  });
+
+  test('at most the bound of failed attempts is reversed, the latest ones', async () => {
+    await using bench = await openWorkbench(open, 100);
+    for (let attempt = 0; attempt <= bounds.failedAttemptsReversedMax; attempt++)
+      await bench.settle(await bench.begin(1, { claim }), 1, { outcome: 'upstream_cut' });
+    await answer(bench, await bench.begin(1, { claim }), 0);
+    expect(await bench.wallet()).toEqual({ balance: 99, held: 0 });
   });
 }
 
 function lateTests(open: OpenStores): void {
   for (const checkpointCost of [null, 0, 20]) {
-    test(`one message where a node comes back late to a claim that is another’s (checkpoint: ${checkpointCost})`, async () => {
+    test(`one message if a node returns after another took the key (checkpoint: ${checkpointCost})`, async () => {
       await using bench = await openWorkbench(open, 100);
       const first = await bench.begin(50, { claim });
       if (checkpointCost !== null)
@@ -154,30 +205,41 @@ function lateTests(open: OpenStores): void {
       await expireAll(bench);
       const second = await bench.begin(50, { claim });
       expect(await bench.settle(first, 30)).toEqual({ ok: false, reason: 'ended' });
-      await bench.settle(second, 40);
+      await answer(bench, second, 40);
+      expect(await bench.wallet()).toEqual({ balance: 60, held: 0 });
+    });
+
+    test(`nothing more if a node returns after another answered its message (checkpoint: ${checkpointCost})`, async () => {
+      await using bench = await openWorkbench(open, 100);
+      const first = await bench.begin(50, { claim });
+      if (checkpointCost !== null)
+        await bench.extend(first, 50, bench.record(first, { cost: checkpointCost, outcome: 'service_cut' }));
+      await expireAll(bench);
+      await answer(bench, await bench.begin(50, { claim }), 40);
+      expect(await bench.settle(first, 30)).toEqual({ ok: false, reason: 'ended' });
       expect(await bench.wallet()).toEqual({ balance: 60, held: 0 });
     });
   }
 }
 
-/** Those in which time passes. */
+/** Tests in which time passes. */
 export function claimAgeConformance(open: OpenStores): void {
   for (const isAnswered of [true, false])
-    test(`one more after ${bounds.claimKeptMs} ms, to the millisecond, where it ${isAnswered ? 'was answered' : 'runs'}`, async () => {
+    test(`one more after ${bounds.idempotencyKeptMs} ms, to the millisecond, where it ${isAnswered ? 'was answered' : 'runs'}`, async () => {
       await using bench = await openWorkbench(open, 100);
       const requestId = await bench.begin(10, { claim });
       if (isAnswered) await answer(bench, requestId, 10);
-      bench.clock.advance(bounds.claimKeptMs - 1);
+      bench.clock.advance(bounds.idempotencyKeptMs - 1);
       expect(await bench.admit(10, { claim })).toMatchObject({ requestId });
       bench.clock.advance(1);
       expect(await bench.admit(10, { claim })).toMatchObject({ ok: true });
       expect(await bench.wallet()).toEqual(isAnswered ? { balance: 90, held: 10 } : { balance: 100, held: 20 });
     });
 
-  test('no answer of a message whose claim is another’s meanwhile', async () => {
+  test('no response of a message whose key another message has taken', async () => {
     await using bench = await openWorkbench(open, 100);
     const first = await bench.begin(10, { claim });
-    bench.clock.advance(bounds.claimKeptMs);
+    bench.clock.advance(bounds.idempotencyKeptMs);
     const second = await bench.begin(10, { claim });
     await answer(bench, first, 10);
     await bench.release(second);
@@ -185,13 +247,13 @@ export function claimAgeConformance(open: OpenStores): void {
   });
 }
 
-/** Settles it as the answer to its claim. */
+/** Settles the message as the answer to its idempotency key. */
 async function answer(bench: Workbench, requestId: string, cost: number): Promise<void> {
   const record = bench.record(requestId, { cost });
   expect(await bench.ask({ kind: 'settle', requestId, record, isAnswer: true })).toMatchObject({ ok: true });
 }
 
-/** The node of all holds is gone, and begins anew. */
+/** The node of all holds died and starts again. */
 async function expireAll(bench: Workbench): Promise<void> {
   await bench.takeLease('node-1');
   expect(await bench.ask({ kind: 'expire' })).toMatchObject({ ok: true, kind: 'expired' });

@@ -1,8 +1,8 @@
-// Credit, and what an operator sets: once per reference, within what can be counted, never below the floor.
+// Credits and account settings: once per reference, within exact numbers, never below the floor.
 
 import { expect, test } from 'bun:test';
 import { systemAccounts } from '../../../src/ledger/ledger.ts';
-import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbench.ts';
+import { failureOf, type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
 
 export function creditConformance(open: OpenStores): void {
   amountTests(open);
@@ -11,7 +11,7 @@ export function creditConformance(open: OpenStores): void {
 }
 
 function amountTests(open: OpenStores): void {
-  test('each source from its own account of the system', async () => {
+  test('each source from its own system account', async () => {
     await using bench = await openWorkbench(open, 0);
     await bench.credit(1, { source: 'payment' });
     await bench.credit(2, { source: 'promotion' });
@@ -24,7 +24,7 @@ function amountTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 7, held: 0 });
   });
 
-  test('less than nothing only of what is available', async () => {
+  test('a negative amount only up to the available balance', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.begin(60);
     expect(await bench.credit(-41)).toEqual({ ok: false, reason: 'below_available', available: 40 });
@@ -37,7 +37,7 @@ function amountTests(open: OpenStores): void {
     });
   });
 
-  test('no more than can be counted exactly', async () => {
+  test('no more than the largest exact number', async () => {
     await using bench = await openWorkbench(open, Number.MAX_SAFE_INTEGER);
     expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
     expect(await bench.credit(Number.MAX_SAFE_INTEGER)).toEqual({ ok: false, reason: 'beyond_maximum' });
@@ -47,7 +47,7 @@ function amountTests(open: OpenStores): void {
     expect(await bench.credit(1)).toEqual({ ok: false, reason: 'beyond_maximum' });
   });
 
-  test('a debt that is given up, at most as much as is owed, once under its reference', async () => {
+  test('a written-off debt up to the amount owed, once per reference', async () => {
     await using bench = await openWorkbench(open, 0);
     const giveUp = (amount: number, reference: string | null = null) =>
       bench.credit(amount, { source: 'write_off', reference });
@@ -69,7 +69,7 @@ function amountTests(open: OpenStores): void {
     expect(entry).toEqual({ kind: 'debt_write_off', amount: 30, ...sides });
   });
 
-  test('nobody who is unknown, and no fraction', async () => {
+  test('no unknown account, and no fraction', async () => {
     await using bench = await openWorkbench(open, 0);
     expect(await bench.credit(1, { account: 7 })).toEqual({ ok: false, reason: 'unknown_account' });
     expect(await failureOf(bench.credit(0.5))).toBeInstanceOf(Error);
@@ -78,7 +78,7 @@ function amountTests(open: OpenStores): void {
 }
 
 function referenceTests(open: OpenStores): void {
-  test('the same reference of an account once, also within one batch, and of another account again', async () => {
+  test('a reference once per account, also within one batch', async () => {
     await using bench = await openWorkbench(open, 0);
     const other = await bench.addAccount(0);
     const answers = await Promise.all([
@@ -95,7 +95,7 @@ function referenceTests(open: OpenStores): void {
     expect(await bench.credit(5, { reference: 'invoice 2' })).toMatchObject({ balance: 10, repeated: false });
   });
 
-  test('the amount that a reference credited, also to who repeats it with another', async () => {
+  test('nothing for a repeated reference, and returns the first amount', async () => {
     await using bench = await openWorkbench(open, 100);
     const answers = await Promise.all([
       bench.credit(-30, { reference: 'correction' }),
@@ -111,7 +111,7 @@ function referenceTests(open: OpenStores): void {
     expect(await bench.entries()).toHaveLength(2);
   });
 
-  test('a request id as reference all the same: what was used of it is no credit', async () => {
+  test('a request id as reference: usage with that id is not a credit', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(10);
     await bench.settle(requestId, 10);
@@ -120,7 +120,7 @@ function referenceTests(open: OpenStores): void {
 }
 
 function termTests(open: OpenStores): void {
-  test('and refuses a credit line under what is owed or held', async () => {
+  test('and refuses a credit line below the owed or held amount', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.setAccount({ creditLine: 50 });
     const requestId = await bench.begin(130);
@@ -133,7 +133,7 @@ function termTests(open: OpenStores): void {
     expect(await failureOf(bench.setKey({ quota: -1 }))).toBeInstanceOf(Error);
   });
 
-  test('and keeps a key with the account that it was made for', async () => {
+  test('and never moves a key to another account', async () => {
     await using bench = await openWorkbench(open, 100);
     const other = await bench.addAccount(100);
     const { key } = bench;

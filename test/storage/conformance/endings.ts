@@ -1,8 +1,8 @@
-// Endings: a hold ends exactly once, a message is billed at most once, and an extension gives what can be had.
+// Endings: a hold ends exactly once, a message is billed at most once, and an extension adds what is available.
 
 import { expect, test } from 'bun:test';
 import { systemAccounts, type UsageRecord } from '../../../src/ledger/ledger.ts';
-import { failureOf, type OpenStores, openWorkbench } from '../../ledger/workbench.ts';
+import { failureOf, type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
 
 export function endingConformance(open: OpenStores): void {
   settleTests(open);
@@ -45,7 +45,7 @@ function settleTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 80, held: 0 });
   });
 
-  test('with every member of the record as it was given', async () => {
+  test('with every field of the record as given', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     const record = bench.record(requestId, {
@@ -107,7 +107,7 @@ function repeatTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
   });
 
-  test('in the batch in which they began', async () => {
+  test('in the batch that admitted them', async () => {
     await using bench = await openWorkbench(open, 100);
     const admission = bench.admission(50, { requestId: 'req_short' });
     const answers = await Promise.all([
@@ -125,7 +125,7 @@ function repeatTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
   });
 
-  test('that never were with `ended`, and their leaving with nothing', async () => {
+  test('that never existed with `ended`, and a disconnect from them with no effect', async () => {
     await using bench = await openWorkbench(open, 100);
     expect(await bench.settle('req_unknown', 30)).toEqual({ ok: false, reason: 'ended' });
     expect(await bench.release('req_unknown')).toEqual({ ok: false, reason: 'ended' });
@@ -136,7 +136,7 @@ function repeatTests(open: OpenStores): void {
 }
 
 function faultTests(open: OpenStores): void {
-  test('with no record but their own, of whole numbers, and the other endings of the batch go on', async () => {
+  test('only with their own record of integers, and the other endings of the batch succeed', async () => {
     await using bench = await openWorkbench(open, 100);
     const faults: Partial<UsageRecord>[] = [
       { requestId: 'req_other' },
@@ -171,7 +171,7 @@ function faultTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
   });
 
-  test('never at a checkpoint that could not be billed: it is refused, and the hold stays as it was', async () => {
+  test('never at a checkpoint that could not be billed: it is refused, and the hold is unchanged', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     for (const facts of [{ cost: -1 }, { outputTokens: 0.5 }, { key: await bench.addKey() }]) {
@@ -197,7 +197,7 @@ function extendTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
   });
 
-  test('later than a correction downward, which frees what is not needed', async () => {
+  test('later than a correction downward, which releases the excess', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(100);
     expect(await bench.extend(requestId, 20)).toEqual({ ok: true, kind: 'extended', amount: 20 });
@@ -209,7 +209,7 @@ function extendTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 80 });
   });
 
-  test('later than a checkpoint, which leaves what is held as it is, also where it is no more available', async () => {
+  test('later than a checkpoint, which leaves the hold unchanged, even if it is no longer available', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 90 });
     const requestId = await bench.begin(50);
     await bench.setKey({ quota: 20 });
@@ -222,7 +222,7 @@ function extendTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
   });
 
-  test('never taking back what was held when a quota is lowered below it', async () => {
+  test('never by less than was held, if a quota is lowered below the hold', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 90 });
     const requestId = await bench.begin(50);
     await bench.setKey({ quota: 20 });

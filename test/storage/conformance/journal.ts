@@ -1,8 +1,8 @@
-// Lists of an account's entries by kind and by message, and of its open holds, with the same answers from every store.
+// An account's entries by kind and by message, and its open holds: every store gives the same answers.
 
 import { expect, test } from 'bun:test';
 import type { EntryPage } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 const everything = { sinceMs: null, untilMs: null, before: null, limit: 100 };
 
@@ -17,7 +17,7 @@ export function journalConformance(open: OpenStores): void {
 }
 
 function entryTests(open: OpenStores): void {
-  test('entries of kinds that are seldom, together newest first, in pages', async () => {
+  test('entries of rare kinds together, newest first, in pages', async () => {
     await using bench = await openWorkbench(open, 100);
     for (let at = 1; at <= 3; at++) {
       const requestId = await bench.begin(10);
@@ -42,7 +42,7 @@ function entryTests(open: OpenStores): void {
     expect(await list(bench, { kinds: ['refund'], account: await bench.addAccount(5) })).toEqual([]);
   });
 
-  test('entries of one message, whatever others ended in the same moment', async () => {
+  test('entries of one message, even if others ended in the same millisecond', async () => {
     await using bench = await openWorkbench(open, 100);
     const [one, other] = [await bench.begin(30), await bench.begin(30)];
     await Promise.all([bench.settle(one, 20), bench.settle(other, 150)]);
@@ -71,7 +71,7 @@ function entryTests(open: OpenStores): void {
 }
 
 function holdTests(open: OpenStores): void {
-  test('open holds of one account, in the order of their ids, without those that ended', async () => {
+  test('open holds of one account, by id, without ended ones', async () => {
     await using bench = await openWorkbench(open, 100);
     const account = await bench.addAccount(50);
     const key = await bench.addKey({}, account);

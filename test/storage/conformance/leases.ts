@@ -1,14 +1,15 @@
-// Leases: holds of a node that is gone end at their checkpoint; one that comes back late is told so,
-// and what it knows better is written once.
+// Leases: holds of a dead node end at their checkpoint. A node that returns late learns that its lease lapsed, and
+// may correct each of its messages once.
 
 import { expect, test } from 'bun:test';
 import { systemAccounts } from '../../../src/ledger/ledger.ts';
-import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 export function leaseConformance(open: OpenStores): void {
   leaseTests(open);
   expireTests(open);
   checkpointTests(open);
+  lateAnswerTests(open);
   correctionTests(open);
   lateTests(open);
   writeOffTests(open);
@@ -18,7 +19,7 @@ function expire(bench: Workbench) {
   return bench.ask({ kind: 'expire' });
 }
 
-/** A message of node-1 with a checkpoint that costs 30 of the 50 held, ended because the node was gone. */
+/** A message of node-1 that expired at a checkpoint of 30 of the 50 held. */
 async function expireOne(bench: Workbench): Promise<string> {
   const requestId = await bench.begin(50);
   await bench.extend(requestId, 50, bench.record(requestId, { cost: 30, outputTokens: 3, outcome: 'service_cut' }));
@@ -43,7 +44,7 @@ function leaseTests(open: OpenStores): void {
     expect(await bench.admit(1)).toMatchObject({ ok: true });
   });
 
-  test('that are renewed by their owner and by nobody else', async () => {
+  test('that only their owner renews', async () => {
     await using bench = await openWorkbench(open, 100);
     const renewal = { kind: 'renew', node: 'node-1', leaseMs: 15_000 } as const;
     await bench.begin(1);
@@ -56,7 +57,7 @@ function leaseTests(open: OpenStores): void {
     expect(await bench.ask({ ...renewal, node: 'node-9', epoch: 1 })).toEqual({ ok: false, reason: 'ended' });
   });
 
-  test('whose epoch moves on when they lapse, so that their node begins anew', async () => {
+  test('whose epoch increases when they lapse, so that their node starts again', async () => {
     await using bench = await openWorkbench(open, 100);
     const old = bench.owner;
     bench.clock.advance(14_999);
@@ -85,7 +86,7 @@ function expireTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
   });
 
-  test('that are renewed and expire in one bundle: a node that was suspended is not its own heir', async () => {
+  test('that are renewed and expired in one bundle: a suspended node does not end its own holds', async () => {
     await using bench = await openWorkbench(open, 100);
     const { node, epoch } = bench.owner;
     await bench.begin(20);
@@ -102,7 +103,7 @@ function expireTests(open: OpenStores): void {
     expect(await bench.admit(1, { owner })).toMatchObject({ reason: 'not_owner' });
   });
 
-  test('whose holds end in the bundle in which they began, where the lease is over already', async () => {
+  test('whose holds end in the bundle that admits them if the lease has lapsed', async () => {
     await using bench = await openWorkbench(open, 100);
     bench.clock.advance(20_000);
     expect(await bench.stores.gate.submit({ operations: [bench.admission(20), { kind: 'expire' }] })).toMatchObject([
@@ -130,7 +131,7 @@ function checkpointTests(open: OpenStores): void {
     expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 0 });
   });
 
-  test('whose holds end at the last checkpoint that was given, not at the last extension', async () => {
+  test('whose holds end at the last checkpoint, not at the last extension', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.extend(requestId, 60, bench.record(requestId, { cost: 30, outcome: 'service_cut' }));
@@ -140,7 +141,7 @@ function checkpointTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
   });
 
-  test('whose holds end oldest first, where not all of them can be paid', async () => {
+  test('whose holds end oldest first if not all can be paid', async () => {
     await using bench = await openWorkbench(open, 100);
     for (const requestId of ['req_b', 'req_a']) {
       await bench.begin(10, { requestId });
@@ -162,8 +163,42 @@ function checkpointTests(open: OpenStores): void {
   });
 }
 
+/** Correction by the late owner of a message whose client got an error in place of its end. */
+function lateAnswerTests(open: OpenStores): void {
+  test('with nothing charged for a whole message whose client got an error in its place', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    bench.clock.advance(15_000);
+    await expire(bench);
+    const attempts = [{ provider: 'sandbox', model: 'sandbox-echo', result: 'answered', status: 200, ms: 1 }];
+    await bench.settle(requestId, 45, { stream: false, outputTokens: 9, providerCost: 20, attempts });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+    const told = { outcome: 'service_cut', status: 500, cost: 0, outputTokens: 0, usageSource: 'none' };
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ ...told, providerCost: 20, attempts });
+  });
+
+  test('with the cost of a stream whose client got an error in place of its end, and the outcome that it saw', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    bench.clock.advance(15_000);
+    await expire(bench);
+    await bench.settle(requestId, 45);
+    expect(await bench.wallet()).toEqual({ balance: 55, held: 0 });
+    expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ outcome: 'service_cut', cost: 45 });
+  });
+
+  test('with the cost of a message whose client disconnected before the response', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const requestId = await bench.begin(50);
+    bench.clock.advance(15_000);
+    await expire(bench);
+    await bench.settle(requestId, 45, { stream: false, outcome: 'client_gone', status: 499 });
+    expect(await bench.wallet()).toEqual({ balance: 55, held: 0 });
+  });
+}
+
 function correctionTests(open: OpenStores): void {
-  test('with a correction upward, once, for what a late owner knows better', async () => {
+  test('with one correction upward by a late owner', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await expireOne(bench);
     const expiredAtMs = bench.clock.nowMs();
@@ -181,7 +216,7 @@ function correctionTests(open: OpenStores): void {
     });
   });
 
-  test('with no correction once something of it was refunded, so that it is not taken again', async () => {
+  test('with no correction after a refund, so that refunded money is not charged again', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await expireOne(bench);
     await bench.ask({ kind: 'refund', requestId, amount: 10, note: null });
@@ -190,7 +225,7 @@ function correctionTests(open: OpenStores): void {
     expect(await corrections(bench)).toEqual([]);
   });
 
-  test('with a correction downward, and to nothing for a released message', async () => {
+  test('with a correction downward, and to zero for a released message', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 60 });
     const first = await expireOne(bench);
     await bench.settle(first, 10);
@@ -219,7 +254,7 @@ function lateTests(open: OpenStores): void {
     expect(await bench.admit(46)).toMatchObject({ ok: false, meter: 'quota', available: 45 });
   });
 
-  test('with a correction downward that is no gift to a later period', async () => {
+  test('with a correction downward that does not add to a later period', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 60, quotaPeriod: 'day' });
     const requestId = await expireOne(bench);
     bench.clock.advance(86_400_000);
@@ -228,7 +263,7 @@ function lateTests(open: OpenStores): void {
     expect(await bench.admit(61)).toMatchObject({ ok: false, meter: 'quota', available: 60 });
   });
 
-  test('with no correction by a record that is not their own, or counts what cannot be', async () => {
+  test('with no correction by a record of another message or with invalid counts', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await expireOne(bench);
     for (const facts of [{ key: await bench.addKey() }, { inputTokens: 0.5 }, { requestId: 'req_other' }])
@@ -239,7 +274,7 @@ function lateTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 55, held: 0 });
   });
 
-  test('once, also when they are settled and expire at the same time', async () => {
+  test('once, also if they are settled and expire at the same time', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     bench.clock.advance(15_000);
@@ -253,7 +288,7 @@ function lateTests(open: OpenStores): void {
 }
 
 function writeOffTests(open: OpenStores): void {
-  test('with a correction that is written off where nothing can pay it, and given back what was', async () => {
+  test('with a correction that is written off if nothing can pay it', async () => {
     await using bench = await openWorkbench(open, 100);
     const first = await expireOne(bench);
     await bench.takeLease('node-1');
@@ -267,7 +302,7 @@ function writeOffTests(open: OpenStores): void {
     expect(await bench.stores.usage.getUsage(first)).toMatchObject({ cost: 50, writtenOff: 10 });
   });
 
-  test('with a correction downward that first takes back what was written off', async () => {
+  test('with a correction downward that first reduces the write-off', async () => {
     await using bench = await openWorkbench(open, 20);
     const requestId = await bench.begin(20);
     await bench.extend(requestId, 20, bench.record(requestId, { cost: 50, outcome: 'service_cut' }));
@@ -280,9 +315,9 @@ function writeOffTests(open: OpenStores): void {
   });
 }
 
-/** Of a store that takes everything in the order in which it was asked. */
+/** For stores that apply everything in the order of arrival. */
 export function leaseOrderConformance(open: OpenStores): void {
-  test('with nothing for a late ending that knows no better, in the batch of the expiry too', async () => {
+  test('with no change by a late ending at the same cost, also in the batch of the expiry', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     bench.clock.advance(15_000);

@@ -1,7 +1,7 @@
-// What a record says of the meters: as they were before its message ended, and after.
+// The meters in a usage record: before its message ended, and after.
 
 import { expect, test } from 'bun:test';
-import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 const metersOf = async (bench: Workbench, requestId: string) =>
   (await bench.stores.usage.getUsage(requestId))?.meters ?? null;
@@ -25,7 +25,7 @@ export function meterConformance(open: OpenStores): void {
     });
   });
 
-  test('what nobody could pay left no meter: only what was taken shows', async () => {
+  test('only the charged amount, without the write-off', async () => {
     await using bench = await openWorkbench(open, 10);
     const requestId = await bench.begin(10);
     await bench.settle(requestId, 25);
@@ -35,7 +35,7 @@ export function meterConformance(open: OpenStores): void {
     expect((await metersOf(bench, released))?.balance).toEqual({ before: 0, after: 0 });
   });
 
-  test('the same after a refund, which is an entry of its own', async () => {
+  test('the same meters after a refund, which is an entry of its own', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 50 });
     const requestId = await bench.begin(20);
     await bench.settle(requestId, 20);

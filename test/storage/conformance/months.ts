@@ -1,9 +1,9 @@
-// An account's month: what it had, what came in, what messages took, what is left. Whatever happened when, the balance at its end is
-// that at its beginning with all of it, and what messages took is what their entries say.
+// Monthly statements: opening balance, credits, usage and closing balance. In whatever order things happen, the
+// opening balance and all changes add up to the closing balance, and usage equals its entries.
 
 import { expect, test } from 'bun:test';
 import type { AccountMonth, Entry } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allUsage } from '../../support/everything.ts';
 import { makeRandom } from '../../support/random.ts';
 
@@ -35,7 +35,7 @@ const sums = ({ opening, closing, credited, refunded, corrected, used }: Account
 ];
 
 function boundaryTests(open: OpenStores): void {
-  test('a message counts in the month in which it ends, a refund in that in which it is given', async () => {
+  test('a message counts in the month in which it ends, and a refund in the month in which it is made', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(40);
     bench.clock.advance(DECEMBER - 1 - START_MS);
@@ -53,7 +53,7 @@ function boundaryTests(open: OpenStores): void {
     expect((await readMonth(bench, DECEMBER)).totals.key.rows).toMatchObject([{ key: bench.key, cost: 20n }]);
   });
 
-  test('entries of a month that was over, as after a clock was set back, count in that month', async () => {
+  test('entries in a past month, after the clock was set back, count in that month', async () => {
     await using bench = await openWorkbench(open, 100);
     bench.clock.advance(DECEMBER - START_MS);
     await bench.credit(10);
@@ -66,7 +66,7 @@ function boundaryTests(open: OpenStores): void {
     expect(sums(await readMonth(bench, DECEMBER))).toEqual([103n, 11n, 0n, 0n, 0n, 114n]);
   });
 
-  test('months in which nothing moved have what the account had, also before it had anything', async () => {
+  test('months without entries have the balance of the account, also before its first entry', async () => {
     await using bench = await openWorkbench(open, 100);
     bench.clock.advance(FEBRUARY - START_MS);
     await bench.credit(50, { source: 'promotion' });
@@ -76,7 +76,7 @@ function boundaryTests(open: OpenStores): void {
     expect(sums(await readMonth(bench, FEBRUARY))).toEqual([100n, 30n, 0n, 0n, 0n, 130n]);
   });
 
-  test('entries beside usage, the newest first, as many as were asked for', async () => {
+  test('entries other than usage are listed newest first, up to the limit', async () => {
     await using bench = await openWorkbench(open, 100);
     for (let at = 0; at < 3; at++) {
       bench.clock.advance(1000);
@@ -91,7 +91,7 @@ function boundaryTests(open: OpenStores): void {
     expect(sums(month)).toEqual([0n, 103n, 15n, 6n, 0n, 94n]);
   });
 
-  test('an account that there is not has none, and another’s is its own', async () => {
+  test('an unknown account has no months, and each account has its own', async () => {
     await using bench = await openWorkbench(open, 100);
     const other = await bench.addAccount(7);
     expect(sums(await readMonth(bench, NOVEMBER, other))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
@@ -100,7 +100,7 @@ function boundaryTests(open: OpenStores): void {
   });
 }
 
-/** Does one thing of those that move money, whatever comes of it. */
+/** Applies one operation that moves money, and ignores its result. */
 async function act(bench: Workbench, draw: (n: number) => number, ended: string[]): Promise<void> {
   const requestId = ended[draw(ended.length)] ?? 'req_none';
   const choice = draw(8);
@@ -109,7 +109,7 @@ async function act(bench: Workbench, draw: (n: number) => number, ended: string[
   else if (choice === 2) await bench.ask({ kind: 'refund', requestId, amount: 1 + draw(20), note: null });
   else if (choice === 3) await bench.credit(draw(30), { source: 'write_off' });
   else if (choice === 4) {
-    // Its owner is away for so long that it expires, and comes back to correct it.
+    // Its owner is suspended until it expires, and returns to correct it.
     const late = await bench.ask(bench.admission(10, { requestId: `req_late${ended.length}_${draw(1e9)}` }));
     const claim = { name: `claim ${draw(3)}`, requestHash: 'hash' };
     const begun = bench.admission(draw(30), { claim });
@@ -131,14 +131,14 @@ async function act(bench: Workbench, draw: (n: number) => number, ended: string[
 
 function randomTests(open: OpenStores): void {
   for (const seed of [1, 2, 3]) {
-    test(`opening, credits, usage, refunds and corrections make the closing balance, to the last digit (seed ${seed})`, async () => {
+    test(`opening balance, credits, usage, refunds and corrections add up to the closing balance (seed ${seed})`, async () => {
       await using bench = await openWorkbench(open, 500);
       await bench.setAccount({ creditLine: 40 });
       const random = makeRandom(seed);
       const draw = (n: number) => Math.floor(random() * n);
       const ended: string[] = [];
       for (let step = 0; step < 60; step++) {
-        // Days pass, and often the very end of a month is near.
+        // Days pass, often up to the end of a month.
         const nowMs = bench.clock.nowMs();
         const date = new Date(nowMs);
         const nextMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
@@ -157,7 +157,7 @@ async function endedIn(bench: Workbench, sinceMs: number, untilMs: number): Prom
   return new Set((await bench.stores.usage.listUsage(page)).map(({ requestId }) => requestId));
 }
 
-/** What refunds and corrections gave back of these messages, whenever it was. */
+/** Amount that refunds and corrections returned for these messages, at any time. */
 function givenBackOf(messages: ReadonlySet<string | null>, entries: readonly Entry[]): bigint {
   return entries
     .filter(({ kind, reference }) => ['refund', 'correction'].includes(kind) && messages.has(reference))
@@ -167,7 +167,7 @@ function givenBackOf(messages: ReadonlySet<string | null>, entries: readonly Ent
     );
 }
 
-/** Every month against its entries, one by one. */
+/** Compares every month with its entries, one by one. */
 async function expectMonths(bench: Workbench): Promise<void> {
   const entries = await bench.stores.ledger.listEntries({
     account: bench.account,

@@ -1,9 +1,9 @@
-// People and their one-time links: who is found by what, and what one person has that no other may.
+// People and their one-time links: lookups, and values that must be unique.
 
 import { expect, test } from 'bun:test';
 import type { Person } from '../../../src/accounts/accounts.ts';
-import { failureOf, type OpenStores, openWorkbench, START_MS } from '../../ledger/workbench.ts';
-import { noTrail } from '../../support/no-trail.ts';
+import { failureOf, type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
 
 const person = (id: number, members: Partial<Person> = {}): Person => ({
   id,
@@ -19,17 +19,17 @@ const person = (id: number, members: Partial<Person> = {}): Person => ({
 });
 
 export function peopleConformance(open: OpenStores): void {
-  test('people by their e-mail and by their link, and lists of them by account', async () => {
+  test('people by their email and by their link, and lists of them by account', async () => {
     await using bench = await openWorkbench(open, 0);
     const { people } = bench.stores;
     const owner = person(2, { role: 'owner', accountId: bench.account });
-    await people.createPerson(person(3), 'link 3', noTrail);
-    await people.createPerson(owner, null, noTrail);
-    await people.createPerson(person(1, { email: null }), 'link 1', noTrail);
+    await people.createPerson(person(3), 'link 3', noAuditContext);
+    await people.createPerson(owner, null, noAuditContext);
+    await people.createPerson(person(1, { email: null }), 'link 1', noAuditContext);
     expect(await people.findPersonByEmail('3@example.com')).toEqual(person(3));
     expect(await people.findPersonByEmail('9@example.com')).toBeNull();
-    expect(await people.findPersonByLinkHash('link 1')).toEqual(person(1, { email: null }));
-    expect(await people.findPersonByLinkHash('link 2')).toBeNull();
+    expect(await people.findPersonByLinkHash(['link 1'])).toEqual(person(1, { email: null }));
+    expect(await people.findPersonByLinkHash(['link 2'])).toBeNull();
     expect(await people.getPerson(2)).toEqual(owner);
     expect(await people.getPerson(9)).toBeNull();
     const listed = async (after: number | null, accountId: number | null, limit = 9) =>
@@ -42,56 +42,60 @@ export function peopleConformance(open: OpenStores): void {
     expect([await people.countPeople(bench.account), await people.countPeople(404)]).toEqual([1, 0]);
   });
 
-  test('of a person who changed what they are now, under their link, another or none', async () => {
+  test('the latest version of a changed person, under the same link, another or none', async () => {
     await using bench = await openWorkbench(open, 0);
     const { people } = bench.stores;
-    await people.createPerson(person(1, { email: null }), 'first', noTrail);
+    await people.createPerson(person(1, { email: null }), 'first', noAuditContext);
     const named = person(1, { role: 'viewer', status: 'enabled', email: 'other@example.com', name: 'Ada' });
-    await people.updatePerson(named, 'as it is', noTrail);
-    expect(await people.findPersonByLinkHash('first')).toEqual(named);
+    await people.updatePerson(named, 'as it is', noAuditContext);
+    expect(await people.findPersonByLinkHash(['first'])).toEqual(named);
     expect(await people.findPersonByEmail('other@example.com')).toEqual(named);
     const inRoles = () =>
       Promise.all([people.countInRole('operator', 'invited'), people.countInRole('viewer', 'enabled')]);
     expect(await inRoles()).toEqual([0, 1]);
-    await people.updatePerson({ ...named, email: '1@example.com', role: 'operator' }, { hash: 'second' }, noTrail);
-    expect(await people.findPersonByLinkHash('first')).toBeNull();
+    await people.updatePerson(
+      { ...named, email: '1@example.com', role: 'operator' },
+      { hash: 'second' },
+      noAuditContext,
+    );
+    expect(await people.findPersonByLinkHash(['first'])).toBeNull();
     expect(await people.findPersonByEmail('other@example.com')).toBeNull();
-    expect((await people.findPersonByLinkHash('second'))?.email).toBe('1@example.com');
-    await people.updatePerson({ ...named, status: 'invited', role: 'operator' }, { hash: null }, noTrail);
-    expect(await people.findPersonByLinkHash('second')).toBeNull();
+    expect((await people.findPersonByLinkHash(['second']))?.email).toBe('1@example.com');
+    await people.updatePerson({ ...named, status: 'invited', role: 'operator' }, { hash: null }, noAuditContext);
+    expect(await people.findPersonByLinkHash(['second'])).toBeNull();
     expect(await inRoles()).toEqual([1, 0]);
   });
 
   keepsOneEmail(open);
 
-  test('that no two people have the same e-mail or link, and any number have none', async () => {
+  test('people with unique emails and links, and any number without', async () => {
     await using bench = await openWorkbench(open, 0);
     const { people } = bench.stores;
-    await people.createPerson(person(1), 'link', noTrail);
-    await people.createPerson(person(2, { email: null }), null, noTrail);
-    await people.createPerson(person(3, { email: null }), null, noTrail);
-    await failureOf(people.createPerson(person(4, { email: '1@example.com' }), null, noTrail));
-    await failureOf(people.createPerson(person(5), 'link', noTrail));
-    await failureOf(people.updatePerson(person(2, { email: '1@example.com' }), 'as it is', noTrail));
-    await failureOf(people.updatePerson(person(3), { hash: 'link' }, noTrail));
+    await people.createPerson(person(1), 'link', noAuditContext);
+    await people.createPerson(person(2, { email: null }), null, noAuditContext);
+    await people.createPerson(person(3, { email: null }), null, noAuditContext);
+    await failureOf(people.createPerson(person(4, { email: '1@example.com' }), null, noAuditContext));
+    await failureOf(people.createPerson(person(5), 'link', noAuditContext));
+    await failureOf(people.updatePerson(person(2, { email: '1@example.com' }), 'as it is', noAuditContext));
+    await failureOf(people.updatePerson(person(3), { hash: 'link' }, noAuditContext));
     const stored = await people.listPeople({ accountId: null, after: null, limit: 9 });
     expect(stored).toEqual([person(1), person(2, { email: null }), person(3, { email: null })]);
   });
 }
 
 function keepsOneEmail(open: OpenStores): void {
-  test('one who gives up an e-mail for another, at once with them', async () => {
+  test('a person who takes over an email in the bundle that frees it', async () => {
     await using bench = await openWorkbench(open, 0);
     const { people } = bench.stores;
-    await people.createPerson(person(1), 'first', noTrail);
+    await people.createPerson(person(1), 'first', noAuditContext);
     const former = person(1, { email: null, status: 'disabled' });
     const next = person(2, { email: '1@example.com' });
-    await failureOf(people.createPerson(next, 'second', noTrail, person(1, { status: 'disabled' })));
-    expect(await people.findPersonByEmail('1@example.com')).toEqual(person(1)); // all of it, or nothing
-    await people.createPerson(next, 'second', noTrail, former);
+    await failureOf(people.createPerson(next, 'second', noAuditContext, person(1, { status: 'disabled' })));
+    expect(await people.findPersonByEmail('1@example.com')).toEqual(person(1)); // All or nothing.
+    await people.createPerson(next, 'second', noAuditContext, former);
     expect(await people.findPersonByEmail('1@example.com')).toEqual(next);
     expect(await people.getPerson(1)).toEqual(former);
-    expect([await people.findPersonByLinkHash('first'), await people.findPersonByLinkHash('second')]).toEqual([
+    expect([await people.findPersonByLinkHash(['first']), await people.findPersonByLinkHash(['second'])]).toEqual([
       null,
       next,
     ]);

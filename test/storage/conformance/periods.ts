@@ -1,8 +1,8 @@
-// Periods: an allowance or a quota that comes back at midnight, on Monday, on the first, in UTC.
+// Periods: an allowance or quota that starts again at midnight, on Monday, or on the first of the month, in UTC.
 
 import { expect, test } from 'bun:test';
 import type { Period } from '../../../src/base/clock.ts';
-import { type OpenStores, openWorkbench, START_MS } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
 
 const PERIODS: [Period, number][] = [
   ['day', Date.UTC(2026, 10, 19)],
@@ -45,7 +45,7 @@ function periodTests(open: OpenStores, period: Period, endMs: number): void {
 }
 
 function holdTests(open: OpenStores): void {
-  test('in which a cost counts when it is settled, and what is held counts on', async () => {
+  test('in which a cost counts when it is settled, and holds carry over', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     const requestId = await bench.begin(70);
     bench.clock.advance(86_400_000);
@@ -55,7 +55,7 @@ function holdTests(open: OpenStores): void {
     expect(await bench.admit(40)).toMatchObject({ ok: true });
   });
 
-  test('in which a refund counts when it is given, and takes no more than was used in them', async () => {
+  test('in which a refund counts when it is made, up to the usage of the period', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.setAccount({ allowance: 200, allowancePeriod: 'month' });
     const first = await bench.begin(80);
@@ -78,7 +78,7 @@ function holdTests(open: OpenStores): void {
     expect(await bench.admit(91)).toMatchObject({ ok: false, meter: 'allowance', available: 90 });
   });
 
-  test('in which what an allowance was used for counts on when it is raised', async () => {
+  test('whose usage is unchanged when the allowance is raised', async () => {
     await using bench = await openWorkbench(open, 1000);
     await bench.setAccount({ allowance: 100, allowancePeriod: 'month' });
     await bench.settle(await bench.begin(60), 60);
@@ -86,7 +86,7 @@ function holdTests(open: OpenStores): void {
     expect(await bench.admit(51)).toMatchObject({ ok: false, meter: 'allowance', available: 50 });
   });
 
-  test('that do not begin again when the clock is set back', async () => {
+  test('that do not start again when the clock is set back', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.setAccount({ allowance: 100, allowancePeriod: 'day' });
     await bench.settle(await bench.begin(100), 100);
@@ -100,7 +100,7 @@ function holdTests(open: OpenStores): void {
 }
 
 function changeTests(open: OpenStores): void {
-  test('that are over when they are changed: what was used in them does not count on', async () => {
+  test('that have ended when they are changed: their usage no longer counts', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.settle(await bench.begin(60), 60);
     bench.clock.advance(86_400_000);
@@ -108,7 +108,7 @@ function changeTests(open: OpenStores): void {
     expect(await bench.admit(101)).toMatchObject({ ok: false, meter: 'quota', available: 100 });
   });
 
-  test('that are changed: what was used counts on in a longer one', async () => {
+  test('whose usage still counts after a change to a longer period', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 100, quotaPeriod: 'day' });
     await bench.settle(await bench.begin(60), 60);
     await bench.setKey({ quota: 100, quotaPeriod: 'month' });
@@ -120,7 +120,7 @@ function changeTests(open: OpenStores): void {
     expect(await bench.admit(41)).toMatchObject({ ok: false, available: 40, retryAtMs: null });
   });
 
-  test('that are shorter than the one before begin empty: who is given an allowance today is not locked out', async () => {
+  test('that start empty after a change to a shorter one, so that a new allowance is available at once', async () => {
     await using bench = await openWorkbench(open, 1000);
     await bench.settle(await bench.begin(600), 600);
     const requestId = await bench.begin(10);

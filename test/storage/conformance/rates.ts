@@ -1,8 +1,9 @@
-// Rates: buckets that drain continuously. A refusal says to the millisecond when it would not be given.
+// Rate limits: buckets that drain continuously. A refusal names the millisecond from which the request would be
+// admitted.
 
 import { expect, test } from 'bun:test';
 import type { Admit, Answer, RateLimits } from '../../../src/ledger/ledger.ts';
-import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 
 export function rateConformance(open: OpenStores): void {
   requestTests(open);
@@ -12,7 +13,7 @@ export function rateConformance(open: OpenStores): void {
   changeTests(open);
 }
 
-/** Waits until one millisecond before the time that the refusal named, is refused again, and is admitted at it. */
+/** Is refused one millisecond before the time that the refusal named, and admitted at it. */
 async function expectExact(bench: Workbench, refusal: Answer, facts: Partial<Admit> = {}): Promise<void> {
   if (refusal.ok || !('retryAtMs' in refusal) || refusal.retryAtMs === null) throw new Error('no time was named');
   bench.clock.advance(refusal.retryAtMs - 1 - bench.clock.nowMs());
@@ -27,7 +28,7 @@ async function expectExact(bench: Workbench, refusal: Answer, facts: Partial<Adm
 
 function requestTests(open: OpenStores): void {
   for (const requestsPerMinute of [1, 7, 600, 1_000_000]) {
-    test(`of ${requestsPerMinute} requests a minute, exact to the millisecond`, async () => {
+    test(`of ${requestsPerMinute} requests per minute, exact to the millisecond`, async () => {
       await using bench = await openWorkbench(open, 0, { requestsPerMinute });
       const burst = Math.min(requestsPerMinute, 600);
       if (burst < requestsPerMinute) await bench.setKey({ requestsPerMinute: burst });
@@ -40,7 +41,7 @@ function requestTests(open: OpenStores): void {
     });
   }
 
-  test('of the group for each account, and of the key beside it, the tighter shown', async () => {
+  test('of the group for each account and of the key, and returns the tighter one', async () => {
     await using bench = await openWorkbench(open, 0, { requestsPerMinute: 3 });
     const limits = { ...NO_LIMITS, requestsPerMinute: 2 };
     const facts = { limits };
@@ -55,13 +56,17 @@ function requestTests(open: OpenStores): void {
     expect(await bench.admit(0, { limits, key: await bench.addKey() })).toMatchObject({ ok: true });
   });
 
-  test('that calls without cost take from as well, holding nothing', async () => {
+  test('that free calls use too, without a hold', async () => {
     await using bench = await openWorkbench(open, 0, { requestsPerMinute: 2, concurrency: 1, inputTokensPerMinute: 0 });
     const take = { kind: 'take', account: bench.account, key: bench.key, group: 'default', limits: NO_LIMITS } as const;
     expect(await bench.ask(take)).toMatchObject({ ok: true, levels: { requests: { remaining: 1 } } });
     expect(await bench.ask(take)).toMatchObject({ ok: true });
     const refusal = await bench.ask(take);
-    expect(refusal).toMatchObject({ ok: false, reason: 'requests_rate', ofKey: true });
+    const levels = { requests: { limit: 2, remaining: 0 } };
+    expect(refusal).toMatchObject({ ok: false, reason: 'requests_rate', ofKey: true, levels });
+    const question = { account: bench.account, key: bench.key, groups: [] };
+    const meters = await bench.stores.ledger.callerMeters(question, bench.clock.nowMs());
+    expect(meters?.key.lastUsedAtMs).toBe(bench.clock.nowMs());
     if (refusal.ok || !('retryAtMs' in refusal) || refusal.retryAtMs === null) throw new Error('no time was named');
     bench.clock.advance(refusal.retryAtMs - bench.clock.nowMs() - 1);
     expect(await bench.ask(take)).toMatchObject({ ok: false });
@@ -71,7 +76,7 @@ function requestTests(open: OpenStores): void {
 }
 
 function freeCallTests(open: OpenStores): void {
-  test('of the group, that calls without cost take from as well', async () => {
+  test('of the group, which free calls use too', async () => {
     await using bench = await openWorkbench(open, 0);
     const limits = { ...NO_LIMITS, requestsPerMinute: 2 };
     const take = { kind: 'take', account: bench.account, key: bench.key, group: 'default', limits } as const;
@@ -80,7 +85,7 @@ function freeCallTests(open: OpenStores): void {
     expect(await bench.ask(take)).toMatchObject({ ok: false, reason: 'requests_rate', ofKey: false });
   });
 
-  test('of nothing at all, to be asked again in a minute', async () => {
+  test('of zero, with a retry after a minute', async () => {
     await using bench = await openWorkbench(open, 0, { requestsPerMinute: 0 });
     expect(await bench.admit(0)).toMatchObject({
       reason: 'requests_rate',
@@ -97,13 +102,13 @@ function tokenTests(open: OpenStores): void {
   ] as const;
   for (const [kind, limit, tokens, reason] of kinds) {
     for (const perMinute of [1, 999, 40_000]) {
-      test(`of ${perMinute} ${kind} tokens a minute, with debt, exact to the millisecond`, async () => {
+      test(`of ${perMinute} ${kind} tokens per minute, with debt, exact to the millisecond`, async () => {
         await using bench = await openWorkbench(open, 0, { [limit]: perMinute });
         await bench.settle(await bench.begin(0), 0, { [tokens]: perMinute - 1 });
         const inDebt = await bench.begin(0);
         await bench.settle(inDebt, 0, { [tokens]: 3 * perMinute + 1 });
         const refusal = await bench.admit(0);
-        // Of four minutes' tokens one minute's may be owed, and then one sixty-thousandth more has to drain.
+        // Four minutes' tokens were used. All but one minute's have to drain, and one sixty-thousandth more.
         const retryAtMs = START_MS + 3 * 60_000 + 1;
         expect(refusal).toMatchObject({ ok: false, reason, ofKey: true, retryAtMs });
         await expectExact(bench, refusal);
@@ -111,7 +116,7 @@ function tokenTests(open: OpenStores): void {
     }
   }
 
-  test('of input that counts what was written to the cache and not what was read from it', async () => {
+  test('of input tokens that count cache writes and not cache reads', async () => {
     await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 100 });
     const requestId = await bench.begin(0);
     const counts = { inputTokens: 10, cacheWrite5mTokens: 20, cacheWrite1hTokens: 30, cacheReadTokens: 1_000_000 };
@@ -119,13 +124,13 @@ function tokenTests(open: OpenStores): void {
     expect(await bench.admit(0)).toMatchObject({ ok: true, levels: { inputTokens: { limit: 100, remaining: 40 } } });
   });
 
-  test('of nothing for a released message', async () => {
+  test('without usage for a released message', async () => {
     await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 1 });
     await bench.release(await bench.begin(0));
     expect(await bench.admit(0)).toMatchObject({ ok: true, levels: { inputTokens: { remaining: 1 } } });
   });
 
-  test('however large the debt, in numbers that stay exact', async () => {
+  test('exactly, however large the debt', async () => {
     await using bench = await openWorkbench(open, 0, { outputTokensPerMinute: 1_000_000_000 });
     const requestIds = await Promise.all(Array.from({ length: 3 }, () => bench.begin(0)));
     for (const requestId of requestIds) await bench.settle(requestId, 0, { outputTokens: 100_000_000_000 });
@@ -136,18 +141,18 @@ function tokenTests(open: OpenStores): void {
 }
 
 function roundingTests(open: OpenStores): void {
-  test('shown as what remains for certain, and as whole again not too early', async () => {
+  test('with a remainder that is certain, and a reset time that is not too early', async () => {
     await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 7 });
     await bench.settle(await bench.begin(0), 0, { inputTokens: 3 });
     bench.clock.advance(1);
-    // Of 3 tokens, 7 sixty-thousandths of one have drained: 4.0001 remain, and the rest takes 25,713.3 ms.
+    // Seven sixty-thousandths of one of 3 tokens have drained: 4.0001 remain, and the rest takes 25,713.3 ms.
     expect(await bench.admit(0)).toMatchObject({
       levels: { inputTokens: { limit: 7, remaining: 4, resetAtMs: bench.clock.nowMs() + 25_714 } },
     });
   });
 
   for (const meter of ['key', 'account'] as const) {
-    test(`of a message that ran long in full, from its end, for the ${meter}`, async () => {
+    test(`with the full usage of a long message from its end, for the ${meter}`, async () => {
       const limits = { ...NO_LIMITS, outputTokensPerMinute: 10 };
       await using bench = await openWorkbench(open, 0, meter === 'key' ? limits : {});
       const facts = meter === 'key' ? {} : { limits };
@@ -162,7 +167,7 @@ function roundingTests(open: OpenStores): void {
 function changeTests(open: OpenStores): void {
   const limited = (requestsPerMinute: number | null): RateLimits => ({ ...NO_LIMITS, requestsPerMinute });
 
-  test('that survive changed limits: debt drains by the new one', async () => {
+  test('that keep their debt when limits change, and drain it by the new limit', async () => {
     await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 100 });
     await bench.settle(await bench.begin(0), 0, { inputTokens: 1000 });
     await bench.setKey({ inputTokensPerMinute: 900 });
@@ -171,7 +176,7 @@ function changeTests(open: OpenStores): void {
     await expectExact(bench, refusal);
   });
 
-  test('that a message admitted without limits does not wipe out when it ends', async () => {
+  test('that a message admitted without limits does not reset when it ends', async () => {
     await using bench = await openWorkbench(open, 0);
     const unlimited = await bench.begin(0);
     await bench.begin(0, { limits: limited(1) });
@@ -190,7 +195,7 @@ function changeTests(open: OpenStores): void {
     expect(await bench.admit(0, { limits })).toMatchObject({ ok: false, reason: 'input_tokens_rate' });
   });
 
-  test('that begin empty when a limit is set that was not there', async () => {
+  test('that start unused when a limit is first set', async () => {
     await using bench = await openWorkbench(open, 0, { inputTokensPerMinute: 10 });
     await bench.settle(await bench.begin(0), 0, { inputTokens: 100 });
     await bench.setKey({});
@@ -199,7 +204,7 @@ function changeTests(open: OpenStores): void {
     expect(await bench.admit(0)).toMatchObject({ ok: true, levels: { inputTokens: { remaining: 10 } } });
   });
 
-  test('that go on from the present time after the clock was set back', async () => {
+  test('that continue from the current time after the clock was set back', async () => {
     await using bench = await openWorkbench(open, 0, { requestsPerMinute: 1 });
     await bench.begin(0);
     bench.clock.advance(-86_400_000);

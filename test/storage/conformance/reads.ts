@@ -1,8 +1,8 @@
-// Reads: newest first, in pages, filtered; oldest first where the order is that of creation.
+// Lists: newest first, in pages, filtered; oldest first if ordered by creation.
 
 import { expect, test } from 'bun:test';
 import type { UsagePage } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allUsage } from '../../support/everything.ts';
 
 export function readConformance(open: OpenStores): void {
@@ -11,7 +11,7 @@ export function readConformance(open: OpenStores): void {
   accountTests(open);
 }
 
-/** Messages of two keys, one a minute: req_1 of the key, req_2 of the other, and so on. */
+/** Messages of two keys in turn, one per minute: req_1, req_2, and so on. */
 async function useTwoKeys(bench: Workbench, count: number): Promise<number> {
   const other = await bench.addKey();
   for (let turn = 0; turn < count; turn++) {
@@ -42,7 +42,7 @@ function usageTests(open: OpenStores): void {
     expect(await bench.stores.usage.getUsage('req_9')).toBeNull();
   });
 
-  test('usage in pages that leave nothing out, also after the clock was set back', async () => {
+  test('usage in complete pages, also after the clock was set back', async () => {
     await using bench = await openWorkbench(open, 100);
     await useTwoKeys(bench, 3);
     bench.clock.advance(-90_000);
@@ -93,7 +93,7 @@ function entryTests(open: OpenStores): void {
 }
 
 function accountTests(open: OpenStores): void {
-  test('accounts and keys in the order in which they were made, in pages', async () => {
+  test('accounts and keys in the order of creation, in pages', async () => {
     await using bench = await openWorkbench(open, 1);
     const accounts = [bench.account];
     const keys = [bench.key];

@@ -1,12 +1,12 @@
-// Records, journal and balance of an account tell the same, to the nanodollar, whatever was done to it:
-// messages that cost less or more than they held, quotas that cut them, crashes that are corrected later, refunds,
-// answers that are asked for again, credits and debts that are given up.
+// Records, journal and balance of an account agree to the nanodollar after any sequence of operations: messages above
+// and below their hold, exhausted quotas, crashes and late corrections, refunds, idempotent retries, credits and
+// written-off debts.
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
 import { type Entry, type StoredUsageRecord, systemAccounts } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 import { makeRandom } from '../../support/random.ts';
 
 const STEPS = 200;
@@ -33,7 +33,7 @@ export function reconciliationConformance(open: OpenStores): void {
     });
 }
 
-/** What callers, operators and crashes do to one account. */
+/** Random operations of clients, operators and crashes on one account. */
 class Traffic {
   readonly #bench: Workbench;
   readonly #random: () => number;
@@ -61,7 +61,7 @@ class Traffic {
     this.#bench.clock.advance(this.#below(DAY_MS / 20));
   }
 
-  /** Ends all that is open. */
+  /** Ends all open messages. */
   async end(): Promise<void> {
     while (this.#open.length > 0) await this.#settle();
   }
@@ -74,7 +74,7 @@ class Traffic {
     return from.splice(this.#below(from.length), 1)[0];
   }
 
-  /** Also once more under the claim of a message that was no answer, which is then given back. */
+  /** Also retries under the idempotency key of a failed attempt, which is then reversed. */
   async #begin(): Promise<void> {
     const bench = this.#bench;
     await bench.takeLease('node-1');
@@ -84,7 +84,7 @@ class Traffic {
     if ((await bench.admit(this.#below(900), facts)).ok) this.#open.push(requestId);
   }
 
-  /** For less or more than is held. */
+  /** Costs less or more than is held. */
   async #settle(): Promise<void> {
     const requestId = this.#take(this.#open);
     if (requestId === undefined) return;
@@ -93,7 +93,7 @@ class Traffic {
     if (answer.ok) this.#ended.push(requestId);
   }
 
-  /** A checkpoint is charged, and corrected by who comes back. */
+  /** A checkpoint is charged, and corrected by the late owner. */
   async #crash(): Promise<void> {
     const [requestId] = this.#open;
     if (requestId === undefined) return;

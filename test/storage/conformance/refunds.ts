@@ -1,8 +1,8 @@
-// Refunds: an operator gives back what a message cost, wholly or in part, and never more than was paid for it.
+// Refunds: an operator returns the cost of a message, wholly or in part, and never more than was paid.
 
 import { expect, test } from 'bun:test';
 import { type Answer, systemAccounts } from '../../../src/ledger/ledger.ts';
-import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../ledger/workbench.ts';
+import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const REFUSED = { ok: false, reason: 'below_available' } as const;
@@ -33,7 +33,7 @@ function givingTests(open: OpenStores): void {
     expect(entry).toEqual({ kind: 'refund', amount: 20, debit: systemAccounts.revenue, credit: bench.account });
   });
 
-  test('in a bundle as well', async () => {
+  test('within a bundle', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.settle(requestId, 30);
@@ -47,7 +47,7 @@ function givingTests(open: OpenStores): void {
 }
 
 function boundTests(open: OpenStores): void {
-  test('at most what was paid and not given back yet, and then nothing, without an entry', async () => {
+  test('at most the paid amount that is not refunded yet, then nothing, without an entry', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.settle(requestId, 30);
@@ -58,7 +58,7 @@ function boundTests(open: OpenStores): void {
     expect((await bench.entries()).map(({ kind }) => kind)).toEqual(['refund', 'usage', 'payment']);
   });
 
-  test('nothing of what was written off: nobody paid it', async () => {
+  test('no written-off amount, which was never paid', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.settle(requestId, 130);
@@ -67,7 +67,7 @@ function boundTests(open: OpenStores): void {
     expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 30, writtenOff: 30 });
   });
 
-  test('nothing of a message that runs or never was, and no fraction', async () => {
+  test('no running or unknown message, and no fraction', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     for (const unknown of [requestId, 'req_unknown'])
@@ -92,7 +92,7 @@ function boundTests(open: OpenStores): void {
 }
 
 function endingTests(open: OpenStores): void {
-  test('nothing that a settlement which is asked for again would take once more', async () => {
+  test('a message for good: a repeated settlement does not charge it again', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.settle(requestId, 30);
@@ -101,7 +101,7 @@ function endingTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
   });
 
-  test('of what expired for good: its owner, who comes late, does not take it again', async () => {
+  test('an expired message for good: its late owner does not charge it again', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.extend(requestId, 50, bench.record(requestId, { cost: 30, outcome: 'service_cut' }));

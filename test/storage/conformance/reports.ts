@@ -1,9 +1,9 @@
-// Reports: usage of what one actor's keys did and of how messages ended, and totals of days.
+// Reports: usage of the keys of one maker, usage by outcome, and daily totals.
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import type { TotalsQuestion, UsagePage, UsageTotal } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allTotals, allUsage } from '../../support/everything.ts';
 
 export function reportConformance(open: OpenStores): void {
@@ -51,7 +51,7 @@ function makerTests(open: OpenStores): void {
     expect(seen).toEqual(mine);
   });
 
-  test('usage of a maker who made nothing, of another’s key and of another’s account is none', async () => {
+  test('no usage for a maker without keys, another maker’s key or another account', async () => {
     await using bench = await openWorkbench(open, 100);
     const key = await bench.addKey({}, bench.account, 'tok_a');
     await useKeys(bench, [key]);
@@ -64,7 +64,7 @@ function makerTests(open: OpenStores): void {
 }
 
 function outcomeTests(open: OpenStores): void {
-  test('usage by how messages ended, of everybody, an account, a key and a maker', async () => {
+  test('usage by outcome of all accounts, an account, a key and a maker', async () => {
     await using bench = await openWorkbench(open, 100);
     const keys = [await bench.addKey({}, bench.account, 'tok_a'), await bench.addKey({}, bench.account, 'tok_a')];
     for (const [at, outcome] of (['failed', 'completed', 'client_gone', 'failed', 'failed'] as const).entries()) {
@@ -133,11 +133,11 @@ function totalsTests(open: OpenStores): void {
     expect((await totals(bench, { madeBy: 'tok_a' })).whole.messages).toBe(2);
   });
 
-  test('totals say of how many messages the provider cost is known, and what was taken for those', async () => {
+  test('totals with the number and cost of messages whose provider cost is known', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.settle(await bench.begin(10), 10, { providerCost: 4 });
     await bench.settle(await bench.begin(50), 50, { providerCost: null });
-    await bench.settle(await bench.begin(40), 45, { providerCost: 30 }); // 5 of it are written off
+    await bench.settle(await bench.begin(40), 45, { providerCost: 30 }); // 5 of it are written off.
     expect((await totals(bench, {})).rows).toMatchObject([
       { messages: 3, cost: 105n, writtenOff: 5n, providerCost: 34n, costedMessages: 2, costedRevenue: 50n },
     ]);

@@ -1,5 +1,5 @@
-// Dropping old rows: records go and totals stay, entries go behind what carries them forward, in pieces
-// that each leave every sum as it was. Nothing goes that was not marked first.
+// Retention: old records are dropped and their totals stay; old entries are replaced by opening balances. Each batch
+// leaves every sum unchanged, and only what was marked before is dropped.
 
 import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
@@ -9,14 +9,14 @@ import { bounds } from '../../../src/config.ts';
 import {
   checkLedger,
   type Entry,
-  journalKeptSinceMs,
+  journalRetainedSinceMs,
   systemAccounts,
-  usageKeptSinceMs,
+  usageRetainedSinceMs,
 } from '../../../src/ledger/ledger.ts';
-import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { failureOf, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 
 const DECEMBER_MS = Date.UTC(2026, 11, 1);
-const HUNDRED_DAYS_MS = 100 * DAY_MS; // from November into February
+const HUNDRED_DAYS_MS = 100 * DAY_MS; // From November into February.
 
 export function retentionConformance(open: OpenStores): void {
   recordTests(open);
@@ -27,7 +27,7 @@ export function retentionConformance(open: OpenStores): void {
   purgeTests(open);
 }
 
-/** Admits and settles a message, under an id that says when it began as every real one does. */
+/** Admits and settles a message, under an id that contains its time as real ids do. */
 async function message(bench: Workbench, cost: number): Promise<string> {
   return settled(bench, await bench.begin(cost, { requestId: newRequestId(bench.clock.nowMs()) }), cost);
 }
@@ -42,7 +42,7 @@ async function entriesOf(bench: Workbench, account = bench.account): Promise<Ent
   return bench.stores.ledger.listEntries(page);
 }
 
-/** What each of the system's accounts has, by the entries of these accounts and by its own. */
+/** Balance of each system account, by its counterpart entries and by its own. */
 async function systemSums(bench: Workbench, accounts: readonly number[]): Promise<Record<string, number>> {
   const system = Object.entries(systemAccounts);
   const lists = [...accounts, ...system.map(([, id]) => id)].map((account) => entriesOf(bench, account));
@@ -52,14 +52,14 @@ async function systemSums(bench: Workbench, accounts: readonly number[]): Promis
   return Object.fromEntries(system.map(([name, id]) => [name, sum(id)]));
 }
 
-/** Marks and drops all records of before then. */
+/** Marks and drops all earlier records. */
 async function forgetUsage({ stores: { retention } }: Workbench, beforeMs: number): Promise<void> {
   await retention.keepSince('usage', beforeMs);
   while ((await retention.countForgotten('usage_records', beforeMs)) > 0)
     await retention.forget('usage_records', beforeMs);
 }
 
-/** Drops all entries of before then that can go; `after` is told of each piece. */
+/** Drops all earlier entries that may be dropped, and calls `after` for each batch. */
 async function carryAll(bench: Workbench, beforeMs: number, after = async () => {}): Promise<void> {
   const { retention } = bench.stores;
   await retention.keepSince('journal', beforeMs);
@@ -72,13 +72,13 @@ async function carryAll(bench: Workbench, beforeMs: number, after = async () => 
 }
 
 function recordTests(open: OpenStores): void {
-  test('usage records for as long as it is said, their totals for ever', async () => {
+  test('usage records for the retention period, and their totals forever', async () => {
     await using bench = await openWorkbench(open, 1000);
     const old = await message(bench, 10);
     bench.clock.advance(DAY_MS);
     const young = await message(bench, 7);
     bench.clock.advance(2 * DAY_MS);
-    await forgetUsage(bench, usageKeptSinceMs(2, bench.clock.nowMs()));
+    await forgetUsage(bench, usageRetainedSinceMs(2, bench.clock.nowMs()));
     expect(await bench.stores.usage.getUsage(old)).toBeNull();
     expect(await bench.stores.usage.getUsage(young)).toMatchObject({ cost: 7 });
     const question = {
@@ -98,7 +98,7 @@ function recordTests(open: OpenStores): void {
     expect(await entriesOf(bench)).toHaveLength(3);
   });
 
-  test('the place of who reads a list in which they go: it goes on from there, or ends', async () => {
+  test('the position of a list cursor whose rows are dropped: the list continues after it, or ends', async () => {
     await using bench = await openWorkbench(open, 1000);
     const ids: string[] = [];
     for (const days of [1, 1, 1, 1, 0]) {
@@ -109,7 +109,7 @@ function recordTests(open: OpenStores): void {
     const read = async (before: number | null, limit: number) =>
       bench.stores.usage.listUsage({ ...page, before, limit });
     const places = (await read(null, 9)).map(({ seq }) => seq);
-    await forgetUsage(bench, usageKeptSinceMs(2, bench.clock.nowMs()));
+    await forgetUsage(bench, usageRetainedSinceMs(2, bench.clock.nowMs()));
     const idsOf = async (before: number | undefined) => (await read(before ?? 0, 9)).map(({ requestId }) => requestId);
     expect(await idsOf(places[1])).toEqual(ids.slice(2, 3));
     for (const dropped of places.slice(2)) expect(await idsOf(dropped)).toEqual([]);
@@ -118,29 +118,29 @@ function recordTests(open: OpenStores): void {
     expect((await read(null, 1))[0]?.requestId).toBe(newest);
   });
 
-  test('a record that is gone from being refunded or settled again, its account as it was', async () => {
+  test('the account unchanged when a dropped record is refunded or settled again', async () => {
     await using bench = await openWorkbench(open, 1000);
     const old = await message(bench, 10);
     bench.clock.advance(3 * DAY_MS);
-    await forgetUsage(bench, usageKeptSinceMs(2, bench.clock.nowMs()));
+    await forgetUsage(bench, usageRetainedSinceMs(2, bench.clock.nowMs()));
     const refund = { kind: 'refund', requestId: old, amount: 'all', note: null } as const;
     expect(await bench.ask(refund)).toMatchObject({ ok: false, reason: 'unknown_message' });
     expect(await bench.settle(old, 10)).toEqual({ ok: false, reason: 'ended' });
     expect(await bench.wallet()).toEqual({ balance: 990, held: 0 });
   });
 
-  test('the record of a message that ran for days: it is as old as its end', async () => {
+  test('the record of a message that ran for days: its age counts from its end', async () => {
     await using bench = await openWorkbench(open, 1000);
     const requestId = await bench.begin(10, { requestId: newRequestId(START_MS) });
     bench.clock.advance(5 * DAY_MS);
     await settled(bench, requestId, 10);
-    await forgetUsage(bench, usageKeptSinceMs(2, bench.clock.nowMs()));
+    await forgetUsage(bench, usageRetainedSinceMs(2, bench.clock.nowMs()));
     expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 10 });
   });
 }
 
 function monthTests(open: OpenStores): void {
-  test('what an account had at the beginning of each month that is kept, and what messages took in it', async () => {
+  test('the opening balance and the usage of each retained month', async () => {
     await using bench = await openWorkbench(open, 1000);
     const requestId = await message(bench, 100);
     await bench.ask({ kind: 'refund', requestId, amount: 30, note: null });
@@ -160,7 +160,7 @@ function monthTests(open: OpenStores): void {
 }
 
 function journalTests(open: OpenStores): void {
-  test('the sums of what is dropped of the journal, in one entry for each account', async () => {
+  test('the sums of dropped journal entries, in one entry per account', async () => {
     await using bench = await openWorkbench(open, 1000);
     const other = await bench.addAccount(50);
     const requestId = await message(bench, 100);
@@ -190,7 +190,7 @@ function journalTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 924, held: 0 });
   });
 
-  test('those of an earlier month within those of a later one, also of a debt and of nothing', async () => {
+  test('the sums of an earlier month within those of a later one, also of a debt and of zero', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.setAccount({ creditLine: 500 });
     const empty = await bench.addAccount(5);
@@ -216,7 +216,7 @@ function journalTests(open: OpenStores): void {
 }
 
 function pieceTests(open: OpenStores): void {
-  test('every sum at every moment, where an account has too many entries for one piece', async () => {
+  test('every sum at every moment, even if an account has too many entries for one batch', async () => {
     let sums = async () => checkLedger({} as never);
     const opened: OpenStores = async (clock) => {
       const stores = await open(clock);
@@ -238,11 +238,11 @@ function pieceTests(open: OpenStores): void {
       expect((await sums()).faults).toEqual([]);
       expect(await systemSums(bench, [bench.account, other])).toEqual(before);
     });
-    expect(pieces).toBe(3); // one of the other account
+    expect(pieces).toBe(3); // One of the other account.
     expect(await entriesOf(bench)).toHaveLength(1);
   });
 
-  test('that a reference has credited, when its entry is gone', async () => {
+  test('the references of credits whose entries were dropped', async () => {
     await using bench = await openWorkbench(open, 0);
     await bench.credit(50, { reference: 'invoice 1' });
     await bench.credit(-20, { reference: 'correction 1', source: 'adjustment' });
@@ -254,7 +254,7 @@ function pieceTests(open: OpenStores): void {
     expect(await bench.credit(50, { reference: 'invoice 2' })).toMatchObject({ balance: 80, repeated: false });
   });
 
-  test('the entries of the months that are kept, a refund of a message that is gone among them', async () => {
+  test('the entries of retained months, including a refund of a dropped message', async () => {
     await using bench = await openWorkbench(open, 1000);
     const requestId = await message(bench, 10);
     bench.clock.advance(30 * DAY_MS);
@@ -270,22 +270,22 @@ function pieceTests(open: OpenStores): void {
 }
 
 function refusalTests(open: OpenStores): void {
-  test('all that is not marked, and what was said is never taken back', async () => {
+  test('all rows that are not marked, and never unmarks any', async () => {
     await using bench = await openWorkbench(open, 1000);
     const { retention } = bench.stores;
     const requestId = await message(bench, 10);
-    expect(await retention.keptSince('usage')).toBeNull();
+    expect(await retention.retainedSince('usage')).toBeNull();
     expect(await failureOf(retention.forget('usage_records', DECEMBER_MS))).toBeInstanceOf(Error);
     expect(await failureOf(retention.carry(bench.account, DECEMBER_MS))).toBeInstanceOf(Error);
     await retention.keepSince('usage', START_MS - DAY_MS);
     await retention.keepSince('usage', START_MS - 2 * DAY_MS);
-    expect(await retention.keptSince('usage')).toBe(START_MS - DAY_MS);
+    expect(await retention.retainedSince('usage')).toBe(START_MS - DAY_MS);
     expect(await failureOf(retention.forget('usage_records', START_MS))).toBeInstanceOf(Error);
     await retention.forget('usage_records', START_MS - DAY_MS);
     expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 10 });
   });
 
-  test('the entries of messages whose records are there', async () => {
+  test('the entries of messages whose records remain', async () => {
     await using bench = await openWorkbench(open, 1000);
     const { retention } = bench.stores;
     await message(bench, 10);
@@ -300,14 +300,14 @@ function refusalTests(open: OpenStores): void {
 }
 
 function purgeTests(open: OpenStores): void {
-  test('claims, answers, creations and ended secrets until they have no use', async () => {
+  test('idempotency records, responses, creations and expired secrets until they are no longer needed', async () => {
     await using bench = await openWorkbench(open, 1000);
     const { retention, gate, audit, accounts, answers } = bench.stores;
     const claim = { name: 'again', requestHash: 'hash' };
     const requestId = await bench.begin(10, { claim });
     const answer = answers.answerRow({ requestId, atMs: START_MS, bytes: 6, sealed: 'sealed' });
     const record = bench.record(requestId, { cost: 10 });
-    await gate.submit({ operations: [{ kind: 'settle', requestId, record, isAnswer: true }], alongside: [answer] });
+    await gate.submit({ operations: [{ kind: 'settle', requestId, record, isAnswer: true }], coCommitted: [answer] });
     const key = await accounts.getKey(bench.key);
     const creation = {
       principal: 'tok_1',
@@ -330,14 +330,14 @@ function purgeTests(open: OpenStores): void {
     expect(await counts()).toEqual([0, 0, 0, 0]);
     expect(await answers.findAnswer(requestId)).toBeNull();
     expect(await audit.findCreation('tok_1', 'once')).toBeNull();
-    expect(await accounts.findKeyBySecretHash(`hash of ${bench.key}`)).toBeNull();
-    expect(await accounts.findKeyBySecretHash('hash of another')).not.toBeNull();
+    expect(await accounts.findKeyBySecretHash([`hash of ${bench.key}`])).toBeNull();
+    expect(await accounts.findKeyBySecretHash(['hash of another'])).not.toBeNull();
     expect(await bench.admit(10, { claim: { name: 'again', requestHash: 'other' } })).toMatchObject({ ok: true });
   });
 
-  test('from the start of a day, and from the start of a month', () => {
-    expect(usageKeptSinceMs(2, START_MS)).toBe(Date.UTC(2026, 10, 16));
-    expect(journalKeptSinceMs(2, START_MS)).toBe(Date.UTC(2026, 8, 1));
-    expect(journalKeptSinceMs(12, Date.UTC(2027, 0, 1))).toBe(Date.UTC(2026, 0, 1));
+  test('rows from the start of a day, or of a month', () => {
+    expect(usageRetainedSinceMs(2, START_MS)).toBe(Date.UTC(2026, 10, 16));
+    expect(journalRetainedSinceMs(2, START_MS)).toBe(Date.UTC(2026, 8, 1));
+    expect(journalRetainedSinceMs(12, Date.UTC(2027, 0, 1))).toBe(Date.UTC(2026, 0, 1));
   });
 }

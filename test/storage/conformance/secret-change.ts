@@ -1,13 +1,13 @@
-// The installation comes under another secret: what was sealed and the proof change together, hashes
-// one by one.
+// Rotation of the installation's secret: sealed values and the proof change together, hashes one by one.
 
 import { expect, test } from 'bun:test';
 import type { AccessToken } from '../../../src/accounts/accounts.ts';
+import { makeFirstOperator } from '../../../src/admin-api/admin-api.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
-import { moveHash, writeSecretChange } from '../../../src/storage/secret-writes.ts';
-import { type OpenStores, openWorkbench, START_MS } from '../../ledger/workbench.ts';
-import { noTrail } from '../../support/no-trail.ts';
+import { writeSecretChange } from '../../../src/storage/account-writes.ts';
+import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
 
 const provider = (sealed: string): CatalogDocument => ({
   kind: 'provider',
@@ -35,52 +35,34 @@ const record: AuditRecord = {
 const whole = { account: null, object: null, actor: null, sinceMs: null, untilMs: null, before: null, limit: 9 };
 
 export function secretChangeConformance(open: OpenStores): void {
-  test('the secret of a key under another hash, with the end that it had, and twice is as once', async () => {
+  test('a key, a token and a person are found by any hash of their secret', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { accounts } = bench.stores;
-    const [former, present] = [`hash of ${bench.key}`, 'present hash'];
-    const key = (await accounts.findKeyBySecretHash(former))?.key;
-    if (key === undefined) throw new Error('the key is not there');
-    await accounts.rotateKey(key, 'another secret', 5_000, noTrail);
-    for (let times = 0; times < 2; times++) await moveHash(bench.stores.gate, 'key_secrets', former, present);
-    expect(await accounts.findKeyBySecretHash(former)).toBeNull();
-    expect(await accounts.findKeyBySecretHash(present)).toMatchObject({
-      key: { id: key.id },
-      secretExpiresAtMs: 5_000,
-    });
-    expect(await accounts.findKeyBySecretHash('another secret')).toMatchObject({ key: { id: key.id } });
-    for (const hashes of [[former, present] as const, [present, former] as const])
-      expect(await accounts.findKeyBySecretHash(...hashes)).toMatchObject({ secretExpiresAtMs: 5_000 });
-    expect(await accounts.findKeyBySecretHash(former, 'of nobody')).toBeNull();
-  });
-
-  test('a token under another hash, and no other token', async () => {
-    await using bench = await openWorkbench(open, 0);
-    const { tokens, gate } = bench.stores;
-    const token = {
+    const { accounts, tokens, people } = bench.stores;
+    const stored = `hash of ${bench.key}`;
+    for (const hashes of [[stored], ['other', stored], ['other', 'another', stored]])
+      expect(await accounts.findKeyBySecretHash(hashes)).toMatchObject({ key: { id: bench.key } });
+    expect(await accounts.findKeyBySecretHash(['other', 'another'])).toBeNull();
+    const token: AccessToken = {
       id: 1,
       accountId: null,
       role: 'viewer',
       name: '',
       prefix: 'tk-tp-abcd',
       status: 'enabled',
-    } as const;
-    const whole: AccessToken = { ...token, expiresAtMs: null, madeBy: 'local', createdAtMs: START_MS };
-    await tokens.createToken(whole, 'former', noTrail);
-    await tokens.createToken({ ...whole, id: 2 }, 'other', noTrail);
-    await moveHash(gate, 'tokens', 'former', 'present');
-    expect(await tokens.findTokenBySecretHash('former')).toBeNull();
-    expect(await tokens.findTokenBySecretHash('present')).toEqual(whole);
-    expect(await tokens.findTokenBySecretHash('other')).toMatchObject({ id: 2 });
-    for (const [one, other] of [
-      ['former', 'present'],
-      ['present', 'former'],
-    ] as const)
-      expect(await tokens.findTokenBySecretHash(one, other)).toEqual(whole);
-    expect(await tokens.findTokenBySecretHash('former', 'of nobody')).toBeNull();
+      expiresAtMs: null,
+      madeBy: 'local',
+      createdAtMs: START_MS,
+    };
+    await tokens.createToken(token, 'hash of a token', noAuditContext);
+    expect(await tokens.findTokenBySecretHash(['other', 'hash of a token'])).toEqual(token);
+    expect(await tokens.findTokenBySecretHash(['other', 'another'])).toBeNull();
+    const { person, linkHash } = makeFirstOperator(START_MS);
+    await people.createPerson(person, linkHash, noAuditContext);
+    expect(await people.findPersonByLinkHash(['other', linkHash])).toEqual(person);
+    expect(await people.findPersonByLinkHash(['other', 'another'])).toBeNull();
   });
 
-  test('credentials, creations and the proof as they are after a change, with its record', async () => {
+  test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
     const { installation, catalog, audit, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');

@@ -1,4 +1,4 @@
-// Usage over time, and the search for what no index leads to: compared with what the records themselves say.
+// Usage over time, and searches without an index: compared with the records themselves.
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
@@ -10,7 +10,7 @@ import {
   type TimelineQuestion,
   type UsageBucket,
 } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allTimeline, allTotals, allUsage } from '../../support/everything.ts';
 import { makeRandom } from '../../support/random.ts';
 
@@ -31,7 +31,7 @@ interface Used {
   records: StoredUsageRecord[];
 }
 
-/** Messages of two accounts with three keys each, at any time of two days, some in one millisecond. */
+/** Messages of two accounts with three keys each, at random times of two days, some in the same millisecond. */
 async function useAll(bench: Workbench, seed: number): Promise<Used> {
   const random = makeRandom(seed);
   const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
@@ -63,7 +63,7 @@ async function useAll(bench: Workbench, seed: number): Promise<Used> {
   return { accounts, keys, records };
 }
 
-/** What the records of one bucket say of it. */
+/** Sums of the records of one bucket. */
 function bucketOf(atMs: number, records: readonly StoredUsageRecord[]): UsageBucket {
   const sum = (value: (record: StoredUsageRecord) => number) => records.reduce((all, one) => all + value(one), 0);
   const costed = records.filter(({ providerCost }) => providerCost !== null);
@@ -112,7 +112,7 @@ const times: Pick<TimelineQuestion, 'step' | 'sinceMs' | 'untilMs'>[] = [
 ];
 
 function timelineTests(open: OpenStores): void {
-  test('usage over time, each bucket as its records have it, of everybody and whomever', async () => {
+  test('usage over time in buckets that equal their records, for all accounts and for one', async () => {
     await using bench = await openWorkbench(open, 1_000_000);
     const { accounts, keys, records } = await useAll(bench, 4711);
     const [account, key] = [accounts[1] as number, keys[4] as number];
@@ -144,19 +144,19 @@ function timelineTests(open: OpenStores): void {
       }
   });
 
-  test('usage over time says from when on records are counted once some were dropped, and of days how many failed', async () => {
+  test('usage over time with the start of retained records, and failed messages per day', async () => {
     await using bench = await openWorkbench(open, 1_000_000);
     const { records } = await useAll(bench, 42);
     const { retention, usage } = bench.stores;
-    const keptSinceMs = FIRST_DAY_MS + DAY_MS;
-    await retention.keepSince('usage', keptSinceMs);
-    while ((await retention.countForgotten('usage_records', keptSinceMs)) > 0)
-      await retention.forget('usage_records', keptSinceMs);
-    const kept = records.filter(({ atMs }) => atMs >= keptSinceMs);
+    const retainedSinceMs = FIRST_DAY_MS + DAY_MS;
+    await retention.keepSince('usage', retainedSinceMs);
+    while ((await retention.countForgotten('usage_records', retainedSinceMs)) > 0)
+      await retention.forget('usage_records', retainedSinceMs);
+    const kept = records.filter(({ atMs }) => atMs >= retainedSinceMs);
     expect(kept.length).toBeLessThan(records.length);
     const [ofDays, ofHours] = times.map((time) => ({ ...allTimeline, ...time }));
     expect(await usage.readTimeline(ofHours as TimelineQuestion)).toEqual({
-      countedSinceMs: keptSinceMs,
+      countedSinceMs: retainedSinceMs,
       buckets: bucketsOf(ofHours as TimelineQuestion, kept),
     });
     const days = await usage.readTimeline(ofDays as TimelineQuestion);
@@ -165,13 +165,13 @@ function timelineTests(open: OpenStores): void {
       bucketsOf(ofDays as TimelineQuestion, records).map(({ total }) => total),
     );
     expect(days.buckets.map(({ failed }) => failed === null)).toEqual(
-      days.buckets.map(({ atMs }) => atMs < keptSinceMs),
+      days.buckets.map(({ atMs }) => atMs < retainedSinceMs),
     );
   });
 }
 
 function totalsTests(open: OpenStores): void {
-  test('totals of one model, by whatever they are grouped', async () => {
+  test('totals of one model, in every grouping', async () => {
     await using bench = await openWorkbench(open, 1_000_000);
     const { accounts, records } = await useAll(bench, 7);
     const account = accounts[0] as number;
@@ -184,7 +184,7 @@ function totalsTests(open: OpenStores): void {
     }
   });
 
-  test('totals by what was written off, and none without any', async () => {
+  test('totals by write-off, without groups that have none', async () => {
     await using bench = await openWorkbench(open, 100);
     const [other, third] = [await bench.addAccount(100), await bench.addAccount(100)];
     for (const [account, over] of [
@@ -204,7 +204,7 @@ function totalsTests(open: OpenStores): void {
 }
 
 function searchTests(open: OpenStores): void {
-  test('records of a model and of those that were completed are found, newest first and in pages', async () => {
+  test('records of a model or an outcome, newest first and in pages', async () => {
     await using bench = await openWorkbench(open, 1_000_000);
     const { accounts, keys, records } = await useAll(bench, 11);
     const scopes = [{}, { account: accounts[0] as number }, { key: keys[1] as number }, { madeBy: 'tok_a' }];

@@ -1,19 +1,19 @@
-// A cost above what is held is taken from what is available then; the rest is written off, shown, and
-// never takes a balance below its floor.
+// A cost above the hold is taken from the available balance; the rest is written off, reported, and never takes a
+// balance below its floor.
 
 import { expect, test } from 'bun:test';
 import { systemAccounts } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench } from '../../ledger/workbench.ts';
+import { type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
 
 export function writeOffConformance(open: OpenStores): void {
-  test('nothing while the wallet can pay more than was held', async () => {
+  test('nothing while the wallet can pay the excess over the hold', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(10);
     expect(await bench.settle(requestId, 100)).toEqual({ ok: true, kind: 'ended', cost: 100, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
   });
 
-  test('what other messages hold of the wallet, and what is below the floor', async () => {
+  test('amounts that other messages hold, and amounts below the floor', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.setAccount({ creditLine: 20 });
     const other = await bench.begin(50);
@@ -29,7 +29,7 @@ export function writeOffConformance(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: -20, held: 0 });
   });
 
-  test('what the quota of the key does not have, though the wallet has it', async () => {
+  test('a cost beyond the quota of the key, even if the wallet could pay it', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 50 });
     const requestId = await bench.begin(10);
     expect(await bench.settle(requestId, 80)).toMatchObject({ cost: 80, writtenOff: 30 });
@@ -37,7 +37,7 @@ export function writeOffConformance(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 950, held: 0 });
   });
 
-  test('nothing of a hold whose quota was lowered meanwhile, but all beyond it', async () => {
+  test('nothing up to a hold whose quota was lowered meanwhile, and everything beyond it', async () => {
     await using bench = await openWorkbench(open, 1000, { quota: 50 });
     const requestId = await bench.begin(40);
     await bench.setKey({ quota: 5 });
@@ -45,7 +45,7 @@ export function writeOffConformance(open: OpenStores): void {
     expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 40 });
   });
 
-  test('all of a cost that nothing can pay, and no usage entry is written', async () => {
+  test('all of a cost that nothing can pay, without a usage entry', async () => {
     await using bench = await openWorkbench(open, 0);
     const requestId = await bench.begin(0);
     expect(await bench.settle(requestId, 9)).toMatchObject({ cost: 9, writtenOff: 9 });
@@ -53,7 +53,7 @@ export function writeOffConformance(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
   });
 
-  test('and what a key without a quota has used goes on being counted at the largest number', async () => {
+  test('and caps the usage of a key without a quota at the largest number', async () => {
     await using bench = await openWorkbench(open, Number.MAX_SAFE_INTEGER);
     for (let turn = 0; turn < 2; turn++) {
       await bench.settle(await bench.begin(Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);

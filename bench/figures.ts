@@ -1,0 +1,42 @@
+// Figures of the benchmarks, each measured in several rounds, and the table that compares them with their aims.
+
+export interface Figure {
+  what: string;
+  unit: 'x' | 'µs' | 'ms' | 'MB';
+  /** One per round. */
+  values: readonly number[];
+  /** The most that is aimed for; null if there is no aim. */
+  aim: number | null;
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
+}
+
+/** Divides the figures of the same round, which other load affects alike. */
+export function ratios(values: readonly number[], ofOther: readonly number[]): number[] {
+  return values.map((value, round) => value / (ofOther[round] ?? Number.NaN));
+}
+
+/** Half of the range that the middle half of the rounds covers. */
+function noiseOf({ values }: Figure): number {
+  return (quantile(values, 0.75) - quantile(values, 0.25)) / 2;
+}
+
+/** The median exceeds the aim by more than the noise. A figure that is missing falls short, too. */
+export function fallsShort(figure: Figure): boolean {
+  const { values, aim } = figure;
+  return aim !== null && !(median(values) - noiseOf(figure) <= aim);
+}
+
+/** A row of a Markdown table with the columns what, figure, noise, aim. */
+export function rowOf(figure: Figure): string {
+  const { what, unit, values, aim } = figure;
+  const show = (value: number) => `${value.toPrecision(value < 100 ? 2 : 3)} ${unit}`;
+  const verdict = aim === null ? '' : `${show(aim)}${fallsShort(figure) ? ', missed' : ''}`;
+  return `| ${what} | ${show(median(values))} | ± ${show(noiseOf(figure))} | ${verdict} |`;
+}

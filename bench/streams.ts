@@ -1,0 +1,99 @@
+// The cost of an event of a stream against proxies that relay streams without billing, and the memory of open streams.
+
+import { type Figure, ratios } from './figures.ts';
+import type { MeasuredProcess } from './measured-process.ts';
+import {
+  bodyOf,
+  EVENTS,
+  models,
+  post,
+  type Service,
+  startBareProxy,
+  startService,
+  startUpstream,
+} from './processes.ts';
+
+const STREAMS = [100, 400];
+// The runtime has one socket for each side of a stream, and this machine's limit of open files may be 20,000.
+const OPEN_STREAMS = [
+  { streams: 5_000, aim: 200 },
+  { streams: 9_900, aim: 350 },
+];
+const OPENED_AT_ONCE = 100;
+const SETTLE_MS = 10_000;
+
+export async function measureEvents(rounds: number): Promise<Figure[]> {
+  await using upstream = await startUpstream();
+  await using native = await startBareProxy(upstream);
+  await using parsing = await startBareProxy(upstream, 'parsing');
+  await using service = await startService(upstream);
+  const key = await service.makeKey();
+  const figures: Figure[] = [];
+  for (const streams of STREAMS) {
+    const [ofNative, ofParsing, ofService] = [[], [], []] as [number[], number[], number[]];
+    for (let round = -1; round < rounds; round++) {
+      const values = [
+        await eventCost(native, 'none', streams),
+        await eventCost(parsing, 'none', streams),
+        await eventCost(service, key, streams),
+      ] as const;
+      if (round < 0) continue; // the first round warms up
+      ofNative.push(values[0]);
+      ofParsing.push(values[1]);
+      ofService.push(values[2]);
+    }
+    figures.push(
+      { what: `CPU of an event, ${streams} streams`, unit: 'µs', values: ofService, aim: null },
+      { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing), aim: 0.8 },
+      { what: '— against the runtime’s own relay', unit: 'x', values: ratios(ofService, ofNative), aim: 1.4 },
+    );
+  }
+  return figures;
+}
+
+async function eventCost(target: MeasuredProcess, secret: string, streams: number): Promise<number> {
+  const beforeMs = target.cpuMs();
+  const readOne = async () => {
+    const text = await (await post(target, secret, bodyOf(920, { stream: true }))).text();
+    if (!text.includes('message_stop')) throw new Error(text.slice(-200));
+  };
+  await Promise.all(Array.from({ length: streams }, readOne));
+  return ((target.cpuMs() - beforeMs) * 1000) / (streams * EVENTS);
+}
+
+/** Memory with open streams that get an event every few seconds. Each number of streams has a service of its own. */
+export async function measureOpenStreams(): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const { streams, aim } of OPEN_STREAMS) {
+    await using upstream = await startUpstream();
+    await using service = await startService(upstream, {}, { shed_open_messages: 20_000 });
+    const close = await openStreams(service, await service.makeKey(), streams);
+    await Bun.sleep(SETTLE_MS);
+    figures.push({ what: `memory, ${streams} open streams`, unit: 'MB', values: [service.residentMegabytes()], aim });
+    await close();
+  }
+  return figures;
+}
+
+async function openStreams(service: Service, secret: string, streams: number): Promise<() => Promise<void>> {
+  const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
+  const body = bodyOf(920, { model: models.open, stream: true });
+  let left = streams;
+  const openAll = async () => {
+    while (left-- > 0) {
+      const response = await post(service, secret, body);
+      if (response.status !== 200) throw new Error(await response.text());
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      await reader.read();
+      readers.push(reader);
+    }
+  };
+  await Promise.all(Array.from({ length: OPENED_AT_ONCE }, openAll));
+  const reading = readers.map(async (reader) => {
+    while (!(await reader.read()).done);
+  });
+  return async () => {
+    await Promise.all(readers.map((reader) => reader.cancel()));
+    await Promise.all(reading);
+  };
+}

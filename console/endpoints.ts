@@ -1,0 +1,129 @@
+// The endpoints that the console calls, with the shape of each answer: the admin API below /api/v1, and the sign-in
+// below /console/auth. Callers name an endpoint and get its type.
+
+import type {
+  AcceptedShape,
+  AccountShape,
+  AttentionListShape,
+  AuditShape,
+  CatalogChangeShape,
+  CatalogShape,
+  CreatedKeyShape,
+  CreditShape,
+  EntryShape,
+  GroupShape,
+  HoldShape,
+  InvitationShape,
+  InvitedPersonShape,
+  KeyShape,
+  ListedModelShape,
+  MeShape,
+  ModelShape,
+  PageShape,
+  PersonShape,
+  PriceComparisonShape,
+  ProviderShape,
+  ProviderTestShape,
+  ReceiptShape,
+  RefundShape,
+  RotatedKeyShape,
+  SettingShape,
+  SignInShape,
+  StatementShape,
+  TokenShape,
+  UsageShape,
+  UsageTimelineShape,
+  UsageTopShape,
+  UsageTotalShape,
+} from '../src/admin-api/shapes.ts';
+import type { ApiDocument } from './features/reference/api-document.ts';
+
+/** Usage totals by group; `groups` may exceed the number of rows. */
+export interface UsageTotalsShape {
+  data: UsageTotalShape[];
+  groups: number;
+  total: UsageTotalShape;
+}
+
+export type CreatedTokenShape = TokenShape & { token: string };
+
+export interface Endpoints {
+  'GET /accounts': PageShape<AccountShape>;
+  'POST /accounts': AccountShape;
+  'GET /accounts/{id}': AccountShape;
+  'PATCH /accounts/{id}': AccountShape;
+  'POST /accounts/{id}/credits': CreditShape;
+  'GET /accounts/{id}/entries': PageShape<EntryShape>;
+  'GET /accounts/{id}/holds': PageShape<HoldShape>;
+  'GET /accounts/{id}/statement': StatementShape;
+  'POST /apply': { changes: CatalogChangeShape[] };
+  'GET /attention': AttentionListShape;
+  'GET /audit': PageShape<AuditShape>;
+  'GET /catalogue': CatalogShape;
+  'GET /groups': PageShape<GroupShape>;
+  'POST /invitations/accept': AcceptedShape;
+  'POST /invitations/show': InvitationShape;
+  'GET /keys': PageShape<KeyShape>;
+  'POST /keys': CreatedKeyShape;
+  'GET /keys/{id}': KeyShape;
+  'PATCH /keys/{id}': KeyShape;
+  'POST /keys/{id}/revoke': KeyShape;
+  'POST /keys/{id}/rotate': RotatedKeyShape;
+  'GET /me': MeShape;
+  'GET /models': PageShape<ModelShape>;
+  'GET /models/differences': PriceComparisonShape;
+  'GET /openapi.json': ApiDocument;
+  'GET /people': PageShape<PersonShape>;
+  'POST /people': InvitedPersonShape;
+  'GET /people/{id}': PersonShape;
+  'PATCH /people/{id}': PersonShape;
+  'POST /people/{id}/link': InvitedPersonShape;
+  'GET /prices': { data: ListedModelShape[] };
+  'GET /providers': PageShape<ProviderShape>;
+  'GET /providers/{name}': ProviderShape;
+  'POST /providers/{name}/test': ProviderTestShape;
+  'GET /settings': { data: SettingShape[] };
+  'GET /sign-in': SignInShape;
+  'GET /tokens': PageShape<TokenShape>;
+  'POST /tokens': CreatedTokenShape;
+  'GET /tokens/{id}': TokenShape;
+  'POST /tokens/{id}/revoke': TokenShape;
+  'GET /usage': PageShape<UsageShape>;
+  'GET /usage/{request_id}': ReceiptShape;
+  'POST /usage/{request_id}/refunds': RefundShape;
+  'GET /usage/timeline': UsageTimelineShape;
+  'GET /usage/top': UsageTopShape;
+  'GET /usage/totals': UsageTotalsShape;
+}
+
+export interface SessionShape {
+  id: string;
+  token: string;
+  userAgent?: string | null;
+  ipAddress?: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface SignInEndpoints {
+  'POST /change-password': unknown;
+  'GET /get-session': { session: SessionShape; user: { twoFactorEnabled?: boolean | null } } | null;
+  'GET /list-sessions': SessionShape[];
+  'POST /revoke-other-sessions': unknown;
+  'POST /revoke-session': unknown;
+  'POST /sign-in/email': { twoFactorRedirect?: boolean };
+  'POST /sign-in/social': { url: string };
+  'POST /sign-out': unknown;
+  'POST /two-factor/disable': unknown;
+  'POST /two-factor/enable': { totpURI: string; backupCodes: string[] };
+  'POST /two-factor/generate-backup-codes': { backupCodes: string[] };
+  'POST /two-factor/verify-backup-code': unknown;
+  'POST /two-factor/verify-totp': unknown;
+}
+
+/** The paths of all GET endpoints of the admin API. */
+export type GetPath = keyof Endpoints extends infer Name ? (Name extends `GET ${infer Path}` ? Path : never) : never;
+export type AnswerOf<Path extends GetPath> = Endpoints[`GET ${Path}`];
+/** The paths of all lists that are read page by page. */
+export type ListPath = { [Path in GetPath]: AnswerOf<Path> extends PageShape<unknown> ? Path : never }[GetPath];
+export type RowOf<Path extends ListPath> = AnswerOf<Path> extends PageShape<infer Row> ? Row : never;

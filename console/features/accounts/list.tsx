@@ -1,0 +1,111 @@
+// Accounts with their available funds and recent cost, filtered by name and group.
+
+import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { useMe } from '../../me.tsx';
+import { type Column, DataTable, moneyColumn, NoMatches, statusColumn } from '../../parts/data-table.tsx';
+import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
+import { Money, nanoOf } from '../../parts/money.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { useCosts, useList } from '../../queries.ts';
+
+const PERIODS = ['7', '30'];
+export function AccountList() {
+  const { role } = useMe();
+  const { values, clear } = useFilters();
+  const { name, group } = values;
+  const days = values['days'] === '30' ? 30 : 7;
+  const accounts = useList('/accounts', { query: { name, group } });
+  const costs = useCosts('account', days);
+  const add = role === 'operator' && <ButtonLink label="Create account" to="/accounts/new" icon="plus" />;
+  return (
+    <>
+      <PageHead
+        title="Accounts"
+        text="An account has a balance, groups that set its model access, API keys and users."
+        actions={add}
+      />
+      <Stack>
+        <AccountFilters days={days} />
+        <DataTable
+          label="Accounts"
+          rows={accounts}
+          columns={[
+            ...columns,
+            moneyColumn('cost', `Cost (${days} days)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
+            groupsColumn,
+            statusColumn(),
+          ]}
+          keyOf={({ id }) => id}
+          linkTo={({ id }) => pathOf.account(id)}
+          empty={
+            name === undefined && group === undefined ? (
+              <EmptyState
+                icon="building"
+                title="No accounts yet"
+                text="Create an account for a customer, a team or a project, and add its first credit."
+                action={add || undefined}
+              />
+            ) : (
+              <NoMatches title="No matching accounts" text="Change the name or the group." onClear={clear} />
+            )
+          }
+        />
+        {accounts.showMore !== null && (name !== undefined || group !== undefined) && (
+          <Hint size="xs">Not all accounts have been searched yet.</Hint>
+        )}
+      </Stack>
+    </>
+  );
+}
+
+function AccountFilters({ days }: { days: number }) {
+  const { set } = useFilters();
+  const groups = useList('/groups', { query: { limit: 1000 } });
+  return (
+    <Group align="flex-end">
+      <SearchFilter name="name" label="Name" />
+      <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      <NativeSelect
+        label="Cost period"
+        data={PERIODS.map((value) => ({ value, label: `${Number(value)} days` }))}
+        value={String(days)}
+        onChange={({ currentTarget }) => set({ days: currentTarget.value === '7' ? null : currentTarget.value })}
+        w={120}
+      />
+    </Group>
+  );
+}
+
+const columns: Column<AccountShape>[] = [
+  {
+    name: 'name',
+    label: 'Account',
+    show: ({ id, name }) => (
+      <TextLink to={pathOf.account(id)} fw={600} className="wrap">
+        {name}
+      </TextLink>
+    ),
+  },
+  {
+    name: 'available',
+    label: 'Available',
+    align: 'right',
+    show: ({ available }) => <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />,
+  },
+  moneyColumn('balance', 'Balance', ({ balance }) => balance, { from: 'md' }),
+  moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg' }),
+];
+
+const groupsColumn: Column<AccountShape> = {
+  name: 'groups',
+  label: 'Groups',
+  from: 'md',
+  show: ({ groups }) => (
+    <Text size="sm" lineClamp={1}>
+      {groups.join(', ')}
+    </Text>
+  ),
+};

@@ -1,0 +1,257 @@
+// One account: funds, usage, settings, users, keys and recent requests.
+
+import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useParams } from '@tanstack/react-router';
+import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
+import { call } from '../../api.ts';
+import { dayBefore, formatCount } from '../../figures.ts';
+import { periodTexts, roleLabels } from '../../labels.ts';
+import { useMe } from '../../me.tsx';
+import { CopyButton } from '../../parts/code-block.tsx';
+import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { ConfirmButton } from '../../parts/dialog-button.tsx';
+import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
+import { formatMoney, Money, nanoOf, UsedBar, When } from '../../parts/money.tsx';
+import { Facts, Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
+import { UseOverTime } from '../../parts/usage-charts.tsx';
+import { useChange, useGet, useList } from '../../queries.ts';
+import { CreditButton, creditLineNote } from '../billing/credit.tsx';
+import { KeyLink } from '../keys/list.tsx';
+import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
+import { RecentRequests } from '../requests/recent.tsx';
+import { AccountEditButton } from './edit.tsx';
+
+const MONEY_EVERY_MS = 10_000;
+const DAYS = 30;
+
+export function AccountShow() {
+  const { accountId } = useParams({ strict: false }) as { accountId: string };
+  const { role } = useMe();
+  const { data, error, refetch } = useGet('/accounts/{id}', { id: accountId, everyMs: MONEY_EVERY_MS });
+  if (error !== null && data === undefined) return <PageFailure failure={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  return (
+    <>
+      <PageHead title={data.name} actions={<Actions account={data} />} />
+      <Stack>
+        <Notices account={data} />
+        <Tiles account={data} />
+        <UseOverTime of={{ account: data.id }} />
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <Settings account={data} />
+          <AccountPeople account={data} mayInvite={role === 'operator' || role === 'owner'} />
+        </SimpleGrid>
+        <AccountKeys account={data} />
+        <RecentRequests of={{ account: data.id }} />
+      </Stack>
+    </>
+  );
+}
+
+function Actions({ account }: { account: AccountShape }) {
+  const { role } = useMe();
+  return (
+    <>
+      <ButtonLink
+        label="Balance and transactions"
+        variant="default"
+        to={`/accounts/${account.id}/balance`}
+        icon="wallet"
+      />
+      <ButtonLink label="Monthly statement" variant="default" to={`/accounts/${account.id}/statement`} icon="print" />
+      {role === 'operator' && (
+        <>
+          <StatusButton account={account} />
+          <CreditButton account={account} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Disabling asks for confirmation; enabling does not. */
+function StatusButton({ account }: { account: AccountShape }) {
+  const isEnabled = account.status === 'enabled';
+  const change = useChange(
+    (status: 'enabled' | 'disabled') => call('PATCH /accounts/{id}', { id: account.id, body: { status } }),
+    { done: isEnabled ? 'Account disabled.' : 'Account enabled.' },
+  );
+  if (!isEnabled)
+    return <ActionButton label="Enable" onClick={() => change.mutate('enabled')} loading={change.isPending} />;
+  return (
+    <ConfirmButton
+      label="Disable"
+      title={`Disable ${account.name}?`}
+      text="Requests with its keys are rejected, and its users cannot change anything. Running requests complete. Nothing is deleted."
+      change={change}
+      input={'disabled'}
+    />
+  );
+}
+
+function Notices({ account }: { account: AccountShape }) {
+  if (account.status === 'disabled')
+    return (
+      <Alert color="gray" icon={<Icon name="stop" />}>
+        This account is disabled. Requests with its keys are rejected.
+      </Alert>
+    );
+  if (nanoOf(account.available) > 0n) return null;
+  return (
+    <Alert color="orange" icon={<Icon name="warning" />}>
+      No funds available. New requests are rejected until credit is added.
+    </Alert>
+  );
+}
+
+function Tiles({ account }: { account: AccountShape }) {
+  const since = dayBefore(DAYS);
+  const { data } = useGet('/usage/totals', { query: { account: account.id, since, limit: 1 } });
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }}>
+      <StatTile
+        label="Available"
+        value={<Money usd={account.available} />}
+        note="Can be spent by new requests"
+        {...(nanoOf(account.available) <= 0n && { color: 'red' })}
+      />
+      <StatTile
+        label="Balance"
+        value={<Money usd={account.balance} />}
+        note={`${formatMoney(account.held)} reserved by running requests`}
+      />
+      <StatTile
+        label="Cost (30 days)"
+        value={<Money usd={data?.total.cost} />}
+        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
+      />
+      <StatTile label="Credit line" value={<Money usd={account.credit_line} />} note={creditLineNote(account)} />
+    </SimpleGrid>
+  );
+}
+
+function Settings({ account }: { account: AccountShape }) {
+  const { role } = useMe();
+  return (
+    <Section title="Account settings" aside={role === 'operator' && <AccountEditButton account={account} />}>
+      <Facts
+        facts={[
+          { name: 'Groups', value: account.groups.join(', ') },
+          { name: 'Allowance', value: <Allowance account={account} /> },
+          { name: 'Credit line', value: <Money usd={account.credit_line} /> },
+          { name: 'Created', value: <When at={account.created_at} /> },
+          {
+            name: 'ID',
+            value: (
+              <Group gap="xs">
+                <Text size="sm" ff="monospace">
+                  {account.id}
+                </Text>
+                <CopyButton text={account.id} size="compact-xs" />
+              </Group>
+            ),
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Allowance({ account }: { account: AccountShape }) {
+  if (account.allowance === null) return 'None';
+  return (
+    <UsedBar
+      used={account.allowance_used}
+      limit={account.allowance}
+      label="Allowance"
+      period={periodTexts[account.allowance_period] ?? account.allowance_period}
+      widthPx={240}
+    />
+  );
+}
+
+const ROWS_SHOWN = 8;
+
+interface OfAccount {
+  account: AccountShape;
+}
+
+export function AccountKeys({ account }: OfAccount) {
+  const { role } = useMe();
+  const keys = useList('/keys', { query: { account: account.id, limit: ROWS_SHOWN } });
+  return (
+    <Section
+      title="API keys"
+      aside={
+        <Group gap="xs">
+          <ButtonLink label="View all keys" size="xs" variant="default" to="/keys" search={{ account: account.id }} />
+          {role !== 'viewer' && (
+            <ButtonLink label="Create API key" size="xs" to="/keys/new" search={{ account: account.id }} />
+          )}
+        </Group>
+      }
+    >
+      <DataTable
+        label="API keys"
+        rows={keys}
+        columns={keyColumns}
+        keyOf={({ id }) => id}
+        empty={<Nothing text="No API keys yet. Create one to send requests." />}
+      />
+    </Section>
+  );
+}
+
+const keyColumns: Column<KeyShape>[] = [
+  {
+    name: 'name',
+    label: 'API key',
+    show: (apiKey) => <KeyLink apiKey={apiKey} />,
+  },
+  {
+    name: 'quota',
+    label: 'Quota used',
+    from: 'sm',
+    show: ({ quota, quota_used: used, quota_period: period }) => (
+      <UsedBar used={used} limit={quota} label="Quota used" period={periodTexts[period] ?? period} widthPx={200} />
+    ),
+  },
+  timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),
+  statusColumn(),
+];
+
+export function AccountPeople({ account, mayInvite }: OfAccount & { mayInvite: boolean }) {
+  const people = useList('/people', { query: { account: account.id, limit: ROWS_SHOWN } });
+  const [isInviting, dialog] = useDisclosure(false);
+  return (
+    <Section title="Users" aside={mayInvite && <ActionButton label="Invite owner" size="xs" onClick={dialog.open} />}>
+      <DataTable
+        label="Users"
+        rows={people}
+        columns={personColumns}
+        keyOf={({ id }) => id}
+        empty={<Nothing text="No users yet. Invite an owner to manage keys and billing." />}
+      />
+      <PersonInvite isOpen={isInviting} onClose={dialog.close} account={account.id} />
+    </Section>
+  );
+}
+
+const personColumns: Column<PersonShape>[] = [
+  {
+    name: 'name',
+    label: 'Name',
+    show: (person) => (
+      <TextLink to="/people" search={{ person: person.id }} className="wrap">
+        {nameOfPerson(person)}
+      </TextLink>
+    ),
+  },
+  { name: 'role', label: 'Role', show: ({ role }) => roleLabels[role] },
+  statusColumn({ from: 'sm' }),
+];
+
+function Nothing({ text }: { text: string }) {
+  return <Hint>{text}</Hint>;
+}

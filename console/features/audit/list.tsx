@@ -1,0 +1,183 @@
+// The audit log, newest first. Filters are in the address; a record expands to its details.
+
+import { Box, Card, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import type { AuditShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { type Names, useActors, useNames } from '../../names.ts';
+import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
+import { AccountFilter, DayFilter, TextFilter } from '../../parts/fields.tsx';
+import { ActionButton, Icon } from '../../parts/link.tsx';
+import { When } from '../../parts/money.tsx';
+import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
+import { type Rows, useList } from '../../queries.ts';
+import { AuditDetails } from './details.tsx';
+import { differencesOf, nameOfObject, startOfDay } from './differences.ts';
+
+const actionTexts = {
+  'account.create': 'created an account',
+  'account.update': 'updated an account',
+  'credit.create': 'added credit',
+  'refund.create': 'refunded a request',
+  'key.create': 'created an API key',
+  'key.update': 'updated an API key',
+  'key.revoke': 'revoked an API key',
+  'key.rotate': 'rotated an API key',
+  'token.create': 'created an admin token',
+  'token.revoke': 'revoked an admin token',
+  'person.create': 'invited a user',
+  'person.update': 'updated a user',
+  'person.link': 'created a one-time link',
+  'person.accept': 'accepted an invitation',
+  'secret.rotate': 'replaced the secret of the installation',
+  'settings.create': 'changed settings',
+  'settings.update': 'changed settings',
+  'settings.delete': 'reset settings',
+  'model.create': 'created a model',
+  'model.update': 'updated a model',
+  'model.delete': 'deleted a model',
+  'group.create': 'created a group',
+  'group.update': 'updated a group',
+  'group.delete': 'deleted a group',
+  'provider.create': 'created a provider',
+  'provider.update': 'updated a provider',
+  'provider.delete': 'deleted a provider',
+} as Readonly<Record<string, string>>;
+
+const CHANGED_SHOWN_MAX = 4;
+
+const csvColumns: readonly CsvColumn<AuditShape>[] = [
+  { name: 'seq', value: (row) => row.seq },
+  { name: 'at', value: (row) => row.at },
+  { name: 'actor', value: (row) => row.actor },
+  { name: 'role', value: (row) => row.role },
+  { name: 'address', value: (row) => row.address },
+  { name: 'action', value: (row) => row.action },
+  { name: 'object', value: (row) => row.object },
+  { name: 'account', value: (row) => row.account },
+  { name: 'request_id', value: (row) => row.request_id },
+  { name: 'before', value: (row) => row.before && JSON.stringify(row.before) },
+  { name: 'after', value: (row) => row.after && JSON.stringify(row.after) },
+];
+
+export function AuditList() {
+  const me = useMe();
+  const { object, actor, account, since, until } = useFilters().values;
+  const query = {
+    object: object ?? null,
+    actor: actor ?? null,
+    account: account ?? null,
+    since: startOfDay(since, false),
+    until: startOfDay(until, true),
+  };
+  const rows = useList('/audit', { query });
+  return (
+    <>
+      <PageHead
+        title="Audit log"
+        text={
+          seesInstallation(me)
+            ? 'All configuration changes: when, by whom, and the values before and after. Records are immutable.'
+            : 'All changes to your account: when, by whom, and the values before and after. Records are immutable.'
+        }
+        actions={<CsvButton path="/audit" query={query} columns={csvColumns} fileName="turnpike-audit.csv" />}
+      />
+      <FilterBar />
+      <Records rows={rows} />
+    </>
+  );
+}
+
+function FilterBar() {
+  const { values, clear } = useFilters();
+  const isFiltered = ['object', 'actor', 'account', 'since', 'until'].some((name) => values[name] !== undefined);
+  const shared = { w: undefined, style: { flex: '1 1 150px' } };
+  return (
+    <Group align="flex-end" gap="sm" mb="md" role="search" aria-label="Filters">
+      <AccountFilter name="account" {...shared} />
+      <TextFilter name="object" label="Object" placeholder="key_…, acct_…, model NAME" {...shared} />
+      <TextFilter name="actor" label="Actor" placeholder="person_…, tok_…, local" {...shared} />
+      <DayFilter name="since" label="From" />
+      <DayFilter name="until" label="To (inclusive)" />
+      {isFiltered && <ActionButton label="Clear filters" variant="subtle" onClick={clear} />}
+    </Group>
+  );
+}
+
+function Records({ rows }: { rows: Rows<AuditShape> }) {
+  const names = useNames(rows.rows.map(({ account }) => ({ account, key: null })));
+  const actorName = useActors(rows.rows.map(({ actor }) => actor));
+  if (rows.failure !== null && rows.rows.length === 0)
+    return <FailureNotice failure={rows.failure} onRetry={rows.reload} />;
+  if (rows.isLoading) return <Loading />;
+  if (rows.rows.length === 0)
+    return (
+      <EmptyState icon="history" title="No matching records" text="Choose a longer time range, or clear the filters." />
+    );
+  return (
+    <Card p={0}>
+      <Stack gap={0} component="ol" m={0} p={0} style={{ listStyle: 'none' }} aria-label="Audit log">
+        {rows.rows.map((row) => (
+          <RecordRow key={row.seq} row={row} who={actorName(row.actor)} names={names} />
+        ))}
+      </Stack>
+      {rows.showMore !== null && (
+        <Group justify="center" p="sm">
+          <ActionButton label="Show more" size="xs" onClick={rows.showMore} loading={rows.isLoadingMore} />
+        </Group>
+      )}
+    </Card>
+  );
+}
+
+interface RecordRowProps {
+  row: AuditShape;
+  who: string;
+  names: Names;
+}
+
+function RecordRow({ row, who, names }: RecordRowProps) {
+  const [isOpen, details] = useDisclosure(false);
+  const [wasOpened, setOpened] = useState(false);
+  const name = nameOfObject(row);
+  const isUpdate = row.before !== null && row.after !== null;
+  const changed = differencesOf(row)
+    .slice(0, CHANGED_SHOWN_MAX)
+    .map((difference) => difference.name)
+    .join(', ');
+  const toggle = () => {
+    setOpened(true);
+    details.toggle();
+  };
+  return (
+    <Box component="li" style={{ borderBottom: '1px solid var(--mantine-color-default-border)' }}>
+      <UnstyledButton onClick={toggle} aria-expanded={isOpen} w="100%" px="md" py="sm" className="row-link">
+        <Group justify="space-between" gap={4} wrap="nowrap" align="flex-start">
+          <Box miw={0}>
+            <Text size="sm" className="wrap">
+              <b>{who}</b> {actionTexts[row.action] ?? row.action}
+            </Text>
+            <Hint size="xs" className="wrap">
+              {row.object}
+              {name !== null && !row.object.includes(name) && ` · ${name}`}
+              {isUpdate && changed !== '' && ` · ${changed}`}
+              {row.account !== null && row.account !== row.object && ` · ${names.account(row.account)}`}
+            </Hint>
+          </Box>
+          <Group gap="xs" wrap="nowrap" style={{ flexShrink: 0 }}>
+            <Hint size="xs" visibleFrom="sm">
+              <When at={row.at} />
+            </Hint>
+            <Hint size="xs" hiddenFrom="sm">
+              <When at={row.at} isRelative />
+            </Hint>
+            <Icon name={isOpen ? 'up' : 'down'} sizePx={16} />
+          </Group>
+        </Group>
+      </UnstyledButton>
+      <Collapse expanded={isOpen}>{wasOpened && <AuditDetails row={row} />}</Collapse>
+    </Box>
+  );
+}

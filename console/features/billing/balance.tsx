@@ -1,0 +1,233 @@
+// The balance of an account: funds, daily balance, holds and transactions.
+
+import { Alert, Card, Group, NativeSelect, SimpleGrid, Skeleton, Stack } from '@mantine/core';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { AccountShape, HoldShape, StatementShape } from '../../../src/admin-api/shapes.ts';
+import { periodTexts } from '../../labels.ts';
+import { useMe } from '../../me.tsx';
+import { type Names, useNames } from '../../names.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ActionButton, Icon, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
+import { formatMoney, Money, nanoOf, UsedBar, usdOf, When } from '../../parts/money.tsx';
+import { FailureNotice, Heading, Hint, Loading, PageFailure, PageHead, StatTile } from '../../parts/page.tsx';
+import { TimeChart } from '../../parts/time-chart.tsx';
+import { type Rows, useGet, useList } from '../../queries.ts';
+import { CreditButton, creditLineNote } from './credit.tsx';
+import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
+import { Journal } from './transactions.tsx';
+
+const heldNote = (count: number, hasMore: boolean) =>
+  count === 0 && !hasMore
+    ? 'No running requests'
+    : `${count}${hasMore ? '+' : ''} running ${count === 1 && !hasMore ? 'request' : 'requests'}`;
+
+const REFRESH_MS = 5_000;
+const MONTHS_MAX = 36;
+
+export function OwnBalanceShow() {
+  const { account } = useMe();
+  return account === null ? null : <Balance accountId={account.id} />;
+}
+
+export function BalanceShow() {
+  const { accountId = '' } = useParams({ strict: false });
+  return <Balance accountId={accountId} />;
+}
+
+function Balance({ accountId }: { accountId: string }) {
+  const me = useMe();
+  const { data: account, error, refetch } = useGet('/accounts/{id}', { id: accountId, everyMs: REFRESH_MS });
+  const holds = useList('/accounts/{id}/holds', { id: accountId, everyMs: REFRESH_MS });
+  if (account === undefined || account.id !== accountId)
+    return error === null ? <Loading /> : <PageFailure failure={error} onRetry={() => void refetch()} />;
+  const isOwn = me.account?.id === accountId;
+  return (
+    <Stack gap="lg">
+      <div>
+        <PageHead
+          title={isOwn ? 'Balance' : `Balance of ${account.name}`}
+          text="Available funds, holds of running requests, and all transactions."
+          actions={
+            <>
+              <StatementChoice account={account} />
+              {me.role === 'operator' && <CreditButton account={account} />}
+            </>
+          }
+        />
+        <BalanceTiles account={account} holds={holds} />
+      </div>
+      <BalanceChart accountId={accountId} />
+      <HoldTable holds={holds} />
+      <Journal accountId={accountId} />
+    </Stack>
+  );
+}
+
+function StatementChoice({ account }: { account: AccountShape }) {
+  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const goTo = useGoTo();
+  const month = chosen ?? months[0] ?? '';
+  const open = () => void goTo(`${pathOf.account(account.id)}/statement`, { month });
+  return (
+    <Group gap={4} wrap="nowrap">
+      <NativeSelect
+        aria-label="Month"
+        data={months}
+        value={month}
+        onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+      />
+      <ActionButton label="Open statement" onClick={open} />
+    </Group>
+  );
+}
+
+function BalanceTiles({ account, holds }: { account: AccountShape; holds: Rows<HoldShape> }) {
+  const isEmpty = nanoOf(account.available) <= 0n;
+  return (
+    <Stack>
+      {account.status === 'disabled' && (
+        <Notice text="This account is disabled. Requests with its keys are rejected." />
+      )}
+      {isEmpty && <Notice text="No funds available. New requests are rejected until credit is added." />}
+      <SimpleGrid cols={{ base: 2, lg: 4 }}>
+        <StatTile
+          label="Available"
+          value={<Money usd={account.available} />}
+          note="Can be spent by new requests"
+          {...(isEmpty && { color: 'red' })}
+        />
+        <StatTile label="Balance" value={<Money usd={account.balance} />} note="Sum of all transactions" />
+        <StatTile
+          label="Reserved"
+          value={<Money usd={account.held} />}
+          note={heldNote(holds.rows.length, holds.showMore !== null)}
+        />
+        <StatTile label="Credit line" value={<Money usd={account.credit_line} />} note={creditLineNote(account)} />
+      </SimpleGrid>
+      {account.allowance !== null && (
+        <Card p="md">
+          <Hint mb={6}>Allowance</Hint>
+          <UsedBar
+            used={account.allowance_used}
+            limit={account.allowance}
+            label="Allowance"
+            period={periodTexts[account.allowance_period] ?? account.allowance_period}
+          />
+        </Card>
+      )}
+    </Stack>
+  );
+}
+
+function Notice({ text }: { text: string }) {
+  return (
+    <Alert color="orange" icon={<Icon name="warning" />}>
+      {text}
+    </Alert>
+  );
+}
+
+const STATEMENT_EVERY_MS = 30_000;
+const dayLabel = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+function BalanceChart({ accountId }: { accountId: string }) {
+  const { data, error, refetch } = useGet('/accounts/{id}/statement', { id: accountId, everyMs: STATEMENT_EVERY_MS });
+  if (data === undefined)
+    return error === null ? <Skeleton h={260} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  const balances = dailyBalances(data, Date.now());
+  return (
+    <Card>
+      <Group justify="space-between" mb="sm">
+        <Heading>{balances === null ? 'Daily usage' : 'Daily balance'}</Heading>
+        <Hint size="xs">
+          {balances === null
+            ? 'By day (UTC) of completion. The daily balance is not available for this month.'
+            : `At the end of each day (UTC) in ${data.month}.${balances.hasEarlyRefunds ? ' Refunds count on the day of their request.' : ''}`}
+        </Hint>
+      </Group>
+      {balances === null ? <DailyUsageChart statement={data} /> : <DailyBalanceChart days={balances.days} />}
+    </Card>
+  );
+}
+
+function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
+  const [first, last] = [days[0]?.balance ?? '0', days.at(-1)?.balance ?? '0'];
+  return (
+    <TimeChart
+      kind="area"
+      points={days.map(({ day, balance }) => ({ at: labelOf(day), balance: Number(balance) }))}
+      series={[{ name: 'balance', label: 'Balance', color: 'road.6' }]}
+      format={formatPoint}
+      summary={`Balance at the end of each of ${days.length} days: from ${formatMoney(first)} to ${formatMoney(last)}.`}
+    />
+  );
+}
+
+function DailyUsageChart({ statement }: { statement: StatementShape }) {
+  const used = new Map(statement.by_day.map((row) => [row.day, nanoOf(row.cost) - nanoOf(row.written_off)]));
+  const points = daysOf(statement, Date.now()).map((day) => ({
+    at: labelOf(day),
+    used: Number(usdOf(used.get(day) ?? 0n)),
+  }));
+  return (
+    <TimeChart
+      kind="bar"
+      points={points}
+      series={[{ name: 'used', label: 'Usage', color: 'road.6' }]}
+      format={formatPoint}
+      summary={`Usage on each of ${points.length} days: ${formatMoney(statement.used)} in total.`}
+    />
+  );
+}
+
+/** Charts do not need nanodollar precision. */
+function formatPoint(usd: number): string {
+  return formatMoney(usd.toFixed(9));
+}
+
+function labelOf(day: string): string {
+  return dayLabel.format(new Date(day));
+}
+
+function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
+  const names = useNames(holds.rows.map(({ key }) => ({ key, account: null })));
+  return (
+    <section aria-labelledby="balance-holds">
+      <Heading mb="sm" id="balance-holds">
+        Holds
+      </Heading>
+      <DataTable
+        label="Holds"
+        columns={columnsFor(names)}
+        rows={holds}
+        keyOf={({ request_id: requestId }) => requestId}
+        empty={<Hint>No running requests.</Hint>}
+      />
+    </section>
+  );
+}
+
+function columnsFor(names: Names): Column<HoldShape>[] {
+  return [
+    {
+      name: 'model',
+      label: 'Model',
+      show: ({ model, caller_left: hasLeft }) => (
+        <Stack gap={0}>
+          <span>{model}</span>
+          {hasLeft && <Hint size="xs">Client disconnected; waiting for the provider</Hint>}
+        </Stack>
+      ),
+    },
+    {
+      name: 'key',
+      label: 'API key',
+      show: ({ key }) => <TextLink to={pathOf.key(key)}>{names.key(key)}</TextLink>,
+    },
+    { name: 'request', label: 'Request', from: 'md', show: ({ request_id: requestId }) => requestId },
+    { name: 'since', label: 'Started', from: 'sm', show: ({ since }) => <When at={since} isRelative /> },
+    { name: 'amount', label: 'Reserved', align: 'right', show: ({ amount }) => <Money usd={amount} /> },
+  ];
+}

@@ -1,0 +1,69 @@
+// Computes the balance at the end of each day of a month from its statement. Exact, or null.
+
+import type { StatementShape } from '../../../src/admin-api/shapes.ts';
+import { nanoOf, usdOf } from '../../parts/money.tsx';
+
+export interface DayBalance {
+  /** "2026-11-18", UTC. */
+  day: string;
+  balance: string;
+}
+
+const DAY_MS = 86_400_000;
+
+type StatementDays = Pick<
+  StatementShape,
+  'since' | 'until' | 'is_over' | 'opening_balance' | 'closing_balance' | 'by_day' | 'entries' | 'has_more_entries'
+>;
+
+interface DailyBalances {
+  days: DayBalance[];
+  /** Refunds count on the day of their message, because the statement contains the reduced cost. */
+  hasEarlyRefunds: boolean;
+}
+
+/** The balance of every day up to now. Null if the days do not add up to the closing balance. */
+export function dailyBalances(statement: StatementDays, nowMs: number): DailyBalances | null {
+  if (statement.has_more_entries) return null;
+  const { entries } = statement;
+  const all = dayBalances(statement, entries, nowMs);
+  if (all !== null) return { days: all, hasEarlyRefunds: false };
+  const others = entries.filter(({ kind }) => kind !== 'refund' && kind !== 'correction');
+  const early = dayBalances(statement, others, nowMs);
+  return early === null ? null : { days: early, hasEarlyRefunds: true };
+}
+
+/** The days of a statement up to today: "2026-11-18". */
+export function daysOf(
+  { since, until, is_over: isOver }: Pick<StatementDays, 'since' | 'until' | 'is_over'>,
+  nowMs: number,
+) {
+  const untilMs = isOver ? Date.parse(until) : nowMs + 1;
+  const days: string[] = [];
+  for (let atMs = Date.parse(since); atMs < untilMs; atMs += DAY_MS)
+    days.push(new Date(atMs).toISOString().slice(0, 10));
+  return days;
+}
+
+function dayBalances(statement: StatementDays, entries: StatementDays['entries'], nowMs: number): DayBalance[] | null {
+  const changes = new Map<string, bigint>();
+  const change = (day: string, nano: bigint) => changes.set(day, (changes.get(day) ?? 0n) + nano);
+  for (const { at, change: usd } of entries) change(at.slice(0, 10), nanoOf(usd));
+  for (const { day, cost, written_off } of statement.by_day) change(day, nanoOf(written_off) - nanoOf(cost));
+  let balance = nanoOf(statement.opening_balance);
+  const days = daysOf(statement, nowMs).map((day) => {
+    balance += changes.get(day) ?? 0n;
+    return { day, balance: usdOf(balance) };
+  });
+  return balance === nanoOf(statement.closing_balance) ? days : null;
+}
+
+/** The months since the creation of an account, newest first: "2026-11". */
+export function monthsSince(createdAt: string, nowMs: number, most: number): string[] {
+  const now = new Date(nowMs);
+  const first = createdAt.slice(0, 7);
+  const months = Array.from({ length: most }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  );
+  return months.filter((month, at) => at === 0 || month >= first);
+}

@@ -1,0 +1,239 @@
+// The content of a statement: header, summary and tables.
+
+import { Box, Divider, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
+import { entryKindLabels } from '../../labels.ts';
+import { type Column, PlainTable } from '../../parts/data-table.tsx';
+import { digitsOf, formatExactMoney, nanoOf, usdOf, When } from '../../parts/money.tsx';
+import { Heading, Hint } from '../../parts/page.tsx';
+
+type Used = StatementShape['usage'];
+
+interface StatementPaperProps {
+  account: AccountShape;
+  statement: StatementShape;
+  nameOfKey: (id: string) => string;
+}
+
+export function StatementPaper({ account, statement, nameOfKey }: StatementPaperProps) {
+  const { by_model: byModel, by_key: byKey, by_day: byDay, usage } = statement;
+  return (
+    <Stack gap="xl" w="100%" maw={860}>
+      <Head account={account} statement={statement} />
+      <Sums statement={statement} />
+      <Entries statement={statement} />
+      <UsedTable
+        title="Usage by model"
+        head="Model"
+        rows={byModel.map(({ model, ...used }) => ({ name: model, used }))}
+        total={usage}
+        moreCount={statement.models - byModel.length}
+      />
+      <UsedTable
+        title="Usage by API key"
+        head="API key"
+        rows={byKey.map(({ key, ...used }) => ({ name: nameOfKey(key), id: key, used }))}
+        total={usage}
+        moreCount={statement.keys - byKey.length}
+      />
+      <UsedTable
+        title="Usage by day"
+        head="Day"
+        rows={byDay.map(({ day, ...used }) => ({ name: day, used }))}
+        total={usage}
+        moreCount={0}
+      />
+      <Hint size="xs">
+        {'Cost of the requests that completed in this month, less later refunds and corrections.'}{' '}
+        {'Input, cached input and output are in tokens. Cached input includes cache reads and writes.'}{' '}
+        {'Days and months are in UTC.'}
+      </Hint>
+    </Stack>
+  );
+}
+
+function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey'>) {
+  const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="md">
+      <Fact label="Account">
+        <Text fw={600}>{account.name}</Text>
+        <Hint size="xs">{account.id}</Hint>
+      </Fact>
+      <Fact label="Period">
+        {statement.since.slice(0, 10)} – {lastMoment}
+      </Fact>
+      <Fact label="Created">
+        <When at={new Date().toISOString()} />
+      </Fact>
+    </SimpleGrid>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div>
+      <Hint size="xs">{label}</Hint>
+      <Box fz="sm">{children}</Box>
+    </div>
+  );
+}
+
+/** Signs the changes between the two balances, and omits refunds and corrections of zero. */
+function Sums({ statement }: { statement: StatementShape }) {
+  const { opening_balance: opening, closing_balance: closing, credited, used, refunded, corrected } = statement;
+  const moves: [string, string][] = [
+    ['Credits', credited],
+    ['Usage', usdOf(-nanoOf(used))],
+    ['Refunds', refunded],
+    ['Corrections', corrected],
+  ];
+  const digits = digitsOf([opening, closing, ...moves.map(([, usd]) => usd)]);
+  return (
+    <section aria-labelledby="statement-summary">
+      <PartTitle id="statement-summary">Summary</PartTitle>
+      <Stack gap={6} maw={460}>
+        <Sum label="Opening balance" usd={opening} digits={digits} isStrong />
+        {moves.map(([label, usd], place) =>
+          place > 1 && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} digits={digits} isSigned />,
+        )}
+        <Divider />
+        <Sum label={statement.is_over ? 'Closing balance' : 'Current balance'} usd={closing} digits={digits} isStrong />
+      </Stack>
+    </section>
+  );
+}
+
+interface SumProps {
+  label: string;
+  usd: string;
+  digits: number;
+  isStrong?: boolean;
+  isSigned?: boolean;
+}
+
+function Sum({ label, usd, digits, isStrong = false, isSigned = false }: SumProps) {
+  const weight = isStrong ? 650 : 400;
+  return (
+    <Group justify="space-between" wrap="nowrap">
+      <Text fw={weight}>{label}</Text>
+      <Text fw={weight} className="tabular">
+        {isSigned && nanoOf(usd) > 0n ? '+' : ''}
+        {formatExactMoney(usd, digits)}
+      </Text>
+    </Group>
+  );
+}
+
+function Entries({ statement: { entries, has_more_entries: hasMore } }: { statement: StatementShape }) {
+  const digits = digitsOf(entries.map(({ change }) => change));
+  return (
+    <section aria-labelledby="statement-entries">
+      <PartTitle id="statement-entries">Credits, refunds and corrections</PartTitle>
+      {entries.length === 0 ? (
+        <Hint>None in this month.</Hint>
+      ) : (
+        <PlainTable
+          label="Credits, refunds and corrections"
+          isPadded={false}
+          hasHead={false}
+          rows={entries}
+          keyOf={({ seq }) => String(seq)}
+          columns={[
+            { name: 'at', label: 'Day', show: ({ at }) => <span className="tabular">{at.slice(0, 10)}</span> },
+            {
+              name: 'kind',
+              label: 'Type',
+              show: ({ kind, reference, note }) => (
+                <>
+                  {entryKindLabels[kind]}
+                  <Hint size="xs" className="wrap">
+                    {[reference, note].filter((text) => text !== null).join(' · ')}
+                  </Hint>
+                </>
+              ),
+            },
+            {
+              name: 'change',
+              label: 'Amount',
+              align: 'right',
+              show: ({ change }) => <span className="tabular">{formatExactMoney(change, digits)}</span>,
+            },
+          ]}
+        />
+      )}
+      {hasMore && (
+        <Hint size="xs" mt="xs">
+          Only the newest are listed. See Transactions for all of them.
+        </Hint>
+      )}
+    </section>
+  );
+}
+
+interface UsedRow {
+  name: string;
+  id?: string;
+  used: Used;
+}
+
+interface UsedTableProps {
+  title: string;
+  head: string;
+  rows: readonly UsedRow[];
+  total: Used;
+  /** The number of rows that are included in the total only. */
+  moreCount: number;
+}
+
+function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
+  if (rows.length === 0) return null;
+  const digits = digitsOf([total, ...rows.map(({ used }) => used)].map(paidOf));
+  const figure = (label: string, print: (used: Used) => string, from?: 'xs'): Column<UsedRow> => ({
+    name: label,
+    label,
+    align: 'right',
+    ...(from !== undefined && { from }),
+    show: ({ used }) => <span className="tabular">{print(used)}</span>,
+    total: <span className="tabular">{print(total)}</span>,
+  });
+  return (
+    <section>
+      <PartTitle>{title}</PartTitle>
+      <PlainTable
+        label={title}
+        isPadded={false}
+        rows={rows}
+        keyOf={({ name, id = name }) => id}
+        {...(moreCount > 0 && { note: `${formatCount(moreCount)} more with lower cost` })}
+        columns={[
+          { name: 'name', label: head, show: ({ name }) => <span className="wrap">{name}</span>, total: 'Total' },
+          figure('Requests', ({ messages }) => formatCount(messages)),
+          figure('Input', (used) => formatCount(used.input_tokens), 'xs'),
+          figure('Cached input', (used) => formatCount(cachedOf(used)), 'xs'),
+          figure('Output', (used) => formatCount(used.output_tokens), 'xs'),
+          figure('Cost', (used) => formatExactMoney(paidOf(used), digits)),
+        ]}
+      />
+    </section>
+  );
+}
+
+function cachedOf(used: Used): number {
+  return used.cache_read_input_tokens + used.cache_creation_input_tokens;
+}
+
+/** The cost without the amount written off. */
+function paidOf({ cost, written_off: writtenOff }: Used): string {
+  return usdOf(nanoOf(cost) - nanoOf(writtenOff));
+}
+
+function PartTitle({ id, children }: { id?: string; children: ReactNode }) {
+  return (
+    <Heading mb="sm" {...(id !== undefined && { id })}>
+      {children}
+    </Heading>
+  );
+}

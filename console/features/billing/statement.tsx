@@ -1,0 +1,129 @@
+// The monthly statement of an account, printable on A4, and as CSV.
+
+import { NativeSelect, Stack } from '@mantine/core';
+import { useParams } from '@tanstack/react-router';
+import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { useMe } from '../../me.tsx';
+import { useNames } from '../../names.ts';
+import { csvLine, saveFile } from '../../parts/csv-button.tsx';
+import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
+import { FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
+import { monthsSince } from './daily-balance.ts';
+import { StatementPaper } from './statement-paper.tsx';
+
+const monthName = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+const titleOf = (month: string) =>
+  /^\d{4}-(?:0[1-9]|1[0-2])$/.test(month) ? `${monthName.format(new Date(`${month}-01`))} statement` : 'Statement';
+
+const MONTHS_MAX = 36;
+
+export function StatementShow() {
+  const { accountId = '' } = useParams({ strict: false });
+  const { values } = useFilters();
+  const account = useGet('/accounts/{id}', { id: accountId });
+  const statement = useGet('/accounts/{id}/statement', { id: accountId, query: { month: values['month'] } });
+  const failure = account.error ?? statement.error;
+  const isWanted = values['month'] === undefined || statement.data?.month === values['month'];
+  return (
+    <div className="paper">
+      <PageHead
+        title={titleOf(statement.data?.month ?? values['month'] ?? '')}
+        text={account.data?.name}
+        actions={
+          account.data !== undefined && (
+            <Actions account={account.data} {...(statement.data !== undefined && { statement: statement.data })} />
+          )
+        }
+      />
+      {failure !== null ? (
+        <FailureNotice failure={failure} onRetry={() => void statement.refetch()} />
+      ) : account.data === undefined || statement.data === undefined || !isWanted ? (
+        <Loading rowCount={12} />
+      ) : (
+        <StatementBody account={account.data} statement={statement.data} />
+      )}
+    </div>
+  );
+}
+
+function Actions({ account, statement }: { account: AccountShape; statement?: StatementShape }) {
+  const me = useMe();
+  const { set } = useFilters();
+  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
+  const shown = statement?.month ?? months[0] ?? '';
+  const save = (of: StatementShape) =>
+    saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name)]);
+  return (
+    <>
+      <ButtonLink
+        variant="default"
+        label="Balance"
+        to={me.account?.id === account.id ? '/balance' : `${pathOf.account(account.id)}/balance`}
+      />
+      <NativeSelect
+        aria-label="Month"
+        data={months.includes(shown) ? months : [shown, ...months]}
+        value={shown}
+        onChange={({ currentTarget }) => set({ month: currentTarget.value })}
+      />
+      {statement !== undefined && (
+        <>
+          <ActionButton label="Export CSV" icon="download" onClick={() => save(statement)} />
+          <ActionButton label="Print or save as PDF" isPrimary icon="print" onClick={() => window.print()} />
+        </>
+      )}
+    </>
+  );
+}
+
+function StatementBody({ account, statement }: { account: AccountShape; statement: StatementShape }) {
+  const names = useNames(statement.by_key.map(({ key }) => ({ key, account: null })));
+  return (
+    <Stack gap="lg">
+      {!statement.is_over && <Hint>This month is not over. The closing balance is the current balance.</Hint>}
+      <StatementPaper account={account} statement={statement} nameOfKey={names.key} />
+    </Stack>
+  );
+}
+
+const COLUMNS = [
+  'part',
+  'name',
+  'at',
+  'messages',
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens',
+  'cost',
+  'written_off',
+  'amount',
+  'reference',
+  'note',
+] as const;
+
+type Line = Partial<Record<(typeof COLUMNS)[number], string | number | null>>;
+
+export function statementCsv(statement: StatementShape, accountName: string): string {
+  const sums = ['opening_balance', 'credited', 'used', 'refunded', 'corrected', 'closing_balance'] as const;
+  const lines: Line[] = [
+    { part: 'account', name: accountName, reference: statement.account, at: statement.month },
+    ...sums.map((name) => ({ part: 'summary', name, amount: statement[name] })),
+    ...statement.entries.map(({ at, kind, change, reference, note }) => ({
+      part: 'entry',
+      name: kind,
+      at,
+      amount: change,
+      reference,
+      note,
+    })),
+    ...statement.by_model.map(({ model, ...used }) => ({ part: 'model', name: model, ...used })),
+    ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...used })),
+    ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...used })),
+    { part: 'total', ...statement.usage },
+  ];
+  return [csvLine(COLUMNS), ...lines.map((line) => csvLine(COLUMNS.map((column) => line[column])))].join('');
+}

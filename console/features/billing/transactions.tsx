@@ -1,0 +1,155 @@
+// The journal of an account: every balance change, with filters and CSV export.
+
+import { Group, Stack, Text } from '@mantine/core';
+import type { EntryShape } from '../../../src/admin-api/shapes.ts';
+import type { Query } from '../../api.ts';
+import { useFilters } from '../../filters.ts';
+import { entryKindLabels, optionsOf } from '../../labels.ts';
+import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
+import { type Column, DataTable, NoMatches } from '../../parts/data-table.tsx';
+import { DayFilter, SelectFilter } from '../../parts/fields.tsx';
+import { pathOf, TextLink } from '../../parts/link.tsx';
+import { formatMoney, nanoOf, When } from '../../parts/money.tsx';
+import { EmptyState, Heading, Hint } from '../../parts/page.tsx';
+import { useList } from '../../queries.ts';
+
+const DAY_MS = 86_400_000;
+
+export function Journal({ accountId }: { accountId: string }) {
+  const { values, clear } = useFilters();
+  const query = queryOf(values);
+  const rows = useList('/accounts/{id}/entries', { id: accountId, query });
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <section aria-labelledby="balance-journal">
+      <Group justify="space-between" align="flex-end" mb="sm">
+        <Heading id="balance-journal">Transactions</Heading>
+        <CsvButton
+          path="/accounts/{id}/entries"
+          id={accountId}
+          query={query}
+          columns={csvColumns}
+          fileName={`journal-${accountId}.csv`}
+        />
+      </Group>
+      <JournalFilters />
+      <DataTable
+        label="Transactions"
+        columns={columns}
+        rows={rows}
+        keyOf={({ seq }) => String(seq)}
+        empty={
+          isFiltered ? (
+            <NoMatches title="No matching transactions" text="Choose another time range or type." onClear={clear} />
+          ) : (
+            <EmptyState
+              icon="wallet"
+              title="No transactions yet"
+              text="Credits and the cost of each request appear here, newest first."
+            />
+          )
+        }
+      />
+    </section>
+  );
+}
+
+/** Includes the whole last day. */
+function queryOf({ kind, since, until }: Record<string, string>): Query {
+  const untilMs = Date.parse(until ?? '');
+  return {
+    ...(kind !== undefined && { kind }),
+    ...(since !== undefined && { since }),
+    ...(!Number.isNaN(untilMs) && { until: new Date(untilMs + DAY_MS).toISOString() }),
+  };
+}
+
+function JournalFilters() {
+  const { usage: _, ...kinds } = entryKindLabels;
+  return (
+    <Group mb="sm" gap="sm" align="flex-end">
+      <SelectFilter
+        name="kind"
+        label="Type"
+        placeholder="All types"
+        data={optionsOf({ beside_usage: 'All except requests', ...kinds })}
+      />
+      <DayFilter name="since" label="From" />
+      <DayFilter name="until" label="To (inclusive)" />
+    </Group>
+  );
+}
+
+const columns: readonly Column<EntryShape>[] = [
+  { name: 'at', label: 'Time', from: 'sm', show: ({ at }) => <When at={at} /> },
+  { name: 'kind', label: 'Type', show: (row) => <KindCell row={row} /> },
+  { name: 'reference', label: 'Reference', from: 'md', show: (row) => <Reference row={row} /> },
+  { name: 'note', label: 'Note', from: 'lg', show: ({ note }) => <LongText text={note} /> },
+  { name: 'change', label: 'Amount', align: 'right', show: (row) => <Change row={row} /> },
+];
+
+const csvColumns: readonly CsvColumn<EntryShape>[] = [
+  { name: 'at', value: ({ at }) => at },
+  { name: 'seq', value: ({ seq }) => seq },
+  { name: 'kind', value: ({ kind }) => kind },
+  { name: 'change', value: ({ change }) => change },
+  { name: 'amount', value: ({ amount }) => amount },
+  { name: 'reference', value: ({ reference }) => reference },
+  { name: 'note', value: ({ note }) => note },
+];
+
+/** On a phone, the reference and the time have no columns of their own. */
+function KindCell({ row }: { row: EntryShape }) {
+  return (
+    <Stack gap={0}>
+      <span>{entryKindLabels[row.kind]}</span>
+      <Hint size="xs" hiddenFrom="md" component="div">
+        <Reference row={row} />
+      </Hint>
+      <Hint size="xs" hiddenFrom="sm" component="div">
+        <When at={row.at} />
+      </Hint>
+    </Stack>
+  );
+}
+
+/** The request of an entry. References that users entered are not parsed. */
+function requestOf({ kind, reference }: EntryShape): string | null {
+  const isOfMessage = ['usage', 'write_off', 'correction', 'refund'].includes(kind);
+  return isOfMessage ? (/req_[0-9A-Za-z]{25}/.exec(reference ?? '')?.[0] ?? null) : null;
+}
+
+function Reference({ row }: { row: EntryShape }) {
+  const requestId = requestOf(row);
+  if (requestId === null) return <LongText text={row.reference} />;
+  return (
+    <TextLink to={pathOf.request(requestId)} title={requestId}>
+      {requestId.slice(0, 12)}…
+    </TextLink>
+  );
+}
+
+function LongText({ text }: { text: string | null }) {
+  return (
+    <Text component="span" inherit className="wrap">
+      {text ?? ''}
+    </Text>
+  );
+}
+
+/** A write-off does not change the balance; its amount is shown in parentheses. */
+function Change({ row: { change, amount } }: { row: EntryShape }) {
+  if (nanoOf(change) === 0n)
+    return (
+      <Text component="span" inherit c="dimmed" className="tabular" title="Written off: the balance did not change.">
+        ({formatMoney(amount)})
+      </Text>
+    );
+  const isUp = !change.startsWith('-');
+  return (
+    <Text component="span" inherit className="tabular" fw={isUp ? 600 : 400} title={`${change} USD`}>
+      {isUp ? '+' : ''}
+      {formatMoney(change)}
+    </Text>
+  );
+}

@@ -1,0 +1,112 @@
+// Lists the changes of a catalog document field by field, for review. Pure. Credentials are never included.
+
+import type { CatalogChangeShape, CatalogShape, ListedModelShape } from '../../../src/admin-api/shapes.ts';
+
+export type CatalogDocument = CatalogShape['document'];
+/** The body of POST /apply. */
+export interface CatalogEdit {
+  document: {
+    providers?: Record<string, object>;
+    models?: Record<string, object>;
+    groups?: Record<string, object>;
+    settings?: object;
+    vendor_prefixes?: unknown;
+  };
+  remove?: { kind: 'provider' | 'model' | 'group'; name: string }[];
+}
+
+export interface ChangeLine {
+  /** The path of the field: "price.input". */
+  member: string;
+  /** Null if the field was absent or had its default. */
+  before: string | null;
+  after: string | null;
+  /** A credential: its values are never shown. */
+  isSecret: boolean;
+}
+
+const sections = { provider: 'providers', model: 'models', group: 'groups' } as const;
+const SECRETS = ['api_key'];
+const FROM_LIST = 'catalogue';
+
+/** The changed fields of one object; none if it is deleted. `prices` resolves prices that are taken from the price list. */
+export function linesOfChange(
+  change: CatalogChangeShape,
+  current: CatalogDocument,
+  { document }: CatalogEdit,
+  prices: readonly ListedModelShape[] = [],
+): ChangeLine[] {
+  if (change.action === 'delete') return [];
+  const sides = sidesOf(change, current, document);
+  const [before, after] = change.kind === 'model' ? sides.map((side) => priced(change.name, side, prices)) : sides;
+  if (before === undefined || after === undefined) return [];
+  const names = change.fields ?? [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names.flatMap((name) => linesOfMember(name, before, after));
+}
+
+function sidesOf(
+  { kind, name }: CatalogChangeShape,
+  current: CatalogDocument,
+  document: CatalogEdit['document'],
+): [before: Record<string, unknown>, after: Record<string, unknown>] {
+  if (kind === 'settings')
+    return [
+      { ...current.settings, vendor_prefixes: current.vendor_prefixes },
+      { ...document.settings, vendor_prefixes: document.vendor_prefixes },
+    ];
+  const section = sections[kind];
+  return [
+    { ...(current[section][name] as object | undefined) },
+    { ...(document[section]?.[name] as object | undefined) },
+  ];
+}
+
+/** Replaces references to the price list with the listed prices. */
+function priced(
+  name: string,
+  model: Record<string, unknown>,
+  prices: readonly ListedModelShape[],
+): Record<string, unknown> {
+  const listed = (names: readonly unknown[]) =>
+    prices.find((one) => [one.name, ...one.aliases].some((known) => names.includes(known)))?.price ?? FROM_LIST;
+  const { catalogue, routes, ...members } = model as {
+    catalogue?: true;
+    routes?: { model?: string; cost?: unknown }[];
+  };
+  const aliases = (members as { aliases?: string[] }).aliases ?? [];
+  return {
+    ...members,
+    ...(catalogue === true && { price: listed([name, ...aliases, routes?.[0]?.model]) }),
+    ...(routes !== undefined && {
+      routes: routes.map((route) =>
+        route.cost === FROM_LIST ? { ...route, cost: listed([route.model ?? name]) } : route,
+      ),
+    }),
+  };
+}
+
+function linesOfMember(name: string, before: Record<string, unknown>, after: Record<string, unknown>): ChangeLine[] {
+  if (SECRETS.includes(name) || name.startsWith('credentials'))
+    return [{ member: name, before: null, after: null, isSecret: true }];
+  const [was, is] = [leaves(name, before[name]), leaves(name, after[name])];
+  return [...new Set([...was.keys(), ...is.keys()])]
+    .map((member) => ({ member, before: was.get(member) ?? null, after: is.get(member) ?? null, isSecret: false }))
+    .filter((line) => line.before !== line.after);
+}
+
+/** All leaf values by path, without nulls. */
+function leaves(path: string, value: unknown): Map<string, string> {
+  if (value === null || value === undefined) return new Map();
+  if (typeof value !== 'object' || isPlainList(value)) return new Map([[path, shown(value)]]);
+  // Positions start at one for display.
+  const name = (key: string) => (Array.isArray(value) ? `${path}.${Number(key) + 1}` : `${path}.${key}`);
+  return new Map(Object.entries(value).flatMap(([key, inner]) => [...leaves(name(key), inner)]));
+}
+
+function isPlainList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null);
+}
+
+function shown(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}

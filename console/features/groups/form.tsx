@@ -1,0 +1,127 @@
+// Creates or edits a group. Shows which models its patterns match while they are typed.
+
+import { SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useEffect } from 'react';
+import type { GroupShape } from '../../../src/admin-api/shapes.ts';
+import { objectFaults } from '../../form-faults.ts';
+import { FormActions } from '../../parts/dialog-button.tsx';
+import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { matchesPattern } from '../../patterns.ts';
+import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { countOrNull } from '../models/form-values.ts';
+
+const limitLabels = {
+  rpm: 'Requests per minute (RPM)',
+  input_tpm: 'Input tokens per minute',
+  output_tpm: 'Output tokens per minute',
+  concurrency: 'Concurrent requests',
+};
+
+const coveredText = (names: string, more: number) => `Matches ${names}${more > 0 ? ` and ${more} more` : ''}.`;
+
+const LIMITS = ['rpm', 'input_tpm', 'output_tpm', 'concurrency'] as const;
+const NAMES_SHOWN_MAX = 6;
+
+interface GroupFormProps {
+  /** Null: a new group. */
+  group: GroupShape | null;
+  modelNames: readonly string[];
+  onDone: () => void;
+}
+
+export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
+  const form = useForm({ initialValues: fieldsOf(group) });
+  const name = form.values.name.trim();
+  const apply = useReview({ done: 'Group saved.', onDone });
+  const faults = objectFaults(apply.failure, ['groups', name], (field) => field in form.values);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per failure
+  useEffect(() => form.setErrors(faults ?? {}), [apply.failure]);
+  return (
+    <form
+      onSubmit={form.onSubmit((values) =>
+        apply.preview(() => ({ document: { groups: { [values.name.trim()]: documentOf(values) } } })),
+      )}
+      noValidate
+    >
+      <Stack>
+        <TextInput
+          label="Name"
+          required
+          readOnly={group !== null}
+          {...(group === null ? { 'data-autofocus': true } : { variant: 'filled' })}
+          {...form.getInputProps('name')}
+        />
+        <TagsInput
+          label="Models"
+          description="Model names, or patterns with * as a wildcard. Press Enter to add one."
+          data={['*', ...modelNames]}
+          acceptValueOnBlur
+          required
+          {...form.getInputProps('models')}
+        />
+        <MatchedModels patterns={form.values.models} modelNames={modelNames} />
+        <TextInput
+          label="Price multiplier"
+          description="1 is the list price, 0.8 is a 20% discount."
+          inputMode="decimal"
+          leftSection="×"
+          maw={240}
+          {...form.getInputProps('multiplier')}
+        />
+        <Text size="sm" fw={600}>
+          Limits per account
+        </Text>
+        <SimpleGrid cols={2} spacing="sm">
+          {LIMITS.map((limit) => (
+            <TextInput
+              key={limit}
+              label={limitLabels[limit]}
+              inputMode="numeric"
+              placeholder="No limit"
+              {...form.getInputProps(limit)}
+            />
+          ))}
+        </SimpleGrid>
+        {faults === null && <FailureNotice failure={apply.failure} />}
+        <FormActions onCancel={onDone} label="Review changes" isPending={apply.isAsking} isDisabled={name === ''} />
+      </Stack>
+      <ReviewDialog apply={apply} />
+    </form>
+  );
+}
+
+function MatchedModels({ patterns, modelNames }: { patterns: readonly string[]; modelNames: readonly string[] }) {
+  const covered = modelNames.filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)));
+  const shown = covered.slice(0, NAMES_SHOWN_MAX);
+  return (
+    <Hint size="xs" aria-live="polite">
+      {covered.length === 0
+        ? 'Matches no existing model.'
+        : coveredText(shown.join(', '), covered.length - shown.length)}
+    </Hint>
+  );
+}
+
+type Fields = ReturnType<typeof fieldsOf>;
+
+function fieldsOf(group: GroupShape | null) {
+  const text = (limit: number | null = null) => (limit === null ? '' : String(limit));
+  return {
+    name: group?.name ?? '',
+    models: [...(group?.models ?? [])],
+    multiplier: group?.multiplier ?? '1',
+    rpm: text(group?.rpm),
+    input_tpm: text(group?.input_tpm),
+    output_tpm: text(group?.output_tpm),
+    concurrency: text(group?.concurrency),
+  };
+}
+
+function documentOf({ name: _, models, multiplier, ...limits }: Fields): object {
+  return {
+    models,
+    multiplier: multiplier.trim(),
+    ...Object.fromEntries(LIMITS.map((limit) => [limit, countOrNull(limits[limit])])),
+  };
+}

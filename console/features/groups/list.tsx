@@ -1,0 +1,213 @@
+// Groups with their models, price multiplier, limits and accounts. Operators edit them here.
+
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { AccountShape, GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { type Column, DataTable, moneyColumn, NameLink } from '../../parts/data-table.tsx';
+import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
+import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
+import { type Costs, useCosts, useGet, useList } from '../../queries.ts';
+import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { GroupForm } from './form.tsx';
+
+const modelCount = (count: number) => (count === 1 ? '1 model' : `${count} models`);
+
+const ALL_ROWS = { limit: 1000 };
+const COST_DAYS = 30;
+/** Up to this number of groups, the page suggests what to do next. */
+const FEW_ROWS = 4;
+
+export function GroupList() {
+  const me = useMe();
+  const isInstallation = seesInstallation(me);
+  const groups = useList('/groups', { query: ALL_ROWS });
+  const models = useList('/models', { query: ALL_ROWS });
+  const accounts = useGet('/accounts', { query: ALL_ROWS, isEnabled: isInstallation });
+  const costs = useCosts('account', COST_DAYS, { isEnabled: isInstallation });
+  const [edited, setEdited] = useState<GroupShape | 'new' | null>(null);
+  const removing = useReview({ done: 'Group deleted.' });
+  const columns = [
+    nameColumn,
+    modelsColumn(models.rows),
+    multiplierColumn,
+    limitsColumn,
+    ...(isInstallation ? [accountsColumn(accounts.data), costColumn(accounts.data, costs)] : []),
+    ...(me.role === 'operator'
+      ? [
+          actionsColumn(setEdited, ({ name }) =>
+            removing.preview(() => ({ document: {}, remove: [{ kind: 'group', name }] })),
+          ),
+        ]
+      : []),
+  ];
+  const add = <ActionButton label="Create group" isPrimary icon="plus" onClick={() => setEdited('new')} />;
+  return (
+    <>
+      <PageHead
+        title="Groups"
+        text={
+          isInstallation
+            ? 'A group gives its accounts access to models, multiplies their prices and limits each account.'
+            : 'The groups of your account, with their models and limits.'
+        }
+        actions={me.role === 'operator' && add}
+      />
+      <Stack>
+        <FailureNotice failure={removing.failure} />
+        <DataTable
+          label="Groups"
+          rows={groups}
+          columns={columns}
+          keyOf={({ name }) => name}
+          empty={
+            <EmptyState
+              icon="layers"
+              title="No groups yet"
+              text="Create a group to give accounts access to models."
+              action={me.role === 'operator' && add}
+            />
+          }
+        />
+        {me.role === 'operator' && groups.rows.length > 0 && groups.rows.length <= FEW_ROWS && <NextStep />}
+      </Stack>
+      <ReviewDialog apply={removing} />
+      <EditModal edited={edited} models={models.rows} onDone={() => setEdited(null)} />
+    </>
+  );
+}
+
+function NextStep() {
+  return (
+    <EmptyState
+      icon="layers"
+      title="Price tiers and limits"
+      text="Create a group with a multiplier such as 0.8 for a discount, or with a rate limit for trial accounts. Then add the group to accounts."
+      action={<ButtonLink label="View accounts" variant="default" to="/accounts" />}
+    />
+  );
+}
+
+interface EditModalProps {
+  edited: GroupShape | 'new' | null;
+  models: readonly ModelShape[];
+  onDone: () => void;
+}
+
+function EditModal({ edited, models, onDone }: EditModalProps) {
+  return (
+    <Modal
+      opened={edited !== null}
+      onClose={onDone}
+      size="lg"
+      title={edited === null || edited === 'new' ? 'Create group' : `Edit ${edited.name}`}
+    >
+      {edited !== null && (
+        <GroupForm
+          group={edited === 'new' ? null : edited}
+          modelNames={models.map(({ name }) => name)}
+          onDone={onDone}
+        />
+      )}
+    </Modal>
+  );
+}
+
+const nameColumn: Column<GroupShape> = {
+  name: 'name',
+  label: 'Group',
+  show: ({ name }) => (
+    <Text size="sm" fw={600} style={{ overflowWrap: 'break-word' }}>
+      {name}
+    </Text>
+  ),
+};
+
+function modelsColumn(models: readonly ModelShape[]): Column<GroupShape> {
+  return {
+    name: 'models',
+    label: 'Models',
+    show: ({ name, models: patterns }) => (
+      <NameLink
+        to="/models"
+        search={{ group: name }}
+        name={modelCount(models.filter((model) => model.groups.includes(name)).length)}
+        note={patterns.join(', ')}
+      />
+    ),
+  };
+}
+
+const multiplierColumn: Column<GroupShape> = {
+  name: 'multiplier',
+  label: 'Price multiplier',
+  align: 'right',
+  from: 'sm',
+  show: ({ multiplier }) => <span className="tabular">{`× ${multiplier}`}</span>,
+};
+
+const limitsColumn: Column<GroupShape> = {
+  name: 'limits',
+  label: 'Limits per account',
+  from: 'md',
+  show: (group) => {
+    const limits = [
+      group.rpm === null ? null : `${formatCount(group.rpm)} requests/min`,
+      group.input_tpm === null ? null : `${formatCount(group.input_tpm)} input tokens/min`,
+      group.output_tpm === null ? null : `${formatCount(group.output_tpm)} output tokens/min`,
+      group.concurrency === null ? null : `${formatCount(group.concurrency)} concurrent`,
+    ].filter((limit) => limit !== null);
+    return (
+      <Text size="sm" {...(limits.length === 0 && { c: 'dimmed' })}>
+        {limits.length === 0 ? 'No limits' : limits.join(' · ')}
+      </Text>
+    );
+  },
+};
+
+/** Counts the first thousand accounts; "12+" if there are more. */
+function accountsColumn(accounts: PageShape<AccountShape> | undefined): Column<GroupShape> {
+  return {
+    name: 'accounts',
+    label: 'Accounts',
+    align: 'right',
+    from: 'sm',
+    show: ({ name }) => {
+      if (accounts === undefined) return null;
+      const count = accounts.data.filter(({ groups }) => groups.includes(name)).length;
+      return (
+        <TextLink to="/accounts" search={{ group: name }} size="sm" className="tabular">
+          {accounts.next_cursor === null ? formatCount(count) : `${count}+`}
+        </TextLink>
+      );
+    },
+  };
+}
+
+/** The cost of the accounts in a group; null if it is unknown for one of them. */
+function costColumn(accounts: PageShape<AccountShape> | undefined, costs: Costs): Column<GroupShape> {
+  const costOf = ({ name }: GroupShape) => {
+    const members = accounts?.data.filter(({ groups }) => groups.includes(name)) ?? [];
+    return accounts?.next_cursor === null ? costs.sumOf(members.map(({ id }) => id)) : null;
+  };
+  return moneyColumn('cost', 'Account cost (30 days)', costOf, { from: 'sm' });
+}
+
+function actionsColumn(onEdit: (group: GroupShape) => void, onRemove: (group: GroupShape) => void): Column<GroupShape> {
+  return {
+    name: 'actions',
+    label: '',
+    align: 'right',
+    show: (group) => (
+      <Group gap={6} justify="flex-end" wrap="nowrap">
+        <Button size="xs" variant="default" onClick={() => onEdit(group)} aria-label={`Edit ${group.name}`} px={8}>
+          <Icon name="pencil" sizePx={16} />
+        </Button>
+        <Button size="xs" variant="default" onClick={() => onRemove(group)} aria-label={`Delete ${group.name}`} px={8}>
+          <Icon name="trash" sizePx={16} />
+        </Button>
+      </Group>
+    ),
+  };
+}

@@ -1,0 +1,181 @@
+// Creates an API key, shows its secret once, and waits for its first request.
+
+import { Card, Group, Loader, NativeSelect, Stack, Tabs, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useState } from 'react';
+import type { CreatedKeyShape, KeyShape } from '../../../src/admin-api/shapes.ts';
+import { formatMs } from '../../figures.ts';
+import { useFilters } from '../../filters.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { useBaseUrl, useMe } from '../../me.tsx';
+import { CodeBlock, SecretOnce } from '../../parts/code-block.tsx';
+import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { AccountSelect } from '../../parts/fields.tsx';
+import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
+import { formatMoney } from '../../parts/money.tsx';
+import { Heading, Hint, PageHead } from '../../parts/page.tsx';
+import { matchesPattern } from '../../patterns.ts';
+import { useCreate, useGet } from '../../queries.ts';
+import { claudeCodeOf, curlOf, firstBody, pythonOf, typescriptOf } from '../../snippets.ts';
+import { usePlaygroundKey } from '../playground/key.tsx';
+import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
+import { createBody, defaultModel, emptyValues, type KeyValues } from './values.ts';
+
+export function KeyCreate() {
+  const [created, setCreated] = useState<CreatedKeyShape | null>(null);
+  return created === null ? <NewKey onCreated={setCreated} /> : <CreatedKey created={created} />;
+}
+
+function NewKey({ onCreated }: { onCreated: (created: CreatedKeyShape) => void }) {
+  const me = useMe();
+  const { values: asked } = useFilters();
+  const initialValues: KeyValues = { ...emptyValues, account: me.account === null ? (asked['account'] ?? '') : '' };
+  const form = useForm<KeyValues>({ initialValues });
+  const groups = useGroupsOf(form.values.account);
+  const create = useCreate('POST /keys', {
+    toBody: (values: KeyValues) => createBody(values, Date.now()),
+    onDone: onCreated,
+  });
+  const fields = Object.keys(emptyValues);
+  const submit = form.onSubmit((values) =>
+    create.mutate(values, { onError: (failure) => form.setErrors(fieldFaults(failure, fields) ?? {}) }),
+  );
+  return (
+    <>
+      <PageHead title="Create API key" text="You can change everything except the account later." />
+      <Card maw={720} p="lg" component="form" onSubmit={submit} noValidate>
+        <Stack>
+          {me.account === null && (
+            <AccountSelect
+              label="Account"
+              description="The account that pays for requests with this key."
+              required
+              autoFocus
+              openOnFocus={false}
+              {...form.getInputProps('account')}
+              value={form.values.account || null}
+              onChange={(id) => form.setValues({ account: id ?? '', groups: [] })}
+            />
+          )}
+          <KeyFields form={form} accountGroups={groups ?? []} />
+          <FormFailure failure={create.error} fields={fields} />
+          <FormActions label="Create key" cancelTo="/keys" isPending={create.isPending} />
+        </Stack>
+      </Card>
+    </>
+  );
+}
+
+function CreatedKey({ created: { key: secret, ...created } }: { created: CreatedKeyShape }) {
+  return (
+    <>
+      <PageHead
+        title="API key created"
+        text={created.name || 'Unnamed key'}
+        actions={<ButtonLink label="View API key" variant="default" to={pathOf.key(created.id)} />}
+      />
+      <Stack maw={920}>
+        <SecretOnce secret={secret} label="Secret" />
+        <GetStarted created={created} secret={secret} />
+      </Stack>
+    </>
+  );
+}
+
+const REFRESH_MS = 2_000;
+
+function GetStarted({ created, secret }: { created: KeyShape; secret: string }) {
+  const names = useModelNames(created.groups).filter(
+    (name) => created.models === null || created.models.some((pattern) => matchesPattern(name, pattern)),
+  );
+  const [chosen, setChosen] = useState<string | null>(null);
+  const model = chosen ?? defaultModel(names);
+  const [, setKey] = usePlaygroundKey();
+  const goTo = useGoTo();
+  const tryIt = () => {
+    setKey({ secret, id: created.id, account: created.account });
+    void goTo('/playground', { model });
+  };
+  return (
+    <Stack>
+      <Card>
+        <Group justify="space-between" align="flex-end" mb="sm">
+          <Stack gap={0}>
+            <Heading>Authenticate your applications</Heading>
+            <Hint>The examples contain your key and the address of this service.</Hint>
+          </Stack>
+          <Group gap="xs" align="flex-end">
+            {names.length > 1 && (
+              <NativeSelect
+                aria-label="Model"
+                data={names}
+                value={model}
+                onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+              />
+            )}
+            <ActionButton label="Open in playground" isPrimary onClick={tryIt} icon="play" />
+          </Group>
+        </Group>
+        <Snippets secret={secret} model={model} />
+      </Card>
+      <FirstRequest keyId={created.id} />
+    </Stack>
+  );
+}
+
+function Snippets({ secret, model }: { secret: string; model: string }) {
+  const baseUrl = useBaseUrl();
+  const request = { baseUrl, key: secret, body: firstBody(model, 'Hello, Turnpike') };
+  const snippets = {
+    curl: curlOf(request),
+    TypeScript: typescriptOf(request),
+    Python: pythonOf(request),
+    'Claude Code': claudeCodeOf({ baseUrl, key: secret, model }),
+  };
+  return (
+    <Tabs defaultValue="curl">
+      <Tabs.List mb="sm">
+        {Object.keys(snippets).map((name) => (
+          <Tabs.Tab key={name} value={name}>
+            {name}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {Object.entries(snippets).map(([name, code]) => (
+        <Tabs.Panel key={name} value={name}>
+          <CodeBlock code={code} />
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}
+
+/** Polls until the first request exists. */
+function FirstRequest({ keyId }: { keyId: string }) {
+  const [hasCome, setHasCome] = useState(false);
+  const usage = useGet('/usage', { query: { key: keyId, limit: 1 }, everyMs: hasCome ? undefined : REFRESH_MS });
+  const first = usage.data?.data[0];
+  if (first !== undefined && !hasCome) setHasCome(true);
+  return (
+    <Card aria-live="polite">
+      <Heading mb="xs">First request</Heading>
+      {first === undefined ? (
+        <Group gap="sm" wrap="nowrap">
+          <Loader size="sm" />
+          <Hint>Waiting for the first request. Run one of the examples above.</Hint>
+        </Group>
+      ) : (
+        <Group justify="space-between">
+          <Stack gap={0}>
+            <Group gap="xs">
+              <Icon name="check" />
+              <Text fw={600}>Request received</Text>
+            </Group>
+            <Hint>{`${first.model}, ${formatMoney(first.cost)}, ${formatMs(first.latency_ms)}`}</Hint>
+          </Stack>
+          <ButtonLink label="View request" variant="default" to={pathOf.request(first.request_id)} />
+        </Group>
+      )}
+    </Card>
+  );
+}

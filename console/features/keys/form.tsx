@@ -1,0 +1,192 @@
+// The fields of a key, for creating and editing: the common ones first, further limits collapsed.
+
+import {
+  Collapse,
+  Group,
+  MultiSelect,
+  NativeSelect,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  TextInput,
+} from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import { useEffect } from 'react';
+import { optionsOf } from '../../labels.ts';
+import { useMe } from '../../me.tsx';
+import { ActionButton } from '../../parts/link.tsx';
+import { matchesPattern } from '../../patterns.ts';
+import { useGet } from '../../queries.ts';
+import { collapsedFields, type KeyValues } from './values.ts';
+
+const quotaPeriodLabels = { total: 'Never', day: 'Daily (UTC)', week: 'Weekly (Monday, UTC)', month: 'Monthly (UTC)' };
+
+const expiryLabels = {
+  never: 'Never',
+  '12h': 'In 12 hours',
+  '7d': 'In 7 days',
+  '30d': 'In 30 days',
+  '90d': 'In 90 days',
+  '365d': 'In 1 year',
+  at: 'Custom date',
+};
+
+type KeyForm = UseFormReturnType<KeyValues>;
+
+const LISTED_MAX = 1_000;
+
+/** `accountGroups` are the groups of the account of the key; empty until the account is chosen. */
+export function KeyFields({ form, accountGroups }: { form: KeyForm; accountGroups: readonly string[] }) {
+  const hasMore = collapsedFields.some((name) => form.values[name].toString() !== '');
+  const [isOpen, more] = useDisclosure(hasMore);
+  const hasCollapsedFault = collapsedFields.some((name) => form.errors[name] !== undefined);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opens collapsed fields that have faults
+  useEffect(() => {
+    if (hasCollapsedFault) more.open();
+  }, [hasCollapsedFault]);
+  return (
+    <Stack>
+      <TextInput
+        label="Name"
+        description="For example “production” or “nightly batch”."
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <QuotaFields form={form} />
+      <ExpiryFields form={form} />
+      <ModelsField form={form} accountGroups={accountGroups} />
+      <Group>
+        <ActionButton
+          label={isOpen ? 'Show fewer limits' : 'Show more limits'}
+          variant="subtle"
+          size="compact-sm"
+          px={0}
+          onClick={more.toggle}
+          aria-expanded={isOpen}
+          icon="sliders"
+        />
+      </Group>
+      <Collapse expanded={isOpen} keepMounted={false}>
+        <CollapsedFields form={form} accountGroups={accountGroups} />
+      </Collapse>
+    </Stack>
+  );
+}
+
+function QuotaFields({ form }: { form: KeyForm }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }} style={{ alignItems: 'end' }}>
+      <TextInput
+        label="Quota (USD)"
+        description="Maximum spend. Empty: limited only by the balance."
+        inputMode="decimal"
+        placeholder="No limit"
+        {...form.getInputProps('quota')}
+      />
+      <NativeSelect
+        label="Resets"
+        data={optionsOf(quotaPeriodLabels)}
+        disabled={form.values.quota.trim() === ''}
+        {...form.getInputProps('quota_period')}
+      />
+    </SimpleGrid>
+  );
+}
+
+function ExpiryFields({ form }: { form: KeyForm }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }} style={{ alignItems: 'end' }}>
+      <NativeSelect
+        label="Expires"
+        data={optionsOf(expiryLabels)}
+        {...form.getInputProps('expires')}
+        {...(form.values.expires !== 'at' && { error: form.errors['expires_at'] })}
+      />
+      {form.values.expires === 'at' && (
+        <TextInput type="datetime-local" label="Expiration date" required {...form.getInputProps('expires_at')} />
+      )}
+    </SimpleGrid>
+  );
+}
+
+function ModelsField({ form, accountGroups }: { form: KeyForm; accountGroups: readonly string[] }) {
+  const names = useModelNames(form.values.groups.length > 0 ? form.values.groups : accountGroups);
+  return (
+    <TagsInput
+      label="Model access"
+      description="Model names, or patterns with * as a wildcard. Empty: all models of its groups."
+      placeholder={form.values.models.length === 0 ? '*' : ''}
+      data={names}
+      isDuplicate={(name, chosen) => chosen.includes(name)}
+      {...form.getInputProps('models')}
+    />
+  );
+}
+
+/** The names of the models that these groups offer; null: all visible models. */
+export function useModelNames(groupNames: readonly string[] | null): string[] {
+  const models = useGet('/models', { query: { limit: LISTED_MAX } });
+  const groups = useGet('/groups', { query: { limit: LISTED_MAX } });
+  const patterns = (groups.data?.data ?? [])
+    .filter(({ name }) => groupNames === null || groupNames.includes(name))
+    .flatMap((group) => group.models);
+  return (models.data?.data ?? [])
+    .map(({ name }) => name)
+    .filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)));
+}
+
+function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups: readonly string[] }) {
+  const limits = ['rpm', 'input_tpm', 'output_tpm', 'concurrency'] as const;
+  const labels = {
+    rpm: 'Requests per minute (RPM)',
+    input_tpm: 'Input tokens per minute',
+    output_tpm: 'Output tokens per minute',
+    concurrency: 'Concurrent requests',
+  };
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {limits.map((name) => (
+          <NumberInput
+            key={name}
+            label={labels[name]}
+            placeholder="No limit"
+            min={1}
+            allowDecimal={false}
+            allowNegative={false}
+            thousandSeparator=","
+            hideControls
+            {...form.getInputProps(name)}
+          />
+        ))}
+      </SimpleGrid>
+      <MultiSelect
+        label="Groups"
+        description="The first group that offers a model sets its price. Empty: all groups of the account."
+        data={[...new Set([...accountGroups, ...form.values.groups])]}
+        {...form.getInputProps('groups')}
+      />
+      <TagsInput
+        label="Allowed origins"
+        description="Exact origins, for example https://app.example.com. Empty: any origin."
+        {...form.getInputProps('origins')}
+      />
+      <TagsInput
+        label="Allowed IPs"
+        description="Addresses or CIDR ranges, for example 203.0.113.0/24. Empty: any address."
+        {...form.getInputProps('addresses')}
+      />
+    </Stack>
+  );
+}
+
+/** The groups of the user's account or of a chosen account; null while loading. */
+export function useGroupsOf(account: string): readonly string[] | null {
+  const me = useMe();
+  const isWanted = me.account === null && account !== '';
+  const { data } = useGet('/accounts/{id}', { id: account, isEnabled: isWanted });
+  if (me.account !== null) return me.account.groups;
+  return data?.id === account ? data.groups : null;
+}

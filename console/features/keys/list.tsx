@@ -1,0 +1,193 @@
+// API keys with their model access, quota, last use and recent cost.
+
+import { Badge, Group, Progress, Stack, Text } from '@mantine/core';
+import { useEffect } from 'react';
+import type { KeyShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { keyStatusLabels, optionsOf, periodTexts } from '../../labels.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { type Names, useNames } from '../../names.ts';
+import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { AccountFilter, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { ButtonLink, pathOf } from '../../parts/link.tsx';
+import { formatMoney, nanoOf, percentOf, UsedBar } from '../../parts/money.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
+
+const DAYS_SHOWN = 30;
+/** The API filters keys by account only. The console searches this many keys before it waits for the user. */
+const SEARCHED_MAX = 2_000;
+const MATCHES_WANTED = 50;
+
+export function KeyList() {
+  const me = useMe();
+  const filters = useFilters();
+  const { account = '' } = filters.values;
+  const rows = useKeyRows(filters.values);
+  const names = useNames(rows.found.rows.slice(0, 100).map((key) => ({ account: key.account, key: null })));
+  const costs = useCosts('key', DAYS_SHOWN, { query: { account } });
+  const isFiltered = Object.keys(filters.values).length > 0;
+  return (
+    <>
+      <PageHead
+        title="API keys"
+        text="Keys authenticate API requests. Each key has its own limits."
+        actions={me.role !== 'viewer' && <CreateButton account={account} />}
+      />
+      <KeyFilters />
+      <DataTable
+        label="API keys"
+        columns={columnsFor(seesInstallation(me), names, costs)}
+        rows={rows.found}
+        keyOf={(key) => key.id}
+        linkTo={(key) => pathOf.key(key.id)}
+        empty={isFiltered ? <NoneFound count={rows.count} /> : <NoKeys mayCreate={me.role !== 'viewer'} />}
+      />
+      {isFiltered && rows.found.showMore !== null && (
+        <Hint size="xs" mt="xs" role="status">
+          {`Searched ${rows.count.toLocaleString()} keys so far. There are more.`}
+        </Hint>
+      )}
+    </>
+  );
+}
+
+function CreateButton({ account }: { account: string }) {
+  return (
+    <ButtonLink label="Create API key" icon="plus" to="/keys/new" {...(account !== '' && { search: { account } })} />
+  );
+}
+
+function KeyFilters() {
+  return (
+    <Group mb="md" align="flex-end" gap="sm">
+      <SearchFilter name="search" label="Name or prefix" />
+      <SelectFilter name="status" label="Status" data={optionsOf(keyStatusLabels)} />
+      <AccountFilter name="account" />
+    </Group>
+  );
+}
+
+/** The matching keys. Fetches further pages until there are enough matches, up to a bound. */
+function useKeyRows(values: Record<string, string>): { found: Rows<KeyShape>; count: number } {
+  const { account = '', status = '', search = '' } = values;
+  const isSearch = status !== '' || search !== '';
+  const rows = useList('/keys', { query: { account, limit: isSearch ? 200 : MATCHES_WANTED } });
+  const text = search.trim().toLowerCase();
+  const found = rows.rows.filter(
+    (key) =>
+      (status === '' || key.status === status) &&
+      (key.name.toLowerCase().includes(text) || key.prefix.toLowerCase().startsWith(text) || key.id === search.trim()),
+  );
+  const { showMore, isLoadingMore } = rows;
+  const count = rows.rows.length;
+  // After a failure, only the user continues the search.
+  const isSearching = isSearch && rows.failure === null && found.length < MATCHES_WANTED && count < SEARCHED_MAX;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once after every page
+  useEffect(() => {
+    if (isSearching && !isLoadingMore) showMore?.();
+  }, [isSearching, isLoadingMore, count]);
+  const isLoading = rows.isLoading || (isSearching && showMore !== null && found.length === 0);
+  return { found: { ...rows, rows: found, isLoading }, count };
+}
+
+function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<KeyShape>[] {
+  const account: Column<KeyShape> = {
+    name: 'account',
+    label: 'Account',
+    show: (key) => names.account(key.account),
+    from: 'sm',
+  };
+  return [
+    { name: 'name', label: 'Name', show: (key) => <KeyLink apiKey={key} /> },
+    ...(hasAccounts ? [account] : []),
+    { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg' },
+    { name: 'quota', label: 'Quota', show: (key) => <QuotaCell apiKey={key} />, from: 'sm' },
+    statusColumn(),
+    timeColumn('last_used', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),
+    {
+      name: 'cost',
+      label: 'Cost (30 days)',
+      align: 'right',
+      show: (key) => <CostCell apiKey={key} costs={costs} />,
+    },
+  ];
+}
+
+/** The name of a key, linked, above the beginning of its secret. */
+export function KeyLink({ apiKey: { id, name, prefix } }: { apiKey: KeyShape }) {
+  return <NameLink to={pathOf.key(id)} name={name || 'Unnamed key'} note={`${prefix}…`} isMonospace />;
+}
+
+function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
+  return (
+    <Stack gap={4} align="flex-start" maw={260}>
+      <Group gap={4}>
+        {groups.slice(0, 3).map((name) => (
+          <Badge key={name} variant="default" fw={500}>
+            {name}
+          </Badge>
+        ))}
+        {groups.length > 3 && <Text size="xs">+{groups.length - 3}</Text>}
+      </Group>
+      <Hint size="xs" truncate maw={240} title={models?.join(', ') ?? ''}>
+        {models === null ? 'All models of its groups' : models.join(', ')}
+      </Hint>
+    </Stack>
+  );
+}
+
+function QuotaCell({ apiKey }: { apiKey: KeyShape }) {
+  if (apiKey.quota === null) return <Hint>No limit</Hint>;
+  return (
+    <UsedBar
+      used={apiKey.quota_used}
+      limit={apiKey.quota}
+      label="Quota"
+      {...(apiKey.quota_period !== 'total' && {
+        period: periodTexts[apiKey.quota_period] ?? apiKey.quota_period,
+      })}
+      widthPx={190}
+    />
+  );
+}
+
+function CostCell({ apiKey, costs }: { apiKey: KeyShape; costs: Costs }) {
+  const cost = costs.of(apiKey.id) ?? '0';
+  const percent = nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
+  return (
+    <Stack gap={4} align="flex-end" miw={70}>
+      <Text size="sm" className="tabular" title={`${cost} USD`}>
+        {formatMoney(cost)}
+      </Text>
+      <Progress
+        value={percent}
+        size={4}
+        w={64}
+        aria-label={`${apiKey.name || apiKey.prefix}: ${Math.round(percent)}% of the cost of the most expensive key`}
+      />
+    </Stack>
+  );
+}
+
+function NoneFound({ count }: { count: number }) {
+  const { clear } = useFilters();
+  return (
+    <NoMatches
+      title="No matching keys"
+      text={count === 1 ? 'Searched 1 key.' : `Searched ${count.toLocaleString()} keys.`}
+      onClear={clear}
+    />
+  );
+}
+
+function NoKeys({ mayCreate }: { mayCreate: boolean }) {
+  return (
+    <EmptyState
+      icon="key"
+      title="No API keys yet"
+      text="Create a key to let an application send requests. You can change its limits or revoke it at any time."
+      {...(mayCreate && { action: <CreateButton account="" /> })}
+    />
+  );
+}

@@ -1,0 +1,156 @@
+// The price and route fields of the model form.
+
+import { Card, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { optionsOf } from '../../labels.ts';
+import { ActionButton } from '../../parts/link.tsx';
+import { Heading, Hint } from '../../parts/page.tsx';
+import { blankRoute, type ModelFields, RATES, type RateName, rateLabels } from './form-values.ts';
+
+const costModeLabels = { unknown: 'Unknown', listed: 'List price', stated: 'Custom' };
+
+type Form = UseFormReturnType<ModelFields>;
+const NEEDED: readonly RateName[] = ['input', 'output'];
+
+export function PriceFieldset({ form, path, hasExtras }: { form: Form; path: string; hasExtras: boolean }) {
+  const price = form.getInputProps;
+  const isOn = (name: string) => form.getInputProps(`${path}.${name}`, { type: 'checkbox' }).checked === true;
+  return (
+    <Stack gap="sm">
+      <RateFieldset form={form} path={path} />
+      {hasExtras && (
+        <>
+          <Switch label="Long-context price" {...price(`${path}.hasLong`, { type: 'checkbox' })} />
+          {isOn('hasLong') && (
+            <Stack gap="sm" pl="md">
+              <TextInput
+                label="Applies above (prompt tokens)"
+                inputMode="numeric"
+                required
+                maw={280}
+                {...price(`${path}.long_context.above`)}
+              />
+              <RateFieldset form={form} path={`${path}.long_context`} />
+            </Stack>
+          )}
+          <Switch label="Fast price" {...price(`${path}.hasFast`, { type: 'checkbox' })} />
+          {isOn('hasFast') && (
+            <Group pl="md">
+              <RateFieldset form={form} path={`${path}.fast`} />
+            </Group>
+          )}
+          <TextInput
+            label="Web search, per thousand"
+            description="Empty: requests with web search are rejected."
+            inputMode="decimal"
+            leftSection="$"
+            maw={280}
+            {...price(`${path}.web_search_per_thousand`)}
+          />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function RateFieldset({ form, path }: { form: Form; path: string }) {
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" w="100%" style={{ alignItems: 'end' }}>
+      {RATES.map((name) => (
+        <TextInput
+          key={name}
+          label={rateLabels[name]}
+          inputMode="decimal"
+          leftSection="$"
+          required={NEEDED.includes(name)}
+          {...(!NEEDED.includes(name) && { placeholder: 'same as input' })}
+          {...form.getInputProps(`${path}.${name}`)}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+export function RouteFieldset({ form, providers }: { form: Form; providers: readonly string[] }) {
+  const { routes } = form.getValues();
+  return (
+    <Stack>
+      <div>
+        <Heading>Routes</Heading>
+        <Hint>Providers that serve this model.</Hint>
+      </div>
+      {providers.length === 0 && <Text c="orange.8">There are no providers yet. Add one first.</Text>}
+      {routes.map(({ key }, at) => (
+        <RouteCard key={key} form={form} at={at} providers={providers} isOnly={routes.length === 1} />
+      ))}
+      {form.errors['routes'] !== undefined && (
+        <Text size="sm" c="red" role="alert">
+          {form.errors['routes']}
+        </Text>
+      )}
+      <Group>
+        <ActionButton
+          label="Add route"
+          icon="plus"
+          onClick={() => form.insertListItem('routes', blankRoute(providers[0]))}
+        />
+      </Group>
+    </Stack>
+  );
+}
+
+interface RouteCardProps {
+  form: Form;
+  at: number;
+  providers: readonly string[];
+  isOnly: boolean;
+}
+
+function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
+  const path = `routes.${at}`;
+  const { costMode, cost } = form.getValues().routes[at] ?? blankRoute();
+  const field = (name: string) => form.getInputProps(`${path}.${name}`);
+  return (
+    <Card component="fieldset" style={{ minInlineSize: 0 }} m={0}>
+      <Stack gap="sm">
+        <Group justify="space-between">
+          <Text fw={600}>{`Route ${at + 1}`}</Text>
+          {!isOnly && (
+            <ActionButton
+              label="Remove route"
+              size="xs"
+              variant="subtle"
+              color="red"
+              icon="trash"
+              onClick={() => form.removeListItem('routes', at)}
+            />
+          )}
+        </Group>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
+          <NativeSelect
+            label="Provider"
+            data={[{ value: '', label: 'Choose a provider …' }, ...providers]}
+            required
+            {...field('provider')}
+          />
+          <TextInput label="Upstream model" description="Empty: same as the name." {...field('model')} />
+        </SimpleGrid>
+        <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
+          <TextInput label="Priority" inputMode="numeric" {...field('priority')} />
+          <TextInput label="Weight" inputMode="numeric" {...field('weight')} />
+          <TextInput label="Concurrent requests" inputMode="numeric" placeholder="No limit" {...field('concurrency')} />
+          <NativeSelect
+            label="Provider cost"
+            data={optionsOf(costModeLabels)}
+            {...field('costMode')}
+            error={field('cost').error}
+          />
+        </SimpleGrid>
+        {costMode === 'stated' && <PriceFieldset form={form} path={`${path}.cost`} hasExtras={false} />}
+        {costMode === 'stated' && (cost.hasLong || cost.hasFast || cost.web_search_per_thousand !== '') && (
+          <Hint size="xs">Long-context, fast and web search costs of this route do not change.</Hint>
+        )}
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,210 @@
+// Converts between a model of the catalog document and the fields of its form, without loss. Pure.
+
+import type { CatalogShape, ListedModelShape } from '../../../src/admin-api/shapes.ts';
+
+export type WrittenModel = CatalogShape['document']['models'][string];
+type WrittenPrice = NonNullable<WrittenModel['price']>;
+type WrittenRoute = WrittenModel['routes'][number];
+
+export const RATES = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'] as const;
+export type RateName = (typeof RATES)[number];
+
+export const rateLabels: Readonly<Record<RateName | 'web_search_per_thousand', string>> = {
+  input: 'Input',
+  output: 'Output',
+  cache_read: 'Cache read',
+  cache_write_5m: 'Cache write, 5 minutes',
+  cache_write_1h: 'Cache write, 1 hour',
+  web_search_per_thousand: 'Web search, per thousand',
+};
+/** Field values; empty if absent. */
+type RateFields = Record<RateName, string>;
+
+interface PriceFields extends RateFields {
+  hasLong: boolean;
+  long_context: RateFields & { above: string };
+  hasFast: boolean;
+  fast: RateFields;
+  web_search_per_thousand: string;
+}
+
+interface RouteFields {
+  /** Identifies the route in this form while others are added and removed. */
+  key: string;
+  provider: string;
+  model: string;
+  priority: string;
+  weight: string;
+  concurrency: string;
+  costMode: 'unknown' | 'listed' | 'stated';
+  cost: PriceFields;
+}
+
+export interface ModelFields {
+  name: string;
+  display_name: string;
+  aliases: string[];
+  isListed: boolean;
+  price: PriceFields;
+  max_input_tokens: string;
+  max_output_tokens: string;
+  default_max_tokens: string;
+  routes: RouteFields[];
+}
+
+const blankRates: RateFields = { input: '', output: '', cache_read: '', cache_write_5m: '', cache_write_1h: '' };
+const blankPrice: PriceFields = {
+  ...blankRates,
+  hasLong: false,
+  long_context: { above: '', ...blankRates },
+  hasFast: false,
+  fast: blankRates,
+  web_search_per_thousand: '',
+};
+let routeCount = 0;
+
+export function blankRoute(provider = ''): RouteFields {
+  const key = `route ${++routeCount}`;
+  const limits = { priority: '0', weight: '1', concurrency: '' };
+  return { key, provider, model: '', ...limits, costMode: 'unknown', cost: blankPrice };
+}
+
+export function blankModel(provider = ''): ModelFields {
+  return {
+    name: '',
+    display_name: '',
+    aliases: [],
+    isListed: false,
+    price: blankPrice,
+    max_input_tokens: '',
+    max_output_tokens: '',
+    default_max_tokens: '4096',
+    routes: [blankRoute(provider)],
+  };
+}
+
+/** The fields of an existing model. `listed` is its current price if it comes from the price list. */
+export function fieldsOfModel(name: string, model: WrittenModel, listed: WrittenPrice | null): ModelFields {
+  const { price = listed } = model;
+  return {
+    name,
+    display_name: model.display_name ?? '',
+    aliases: [...model.aliases],
+    isListed: model.catalogue === true,
+    price: price === null ? blankPrice : fieldsOfPrice(price),
+    max_input_tokens: textOf(model.max_input_tokens),
+    max_output_tokens: textOf(model.max_output_tokens),
+    default_max_tokens: textOf(model.default_max_tokens),
+    routes: model.routes.map(fieldsOfRoute),
+  };
+}
+
+/** The fields of a model from the price list, with one route. */
+export function fieldsOfListed(listed: ListedModelShape, provider: string): ModelFields {
+  return {
+    ...blankModel(),
+    name: listed.name,
+    display_name: listed.display_name,
+    aliases: [...listed.aliases],
+    isListed: true,
+    price: fieldsOfPrice(listed.price),
+    max_input_tokens: textOf(listed.max_input_tokens),
+    max_output_tokens: textOf(listed.max_output_tokens),
+    routes: [{ ...blankRoute(provider), costMode: 'listed', cost: fieldsOfPrice(listed.price) }],
+  };
+}
+
+function fieldsOfRoute(route: WrittenRoute): RouteFields {
+  return {
+    ...blankRoute(route.provider),
+    model: route.model ?? '',
+    priority: textOf(route.priority),
+    weight: textOf(route.weight),
+    concurrency: textOf(route.concurrency),
+    costMode: route.cost === null ? 'unknown' : 'stated',
+    cost: route.cost === null ? blankPrice : fieldsOfPrice(route.cost),
+  };
+}
+
+function fieldsOfPrice(price: WrittenPrice): PriceFields {
+  const { long_context: long, fast, web_search_per_thousand: search } = price;
+  return {
+    ...fieldsOfRates(price),
+    hasLong: long !== null,
+    long_context: long === null ? blankPrice.long_context : { above: String(long.above), ...fieldsOfRates(long) },
+    hasFast: fast !== null,
+    fast: fast === null ? blankRates : fieldsOfRates(fast),
+    web_search_per_thousand: search ?? '',
+  };
+}
+
+function fieldsOfRates(
+  rates: Record<'input' | 'output', string> & Partial<Record<RateName, string | null>>,
+): RateFields {
+  return Object.fromEntries(RATES.map((name) => [name, rates[name] ?? ''])) as RateFields;
+}
+
+/** The model for POST /apply, which reports invalid numbers. */
+export function documentOfModel(fields: ModelFields): object {
+  return {
+    aliases: fields.aliases,
+    display_name: textOrNull(fields.display_name),
+    ...(fields.isListed ? { catalogue: true } : { price: documentOfPrice(fields.price) }),
+    max_input_tokens: countOrNull(fields.max_input_tokens),
+    max_output_tokens: countOrNull(fields.max_output_tokens),
+    default_max_tokens: countOrNull(fields.default_max_tokens) ?? 4096,
+    routes: fields.routes.map(documentOfRoute),
+  };
+}
+
+function documentOfRoute(route: RouteFields): object {
+  return {
+    provider: route.provider,
+    model: textOrNull(route.model),
+    priority: countOrNull(route.priority) ?? 0,
+    weight: countOrNull(route.weight) ?? 1,
+    concurrency: countOrNull(route.concurrency),
+    cost: costOf(route),
+  };
+}
+
+function costOf({ costMode, cost }: RouteFields): object | string | null {
+  if (costMode === 'unknown') return null;
+  return costMode === 'listed' ? 'catalogue' : documentOfPrice(cost);
+}
+
+function documentOfPrice(price: PriceFields): object {
+  const { above, ...long } = price.long_context;
+  return {
+    ...documentOfRates(price),
+    long_context: price.hasLong ? { above: countOrNull(above), ...documentOfRates(long) } : null,
+    fast: price.hasFast ? documentOfRates(price.fast) : null,
+    web_search_per_thousand: textOrNull(price.web_search_per_thousand),
+  };
+}
+
+/** POST /apply reports an empty input or output rate. */
+function documentOfRates(rates: RateFields): Record<RateName, string | null> {
+  return {
+    input: rates.input.trim(),
+    output: rates.output.trim(),
+    cache_read: textOrNull(rates.cache_read),
+    cache_write_5m: textOrNull(rates.cache_write_5m),
+    cache_write_1h: textOrNull(rates.cache_write_1h),
+  };
+}
+
+function textOf(value: string | number | null): string {
+  return value === null ? '' : String(value);
+}
+
+function textOrNull(text: string): string | null {
+  return text.trim() === '' ? null : text.trim();
+}
+
+/** Also accepts "200,000" and "200 000". Returns an invalid number unchanged. */
+export function countOrNull(text: string): number | string | null {
+  const digits = text.replaceAll(/[\s,_]/g, '');
+  if (digits === '') return null;
+  return /^-?\d{1,15}$/.test(digits) ? Number(digits) : text;
+}

@@ -1,0 +1,291 @@
+// Models with prices; for operators and viewers also routes and price updates.
+
+import { Group, Stack, Tabs, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { ModelShape, ProviderShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { ProviderHealth } from '../../parts/badges.tsx';
+import { CopyButton } from '../../parts/code-block.tsx';
+import { type Column, DataTable, moneyColumn, NameLink, NoMatches } from '../../parts/data-table.tsx';
+import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
+import { Rate, rateOfGroup } from '../../parts/money.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { type Rows, useCosts, useList } from '../../queries.ts';
+import { isSandbox } from '../keys/values.ts';
+import { ModelComparison, useComparison } from './comparison.tsx';
+
+const ALL_ROWS = { limit: 1000 };
+const HEALTH_EVERY_MS = 15_000;
+const COST_DAYS = 30;
+
+export function ModelList() {
+  const me = useMe();
+  const isInstallation = seesInstallation(me);
+  const { values, set } = useFilters();
+  const differences = useComparison(isInstallation).data?.differences.length ?? 0;
+  return (
+    <>
+      <PageHead
+        title="Models"
+        text={
+          isInstallation
+            ? 'Models that clients can use, with their prices and routes. Prices are in USD per million tokens.'
+            : 'Models that your keys can use, and what you pay in USD per million tokens.'
+        }
+        actions={me.role === 'operator' && <AddButton />}
+      />
+      {isInstallation ? (
+        <Tabs
+          value={values['view'] === 'compared' ? 'compared' : 'models'}
+          onChange={(view) => set({ view: view === 'compared' ? view : null })}
+          keepMounted={false}
+        >
+          <Tabs.List mb="md">
+            <Tabs.Tab value="models">Models</Tabs.Tab>
+            <Tabs.Tab value="compared">{`Price updates (${differences})`}</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="models">
+            <InstallationModels />
+          </Tabs.Panel>
+          <Tabs.Panel value="compared">
+            <ModelComparison />
+          </Tabs.Panel>
+        </Tabs>
+      ) : (
+        <AccountModels />
+      )}
+    </>
+  );
+}
+
+function AddButton() {
+  return <ButtonLink label="Create model" to="/models/new" icon="plus" />;
+}
+
+function InstallationModels() {
+  const { values, clear } = useFilters();
+  const models = useList('/models', { query: ALL_ROWS });
+  const providers = useList('/providers', { query: ALL_ROWS, everyMs: HEALTH_EVERY_MS });
+  const groups = useList('/groups', { query: ALL_ROWS });
+  const shown = models.rows.filter((model) => fits(model, values));
+  const byName = new Map(providers.rows.map((provider) => [provider.name, provider]));
+  return (
+    <Stack>
+      <Group align="flex-end">
+        <SearchFilter name="search" label="Name or alias" />
+        <SelectFilter name="provider" label="Provider" data={providers.rows.map(({ name }) => name)} />
+        <SelectFilter name="group" label="Group" data={groups.rows.map(({ name }) => name)} />
+      </Group>
+      <ModelTable
+        models={{ ...models, rows: shown }}
+        columns={[...priceColumns((rate) => rate), routesColumn(byName), groupsColumn]}
+        empty={models.rows.length === 0 ? <NoModels /> : <NothingFound onClear={clear} />}
+        onlySandbox={<NoModels />}
+      />
+    </Stack>
+  );
+}
+
+function AccountModels() {
+  const me = useMe();
+  const { values, clear } = useFilters();
+  const models = useList('/models', { query: ALL_ROWS });
+  const groups = useList('/groups', { query: ALL_ROWS });
+  const multipliers = new Map(groups.rows.map(({ name, multiplier }) => [name, multiplier]));
+  const groupOf = (model: ModelShape) => me.account?.groups.find((group) => model.groups.includes(group));
+  const paid = (rate: string, model: ModelShape) => rateOfGroup(rate, multipliers.get(groupOf(model) ?? '') ?? '1');
+  return (
+    <Stack>
+      <Group>
+        <SearchFilter name="search" label="Name or alias" />
+      </Group>
+      <ModelTable
+        models={{ ...models, rows: models.rows.filter((model) => fits(model, values)) }}
+        columns={[
+          ...priceColumns(paid),
+          limitsColumn,
+          { ...groupsColumn, show: (model) => groupOf(model) },
+          copyColumn,
+        ]}
+        empty={
+          models.rows.length === 0 ? (
+            <EmptyState
+              icon="cube"
+              title="No models yet"
+              text="Your account has access to no models. Ask an operator to add a group."
+            />
+          ) : (
+            <NothingFound onClear={clear} />
+          )
+        }
+      />
+    </Stack>
+  );
+}
+
+function fits(model: ModelShape, { search = '', provider, group }: Record<string, string>): boolean {
+  const wanted = search.trim().toLowerCase();
+  return (
+    [model.name, model.display_name, ...model.aliases].some((name) => name.toLowerCase().includes(wanted)) &&
+    (provider === undefined || model.routes.some((route) => route.provider === provider)) &&
+    (group === undefined || model.groups.includes(group))
+  );
+}
+
+interface ModelTableProps {
+  models: Rows<ModelShape>;
+  columns: readonly Column<ModelShape>[];
+  empty: React.ReactNode;
+  /** Shown if all models are sandbox models. */
+  onlySandbox?: React.ReactNode;
+}
+
+/** Lists sandbox models separately; they are collapsed if there are others. */
+function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
+  const { values } = useFilters();
+  const costs = useCosts('model', COST_DAYS);
+  const cost = moneyColumn<ModelShape>('cost', `Cost (${COST_DAYS} days)`, ({ name }) => costs.of(name), {
+    from: 'sm',
+  });
+  const [chosen, setOpen] = useState<boolean | null>(null);
+  const real = models.rows.filter(({ name }) => !isSandbox(name));
+  const isError = ({ name }: ModelShape) => Number(name.startsWith('sandbox-error-'));
+  const sandbox = models.rows
+    .filter(({ name }) => isSandbox(name))
+    .toSorted((one, other) => isError(one) - isError(other));
+  const isFiltered = ['search', 'provider', 'group'].some((name) => values[name] !== undefined);
+  const isOpen = chosen ?? (isFiltered || real.length === 0);
+  const table = (label: string, rows: ModelShape[]) => (
+    <DataTable
+      label={label}
+      rows={{ ...models, rows }}
+      columns={[nameColumn, ...columns, cost]}
+      keyOf={({ name }) => name}
+      empty={empty}
+      linkTo={({ name }) => pathOf.model(name)}
+    />
+  );
+  return (
+    <>
+      {real.length > 0 || sandbox.length === 0 ? table('Models', real) : !isFiltered && onlySandbox}
+      {sandbox.length > 0 && (
+        <Stack gap="xs">
+          <Group gap="sm">
+            <ActionButton
+              label={`Sandbox models (${sandbox.length})`}
+              variant="subtle"
+              size="compact-sm"
+              aria-expanded={isOpen}
+              onClick={() => setOpen(!isOpen)}
+              icon={isOpen ? 'up' : 'down'}
+            />
+            <Hint size="xs">Simulated responses and errors for testing applications. They need no provider.</Hint>
+          </Group>
+          {isOpen && table('Sandbox models', sandbox)}
+        </Stack>
+      )}
+    </>
+  );
+}
+
+const nameColumn: Column<ModelShape> = {
+  name: 'name',
+  label: 'Model',
+  show: (model) => (
+    <NameLink
+      to={pathOf.model(model.name)}
+      name={model.name}
+      note={[
+        ...(model.display_name === model.name ? [] : [model.display_name]),
+        ...(model.aliases.length === 0
+          ? []
+          : [model.aliases.length === 1 ? '1 alias' : `${model.aliases.length} aliases`]),
+      ].join(' · ')}
+    />
+  ),
+};
+
+function priceColumns(shown: (rate: string, model: ModelShape) => string): Column<ModelShape>[] {
+  const column = (name: 'input' | 'output' | 'cache_read', label: string, from?: 'sm'): Column<ModelShape> => ({
+    name,
+    label,
+    align: 'right',
+    ...(from !== undefined && { from }),
+    show: (model) => <Rate usd={shown(model.price[name], model)} />,
+  });
+  return [column('input', 'Input'), column('output', 'Output'), column('cache_read', 'Cache read', 'sm')];
+}
+
+function routesColumn(providers: ReadonlyMap<string, ProviderShape>): Column<ModelShape> {
+  return {
+    name: 'routes',
+    label: 'Routes',
+    from: 'md',
+    show: ({ routes }) => (
+      <Stack gap={2}>
+        {[...new Set(routes.map(({ provider }) => provider))].map((name) => (
+          <Group key={name} gap={6}>
+            <Text size="sm">{name}</Text>
+            {providers.has(name) && (
+              <ProviderHealth
+                provider={providers.get(name) as ProviderShape}
+                models={routes.filter(({ provider }) => provider === name).map(({ model }) => model)}
+              />
+            )}
+          </Group>
+        ))}
+      </Stack>
+    ),
+  };
+}
+
+const groupsColumn: Column<ModelShape> = {
+  name: 'groups',
+  label: 'Groups',
+  from: 'md',
+  show: ({ groups }) => (
+    <Text size="sm" {...(groups.length === 0 && { c: 'dimmed' })}>
+      {groups.length === 0 ? 'No group' : groups.join(', ')}
+    </Text>
+  ),
+};
+
+const limitsColumn: Column<ModelShape> = {
+  name: 'limits',
+  label: 'Max input / output',
+  from: 'md',
+  align: 'right',
+  show: ({ max_input_tokens: input, max_output_tokens: output }) => (
+    <Text size="sm" className="tabular">
+      {input === null && output === null
+        ? 'No limit'
+        : [input, output].map((count) => count?.toLocaleString('en-US') ?? 'No limit').join(' / ')}
+    </Text>
+  ),
+};
+
+const copyColumn: Column<ModelShape> = {
+  name: 'copy',
+  label: 'Name',
+  from: 'sm',
+  align: 'right',
+  show: ({ name }) => <CopyButton text={name} />,
+};
+
+function NoModels() {
+  const { role } = useMe();
+  return (
+    <EmptyState
+      icon="cube"
+      title="No models yet"
+      text="Add a provider, then choose its models from the price list."
+      action={role === 'operator' && <ButtonLink label="Add provider" to="/providers/new" />}
+    />
+  );
+}
+
+function NothingFound({ onClear }: { onClear: () => void }) {
+  return <NoMatches title="No matching models" text="Change the name, the provider or the group." onClear={onClear} />;
+}

@@ -1,0 +1,251 @@
+// One model: prices, details, routes and usage.
+
+import { Alert, Group, SimpleGrid, Stack } from '@mantine/core';
+import { useParams } from '@tanstack/react-router';
+import type { GroupShape, ModelShape, ProviderShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { ProviderHealth } from '../../parts/badges.tsx';
+import { CopyButton } from '../../parts/code-block.tsx';
+import { type Column, NameLink, PlainTable } from '../../parts/data-table.tsx';
+import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
+import { formatRate, Rate, rateOfGroup, When } from '../../parts/money.tsx';
+import { EmptyState, Facts, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { UseOverTime } from '../../parts/usage-charts.tsx';
+import { useList } from '../../queries.ts';
+import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { RATES, rateLabels } from './form-values.ts';
+
+const ALL_ROWS = { limit: 1000 };
+const HEALTH_EVERY_MS = 15_000;
+
+export function ModelShow() {
+  const { modelName: name } = useParams({ strict: false }) as { modelName: string };
+  const me = useMe();
+  const models = useList('/models', { query: ALL_ROWS });
+  const groups = useList('/groups', { query: ALL_ROWS });
+  const providers = useList('/providers', {
+    query: ALL_ROWS,
+    everyMs: HEALTH_EVERY_MS,
+    isEnabled: seesInstallation(me),
+  });
+  const model = models.rows.find((one) => one.name === name);
+  if (models.isLoading) return <Loading />;
+  if (models.failure !== null) return <PageFailure failure={models.failure} onRetry={models.reload} />;
+  if (model === undefined) return <Unknown name={name} />;
+  const sellers = groups.rows.filter((group) => model.groups.includes(group.name));
+  return (
+    <>
+      <PageHead
+        title={model.name}
+        {...(model.display_name !== model.name && { text: model.display_name })}
+        actions={<Actions model={model} />}
+      />
+      <Stack>
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <ModelPrices model={model} groups={seesInstallation(me) ? sellers : ownFirst(sellers, me.account?.groups)} />
+          <Section title="Details">
+            <ModelFacts model={model} />
+          </Section>
+        </SimpleGrid>
+        {seesInstallation(me) && <ModelRoutes model={model} providers={providers.rows} />}
+        <UseOverTime of={{ model: model.name }} />
+      </Stack>
+    </>
+  );
+}
+
+/** The group whose price applies: the first group of the account that offers the model. */
+function ownFirst(groups: readonly GroupShape[], own: readonly string[] = []): GroupShape[] {
+  const first = own.find((name) => groups.some((group) => group.name === name));
+  return groups.filter(({ name }) => name === first);
+}
+
+function Unknown({ name }: { name: string }) {
+  return (
+    <>
+      <PageHead title={name} />
+      <EmptyState
+        icon="cube"
+        title="Page not found"
+        text={`The model "${name}" does not exist, or you do not have access to it.`}
+      />
+    </>
+  );
+}
+
+function Actions({ model }: { model: ModelShape }) {
+  const { role } = useMe();
+  const goTo = useGoTo();
+  const apply = useReview({ done: 'Model deleted.', onDone: () => goTo('/models') });
+  return (
+    <>
+      <CopyButton text={model.name} label="Copy name" size="sm" />
+      {role === 'operator' && (
+        <>
+          <ButtonLink label="Edit" to={`${pathOf.model(model.name)}/edit`} icon="pencil" />
+          <ActionButton
+            label="Delete"
+            color="red"
+            icon="trash"
+            loading={apply.isAsking}
+            onClick={() => apply.preview(() => ({ document: {}, remove: [{ kind: 'model', name: model.name }] }))}
+          />
+          {apply.failure !== null && (
+            <Alert color="red" w="100%">
+              {apply.failure.message}
+            </Alert>
+          )}
+          <ReviewDialog apply={apply} />
+        </>
+      )}
+    </>
+  );
+}
+
+function ModelFacts({ model }: { model: ModelShape }) {
+  const tokens = (count: number | null) => (count === null ? 'No limit' : `${formatCount(count)} tokens`);
+  return (
+    <Facts
+      facts={[
+        {
+          name: 'Aliases',
+          value: model.aliases.length === 0 ? 'None' : <Group gap={4}>{model.aliases.join(', ')}</Group>,
+        },
+        { name: 'Max input tokens', value: tokens(model.max_input_tokens) },
+        { name: 'Max output tokens', value: tokens(model.max_output_tokens) },
+        { name: 'Default max tokens', value: tokens(model.default_max_tokens) },
+        {
+          name: 'Groups',
+          value: model.groups.length === 0 ? 'No group' : model.groups.join(', '),
+        },
+        { name: 'Created', value: <When at={model.created_at} /> },
+      ]}
+    />
+  );
+}
+
+/** More columns would not be readable. */
+const GROUPS_SHOWN_MAX = 4;
+
+function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly GroupShape[] }) {
+  const isInstallation = seesInstallation(useMe());
+  // A group without a multiplier needs no column.
+  const others = groups.filter(({ multiplier }) => !isInstallation || multiplier !== '1').slice(0, GROUPS_SHOWN_MAX);
+  const { long_context: long, fast } = model.price;
+  const priceOf = (label: string, multiplier: string): Column<PricePart> => ({
+    name: label,
+    label,
+    align: 'right',
+    show: ({ rate }) => <Rate usd={rateOfGroup(rate, multiplier)} />,
+  });
+  const columns: Column<PricePart>[] = [
+    { name: 'part', label: 'Item', show: ({ label }) => label },
+    ...(isInstallation || others.length === 0 ? [priceOf('Price', '1')] : []),
+    ...others.map(({ name, multiplier }) =>
+      priceOf(isInstallation || multiplier !== '1' ? `${name} (× ${multiplier})` : 'Price', multiplier),
+    ),
+  ];
+  return (
+    <Section title="Prices" text="USD per million tokens" isPadded={false}>
+      <PlainTable label="Prices" rows={partsOf(model.price)} keyOf={({ label }) => label} columns={columns} />
+      <Hint size="xs" px="md" pb="md">
+        {[
+          ...(long === undefined
+            ? []
+            : [
+                `Long-context rates apply to the whole request when its prompt exceeds ${formatCount(long.above)} tokens.`,
+              ]),
+          ...(fast === undefined ? [] : ['Fast rates apply to requests with "speed": "fast".']),
+          ...(!isInstallation ? [] : [sourceOf(model)]),
+        ].join(' ')}
+      </Hint>
+    </Section>
+  );
+}
+
+function sourceOf({ price_source: source }: ModelShape): string {
+  return source === null ? 'Source: set by an operator.' : `Source: price list of ${source.catalogue}.`;
+}
+
+interface PricePart {
+  label: string;
+  rate: string;
+}
+
+function partsOf(price: ModelShape['price']): PricePart[] {
+  const { long_context: long, fast, web_search_per_thousand: search } = price;
+  return [
+    ...RATES.map((name) => ({ label: rateLabels[name] as string, rate: price[name] })),
+    ...(long === undefined
+      ? []
+      : RATES.map((name) => ({ label: `${rateLabels[name]}, long context`, rate: long[name] }))),
+    ...(fast === undefined ? [] : RATES.map((name) => ({ label: `${rateLabels[name]}, fast`, rate: fast[name] }))),
+    ...(search === undefined ? [] : [{ label: 'Web search, per thousand', rate: search }]),
+  ];
+}
+
+type RouteShape = ModelShape['routes'][number];
+
+function ModelRoutes({ model, providers }: { model: ModelShape; providers: readonly ProviderShape[] }) {
+  return (
+    <Section
+      title="Routes"
+      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight."
+      isPadded={false}
+    >
+      <PlainTable
+        label="Routes"
+        // Two routes of a model may be equal except for their position.
+        rows={model.routes.map((route, at) => ({ ...route, at }))}
+        keyOf={({ at }) => String(at)}
+        columns={routeColumns(providers)}
+      />
+    </Section>
+  );
+}
+
+function routeColumns(providers: readonly ProviderShape[]): Column<RouteShape>[] {
+  const figure = (
+    name: string,
+    label: string,
+    show: (route: RouteShape) => string,
+    from?: 'md',
+  ): Column<RouteShape> => ({
+    name,
+    label,
+    align: 'right',
+    ...(from !== undefined && { from }),
+    show: (route) => <span className="tabular">{show(route)}</span>,
+  });
+  return [
+    {
+      name: 'provider',
+      label: 'Provider',
+      show: ({ provider, model }) => <NameLink to={pathOf.provider(provider)} name={provider} note={model} />,
+    },
+    figure('priority', 'Priority', ({ priority }) => String(priority), 'md'),
+    figure('weight', 'Weight', ({ weight }) => String(weight), 'md'),
+    figure(
+      'concurrency',
+      'Concurrency',
+      ({ concurrency }) => (concurrency === null ? 'No limit' : formatCount(concurrency)),
+      'md',
+    ),
+    figure('cost', 'Cost in / out', ({ cost }) => pairOf(cost)),
+    figure('margin', 'Margin in / out', ({ margin }) => pairOf(margin)),
+    {
+      name: 'health',
+      label: 'Health',
+      from: 'sm',
+      show: ({ provider: wanted, model }) => {
+        const provider = providers.find(({ name }) => name === wanted);
+        return provider !== undefined && <ProviderHealth provider={provider} models={[model]} />;
+      },
+    },
+  ];
+}
+
+function pairOf(pair: { input: string; output: string } | null): string {
+  return pair === null ? 'Unknown' : `${formatRate(pair.input)} / ${formatRate(pair.output)}`;
+}

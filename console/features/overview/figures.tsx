@@ -1,0 +1,280 @@
+// The figures of a period: tiles with the change from the previous period, and charts.
+
+import { Box, Center, SimpleGrid } from '@mantine/core';
+import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
+import { formatCompact, formatCount, formatMs, formatShare, formatShort, toChartNumber } from '../../figures.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { formatMoney, Money } from '../../parts/money.tsx';
+import { Hint, Section, StatTile } from '../../parts/page.tsx';
+import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
+import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
+
+export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
+  const isInstallation = seesInstallation(useMe());
+  const { sums, changes } = summary;
+  const cached = formatShort(sums.cacheRead + sums.cacheWritten);
+  const split = `${formatShort(sums.input)} input · ${formatShort(sums.output)} output · ${cached} cached`;
+  return (
+    <SimpleGrid cols={{ base: 2, lg: 3 }} spacing="md">
+      <StatTile
+        label="Requests"
+        value={formatShort(sums.messages)}
+        note={<Change change={changes.messages} />}
+        chart={<MiniChart summary={summary} label="Requests" figure={({ messages }) => messages} />}
+      />
+      <StatTile
+        label="Tokens"
+        value={formatShort(tokensOf(sums))}
+        note={<Change change={changes.tokens} text={split} />}
+        chart={<MiniChart summary={summary} label="Tokens" figure={bucketTokens} />}
+      />
+      <StatTile
+        label={isInstallation ? 'Revenue' : 'Cost'}
+        value={<Money usd={sums.cost} />}
+        note={<Change change={changes.cost} />}
+        chart={<MiniChart summary={summary} label="Cost" figure={({ cost }) => toChartNumber(cost)} />}
+      />
+      {isInstallation ? <MarginTile summary={summary} /> : <CacheTile sums={sums} />}
+      <StatTile
+        label="Error rate"
+        value={sums.failedShare === null ? '–' : formatShare(sums.failedShare)}
+        note="Includes client disconnects"
+        chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
+      />
+      <StatTile
+        label="Time to first token"
+        value={
+          <span title="p50 of a sample of streamed requests">
+            {sums.firstTokenMsP50 === null ? '–' : formatMs(sums.firstTokenMsP50)}
+          </span>
+        }
+        {...(sums.firstTokenMsP95 !== null && { note: `p95 ${formatMs(sums.firstTokenMsP95)}` })}
+        chart={
+          <MiniChart summary={summary} label="Time to first token" figure={({ first_token_ms_p50: half }) => half} />
+        }
+      />
+    </SimpleGrid>
+  );
+}
+
+function MarginTile({ summary }: { summary: PeriodSummary }) {
+  const { margin, withoutMargin } = summary.sums;
+  const note =
+    withoutMargin === '0'
+      ? undefined
+      : `Excludes ${formatMoney(withoutMargin)} of revenue whose provider cost is unknown`;
+  return (
+    <StatTile
+      label="Margin"
+      value={<Money usd={margin} {...(margin?.startsWith('-') === true && { c: 'red' })} />}
+      note={margin === null ? 'No route has a cost.' : note}
+      chart={<MiniChart summary={summary} label="Margin" figure={(bucket) => toChartNumber(bucket.margin)} />}
+    />
+  );
+}
+
+/** For accounts: cached input costs less. */
+function CacheTile({ sums: { input, cacheRead, cacheWritten } }: { sums: Sums }) {
+  const whole = input + cacheRead + cacheWritten;
+  return (
+    <StatTile
+      label="Cache hit rate"
+      value={whole === 0 ? '–' : formatShare(cacheRead / whole)}
+      note={`${formatShort(cacheRead)} input tokens read from cache`}
+    />
+  );
+}
+
+function bucketTokens(bucket: UsageBucketShape): number {
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = bucket;
+  return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens;
+}
+
+/** Has no color, because an increase can be good or bad. */
+function Change({ change, text }: { change: number | null; text?: string }) {
+  return (
+    <>
+      {text !== undefined && <div>{text}</div>}
+      {change !== null && <div title="Compares complete intervals only">{changeWords(change)}</div>}
+    </>
+  );
+}
+
+function changeWords(change: number): string {
+  if (Math.abs(change) < 0.005) return 'No change vs. previous period';
+  const share = formatShare(Math.abs(change));
+  return `${change > 0 ? '▲' : '▼'} ${share} vs. previous period`;
+}
+
+interface MiniChartProps {
+  summary: PeriodSummary;
+  label: string;
+  color?: string;
+  figure: (bucket: UsageBucketShape) => number | null;
+}
+
+/** Hidden on phones, where the charts below show the same. */
+function MiniChart({ summary: { buckets }, label, color = 'road.6', figure }: MiniChartProps) {
+  return (
+    <Box w={104} visibleFrom="sm" aria-hidden="true">
+      <TimeChart
+        kind="area"
+        isBare
+        heightPx={36}
+        summary={label}
+        series={[{ name: 'figure', label, color }]}
+        points={buckets.map((bucket) => ({ at: bucket.at, figure: figure(bucket) }))}
+      />
+    </Box>
+  );
+}
+
+const HEIGHT_PX = 220;
+
+interface ChartsProps {
+  summary: PeriodSummary;
+  step: UsageTimelineShape['step'];
+}
+
+interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format'> {
+  title: string;
+  series: Series[];
+  summary: string;
+  /** Null if a bucket has no data. */
+  figures: (bucket: UsageBucketShape) => Record<string, number | null>;
+}
+
+export function SummaryCharts({ summary, step }: ChartsProps) {
+  const isInstallation = seesInstallation(useMe());
+  const { sums } = summary;
+  const charts = [requestsChart(sums), tokensChart(sums), moneyChart(sums, isInstallation), firstTokenChart(sums)];
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+      {charts.map((chart) => (
+        <ChartSection key={chart.title} chart={chart} summary={summary} step={step} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) {
+  const { title, figures, ...drawn } = chart;
+  const countedMs = Date.parse(summary.countedSince);
+  const points = summary.buckets.map((bucket) => ({
+    ...(Date.parse(bucket.at) >= countedMs ? figures(bucket) : {}),
+    at: formatAt(bucket.at, step),
+  }));
+  const isEmpty = points.every(({ at: _, ...shown }) => Object.values(shown).every((figure) => !figure));
+  return (
+    <Section title={title}>
+      {isEmpty ? (
+        <Center h={HEIGHT_PX}>
+          <Hint>No requests in this period</Hint>
+        </Center>
+      ) : (
+        <TimeChart {...drawn} points={points} heightPx={HEIGHT_PX} />
+      )}
+    </Section>
+  );
+}
+
+function requestsChart({ messages, failedShare }: Sums): Chart {
+  return {
+    title: 'Requests',
+    kind: 'bar',
+    isStacked: true,
+    format: formatCount,
+    summary: `${formatCount(messages)} requests, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    series: [
+      { name: 'completed', label: 'Completed', color: 'road.6' },
+      { name: 'failed', label: 'Failed', color: 'red.6' },
+    ],
+    figures: ({ messages: all, failed }) => ({ completed: all - (failed ?? 0), failed }),
+  };
+}
+
+function tokensChart({ input, output }: Sums): Chart {
+  return {
+    title: 'Tokens',
+    kind: 'bar',
+    isStacked: true,
+    format: formatCompact,
+    summary: `${formatShort(input)} input tokens, ${formatShort(output)} output tokens`,
+    series: [
+      { name: 'input', label: 'Input', color: 'blue.6' },
+      { name: 'cacheRead', label: 'Cache read', color: 'cyan.4' },
+      { name: 'cacheWritten', label: 'Cache write', color: 'grape.5' },
+      { name: 'output', label: 'Output', color: 'orange.6' },
+    ],
+    figures: (bucket) => ({
+      input: bucket.input_tokens,
+      cacheRead: bucket.cache_read_input_tokens,
+      cacheWritten: bucket.cache_creation_input_tokens,
+      output: bucket.output_tokens,
+    }),
+  };
+}
+
+function moneyChart({ cost, margin }: Sums, isInstallation: boolean): Chart {
+  const shared = { title: 'Spend', format: formatAxis, summary: `Total ${formatMoney(cost)}` };
+  if (!isInstallation || margin === null)
+    return {
+      ...shared,
+      kind: 'area',
+      series: [{ name: 'cost', label: isInstallation ? 'Revenue' : 'Cost', color: 'road.6' }],
+      figures: (bucket) => ({ cost: toChartNumber(bucket.cost) }),
+    };
+  return {
+    ...shared,
+    kind: 'line',
+    series: [
+      { name: 'cost', label: 'Revenue', color: 'road.6' },
+      { name: 'providerCost', label: 'Provider cost', color: 'orange.6' },
+      { name: 'margin', label: 'Margin', color: 'blue.6' },
+    ],
+    figures: (bucket) => ({
+      cost: toChartNumber(bucket.cost),
+      providerCost: ofSome(bucket, bucket.provider_cost),
+      margin: ofSome(bucket, bucket.margin),
+    }),
+  };
+}
+
+function firstTokenChart({ firstTokenMsP50: half, firstTokenMsP95: most }: Sums): Chart {
+  return {
+    title: 'Time to first token',
+    kind: 'line',
+    format: formatMs,
+    summary:
+      half === null || most === null ? 'No requests in this period' : `p50 ${formatMs(half)}, p95 ${formatMs(most)}`,
+    series: [
+      { name: 'half', label: 'p50', color: 'road.6' },
+      { name: 'most', label: 'p95', color: 'orange.6' },
+    ],
+    figures: ({ first_token_ms_p50, first_token_ms_p95 }) => ({ half: first_token_ms_p50, most: first_token_ms_p95 }),
+  };
+}
+
+/** Zero for a bucket without requests, null if the amount is unknown. */
+function ofSome({ messages }: UsageBucketShape, usd: string | null): number | null {
+  return messages === 0 ? 0 : toChartNumber(usd);
+}
+
+/** Axis labels are rounded. */
+function formatAxis(usd: number): string {
+  return formatMoney(usd.toFixed(9));
+}
+
+const dayShort = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const timeShort = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const momentShort = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+export function formatAt(at: string, step: UsageTimelineShape['step'], isComplete = false): string {
+  if (step === 'day') return dayShort.format(new Date(at));
+  return (isComplete ? momentShort : timeShort).format(new Date(at));
+}

@@ -1,0 +1,174 @@
+// Invites a user, shows their one-time link once, and explains the roles.
+
+import { Alert, Code, Group, List, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import type { InvitedPersonShape, PersonShape } from '../../../src/admin-api/shapes.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { roleLabels, roleTexts } from '../../labels.ts';
+import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
+import { CopyButton } from '../../parts/code-block.tsx';
+import { FormActions } from '../../parts/dialog-button.tsx';
+import { AccountSelect } from '../../parts/fields.tsx';
+import { ActionButton, Icon } from '../../parts/link.tsx';
+import { When } from '../../parts/money.tsx';
+import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { useCreate } from '../../queries.ts';
+
+const FIELDS = ['email', 'name', 'role', 'account'];
+
+interface PersonInviteProps {
+  isOpen: boolean;
+  onClose: () => void;
+  /** The preselected account. */
+  account?: string;
+}
+
+export function PersonInvite({ isOpen, onClose, account = '' }: PersonInviteProps) {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title="Invite user" size="lg" closeOnClickOutside={false}>
+      <Steps onClose={onClose} account={account} />
+    </Modal>
+  );
+}
+
+function Steps({ onClose, account }: { onClose: () => void; account: string }) {
+  const inviting = useCreate('POST /people', { done: 'Invitation created.' });
+  if (inviting.data !== undefined) return <PersonLink person={inviting.data} onDone={onClose} />;
+  return (
+    <InviteForm account={account} onSubmit={inviting.mutate} isPending={inviting.isPending} failure={inviting.error} />
+  );
+}
+
+interface InviteFormProps {
+  account: string;
+  onSubmit: (body: object) => void;
+  isPending: boolean;
+  failure: unknown;
+}
+
+function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteFormProps) {
+  const me = useMe();
+  const roles = assignableRoles(me.role);
+  const firstRole: Role = meant === '' ? (roles.at(-1) ?? 'member') : 'owner';
+  const form = useForm({ initialValues: { email: '', name: '', role: firstRole, account: meant } });
+  const { role } = form.values;
+  const needsAccount = seesInstallation(me) && !seesInstallation({ role });
+  const faults = fieldFaults(failure, FIELDS);
+  const fieldOf = (name: 'email' | 'name' | 'role') => ({
+    ...form.getInputProps(name),
+    error: faults?.[name],
+  });
+  const submit = form.onSubmit(({ email, name, account }) =>
+    onSubmit({ email: email.trim(), role, ...(name.trim() !== '' && { name }), ...(needsAccount && { account }) }),
+  );
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Hint>The user gets a one-time link to set a password. It expires in 7 days.</Hint>
+        <TextInput label="Email" type="email" required autoComplete="off" data-autofocus {...fieldOf('email')} />
+        <TextInput label="Name" description="Optional. The user can set it." autoComplete="off" {...fieldOf('name')} />
+        <Select
+          label="Role"
+          required
+          allowDeselect={false}
+          data={roles.map((value) => ({ value, label: roleLabels[value] }))}
+          {...fieldOf('role')}
+          onChange={(value) => form.setFieldValue('role', value as Role)}
+        />
+        {needsAccount && (
+          <AccountSelect
+            label="Account"
+            description="Owners and members belong to one account."
+            required
+            value={form.values.account || null}
+            onChange={(id) => form.setFieldValue('account', id ?? '')}
+            error={faults?.['account']}
+          />
+        )}
+        <RoleTexts roles={roles} />
+        {faults === null && <FailureNotice failure={failure} />}
+        <FormActions label="Create invitation" isPending={isPending} />
+      </Stack>
+    </form>
+  );
+}
+
+export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onDone: () => void }) {
+  const link = `${useBaseUrl()}/console/invitation#${person.link_secret}`;
+  const until = person.link_expires_at === null ? '' : new Date(person.link_expires_at).toLocaleString();
+  const mail = `Hello${person.name === '' ? '' : ` ${person.name}`},\n\nuse this link to sign in to Turnpike. It works once and expires on ${until}:\n\n${link}\n`;
+  return (
+    <Stack gap="md">
+      <Alert
+        color="yellow"
+        title="One-time link"
+        icon={<Icon name="warning" />}
+        styles={{ title: { color: 'var(--mantine-color-text)' } }}
+      >
+        <Stack gap="xs" align="flex-start">
+          <Text size="sm">
+            {`Send this link to ${person.email ?? roleLabels[person.role]}. Single use; expires in 7 days.`}{' '}
+            {'Copy it now. It is not shown again.'}
+          </Text>
+          <Code fz="sm" className="wrap" data-testid="link">
+            {link}
+          </Code>
+          <CopyButton text={link} label="Copy link" />
+        </Stack>
+      </Alert>
+      <Stack gap={4} align="flex-start">
+        <Text size="sm" fw={600}>
+          Email text
+        </Text>
+        <Code block w="100%" tabIndex={0} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+          {mail}
+        </Code>
+        <CopyButton text={mail} label="Copy email" />
+      </Stack>
+      <Group justify="flex-end">
+        <ActionButton label="Done" isPrimary onClick={onDone} />
+      </Group>
+    </Stack>
+  );
+}
+
+/** The expiration of the one-time link. */
+export function LinkNote({ person: { link_expires_at: ends, status } }: { person: PersonShape }) {
+  if (ends === null || status === 'disabled') return null;
+  const isOver = Date.parse(ends) < Date.now();
+  return (
+    <Text size="xs" c={isOver ? 'red' : 'dimmed'}>
+      {isOver ? (
+        'Link expired'
+      ) : (
+        <>
+          {'Link expires'} <When at={ends} />
+        </>
+      )}
+    </Text>
+  );
+}
+
+export function nameOfPerson({ name, email }: PersonShape): string {
+  return name || email || 'First operator';
+}
+
+/** The role with the fewest permissions is last. */
+export function assignableRoles(role: Role): readonly Role[] {
+  if (role === 'operator') return ['operator', 'viewer', 'owner', 'member'];
+  return role === 'owner' ? ['owner', 'member'] : [];
+}
+
+export function RoleTexts({ roles }: { roles: readonly Role[] }) {
+  return (
+    <Alert color="gray" title="Roles">
+      <List size="sm" spacing={2}>
+        {roles.map((role) => (
+          <List.Item key={role}>
+            <b>{roleLabels[role]}</b>: {roleTexts[role]}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}

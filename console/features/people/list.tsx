@@ -1,0 +1,269 @@
+// Users, with a drawer for the user whose id is in the address.
+
+import { Anchor, Badge, Box, Code, Drawer, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import type { PersonShape } from '../../../src/admin-api/shapes.ts';
+import { call } from '../../api.ts';
+import { useFilters } from '../../filters.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { roleLabels, roleTexts } from '../../labels.ts';
+import { type Role, seesInstallation, useMe } from '../../me.tsx';
+import { useActors, useNames } from '../../names.ts';
+import { StatusBadge } from '../../parts/badges.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ConfirmButton } from '../../parts/dialog-button.tsx';
+import { ActionButton } from '../../parts/link.tsx';
+import { When } from '../../parts/money.tsx';
+import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
+import { useChange, useGet, useList } from '../../queries.ts';
+import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
+
+/** Up to this number of users, the page explains the roles. */
+const FEW_ROWS = 8;
+
+export function PersonList() {
+  const me = useMe();
+  const filters = useFilters();
+  const [isInviting, dialog] = useDisclosure(false);
+  const rows = useList('/people');
+  const open = (person: PersonShape) => filters.set({ person: person.id });
+  const columns = useColumns(rows.rows, open);
+  const mayInvite = me.role === 'operator' || me.role === 'owner';
+  const invite = mayInvite && <ActionButton label="Invite user" isPrimary icon="plus" onClick={dialog.open} />;
+  return (
+    <>
+      <PageHead
+        title="Users"
+        text={
+          me.role === 'owner'
+            ? 'Users of your account and their roles.'
+            : 'Users of this installation and of its accounts, with their roles.'
+        }
+        actions={invite}
+      />
+      <DataTable
+        label="Users"
+        columns={columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        onOpen={open}
+        empty={
+          <EmptyState
+            icon="people"
+            title="No users yet"
+            text="Invite the users of this console. Each signs in as themselves, so the audit log shows who did what."
+            action={invite}
+          />
+        }
+      />
+      {rows.rows.length > 0 && rows.rows.length <= FEW_ROWS && (
+        <Box mt="md">
+          <RoleTexts roles={seesInstallation(me) ? assignableRoles('operator') : assignableRoles('owner')} />
+        </Box>
+      )}
+      <PersonInvite isOpen={isInviting} onClose={dialog.close} />
+      <PersonDrawer id={filters.values['person'] ?? null} onClose={() => filters.set({ person: null })} />
+    </>
+  );
+}
+
+function useColumns(rows: readonly PersonShape[], open: (person: PersonShape) => void): Column<PersonShape>[] {
+  const me = useMe();
+  const names = useNames(rows.map(({ account }) => ({ account, key: null })));
+  const account: Column<PersonShape> = {
+    name: 'account',
+    label: 'Account',
+    from: 'md',
+    show: (row) => (row.account === null ? 'Entire installation' : names.account(row.account)),
+  };
+  return [
+    { name: 'name', label: 'Name', show: (row) => <NameCell row={row} isSelf={row.id === me.id} open={open} /> },
+    { name: 'role', label: 'Role', from: 'sm', show: ({ role }) => roleLabels[role] },
+    ...(seesInstallation(me) ? [account] : []),
+    { name: 'status', label: 'Status', show: (row) => <StatusCell row={row} /> },
+    { name: 'since', label: 'Created', from: 'lg', show: (row) => <When at={row.created_at} /> },
+  ];
+}
+
+interface NameCellProps {
+  row: PersonShape;
+  isSelf: boolean;
+  open: (person: PersonShape) => void;
+}
+
+function NameCell({ row, isSelf, open }: NameCellProps) {
+  return (
+    <Stack gap={0}>
+      <Group gap="xs">
+        <Anchor
+          component="button"
+          type="button"
+          size="sm"
+          fw={600}
+          ta="left"
+          onClick={() => open(row)}
+          className="wrap"
+        >
+          {nameOfPerson(row)}
+        </Anchor>
+        {isSelf && <Badge>You</Badge>}
+      </Group>
+      {row.name !== '' && row.email !== null && (
+        <Hint size="xs" className="wrap">
+          {row.email}
+        </Hint>
+      )}
+      <Hint size="xs" hiddenFrom="sm">
+        {roleLabels[row.role]}
+      </Hint>
+    </Stack>
+  );
+}
+
+function StatusCell({ row }: { row: PersonShape }) {
+  return (
+    <Stack gap={2} align="flex-start">
+      <StatusBadge status={row.status} />
+      <LinkNote person={row} />
+    </Stack>
+  );
+}
+
+export function PersonDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
+  return (
+    <Drawer opened={id !== null} onClose={onClose} position="right" title="User">
+      {id !== null && <Person key={id} id={id} onClose={onClose} />}
+    </Drawer>
+  );
+}
+
+function Person({ id, onClose }: { id: string; onClose: () => void }) {
+  const { data, error, refetch } = useGet('/people/{id}', { id });
+  const linking = useChange(() => call('POST /people/{id}/link', { id, body: {} }));
+  if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading rowCount={4} />;
+  if (linking.data !== undefined) return <PersonLink person={linking.data} onDone={onClose} />;
+  return <UserDetails person={data} linking={linking} />;
+}
+
+interface Linking {
+  mutateAsync: (nothing: undefined) => Promise<unknown>;
+  isPending: boolean;
+  error: unknown;
+}
+
+function UserDetails({ person, linking }: { person: PersonShape; linking: Linking }) {
+  const me = useMe();
+  const isSelf = me.id === person.id;
+  const mayChange = assignableRoles(me.role).includes(person.role);
+  return (
+    <Stack gap="lg">
+      <Facts person={person} isSelf={isSelf} />
+      {mayChange && <UserForm key={`${person.name} ${person.role}`} person={person} isSelf={isSelf} />}
+      {mayChange && !isSelf && (
+        <Group gap="xs">
+          {person.status !== 'disabled' && (
+            <ConfirmButton
+              label="New one-time link"
+              title="Create a new one-time link?"
+              text="Use it for a forgotten password or a lost second factor. Earlier links stop working. Opening the link sets a new password, removes the second factor and ends all sessions."
+              change={linking}
+              input={undefined}
+            />
+          )}
+          <StatusButton person={person} />
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function Facts({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
+  const names = useNames([{ account: person.account, key: null }]);
+  const actorName = useActors([person.made_by]);
+  return (
+    <Stack gap={6}>
+      <Group gap="xs">
+        <Text fw={650} fz="lg" className="wrap">
+          {nameOfPerson(person)}
+        </Text>
+        {isSelf && <Badge>You</Badge>}
+        <StatusBadge status={person.status} />
+      </Group>
+      {person.email !== null && (
+        <Text size="sm" className="wrap">
+          {person.email}
+        </Text>
+      )}
+      <Text size="sm">
+        {roleLabels[person.role]} · {person.account === null ? 'Entire installation' : names.account(person.account)}
+      </Text>
+      <LinkNote person={person} />
+      <Hint size="xs">
+        {'Invited by'} {actorName(person.made_by)}, <When at={person.created_at} />
+      </Hint>
+      <Code fz="xs">{person.id}</Code>
+    </Stack>
+  );
+}
+
+/** A user cannot move between the installation and accounts, so only matching roles are offered. */
+function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
+  const me = useMe();
+  const form = useForm({ initialValues: { name: person.name, role: person.role } });
+  const saving = useChange((body: object) => call('PATCH /people/{id}', { id: person.id, body }), {
+    done: 'User updated.',
+  });
+  const faults = fieldFaults(saving.error, ['name', 'role']);
+  const roles = assignableRoles(me.role).filter((role) => seesInstallation({ role }) === (person.account === null));
+  const submit = form.onSubmit(({ name, role }) =>
+    saving.mutate({ ...(name !== person.name && { name }), ...(role !== person.role && { role }) }),
+  );
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput label="Name" autoComplete="off" {...form.getInputProps('name')} error={faults?.['name']} />
+        <Select
+          label="Role"
+          allowDeselect={false}
+          disabled={isSelf}
+          description={isSelf ? 'You cannot change your own role or disable yourself.' : roleTexts[form.values.role]}
+          data={roles.map((value) => ({ value, label: roleLabels[value] }))}
+          value={form.values.role}
+          onChange={(value) => form.setFieldValue('role', value as Role)}
+          error={faults?.['role']}
+        />
+        {faults === null && <FailureNotice failure={saving.error} />}
+        <Group>
+          <ActionButton label="Save" isPrimary type="submit" loading={saving.isPending} disabled={!form.isDirty()} />
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function StatusButton({ person }: { person: PersonShape }) {
+  const isDisabled = person.status === 'disabled';
+  const changing = useChange(
+    () => call('PATCH /people/{id}', { id: person.id, body: { status: isDisabled ? 'enabled' : 'disabled' } }),
+    { done: isDisabled ? 'User enabled.' : 'User disabled.' },
+  );
+  if (!isDisabled)
+    return (
+      <ConfirmButton
+        color="red"
+        label="Disable"
+        title={`Disable ${nameOfPerson(person)}?`}
+        text="The user is signed out and cannot sign in. You can enable them again."
+        change={changing}
+        input={undefined}
+      />
+    );
+  return (
+    <Stack gap="xs" align="flex-start">
+      <ActionButton label="Enable" onClick={() => changing.mutate(undefined)} loading={changing.isPending} />
+      <FailureNotice failure={changing.error} />
+    </Stack>
+  );
+}

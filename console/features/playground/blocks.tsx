@@ -1,0 +1,115 @@
+// The content blocks of a response. All content is untrusted and is shown as text.
+
+import { Badge, Box, Code, Group, Image, Stack, Text } from '@mantine/core';
+import { Hint } from '../../parts/page.tsx';
+import type { Answer, Block } from './answer.ts';
+
+export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
+  const last = answer.blocks.length - 1;
+  return (
+    <Stack gap="sm">
+      {answer.blocks.map((block, place) => (
+        <BlockView
+          // biome-ignore lint/suspicious/noArrayIndexKey: a block keeps its place
+          key={place}
+          block={block}
+          inputText={answer.inputTexts[place] ?? null}
+          isLast={isRunning && place === last}
+        />
+      ))}
+    </Stack>
+  );
+}
+
+interface BlockViewProps {
+  block: Block;
+  /** The partial input of a tool call. */
+  inputText: string | null;
+  /** The block may still grow. */
+  isLast: boolean;
+}
+
+export function BlockView({ block, inputText, isLast }: BlockViewProps) {
+  switch (block.type) {
+    case 'text':
+      return <WrittenText text={String(block['text'] ?? '')} />;
+    case 'thinking':
+      return (
+        <Fold label={isLast ? 'Thinking …' : 'Thinking'} isOpen={isLast}>
+          <WrittenText text={String(block['thinking'] ?? '')} isDimmed />
+        </Fold>
+      );
+    case 'redacted_thinking':
+      return <Hint>Redacted thinking</Hint>;
+    case 'tool_use':
+    case 'server_tool_use':
+      return <CallView name={String(block['name'] ?? '')} text={inputText ?? jsonOf(block['input'])} />;
+    case 'tool_result':
+      return (
+        <Fold label="Tool result" isOpen>
+          <WrittenText text={textOfResult(block['content'])} />
+        </Fold>
+      );
+    case 'image':
+      return <InlineImage block={block} />;
+    default:
+      return (
+        <Fold label={block.type} isOpen={false}>
+          <Code block>{jsonOf(block)}</Code>
+        </Fold>
+      );
+  }
+}
+
+function WrittenText({ text, isDimmed = false }: { text: string; isDimmed?: boolean }) {
+  return (
+    <Text
+      size="sm"
+      component="div"
+      style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+      {...(isDimmed && { c: 'dimmed' })}
+    >
+      {text}
+    </Text>
+  );
+}
+
+function Fold({ label, isOpen, children }: { label: string; isOpen: boolean; children: React.ReactNode }) {
+  return (
+    <Box component="details" open={isOpen}>
+      <Text component="summary" size="sm" fw={600} style={{ cursor: 'pointer' }}>
+        {label}
+      </Text>
+      <Box mt={4} pl="sm" style={{ borderLeft: '2px solid var(--mantine-color-default-border)' }}>
+        {children}
+      </Box>
+    </Box>
+  );
+}
+
+function CallView({ name, text }: { name: string; text: string }) {
+  return (
+    <Stack gap={4}>
+      <Group gap="xs">
+        <Badge>{`Tool call: ${name}`}</Badge>
+      </Group>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {text}
+      </Code>
+    </Stack>
+  );
+}
+
+/** Shows only images that the user added, as data URLs. */
+function InlineImage({ block }: { block: Block }) {
+  const { media_type: type, data } = (block['source'] ?? {}) as { media_type?: string; data?: string };
+  return <Image src={`data:${type};base64,${data}`} alt={`Image ${1}`} mah={160} w="auto" fit="contain" radius="sm" />;
+}
+
+function textOfResult(content: unknown): string {
+  return typeof content === 'string' ? content : jsonOf(content);
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? '';
+}

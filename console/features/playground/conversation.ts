@@ -1,0 +1,77 @@
+// The turns of a conversation and the streaming response: send, stop, retry, edit. In memory only.
+
+import { useEffect, useRef, useState } from 'react';
+import { type Answer, type Block, emptyAnswer } from './answer.ts';
+import { bodyOf, type PlaygroundSettings, type Turn } from './request.ts';
+import { MessageRejected, sendMessage } from './send-message.ts';
+
+export interface Conversation {
+  turns: readonly Turn[];
+  /** The response received so far; null if no request is running. */
+  running: Answer | null;
+  failure: MessageRejected | null;
+  /** Sends a user turn with the secret of an API key. Ignores empty content. */
+  send: (content: readonly Block[], secret: string) => void;
+  /** Requests another response to the last user turn. */
+  again: (secret: string) => void;
+  stop: () => void;
+  /** Removes the last user turn and returns its content. */
+  takeBack: () => readonly Block[];
+  startOver: () => void;
+}
+
+export function useConversation(baseUrl: string, settings: PlaygroundSettings): Conversation {
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [running, setRunning] = useState<Answer | null>(null);
+  const [failure, setFailure] = useState<MessageRejected | null>(null);
+  const stopping = useRef<AbortController | null>(null);
+  // Leaving the page ends the stream.
+  useEffect(() => () => stopping.current?.abort(), []);
+
+  const run = async (sent: readonly Turn[], key: string) => {
+    if (stopping.current !== null) return;
+    const controller = new AbortController();
+    stopping.current = controller;
+    const body = bodyOf(settings, sent);
+    setTurns(sent);
+    setFailure(null);
+    setRunning(emptyAnswer);
+    try {
+      const result = await sendMessage({ baseUrl, key, body, signal: controller.signal, onAnswer: setRunning });
+      const isStopped = controller.signal.aborted;
+      if (stopping.current === controller) setTurns([...sent, { role: 'assistant', ...result, isStopped, body }]);
+    } catch (thrown) {
+      if (stopping.current === controller && thrown instanceof MessageRejected && thrown.code !== 'stopped')
+        setFailure(thrown);
+      else if (!(thrown instanceof MessageRejected)) throw thrown;
+    } finally {
+      // A new conversation may have started in the meantime.
+      if (stopping.current === controller) {
+        stopping.current = null;
+        setRunning(null);
+      }
+    }
+  };
+  const untilLastUserTurn = turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1);
+  return {
+    turns,
+    running,
+    failure,
+    send: (content, secret) => content.length > 0 && void run([...turns, { role: 'user', content }], secret),
+    again: (secret) => void run(untilLastUserTurn, secret),
+    stop: () => stopping.current?.abort(),
+    takeBack() {
+      const last = untilLastUserTurn.at(-1);
+      setTurns(untilLastUserTurn.slice(0, -1));
+      setFailure(null);
+      return last?.role === 'user' ? last.content : [];
+    },
+    startOver() {
+      stopping.current?.abort();
+      stopping.current = null;
+      setTurns([]);
+      setRunning(null);
+      setFailure(null);
+    },
+  };
+}

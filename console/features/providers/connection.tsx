@@ -1,0 +1,239 @@
+// The address and API key of a provider, for adding and editing it, and a test of the connection.
+
+import { Alert, Group, List, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useEffect } from 'react';
+import type { CatalogShape, ProviderShape, ProviderTestShape } from '../../../src/admin-api/shapes.ts';
+import { ApiFailure, call } from '../../api.ts';
+import { formatMs } from '../../figures.ts';
+import { objectFaults } from '../../form-faults.ts';
+import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
+import { ActionButton, Icon } from '../../parts/link.tsx';
+import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { useChange, useGet } from '../../queries.ts';
+import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+
+const newKeyHint = 'Empty: the stored key does not change.';
+
+const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
+
+const nameExists = 'A provider with this name exists. Choose another name.';
+
+export const newKeyElsewhere = 'A new host needs a new API key: a stored key is never sent to another host.';
+
+export interface Connection {
+  kind: string;
+  name: string;
+  base_url: string;
+  api_key: string;
+  private_network: boolean;
+}
+
+const SANDBOX_KIND = 'sandbox';
+
+interface ConnectionFormProps {
+  connection: Connection;
+  /** The name if the provider was saved before; then it is edited. */
+  saved: string | null;
+  onBack: (() => void) | null;
+  onSaved: (connection: Connection) => void;
+}
+
+export function ConnectionForm({ connection, saved, onBack, onSaved }: ConnectionFormProps) {
+  const form = useForm({ initialValues: connection });
+  const isSandbox = connection.kind === SANDBOX_KIND;
+  const save = useChange(async (wanted: Connection) => {
+    if (saved === null) await requireUnusedName(wanted.name);
+    await call('POST /apply', { body: { document: { providers: { [wanted.name]: documentOf(wanted) } } } });
+    return wanted;
+  });
+  const submit = form.onSubmit((values) => {
+    const wanted = {
+      ...values,
+      name: values.name.trim(),
+      base_url: values.base_url.trim(),
+      api_key: values.api_key.trim(),
+    };
+    save.mutate(wanted, {
+      onSuccess: onSaved,
+      onError: (failure) => form.setErrors(faultsOf(failure, wanted) ?? {}),
+    });
+  });
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack mt="md" maw={560}>
+        <TextInput
+          label="Name"
+          description="Routes refer to the provider by this name."
+          required
+          readOnly={saved !== null}
+          {...form.getInputProps('name')}
+        />
+        {!isSandbox && (
+          <>
+            <TextInput
+              label="Address"
+              description="Base URL, for example https://api.example.com/v1 for Chat Completions."
+              type="url"
+              required
+              {...form.getInputProps('base_url')}
+            />
+            <PasswordInput
+              label="API key"
+              description={saved === null ? 'Stored encrypted and never shown again.' : newKeyHint}
+              autoComplete="off"
+              {...form.getInputProps('api_key')}
+            />
+            <Switch
+              label="Private network"
+              description={privateHint}
+              {...form.getInputProps('private_network', { type: 'checkbox' })}
+            />
+          </>
+        )}
+        {save.error !== null && faultsOf(save.error, form.values) === null && <FailureNotice failure={save.error} />}
+        <Group>
+          {onBack !== null && <ActionButton label="Back" onClick={onBack} />}
+          <ActionButton
+            label="Save and test"
+            isPrimary
+            type="submit"
+            loading={save.isPending}
+            disabled={form.values.name.trim() === ''}
+          />
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** Applying a document replaces existing objects, so a new provider must not exist. */
+async function requireUnusedName(name: string): Promise<void> {
+  const { document } = await call('GET /catalogue');
+  if (!(name in document.providers)) return;
+  const fault = { path: ['providers', name], message: nameExists };
+  throw new ApiFailure(409, 'conflict', nameExists, [fault], null);
+}
+
+function documentOf({ kind, base_url, api_key, private_network }: Connection): object {
+  if (kind === SANDBOX_KIND) return { kind };
+  return {
+    kind,
+    ...(base_url !== '' && { base_url }),
+    ...(api_key !== '' && { api_key }),
+    private_network,
+  };
+}
+
+function faultsOf(failure: unknown, { name, ...fields }: Connection): Record<string, string> | null {
+  return objectFaults(failure, ['providers', name.trim()], (field) => field === 'name' || field in fields);
+}
+
+export function ProviderEditButton({ provider }: { provider: ProviderShape }) {
+  return (
+    <DialogButton variant="filled" leftSection={<Icon name="pencil" />} label="Edit" title={`Edit ${provider.name}`}>
+      {(close) => <ProviderEditForm name={provider.name} onDone={close} />}
+    </DialogButton>
+  );
+}
+
+function ProviderEditForm({ name, onDone }: { name: string; onDone: () => void }) {
+  const catalog = useGet('/catalogue');
+  const written = catalog.data?.document.providers[name];
+  if (written === undefined) return <FailureNotice failure={catalog.error} />;
+  return <LoadedEditForm name={name} written={written} onDone={onDone} />;
+}
+
+interface LoadedEditFormProps {
+  name: string;
+  written: CatalogShape['document']['providers'][string];
+  onDone: () => void;
+}
+
+function LoadedEditForm({ name, written, onDone }: LoadedEditFormProps) {
+  const form = useForm({
+    initialValues: { base_url: written.base_url ?? '', api_key: '', private_network: written.private_network },
+  });
+  const apply = useReview({ done: 'Provider saved.', onDone });
+  const faults = objectFaults(apply.failure, ['providers', name], (field) => field in form.values);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per failure
+  useEffect(() => form.setErrors(faults ?? {}), [apply.failure]);
+  const submit = form.onSubmit(({ base_url, api_key, private_network }) =>
+    apply.preview(({ providers }) => {
+      // Omitting the other credentials leaves them unchanged.
+      const { credentials: _, ...current } = providers[name] ?? written;
+      const key = api_key.trim() === '' ? {} : { api_key: api_key.trim() };
+      const changed = { ...current, base_url: base_url.trim(), private_network, ...key };
+      return { document: { providers: { [name]: changed } } };
+    }),
+  );
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack>
+        <TextInput label="Address" type="url" required {...form.getInputProps('base_url')} />
+        <PasswordInput
+          label="New API key"
+          description={`${newKeyHint} ${newKeyElsewhere}`}
+          autoComplete="off"
+          {...form.getInputProps('api_key')}
+        />
+        <Switch
+          label="Private network"
+          description={privateHint}
+          {...form.getInputProps('private_network', { type: 'checkbox' })}
+        />
+        {faults === null && <FailureNotice failure={apply.failure} />}
+        <FormActions onCancel={onDone} label="Review changes" isPending={apply.isAsking} />
+      </Stack>
+      <ReviewDialog apply={apply} />
+    </form>
+  );
+}
+
+export const testingText = 'Sends a small request with each credential, free of charge.';
+
+/** Tests a provider, then refetches its health. */
+export function useProviderTest(onDone?: (result: ProviderTestShape) => void) {
+  return useChange((name: string) => call('POST /providers/{name}/test', { id: name, body: {} }), {
+    ...(onDone !== undefined && { onDone }),
+  });
+}
+
+export function ProviderTest({ name }: { name: string }) {
+  const test = useProviderTest();
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <ActionButton label="Test connection" icon="play" loading={test.isPending} onClick={() => test.mutate(name)} />
+        <Hint>{testingText}</Hint>
+      </Group>
+      <FailureNotice failure={test.error} />
+      {test.data !== undefined && !test.isPending && <TestResult result={test.data} />}
+    </Stack>
+  );
+}
+
+export function TestResult({ result }: { result: ProviderTestShape }) {
+  const { ok, ms, models, message, credentials } = result;
+  return (
+    <Alert
+      color={ok ? 'teal' : 'red'}
+      icon={<Icon name={ok ? 'check' : 'warning'} />}
+      title={ok ? `The provider responded in ${formatMs(ms)}.` : 'Test failed'}
+      role="status"
+    >
+      <Text size="sm" className="wrap">
+        {ok ? models !== null && (models === 1 ? 'It lists 1 model.' : `It lists ${models} models.`) : message}
+      </Text>
+      {credentials.length > 1 && (
+        <List size="sm" mt="xs">
+          {credentials.map((one) => (
+            <List.Item key={one.name} icon={<Icon name={one.ok ? 'check' : 'cross'} />}>
+              <b>{one.name}</b>: {one.message}
+            </List.Item>
+          ))}
+        </List>
+      )}
+    </Alert>
+  );
+}

@@ -1,0 +1,182 @@
+// One provider: connection, credentials, health of its models, and a connection test.
+
+import { SimpleGrid, Stack, Text } from '@mantine/core';
+import { useParams } from '@tanstack/react-router';
+import type { ProviderShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
+import { useMe } from '../../me.tsx';
+import { ProviderHealth, StatusBadge } from '../../parts/badges.tsx';
+import { type Column, PlainTable } from '../../parts/data-table.tsx';
+import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
+import { When } from '../../parts/money.tsx';
+import { Facts, FailureNotice, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
+import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { ProviderEditButton, ProviderTest } from './connection.tsx';
+import { kindName } from './list.tsx';
+
+const stateLabels = {
+  ready: 'Ready',
+  open: 'Circuit open',
+  half_open: 'Circuit half-open',
+  resting: 'Paused by provider',
+};
+
+const HEALTH_EVERY_MS = 5_000;
+
+export function ProviderShow() {
+  const { providerName: name } = useParams({ strict: false }) as { providerName: string };
+  const { role } = useMe();
+  const { data, error, refetch } = useGet('/providers/{name}', { id: name, everyMs: HEALTH_EVERY_MS });
+  if (error !== null && data === undefined) return <PageFailure failure={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  return (
+    <>
+      <PageHead
+        title={data.name}
+        text={kindName(data.kind)}
+        actions={role === 'operator' && <Actions provider={data} />}
+      />
+      <Stack>
+        {role === 'operator' && <ProviderTest name={data.name} />}
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <Connection provider={data} />
+          <Credentials provider={data} />
+        </SimpleGrid>
+        <RouteStates provider={data} />
+        <Models provider={data} />
+      </Stack>
+    </>
+  );
+}
+
+function Actions({ provider }: { provider: ProviderShape }) {
+  const goTo = useGoTo();
+  const apply = useReview({ done: 'Provider deleted.', onDone: () => goTo('/providers') });
+  return (
+    <>
+      {provider.base_url !== null && <ProviderEditButton provider={provider} />}
+      <ActionButton
+        label="Delete"
+        icon="trash"
+        loading={apply.isAsking}
+        onClick={() => apply.preview(() => ({ document: {}, remove: [{ kind: 'provider', name: provider.name }] }))}
+      />
+      <FailureNotice failure={apply.failure} />
+      <ReviewDialog apply={apply} />
+    </>
+  );
+}
+
+function Connection({ provider }: { provider: ProviderShape }) {
+  const { health } = provider;
+  return (
+    <Section title="Connection">
+      <Facts
+        facts={[
+          { name: 'Type', value: kindName(provider.kind) },
+          { name: 'Address', value: provider.base_url ?? 'Built in' },
+          { name: 'Health', value: <ProviderHealth provider={provider} /> },
+          health && { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
+          health && { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Credentials({ provider: { credentials } }: { provider: ProviderShape }) {
+  const forWhom = ({ account, group }: ProviderShape['credentials'][number]) => {
+    if (account !== null) return <TextLink to={pathOf.account(account)}>{account}</TextLink>;
+    return group === null ? 'All other accounts' : `Group ${group}`;
+  };
+  return (
+    <Section title="Credentials" text="API keys are stored encrypted and are never shown.">
+      {credentials.length === 0 ? (
+        <Hint>None</Hint>
+      ) : (
+        <Facts facts={credentials.map((one) => ({ name: one.name, value: forWhom(one) }))} />
+      )}
+    </Section>
+  );
+}
+
+function RouteStates({ provider: { routes } }: { provider: ProviderShape }) {
+  if (routes.length === 0)
+    return (
+      <Section title="Model health">
+        <Hint>This server has used no route since it started.</Hint>
+      </Section>
+    );
+  return (
+    <Section title="Model health" text="Routes that this server has used since it started." isPadded={false}>
+      <PlainTable
+        label="Model health"
+        rows={routes}
+        keyOf={({ model, credential }) => `${model} ${credential}`}
+        columns={stateColumns}
+      />
+    </Section>
+  );
+}
+
+type RouteState = ProviderShape['routes'][number];
+
+const stateColumns: Column<RouteState>[] = [
+  { name: 'model', label: 'Upstream model', show: ({ model }) => <span className="wrap">{model}</span> },
+  { name: 'credential', label: 'Credential', from: 'sm', show: ({ credential }) => credential ?? 'None' },
+  {
+    name: 'state',
+    label: 'State',
+    show: ({ state, until }) => (
+      <>
+        <StatusBadge
+          status={state === 'ready' ? 'healthy' : state === 'open' ? 'failed' : 'client_gone'}
+          label={stateLabels[state]}
+        />
+        {until !== null && (
+          <Hint size="xs">
+            {'until'} <When at={until} isPrecise />
+          </Hint>
+        )}
+      </>
+    ),
+  },
+  {
+    name: 'failures',
+    label: 'Consecutive failures',
+    align: 'right',
+    from: 'md',
+    show: (route) => formatCount(route.failures_in_a_row),
+  },
+  { name: 'running', label: 'Running', align: 'right', from: 'md', show: (route) => formatCount(route.in_flight) },
+  {
+    name: 'failure',
+    label: 'Last failure',
+    from: 'sm',
+    show: ({ last_failure: failure }) =>
+      failure === null ? (
+        'None'
+      ) : (
+        <>
+          {failure.fault} · <When at={failure.at} isRelative />
+        </>
+      ),
+  },
+];
+
+function Models({ provider: { models } }: { provider: ProviderShape }) {
+  return (
+    <Section title="Models">
+      {models.length === 0 && <Hint>No model has a route to this provider yet.</Hint>}
+      <Text size="sm" className="wrap" component="div">
+        {models.map((name, at) => (
+          <span key={name}>
+            {at > 0 && ', '}
+            <TextLink to={pathOf.model(name)}>{name}</TextLink>
+          </span>
+        ))}
+      </Text>
+    </Section>
+  );
+}

@@ -1,0 +1,160 @@
+// The columns of the list of requests, in the table and in CSV.
+
+import { Box, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { UsageShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount, formatMs, formatShort } from '../../figures.ts';
+import type { Names } from '../../names.ts';
+import { OutcomeBadge } from '../../parts/badges.tsx';
+import type { CsvColumn } from '../../parts/csv-button.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { pathOf, TextLink } from '../../parts/link.tsx';
+import { Money, When } from '../../parts/money.tsx';
+import { Hint } from '../../parts/page.tsx';
+
+/** Operators and viewers also see the account, the provider and the margin of each request. */
+export function usageColumns(names: Names, isInstallation: boolean): Column<UsageShape>[] {
+  return [
+    { name: 'time', label: 'Time', show: (row) => <TimeCell row={row} /> },
+    { ...text('model', 'Model', ({ model }) => model), choice: 'shown', from: 'sm' },
+    {
+      name: 'source',
+      label: isInstallation ? 'Account / key' : 'API key',
+      show: ({ account, key }) => (
+        <>
+          {isInstallation && <OneLine text={names.account(account)} />}
+          <Text component="div" inherit {...(isInstallation && { size: 'xs', c: 'dimmed' })}>
+            <OneLine text={names.key(key)} />
+          </Text>
+        </>
+      ),
+      from: 'md',
+      choice: 'shown',
+    },
+    text('group', 'Group', ({ group }) => group),
+    ...(isInstallation
+      ? [
+          text('provider', 'Provider', ({ provider }) => provider),
+          text('upstream_model', 'Upstream model', ({ upstream_model: model }) => model),
+          figure('attempts', 'Attempts', ({ attempts }) => formatCount(attempts.length)),
+        ]
+      : []),
+    { ...figure('tokens', 'Tokens in / out', (row) => <Tokens row={row} />), choice: 'shown', from: 'lg' },
+    { name: 'cost', label: 'Cost', show: ({ cost }) => <Money usd={cost} />, align: 'right' },
+    ...(isInstallation
+      ? [
+          figure('provider_cost', 'Provider cost', (row) => <Money usd={row.provider_cost} />),
+          figure('margin', 'Margin', ({ margin }) => <Money usd={margin} />),
+        ]
+      : []),
+    duration('first_token', 'TTFT', 'Time to first token', (row) => row.first_token_ms),
+    duration('latency', 'Latency', 'Time from arrival to the end of the response', (row) => row.latency_ms),
+    text('stream', 'Streaming', ({ stream }) => (stream ? 'Yes' : 'No')),
+    {
+      name: 'outcome',
+      label: 'Status',
+      show: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
+      from: 'sm',
+      choice: 'shown',
+    },
+  ];
+}
+
+function figure(name: string, label: string, show: (row: UsageShape) => ReactNode): Column<UsageShape> {
+  const inDigits = (row: UsageShape) => <span className="tabular">{show(row)}</span>;
+  return { name, label, align: 'right', choice: 'hidden', show: inDigits };
+}
+
+function text(name: string, label: string, show: (row: UsageShape) => string | null): Column<UsageShape> {
+  return { name, label, choice: 'hidden', show: (row) => <OneLine text={show(row) ?? '–'} /> };
+}
+
+/** Always visible, because slow requests are what this list is searched for. */
+function duration(name: string, label: string, title: string, show: (row: UsageShape) => number | null) {
+  const inUnits = (row: UsageShape) => <Duration ms={show(row)} />;
+  return { name, label, title, align: 'right', from: 'sm', show: inUnits } as const;
+}
+
+/** On a phone, the model, the times and the status have no columns of their own. */
+function TimeCell({ row: { request_id, at, model, first_token_ms, latency_ms, outcome } }: { row: UsageShape }) {
+  const times = [
+    ...(first_token_ms === null ? [] : [`TTFT ${formatMs(first_token_ms)}`]),
+    `Latency ${formatMs(latency_ms)}`,
+  ];
+  return (
+    <>
+      <TextLink to={pathOf.request(request_id)}>
+        <Box component="span" visibleFrom="sm">
+          <When at={at} isInRow />
+        </Box>
+        <Box component="span" hiddenFrom="sm">
+          <When at={at} isRelative />
+        </Box>
+      </TextLink>
+      <Hint size="xs" hiddenFrom="sm" className="wrap">
+        {model}
+        <br />
+        {times.join(' · ')}
+      </Hint>
+      <Box hiddenFrom="sm" mt={4}>
+        <OutcomeBadge outcome={outcome} />
+      </Box>
+    </>
+  );
+}
+
+function OneLine({ text }: { text: string }) {
+  return (
+    <Text inherit truncate maw={170} title={text}>
+      {text}
+    </Text>
+  );
+}
+
+function Duration({ ms }: { ms: number | null }) {
+  return <span className="tabular">{ms === null ? '–' : formatMs(ms)}</span>;
+}
+
+/** Cached tokens are shown separately because they have their own prices. */
+function Tokens({ row }: { row: UsageShape }) {
+  const [read, written] = [row.cache_read_input_tokens, row.cache_creation_input_tokens];
+  return (
+    <>
+      <span className="tabular">{`${formatCount(row.input_tokens)} / ${formatCount(row.output_tokens)}`}</span>
+      {read + written > 0 && (
+        <Hint size="xs" className="tabular" title={`Cache: ${formatCount(read)} read, ${formatCount(written)} written`}>
+          {`${formatShort(read + written)} cached`}
+        </Hint>
+      )}
+    </>
+  );
+}
+
+/** All fields of a record except its list of attempts. */
+export function usageCsvColumns(isInstallation: boolean): CsvColumn<UsageShape>[] {
+  const columns: CsvColumn<UsageShape>[] = [
+    ...plain('request_id', 'received_at', 'at', 'account', 'key', 'group', 'model', 'provider', 'upstream_model'),
+    ...plain('stream', 'outcome', 'status', 'input_tokens', 'output_tokens', 'cache_read_input_tokens'),
+    { name: 'cache_write_5m_tokens', value: (row) => row.cache_creation.ephemeral_5m_input_tokens },
+    { name: 'cache_write_1h_tokens', value: (row) => row.cache_creation.ephemeral_1h_input_tokens },
+    ...plain('web_searches', 'usage_source', 'cost', 'written_off'),
+    ...(isInstallation ? plain('provider_cost', 'margin') : []),
+    ...['tier', 'multiplier', 'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'].map(rateColumn),
+    rateColumn('web_search_per_thousand'),
+    { name: 'attempts', value: (row) => row.attempts.length },
+    ...plain('admitted_ms', 'first_token_ms', 'latency_ms'),
+    { name: 'balance_before', value: (row) => row.meters?.balance?.before },
+    { name: 'balance_after', value: (row) => row.meters?.balance?.after },
+  ];
+  return columns;
+}
+
+type Plain = { [Name in keyof UsageShape]: UsageShape[Name] extends object ? never : Name }[keyof UsageShape];
+
+function plain(...names: Plain[]): CsvColumn<UsageShape>[] {
+  return names.map((name) => ({ name, value: (row) => row[name] as string | number | boolean | null }));
+}
+
+function rateColumn(name: string): CsvColumn<UsageShape> {
+  return { name: `rate_${name}`, value: (row) => row.rates[name] };
+}

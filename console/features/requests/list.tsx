@@ -1,0 +1,141 @@
+// The list of requests, newest first, with filters, live updates and CSV export.
+
+import { Switch } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import type { UsageShape } from '../../../src/admin-api/shapes.ts';
+import type { Query } from '../../api.ts';
+import { useFilters } from '../../filters.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { useNames } from '../../names.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
+import { DataTable, NoMatches } from '../../parts/data-table.tsx';
+import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
+import { usageColumns, usageCsvColumns } from './columns.tsx';
+import { UsageFilters, UsageTotals } from './filters.tsx';
+import { periodOf, usageQuery } from './query.ts';
+
+export function UsageList() {
+  const filters = useFilters();
+  const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
+  const [isLive, setLive] = useState(false);
+  const query = usageQuery(filters.values, askedAtMs);
+  const rows = useUsage(query, isLive);
+  const isInstallation = seesInstallation(useMe());
+  const names = useNames(rows.rows);
+  const refresh = () => {
+    setAskedAtMs(Date.now());
+    rows.reload();
+  };
+  return (
+    <>
+      <PageHead
+        title="Usage"
+        text="All accepted requests, newest first."
+        actions={
+          <>
+            <Switch
+              label="Live"
+              title="Fetches new requests every few seconds"
+              checked={isLive}
+              onChange={(event) => setLive(event.currentTarget.checked)}
+            />
+            <ActionButton label="Refresh" onClick={refresh} icon="refresh" />
+            <CsvButton
+              path="/usage"
+              query={query}
+              columns={usageCsvColumns(isInstallation)}
+              fileName={`usage-${new Date(askedAtMs).toISOString().slice(0, 10)}.csv`}
+            />
+          </>
+        }
+      />
+      <UsageFilters filters={filters} />
+      <UsageTotals query={query} period={periodOf(filters.values)} isLive={isLive} />
+      <DataTable<UsageShape>
+        label="Requests"
+        columns={usageColumns(names, isInstallation)}
+        rows={rows}
+        keyOf={({ request_id }) => request_id}
+        empty={<Empty isNarrowed={Object.keys(filters.values).length > 0} onClear={filters.clear} />}
+        linkTo={({ request_id }) => pathOf.request(request_id)}
+      />
+      {rows.isStoppedEarly && (
+        <Hint mt="xs" role="status">
+          Few recent requests match. Select “Show more” to search further back.
+        </Hint>
+      )}
+    </>
+  );
+}
+
+function Empty({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => void }) {
+  if (isNarrowed)
+    return (
+      <NoMatches
+        title="No matching requests"
+        text="Change or clear the filters. Requests that were rejected before admission are not recorded."
+        onClear={onClear}
+      />
+    );
+  return (
+    <EmptyState
+      icon="list"
+      title="No requests yet"
+      text="Each request appears here with its cost when it completes."
+      action={<ButtonLink label="Send a request" to="/playground" />}
+    />
+  );
+}
+
+const PAGE_ROWS = 50;
+/** The number of rows to find per search; a page of a filtered list may contain fewer. */
+const MATCHES_WANTED = 25;
+/** The number of pages that a search fetches before it waits for the user. */
+const AUTOMATIC_PAGES_MAX = 10;
+const LIVE_MS = 3_000;
+
+interface UsageRows extends Rows<UsageShape> {
+  /** The search stopped early: many rows did not match, and there are more. */
+  isStoppedEarly: boolean;
+}
+
+function useUsage(query: Query, isLive: boolean): UsageRows {
+  const newest = useLiveRows(query, isLive);
+  const searched = useSearchRows(query, !isLive);
+  return isLive ? newest : searched;
+}
+
+function useLiveRows(query: Query, isWanted: boolean): UsageRows {
+  const answer = useGet('/usage', { query: { limit: PAGE_ROWS, ...query }, everyMs: LIVE_MS, isEnabled: isWanted });
+  return { ...rowsOf(answer), isStoppedEarly: false };
+}
+
+function useSearchRows(query: Query, isWanted: boolean): UsageRows {
+  const pages = useList('/usage', { query: { limit: PAGE_ROWS, ...query }, isEnabled: isWanted });
+  const [search, setSearch] = useState(NEW_SEARCH);
+  const asked = JSON.stringify(query);
+  const current = search.asked === asked ? search : { ...NEW_SEARCH, asked };
+  const isShort = pages.rows.length < current.matchesWanted;
+  const isSearching = isWanted && isShort && pages.showMore !== null && current.pageCount < AUTOMATIC_PAGES_MAX;
+  const { showMore, isLoadingMore, failure } = pages;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for every page
+  useEffect(() => {
+    if (!isSearching || isLoadingMore || failure !== null) return;
+    setSearch({ ...current, pageCount: current.pageCount + 1 });
+    showMore?.();
+  }, [isSearching, isLoadingMore, asked]);
+  const searchFurther = () => {
+    setSearch({ asked, matchesWanted: pages.rows.length + MATCHES_WANTED, pageCount: 1 });
+    showMore?.();
+  };
+  return {
+    ...pages,
+    isLoadingMore: isLoadingMore || isSearching,
+    showMore: showMore === null ? null : searchFurther,
+    isStoppedEarly: isShort && showMore !== null && !isSearching,
+  };
+}
+
+const NEW_SEARCH = { asked: '', matchesWanted: MATCHES_WANTED, pageCount: 0 };

@@ -1,0 +1,154 @@
+// The cost breakdown of a request, recalculated here and compared with the recorded cost.
+
+import { Alert, Text } from '@mantine/core';
+import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount, printDecimal } from '../../figures.ts';
+import { type Column, PlainTable } from '../../parts/data-table.tsx';
+import { Icon } from '../../parts/link.tsx';
+import { nanoOf } from '../../parts/money.tsx';
+import { Hint, Section } from '../../parts/page.tsx';
+import { calculatePrice, type PriceCalculation, type PriceLine } from './calculate-price.ts';
+
+const tierTexts = {
+  standard: null,
+  long_context: 'Long-context rates apply: the prompt exceeds the threshold.',
+  fast: 'Fast rates apply: the provider served the request at fast speed.',
+} as Readonly<Record<string, string | null>>;
+
+const partLabels = {
+  input: 'Input',
+  cache_read: 'Cache read',
+  cache_write_5m: 'Cache write (5 minutes)',
+  cache_write_1h: 'Cache write (1 hour)',
+  output: 'Output',
+  web_search: 'Web searches',
+};
+
+const unitLabels = { million: '/ M', thousand: '/ K' };
+
+const unitTitles = { million: 'per million tokens', thousand: 'per thousand searches' };
+
+export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
+  const price = calculatePrice(receipt);
+  const tier = tierTexts[receipt.rates['tier'] ?? ''] ?? null;
+  if (price === null)
+    return (
+      <Section title="Cost breakdown">
+        <Hint>
+          {nanoOf(receipt.cost) === 0n
+            ? 'This request used nothing that has a price, or its record has no rates.'
+            : 'The record does not contain all rates, so the cost cannot be recalculated.'}
+        </Hint>
+        {nanoOf(receipt.cost) !== 0n && <PriceTable rows={finalRows(receipt)} />}
+      </Section>
+    );
+  return (
+    <Section title="Cost breakdown" isPadded={false} {...(tier !== null && { text: tier })}>
+      <PriceTable
+        rows={[...price.lines.map(rowOfLine), ...roundingRows(price, receipt.group), ...finalRows(receipt)]}
+      />
+      <Verification price={price} receipt={receipt} />
+    </Section>
+  );
+}
+
+interface PriceRow {
+  label: string;
+  /** A row of the price list; sums have none. */
+  line?: PriceLine;
+  /** Shows all digits. */
+  amount: string;
+  isStrong?: boolean;
+}
+
+function PriceTable({ rows }: { rows: readonly PriceRow[] }) {
+  return (
+    <PlainTable
+      label="Cost breakdown"
+      rows={rows}
+      keyOf={({ label }) => label}
+      columns={priceColumns}
+      isStrong={({ isStrong = false }) => isStrong}
+    />
+  );
+}
+
+const priceColumns: Column<PriceRow>[] = [
+  {
+    name: 'part',
+    label: 'Item',
+    show: ({ label, line }) => (
+      <>
+        {label}
+        {line !== undefined && (
+          <Hint size="xs" hiddenFrom="sm" className="tabular">
+            {`${formatCount(line.count)} × $${line.rate} ${unitLabels[line.per]}`}
+          </Hint>
+        )}
+      </>
+    ),
+  },
+  {
+    name: 'quantity',
+    label: 'Quantity',
+    align: 'right',
+    from: 'sm',
+    show: ({ line }) => line && <span className="tabular">{formatCount(line.count)}</span>,
+  },
+  {
+    name: 'rate',
+    label: 'Rate',
+    align: 'right',
+    from: 'sm',
+    show: ({ line }) =>
+      line && (
+        <span className="tabular" title={unitTitles[line.per]}>
+          {`$${line.rate} ${unitLabels[line.per]}`}
+        </span>
+      ),
+  },
+  { name: 'amount', label: 'Amount', align: 'right', show: ({ amount }) => <span className="tabular">{amount}</span> },
+];
+
+function rowOfLine(line: PriceLine): PriceRow {
+  return { label: partLabels[line.part], line, amount: `$${line.amount}` };
+}
+
+function roundingRows({ sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation, group: string) {
+  const rows: PriceRow[] = [{ label: 'Subtotal', amount: `$${sum}` }];
+  if (multiplier !== '1')
+    rows.push(
+      { label: `Price multiplier of group ${group}`, amount: `× ${multiplier}` },
+      { label: 'Before rounding', amount: `$${beforeRounding}` },
+    );
+  if (afterRounding !== beforeRounding) rows.push({ label: 'Rounded up to $0.000000001', amount: `$${afterRounding}` });
+  if (price.refunded !== '0' && price.isVerified) rows.push({ label: 'Refunded', amount: `−$${price.refunded}` });
+  return rows;
+}
+
+/** The cost, and the amount charged if a part was written off. */
+function finalRows({ cost, written_off }: ReceiptShape): PriceRow[] {
+  const writtenOff = nanoOf(written_off);
+  const rows: PriceRow[] = [{ label: 'Cost', amount: `$${cost}`, isStrong: true }];
+  if (writtenOff !== 0n)
+    rows.push(
+      { label: 'Written off (insufficient balance)', amount: `−$${written_off}` },
+      { label: 'Charged to balance', amount: `$${printDecimal(nanoOf(cost) - writtenOff, 9)}`, isStrong: true },
+    );
+  return rows;
+}
+
+function Verification({ price, receipt }: { price: PriceCalculation; receipt: ReceiptShape }) {
+  // The price that the service recorded, if any, must match as well.
+  const said = receipt.price === null ? price.afterRounding : printDecimal(nanoOf(receipt.price.after_rounding), 9);
+  const isVerified = price.isVerified && said === price.afterRounding;
+  return (
+    <Alert m="md" mt={0} color={isVerified ? 'teal' : 'red'} icon={<Icon name={isVerified ? 'check' : 'warning'} />}>
+      <Text size="sm">
+        {isVerified
+          ? 'Verified: recalculated cost matches.'
+          : 'The recalculated cost differs from the recorded cost. Contact an operator of this service.'}
+      </Text>
+    </Alert>
+  );
+}

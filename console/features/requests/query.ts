@@ -1,0 +1,57 @@
+// Translates the filters in the address to parameters of GET /usage. Pure: the current time is a parameter.
+
+import type { Query } from '../../api.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** In display order. */
+export const periodMs = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  week: 7 * 24 * HOUR_MS,
+  month: 30 * 24 * HOUR_MS,
+} as const;
+
+export type Period = 'all' | keyof typeof periodMs | 'custom';
+
+/** The period in the address; "all" if it is missing or unknown. */
+export function periodOf({ period, since, until }: Readonly<Record<string, string>>): Period {
+  if (period !== undefined && Object.hasOwn(periodMs, period)) return period as keyof typeof periodMs;
+  return period === 'custom' || since !== undefined || until !== undefined ? 'custom' : 'all';
+}
+
+/** The parameters of GET /usage for the filters. Ignores other parameters of the address. */
+export function usageQuery(values: Readonly<Record<string, string>>, nowMs: number): Query {
+  const { account, key, model, outcome } = values;
+  return { account, key, model, outcome, ...spanOf(values, nowMs) };
+}
+
+function spanOf(values: Readonly<Record<string, string>>, nowMs: number): { since?: string; until?: string } {
+  const period = periodOf(values);
+  if (period === 'all') return {};
+  if (period !== 'custom') return { since: new Date(nowMs - periodMs[period]).toISOString() };
+  const [since, until] = [isoOf(values['since']), isoOf(values['until'])];
+  return { ...(since !== null && { since }), ...(until !== null && { until }) };
+}
+
+/** Parses a time from the address; null if it is invalid. */
+function isoOf(text: string | undefined): string | null {
+  const moment = new Date(text ?? '');
+  return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
+}
+
+/** The value of a datetime-local field, in local time. */
+export function localText(iso: string | undefined): string {
+  const moment = new Date(iso ?? '');
+  if (Number.isNaN(moment.getTime())) return '';
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** Null for an invalid time. */
+export function isoOfLocal(text: string): string | null {
+  return isoOf(text === '' ? undefined : text);
+}
+
+export function isRequestId(text: string): boolean {
+  return /^req_[0-9A-Za-z]{25}$/.test(text);
+}

@@ -1,0 +1,116 @@
+// Edits one setting or resets it to its default.
+
+import { Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import type { SettingShape } from '../../../src/admin-api/shapes.ts';
+import { ApiFailure } from '../../api.ts';
+import { FormActions } from '../../parts/dialog-button.tsx';
+import { ActionButton } from '../../parts/link.tsx';
+import { FailureNotice, Hint } from '../../parts/page.tsx';
+import type { CatalogDocument, CatalogEdit } from '../catalog/changes.ts';
+import { type Review, ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { readSetting, settingName, settingText, shownSetting, textOfSetting, unitNames, unitOf } from './values.ts';
+
+export function SettingEditor({ setting }: { setting: SettingShape }) {
+  const [isOpen, dialog] = useDisclosure(false);
+  const apply = useReview({ done: 'Setting saved.', onDone: dialog.close });
+  return (
+    <>
+      <Group gap={4} className="no-print">
+        {setting.origin !== null && (
+          <ActionButton
+            label="Reset to default"
+            size="compact-xs"
+            variant="subtle"
+            loading={apply.isAsking && !isOpen}
+            onClick={() => apply.preview((current) => withSetting(current, setting.name, undefined))}
+          />
+        )}
+        <ActionButton
+          label="Edit"
+          size="compact-xs"
+          onClick={dialog.open}
+          aria-label={`Edit ${settingName(setting)}`}
+        />
+      </Group>
+      {!isOpen && apply.failure !== null && <FailureNotice failure={apply.failure} />}
+      <Modal opened={isOpen} onClose={dialog.close} title={`Edit ${settingName(setting)}`}>
+        <SettingForm setting={setting} apply={apply} onCancel={dialog.close} />
+      </Modal>
+      <ReviewDialog apply={apply} />
+    </>
+  );
+}
+
+interface SettingFormProps {
+  setting: SettingShape;
+  apply: Review;
+  onCancel: () => void;
+}
+
+function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
+  const [text, setText] = useState(textOfSetting(setting.value));
+  const fault = faultOf(apply.failure, setting.name);
+  const field = {
+    label: 'New value',
+    error: fault,
+    value: text,
+    'data-autofocus': true,
+    onChange: ({ currentTarget }: { currentTarget: { value: string } }) => setText(currentTarget.value),
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        apply.preview((current) => withSetting(current, setting.name, readSetting(setting, text)));
+      }}
+      noValidate
+    >
+      <Stack>
+        <Hint>{settingText(setting)}</Hint>
+        {setting.kind === 'boolean' ? (
+          <NativeSelect
+            {...field}
+            data={[
+              { value: 'true', label: 'On' },
+              { value: 'false', label: 'Off' },
+            ]}
+          />
+        ) : (
+          <TextInput
+            {...field}
+            {...(hintOf(setting) !== '' && { description: hintOf(setting) })}
+            {...(setting.kind === 'integer' && { inputMode: 'numeric' as const })}
+            {...(setting.nullable && { placeholder: 'None' })}
+          />
+        )}
+        <Hint size="xs">{`Default: ${shownSetting(setting, setting.default)}`}</Hint>
+        {fault === null && <FailureNotice failure={apply.failure} />}
+        <FormActions onCancel={onCancel} label="Review changes" isPending={apply.isAsking} />
+      </Stack>
+    </form>
+  );
+}
+
+function hintOf({ name, kind, least, most }: SettingShape): string {
+  if (kind === 'texts') return 'Separate values with commas.';
+  if (kind !== 'integer' || least === null || most === null) return '';
+  const unit = unitOf(name);
+  const range = `${least.toLocaleString('en-US')} to ${most.toLocaleString('en-US')}`;
+  return unit === undefined ? range : `${range} ${unitNames[unit]}`;
+}
+
+/** The current settings with one changed; undefined resets it. The vendor prefixes are a separate member of the document. */
+export function withSetting({ settings }: CatalogDocument, name: string, value: unknown): CatalogEdit {
+  if (name === 'vendor_prefixes') return { document: { vendor_prefixes: value ?? null } };
+  const { [name]: _, ...others } = settings;
+  return { document: { settings: value === undefined ? others : { ...others, [name]: value } } };
+}
+
+function faultOf(failure: unknown, name: string): string | null {
+  if (!(failure instanceof ApiFailure)) return null;
+  const own = failure.faults.filter(({ path }) => path.includes(name));
+  return own.length === failure.faults.length ? (own[0]?.message ?? null) : null;
+}

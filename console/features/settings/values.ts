@@ -1,0 +1,147 @@
+// Names, sections and display forms of settings, and conversion to and from form fields. Pure.
+
+import type { SettingShape } from '../../../src/admin-api/shapes.ts';
+import { countOrNull } from '../models/form-values.ts';
+
+const settingNames = {
+  vendor_prefixes: 'Accepted header prefixes',
+  output_tranche_tokens: 'Hold extension size',
+  output_floor_tokens: 'Minimum output hold',
+  drain_seconds: 'Drain timeout',
+  drain_notice_seconds: 'Drain notice',
+  body_bytes_max: 'Maximum request body',
+  require_browser_header: 'Require the browser access header',
+  upstream_connect_seconds: 'Connect timeout',
+  upstream_first_event_seconds: 'First event timeout',
+  upstream_silence_seconds: 'Stream idle timeout',
+  upstream_stream_seconds: 'Maximum stream duration',
+  upstream_answer_seconds: 'Response timeout without streaming',
+  attempts_seconds: 'Time limit for all attempts',
+  circuit_failures: 'Circuit breaker threshold',
+  finish_without_caller_seconds: 'Time to finish after a client disconnects',
+  finish_streams_without_caller_max: 'Streams to finish after clients disconnect',
+  settle_wait_seconds: 'Settlement wait',
+  admin_listen: 'Admin API address',
+  shed_loop_delay_ms: 'Load shedding: event loop delay',
+  shed_body_bytes: 'Load shedding: request bodies in memory',
+  shed_open_messages: 'Load shedding: open requests',
+  usage_retention_days: 'Usage record retention',
+  journal_retention_months: 'Ledger retention',
+} as Readonly<Record<string, string>>;
+
+export const sectionTitles = {
+  streams: 'Streaming and holds',
+  upstream: 'Provider timeouts',
+  load: 'Load limits',
+  stop: 'Shutdown',
+  retention: 'Data retention',
+  address: 'Addresses and headers',
+  other: 'Other',
+};
+
+export const unitNames = {
+  seconds: 'seconds',
+  ms: 'milliseconds',
+  bytes: 'bytes',
+  tokens: 'tokens',
+  days: 'days',
+  months: 'months',
+  requests: 'requests',
+  streams: 'streams',
+  failures: 'failures',
+} as Record<string, string>;
+
+/** The units of settings whose key does not end with one. */
+const countedUnits = {
+  circuit_failures: 'failures',
+  finish_streams_without_caller_max: 'streams',
+  shed_open_messages: 'requests',
+} as Readonly<Record<string, string>>;
+
+type Value = SettingShape['value'];
+export type SettingSection = keyof typeof sectionTitles;
+
+const sectionOf: Readonly<Record<string, SettingSection>> = {
+  vendor_prefixes: 'address',
+  output_tranche_tokens: 'streams',
+  output_floor_tokens: 'streams',
+  drain_seconds: 'stop',
+  drain_notice_seconds: 'stop',
+  body_bytes_max: 'load',
+  require_browser_header: 'address',
+  upstream_connect_seconds: 'upstream',
+  upstream_first_event_seconds: 'upstream',
+  upstream_silence_seconds: 'upstream',
+  upstream_stream_seconds: 'upstream',
+  upstream_answer_seconds: 'upstream',
+  attempts_seconds: 'upstream',
+  circuit_failures: 'upstream',
+  finish_without_caller_seconds: 'streams',
+  finish_streams_without_caller_max: 'streams',
+  settle_wait_seconds: 'streams',
+  admin_listen: 'address',
+  shed_loop_delay_ms: 'load',
+  shed_body_bytes: 'load',
+  shed_open_messages: 'load',
+  usage_retention_days: 'retention',
+  journal_retention_months: 'retention',
+};
+
+/** A setting that is not in this list belongs to "Other". */
+export function settingSection({ name }: Pick<SettingShape, 'name'>): SettingSection {
+  return sectionOf[name] ?? 'other';
+}
+
+/** The display name of a setting, or its key. */
+export function settingName({ name }: Pick<SettingShape, 'name'>): string {
+  return settingNames[name] ?? name;
+}
+
+/** The description as a sentence, without backticks. The console cannot open the documents that it refers to. */
+export function settingText({ description }: Pick<SettingShape, 'description'>): string {
+  const text = description
+    .replaceAll('`', '')
+    .replace(/, see \w+\.md/g, '')
+    .replace(/; null: (.+)$/, '. “None” means: $1')
+    .replace(/\.?$/, '.');
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
+/** "33,554,432 bytes (32 MiB)", "600 seconds (10 minutes)". */
+export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value): string {
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'On' : 'Off';
+  if (Array.isArray(value)) return value.join(', ');
+  if (typeof value === 'string') return value;
+  const unit = unitOf(name);
+  const count = value.toLocaleString('en-US');
+  const whole = unit === undefined ? count : `${count} ${unitNames[unit]}`;
+  if (unit === 'bytes' && value >= MIB && value % MIB === 0)
+    return `${whole} (${(value / MIB).toLocaleString('en-US')} MiB)`;
+  return unit === 'seconds' && value > 60 && value % 60 === 0 ? `${whole} (${value / 60} minutes)` : whole;
+}
+
+const MIB = 1024 * 1024;
+
+/** The unit in the key: "drain_seconds", "body_bytes_max". */
+export function unitOf(name: string): string | undefined {
+  if (name in countedUnits) return countedUnits[name];
+  return name.split('_').findLast((part) => part in unitNames);
+}
+
+export function textOfSetting(value: Value): string {
+  if (value === null) return '';
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}
+
+/** Parses a field for POST /apply, which reports invalid values. */
+export function readSetting({ kind, nullable }: Pick<SettingShape, 'kind' | 'nullable'>, text: string): unknown {
+  if (text.trim() === '' && nullable) return null;
+  if (kind === 'integer') return countOrNull(text) ?? text;
+  if (kind === 'boolean') return text === 'true';
+  if (kind === 'text') return text.trim();
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,49 @@
+// The password field, its length rules, and sign-in failures.
+
+import { Alert, PasswordInput, type PasswordInputProps } from '@mantine/core';
+import { ApiFailure } from '../../api.ts';
+import { Icon } from '../../parts/link.tsx';
+import { FailureNotice } from '../../parts/page.tsx';
+
+interface PasswordFieldProps extends PasswordInputProps {
+  /** For password managers. */
+  autoComplete: 'current-password' | 'new-password';
+}
+
+export function PasswordField(field: PasswordFieldProps) {
+  return (
+    <PasswordInput
+      name="password"
+      required
+      visibilityToggleButtonProps={{ 'aria-label': 'Show password' }}
+      {...field}
+    />
+  );
+}
+
+const CHARACTERS_MIN = 10;
+const CHARACTERS_MAX = 128;
+
+/** Null if the password is acceptable. */
+export function passwordFault(password: string): string | null {
+  const { length } = [...password];
+  if (length < CHARACTERS_MIN) return `must have at least ${CHARACTERS_MIN} characters`;
+  return length > CHARACTERS_MAX ? `must have at most ${CHARACTERS_MAX} characters` : null;
+}
+
+/** `instead` replaces the message of the service. */
+export function SignInFailure({ failure, instead }: { failure: unknown; instead?: string | undefined }) {
+  if (!(failure instanceof ApiFailure) || failure.isTemporary) return <FailureNotice failure={failure} />;
+  const text = instead ?? (failure.status === 429 ? throttledText(failure.retryAfterSeconds) : failure.message);
+  return (
+    <Alert color="red" icon={<Icon name="warning" />} role="alert">
+      {text}
+    </Alert>
+  );
+}
+
+function throttledText(seconds: number | null): string {
+  if (seconds === null) return 'Too many attempts. Try again later.';
+  const wait = seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  return `Too many attempts. Try again in ${wait}.`;
+}

@@ -1,0 +1,50 @@
+// Labels that several features show.
+
+/** The options of a select. */
+export function optionsOf(labels: Readonly<Record<string, string>>): { value: string; label: string }[] {
+  return Object.entries(labels).map(([value, label]) => ({ value, label }));
+}
+
+export const roleLabels = { operator: 'Operator', viewer: 'Viewer', owner: 'Owner', member: 'Member' };
+
+export const roleTexts = {
+  operator: 'views and changes everything in the installation',
+  viewer: 'views everything in the installation',
+  owner: 'manages the keys, billing, users and tokens of one account',
+  member: 'creates keys in one account and views their usage',
+};
+
+export const outcomeLabels = {
+  completed: 'Completed',
+  client_gone: 'Client disconnected',
+  upstream_cut: 'Provider interrupted',
+  quota_cut: 'Spend limit reached',
+  service_cut: 'Service interrupted',
+  failed: 'Failed',
+} as const;
+
+export const entryKindLabels = {
+  payment: 'Payment',
+  promotion: 'Promotion',
+  adjustment: 'Adjustment',
+  debt_write_off: 'Debt write-off',
+  usage: 'Request',
+  write_off: 'Write-off',
+  correction: 'Correction',
+  refund: 'Refund',
+  carried_forward: 'Carried forward',
+} as const;
+
+export const periodTexts = {
+  total: 'in total',
+  none: 'in total',
+  day: 'per day',
+  week: 'per week',
+  month: 'per month',
+} as Readonly<Record<string, string>>;
+
+/** The states of a key that a list can be filtered by. */
+export const keyStatusLabels = { enabled: 'Enabled', disabled: 'Disabled', expired: 'Expired', revoked: 'Revoked' };
+
+/** Of accounts, keys, tokens and users. */
+export const statusLabels: Readonly<Record<string, string>> = { ...keyStatusLabels, invited: 'Invited' };

@@ -1,0 +1,66 @@
+// Badges: status, outcome of a request, and health of a provider. Color is never the only signal.
+
+import { Badge, Group } from '@mantine/core';
+import type { ProviderShape, UsageShape } from '../../src/admin-api/shapes.ts';
+import { outcomeLabels, statusLabels } from '../labels.ts';
+import { Hint } from './page.tsx';
+
+const colors: Readonly<Record<string, string>> = {
+  enabled: 'teal',
+  completed: 'teal',
+  healthy: 'teal',
+  invited: 'blue',
+  disabled: 'gray',
+  revoked: 'gray',
+  expired: 'gray',
+  client_gone: 'yellow',
+  quota_cut: 'orange',
+  service_cut: 'orange',
+  upstream_cut: 'red',
+  failed: 'red',
+};
+
+export function StatusBadge({ status, label = statusLabels[status] }: { status: string; label?: string }) {
+  return (
+    <Badge color={colors[status] ?? 'gray'} fw={600} miw="max-content">
+      {label}
+    </Badge>
+  );
+}
+
+export function OutcomeBadge({ outcome }: { outcome: UsageShape['outcome'] }) {
+  return <StatusBadge status={outcome} label={outcomeLabels[outcome]} />;
+}
+
+type Health = Pick<ProviderShape, 'health' | 'routes'>;
+
+interface ProviderHealthProps {
+  provider: Health;
+  /** The upstream models to consider; by default all. */
+  models?: readonly string[];
+}
+
+export function ProviderHealth({ provider, models }: ProviderHealthProps) {
+  const restingCount = provider.routes.filter(
+    ({ state, model }) => state !== 'ready' && (models === undefined || models.includes(model)),
+  ).length;
+  return (
+    <Group gap={6} wrap="wrap">
+      {provider.health === null || isUntried(provider) ? (
+        <StatusBadge status="unknown" label="Not used yet" />
+      ) : (
+        <StatusBadge
+          status={provider.health.up ? 'healthy' : 'failed'}
+          label={provider.health.up ? 'Healthy' : 'Failing'}
+        />
+      )}
+      {restingCount > 0 && (
+        <Hint size="xs">{restingCount === 1 ? '1 route paused' : `${restingCount} routes paused`}</Hint>
+      )}
+    </Group>
+  );
+}
+
+function isUntried({ health }: Health): boolean {
+  return health !== null && health.last_success_at === null && health.last_failure_at === null;
+}

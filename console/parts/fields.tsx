@@ -1,0 +1,133 @@
+// Fields that several pages use: a choice of an account by part of its name, and filters that the address keeps.
+
+import { Select, type SelectProps, TextInput, type TextInputProps } from '@mantine/core';
+import { useDebouncedCallback, useDebouncedValue } from '@mantine/hooks';
+import { useEffect, useRef, useState } from 'react';
+import { useFilters } from '../filters.ts';
+import { seesInstallation, useMe } from '../me.tsx';
+import { useGet } from '../queries.ts';
+import { Icon } from './link.tsx';
+
+const SHOWN_MAX = 50;
+const SEARCH_MS = 200;
+
+interface AccountSelectProps extends Omit<SelectProps, 'data' | 'value' | 'onChange' | 'onSearchChange'> {
+  /** The id of the account, or null. */
+  value: string | null;
+  onChange: (id: string | null) => void;
+}
+
+export function AccountSelect({ value, onChange, ...select }: AccountSelectProps) {
+  const [search, setSearch] = useState('');
+  const [asked] = useDebouncedValue(search.trim(), SEARCH_MS);
+  const chosen = useGet('/accounts/{id}', { id: value ?? undefined, isEnabled: value !== null });
+  const chosenName = value !== null && chosen.data?.id === value ? chosen.data.name : null;
+  // The field shows the name of the selected account, which is not a search text.
+  const name = asked === chosenName ? '' : asked;
+  const found = useGet('/accounts', { query: { limit: SHOWN_MAX, name } });
+  const options = (found.data?.data ?? []).map((account) => ({ value: account.id, label: account.name }));
+  // The Enter key selects the first option, so it must not select one of an earlier search.
+  const isCurrent = asked === search.trim() && found.data !== undefined && !found.isPlaceholderData;
+  const isListed = value === null || options.some((option) => option.value === value);
+  return (
+    <Select
+      searchable
+      selectFirstOptionOnChange={isCurrent}
+      value={value}
+      onChange={(id) => onChange(id)}
+      onSearchChange={setSearch}
+      filter={({ options: all }) => all}
+      data={isListed || value === null ? options : [{ value, label: chosenName ?? value }, ...options]}
+      {...select}
+    />
+  );
+}
+
+const TYPING_MS = 400;
+
+/** The parameter of the address that a filter keeps its value in. */
+interface Filter {
+  name: string;
+  /** Parameters to change at the same time. */
+  also?: Record<string, string | null>;
+}
+
+type FieldOf<Props> = Filter & Omit<Props, 'name' | 'data' | 'value' | 'onChange'>;
+
+/** Updates the address after a pause in typing, and follows changes of the address. */
+export function TextFilter({ name, also, ...input }: FieldOf<TextInputProps>) {
+  const { values, set } = useFilters();
+  const value = values[name] ?? '';
+  const [text, setText] = useState(value);
+  const sent = useRef(value);
+  const send = useDebouncedCallback((next: string) => {
+    sent.current = next;
+    set({ [name]: next, ...also });
+  }, TYPING_MS);
+  useEffect(() => {
+    if (value === sent.current) return;
+    sent.current = value;
+    setText(value);
+  }, [value]);
+  const type = (next: string) => {
+    setText(next);
+    send(next.trim());
+  };
+  return <TextInput w={220} {...input} value={text} onChange={(event) => type(event.currentTarget.value)} />;
+}
+
+export function SearchFilter(search: FieldOf<TextInputProps>) {
+  return <TextFilter type="search" leftSection={<Icon name="search" />} {...search} />;
+}
+
+export function DayFilter({ name, also, ...input }: FieldOf<TextInputProps>) {
+  const { values, set } = useFilters();
+  const change = (day: string) => set({ [name]: day, ...also });
+  return (
+    <TextInput
+      type="date"
+      w={150}
+      {...input}
+      value={values[name] ?? ''}
+      onChange={({ currentTarget }) => change(currentTarget.value)}
+    />
+  );
+}
+
+export function SelectFilter({
+  name,
+  also,
+  data,
+  ...select
+}: FieldOf<SelectProps> & Required<Pick<SelectProps, 'data'>>) {
+  const { values, set } = useFilters();
+  return (
+    <Select
+      placeholder="All"
+      clearable
+      searchable
+      w={180}
+      {...select}
+      data={data}
+      value={values[name] ?? null}
+      onChange={(value) => set({ [name]: value, ...also })}
+    />
+  );
+}
+
+/** For operators and viewers; other users see one account only. */
+export function AccountFilter({ name, also, ...select }: FieldOf<SelectProps>) {
+  const { values, set } = useFilters();
+  if (!seesInstallation(useMe())) return null;
+  return (
+    <AccountSelect
+      label="Account"
+      placeholder="All"
+      clearable
+      w={220}
+      {...select}
+      value={values[name] ?? null}
+      onChange={(account) => set({ [name]: account, ...also })}
+    />
+  );
+}

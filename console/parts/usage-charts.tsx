@@ -1,0 +1,108 @@
+// Daily tokens and cost of one model or account, with totals.
+
+import { Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { UsageBucketShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
+import type { Query } from '../api.ts';
+import { dayBefore, formatCompact, formatCount, toChartNumber } from '../figures.ts';
+import { useGet } from '../queries.ts';
+import { TextLink } from './link.tsx';
+import { formatMoney, nanoOf, usdOf } from './money.tsx';
+import { FailureNotice, Hint, Loading, Section } from './page.tsx';
+import { TimeChart } from './time-chart.tsx';
+
+const PERIODS = [7, 30, 90] as const;
+const dayName = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+interface UseOverTimeProps {
+  /** The filter of the usage reports: { model } or { account }. */
+  of: Query & Record<string, string>;
+}
+
+export function UseOverTime({ of }: UseOverTimeProps) {
+  const [days, setDays] = useState<number>(30);
+  const since = dayBefore(days);
+  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...of, step: 'day', since } });
+  return (
+    <Section
+      title="Usage"
+      text={`Last ${days} days, by day (UTC)`}
+      aside={
+        <SegmentedControl
+          size="xs"
+          aria-label="Period"
+          value={String(days)}
+          onChange={(value) => setDays(Number(value))}
+          data={PERIODS.map((count) => ({ value: String(count), label: `${count} days` }))}
+        />
+      }
+    >
+      <FailureNotice failure={error} onRetry={() => void refetch()} />
+      {data === undefined ? error === null && <Loading rowCount={4} /> : <Charts of={of} timeline={data} />}
+    </Section>
+  );
+}
+
+function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineShape }) {
+  const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
+  const cost = usdOf(timeline.data.reduce((sum, bucket) => sum + nanoOf(bucket.cost), 0n));
+  if (messages === 0) return <Hint>No requests in this period.</Hint>;
+  const summary = `${formatCount(messages)} requests, ${formatMoney(cost)}`;
+  const points = timeline.data.map(pointOf);
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Text size="sm">{summary}</Text>
+        <Text size="sm">
+          <TextLink to="/usage" search={of}>
+            View requests
+          </TextLink>
+        </Text>
+      </Group>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Stack gap={4}>
+          <Hint size="xs">Tokens</Hint>
+          <TimeChart
+            kind="bar"
+            isStacked
+            heightPx={200}
+            summary={summary}
+            format={formatCompact}
+            points={points}
+            series={[
+              { name: 'input', label: 'Input', color: 'road.7' },
+              { name: 'cache', label: 'Cache', color: 'gray.5' },
+              { name: 'output', label: 'Output', color: 'orange.6' },
+            ]}
+          />
+        </Stack>
+        <Stack gap={4}>
+          <Hint size="xs">Cost (USD)</Hint>
+          <TimeChart
+            kind="bar"
+            heightPx={200}
+            summary={summary}
+            format={shownCost}
+            points={points}
+            series={[{ name: 'cost', label: 'Cost', color: 'road.7' }]}
+          />
+        </Stack>
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+/** Axis ticks are floating-point numbers. */
+function shownCost(value: number): string {
+  return formatMoney(value.toFixed(9));
+}
+
+function pointOf(bucket: UsageBucketShape) {
+  return {
+    at: dayName.format(new Date(bucket.at)),
+    input: bucket.input_tokens,
+    cache: bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens,
+    output: bucket.output_tokens,
+    cost: toChartNumber(bucket.cost),
+  };
+}

@@ -1,0 +1,374 @@
+// The catalog. Models and groups that a principal may see; prices compared with the price list of this version; the
+// catalog in the form of an apply document and settings with descriptions, both without credentials. Not paginated where
+// the answer is no larger than an applied file.
+
+import { z } from '@hono/zod-openapi';
+import { formatDecimal } from '../base/money.ts';
+import {
+  allListedModels,
+  comparePrices,
+  defaultBaseUrl,
+  describeDocuments,
+  describeSettings,
+  formatRate,
+  type Group,
+  type ListedModel,
+  listOffers,
+  type Model,
+  type ModelPrice,
+  matchesAnyPattern,
+  type PriceDifference,
+  priceLists,
+  type Rates,
+  type Route,
+} from '../catalog/catalog.ts';
+import { everyone, installation, seesProviderCost } from './dependencies.ts';
+import { countShown, dayShown, idField, rateShown, timeShown } from './fields.ts';
+import { answerByName } from './pages.ts';
+import { type AdminRoute, type Call, get, list } from './route.ts';
+
+const orNone = countShown.nullable();
+
+/** For an account's token: the account's groups, and the models that its keys can reach through them. */
+async function visibleCatalog({ accounts, catalog, principal }: Call): Promise<{ groups: Group[]; models: Model[] }> {
+  const { accountId } = principal;
+  const { groups, models, ...rest } = catalog.current();
+  if (accountId === null) return { groups: [...groups.values()], models: [...models.values()] };
+  const names = (await accounts.getAccount(accountId))?.groups ?? [];
+  const offers = listOffers({ groups, models, ...rest }, { account: accountId, keyModels: null, groups: names });
+  return {
+    groups: [...groups.values()].filter((group) => names.includes(group.name)),
+    models: offers.map((offer) => offer.model),
+  };
+}
+
+const ratesShown = {
+  input: rateShown,
+  output: rateShown,
+  cache_read: rateShown,
+  cache_write_5m: rateShown,
+  cache_write_1h: rateShown,
+};
+const priceSchema = z.object({
+  ...ratesShown,
+  long_context: z.object({ above: countShown, ...ratesShown }).optional(),
+  fast: z.object(ratesShown).optional(),
+  web_search_per_thousand: rateShown.optional(),
+});
+const routeSchema = z.object({
+  provider: z.string(),
+  model: z.string(),
+  priority: countShown,
+  weight: countShown,
+  concurrency: countShown.nullable().describe('Largest number of concurrent messages on one node; null: no limit.'),
+  cost: priceSchema.nullable().describe('The provider’s price; null if unknown.'),
+  margin: z
+    .object({ input: rateShown, output: rateShown })
+    .nullable()
+    .describe('Price minus cost, before the price multiplier of a group; null if the cost is unknown.'),
+});
+export const modelSchema = z
+  .object({
+    name: z.string(),
+    display_name: z.string(),
+    aliases: z.array(z.string()),
+    price: priceSchema.describe('USD per million tokens, with the member names of apply.'),
+    price_source: z
+      .object({ catalogue: dayShown })
+      .nullable()
+      .describe('The date of the price list that the price comes from; null if the price was configured.'),
+    max_input_tokens: countShown.nullable(),
+    max_output_tokens: countShown.nullable(),
+    default_max_tokens: countShown,
+    groups: z
+      .array(z.string())
+      .describe('The groups that include it; for a token of an account, only the account’s groups.'),
+    routes: z.array(routeSchema).describe('Empty for a token of one account.'),
+    created_at: timeShown,
+  })
+  .openapi('Model');
+
+export const groupSchema = z
+  .object({
+    name: z.string(),
+    models: z.array(z.string()),
+    multiplier: rateShown.openapi({ description: 'Price multiplier.', examples: ['0.8'] }),
+    rpm: orNone,
+    input_tpm: orNone,
+    output_tpm: orNone,
+    concurrency: orNone,
+  })
+  .openapi('Group');
+
+/** Which price lists there are. */
+const priceListsShown = z.array(z.object({ family: z.string(), as_of: dayShown, source: z.string() }));
+
+function priceListsJson(): z.infer<typeof priceListsShown> {
+  return priceLists().map(({ family, asOf, source }) => ({ family, as_of: asOf, source }));
+}
+
+export const differenceSchema = z
+  .object({
+    model: z.string(),
+    route: z.string().nullable().describe('"provider/model" for a cost; null for the price.'),
+    part: z.string().openapi({ examples: ['long_context.output'] }),
+    configured: z.string().nullable().describe('The configured price or cost; null if it has no such part.'),
+    listed: z.string().nullable().describe('The price of the list; null if it has no such part.'),
+    as_of: dayShown.describe('The date of the list.'),
+    price_source: z
+      .object({ catalogue: dayShown })
+      .nullable()
+      .describe('The list that the configured price comes from; null if the price was configured.'),
+  })
+  .openapi('PriceDifference');
+export const comparisonSchema = z.object({
+  price_lists: priceListsShown,
+  differences: z.array(differenceSchema),
+  unknown: z.array(z.string()).describe('Models that are not in the list.'),
+  retiring: z
+    .array(z.object({ model: z.string(), route: z.string(), retires_on: dayShown }))
+    .describe('Routes to models whose retirement the provider has announced.'),
+});
+
+export const modelRoutes: AdminRoute[] = [
+  list('/models', 'model-list', 'List models', everyone, {
+    page: [modelSchema, 'Models by name'],
+    async handle(call) {
+      const { models, groups } = await visibleCatalog(call);
+      const showsRoutes = seesProviderCost(call.principal);
+      return answerByName(call, models, (model) => modelJson(model, groups, showsRoutes));
+    },
+  }),
+  get('/models/differences', 'model-compare', 'Compare prices with the price list', installation, {
+    answer: [comparisonSchema, 'Prices and costs that differ from the price list'],
+    handle({ catalog }) {
+      const { differences, unknown, retiring } = comparePrices(catalog.current());
+      return {
+        price_lists: priceListsJson(),
+        differences: differences.map(differenceJson),
+        unknown,
+        retiring: retiring.map(({ model, route, retiresOn }) => ({ model, route, retires_on: retiresOn })),
+      };
+    },
+  }),
+  list('/groups', 'group-list', 'List groups', everyone, {
+    page: [groupSchema, 'Groups by name'],
+    handle: async (call) => answerByName(call, (await visibleCatalog(call)).groups, groupJson),
+  }),
+];
+
+function modelJson(model: Model, groups: readonly Group[], showsRoutes: boolean): z.infer<typeof modelSchema> {
+  return {
+    name: model.name,
+    display_name: model.displayName,
+    aliases: [...model.aliases],
+    price: priceJson(model.price),
+    price_source: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
+    max_input_tokens: model.maxInputTokens,
+    max_output_tokens: model.maxOutputTokens,
+    default_max_tokens: model.defaultMaxTokens,
+    groups: groups
+      .filter((group) => matchesAnyPattern(group.models, model.name))
+      .map(({ name }) => name)
+      .sort(),
+    routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],
+    created_at: model.createdAt,
+  };
+}
+
+function routeJson(model: Model, route: Route): z.infer<typeof routeSchema> {
+  const { provider, upstreamModel, priority, weight, concurrency, cost } = route;
+  const { standard } = model.price;
+  return {
+    provider,
+    model: upstreamModel,
+    priority,
+    weight,
+    concurrency,
+    cost: cost && priceJson(cost),
+    margin: cost && {
+      input: formatRate(standard.input - cost.standard.input),
+      output: formatRate(standard.output - cost.standard.output),
+    },
+  };
+}
+
+function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
+  const { longContext, fast, webSearchPerThousand } = price;
+  return {
+    ...ratesJson(price.standard),
+    ...(longContext && { long_context: { above: longContext.aboveTokens, ...ratesJson(longContext.rates) } }),
+    ...(fast && { fast: ratesJson(fast) }),
+    ...(webSearchPerThousand !== null && { web_search_per_thousand: formatRate(webSearchPerThousand) }),
+  };
+}
+
+function ratesJson(rates: Rates): Record<keyof typeof ratesShown, string> {
+  return {
+    input: formatRate(rates.input),
+    output: formatRate(rates.output),
+    cache_read: formatRate(rates.cacheRead),
+    cache_write_5m: formatRate(rates.cacheWrite5m),
+    cache_write_1h: formatRate(rates.cacheWrite1h),
+  };
+}
+
+function groupJson(group: Group): z.infer<typeof groupSchema> {
+  return {
+    name: group.name,
+    models: [...group.models],
+    multiplier: formatDecimal(group.multiplierMillionths, 6),
+    rpm: group.limits.requestsPerMinute,
+    input_tpm: group.limits.inputTokensPerMinute,
+    output_tpm: group.limits.outputTokensPerMinute,
+    concurrency: group.limits.concurrency,
+  };
+}
+
+function differenceJson({ asOf, configuredAsOf, ...difference }: PriceDifference): z.infer<typeof differenceSchema> {
+  return {
+    ...difference,
+    as_of: asOf,
+    price_source: configuredAsOf === null ? null : { catalogue: configuredAsOf },
+  };
+}
+
+const ratesWritten = {
+  input: rateShown,
+  output: rateShown,
+  cache_read: rateShown.nullable().describe('null: the rate of `input`.'),
+  cache_write_5m: rateShown.nullable(),
+  cache_write_1h: rateShown.nullable(),
+};
+const priceWritten = z.object({
+  ...ratesWritten,
+  long_context: z.object({ above: countShown, ...ratesWritten }).nullable(),
+  fast: z.object(ratesWritten).nullable(),
+  web_search_per_thousand: rateShown.nullable(),
+});
+const modelWritten = z.object({
+  aliases: z.array(z.string()),
+  display_name: z.string().nullable(),
+  price: priceWritten.optional().describe('Absent if `catalogue` is present.'),
+  catalogue: z.literal(true).optional().describe('The model has the price of the price list.'),
+  max_input_tokens: orNone,
+  max_output_tokens: orNone,
+  default_max_tokens: countShown,
+  routes: z.array(
+    z.object({
+      provider: z.string(),
+      model: z.string().nullable(),
+      priority: countShown,
+      weight: countShown,
+      concurrency: orNone,
+      cost: priceWritten.nullable(),
+    }),
+  ),
+});
+const groupWritten = z.object({
+  models: z.array(z.string()),
+  multiplier: rateShown,
+  rpm: orNone,
+  input_tpm: orNone,
+  output_tpm: orNone,
+  concurrency: orNone,
+});
+const providerWritten = z.object({
+  kind: z.string(),
+  base_url: z.string().optional(),
+  private_network: z.boolean(),
+  credentials: z
+    .record(z.string(), z.object({ account: idField('acct').nullable(), group: z.string().nullable() }))
+    .optional(),
+});
+const settingValue = z.union([z.int(), z.boolean(), z.string(), z.array(z.string()), z.null()]);
+const originShown = z.enum(['start', 'file', 'api']);
+
+export const catalogSchema = z
+  .object({
+    document: z
+      .object({
+        vendor_prefixes: z.array(z.string()).optional(),
+        providers: z.record(z.string(), providerWritten),
+        models: z.record(z.string(), modelWritten),
+        groups: z.record(z.string(), groupWritten),
+        settings: z.record(z.string(), settingValue),
+      })
+      .describe(
+        'The current catalog in the format of apply. Credentials are left out; applying the document keeps them.',
+      ),
+    origins: z
+      .array(
+        z.object({ kind: z.enum(['provider', 'model', 'group', 'settings']), name: z.string(), origin: originShown }),
+      )
+      .describe('The origin of each resource. start: created at the first start of the service.'),
+    provider_kinds: z
+      .array(z.object({ kind: z.string(), base_url: z.string().nullable() }))
+      .describe('The provider kinds that apply accepts, with their default address; null: `base_url` is required.'),
+  })
+  .openapi('Catalogue');
+export const settingSchema = z
+  .object({
+    name: z.string(),
+    value: settingValue.describe('The value in effect.'),
+    default: settingValue,
+    origin: originShown.nullable().describe('null if the default is in effect.'),
+    description: z.string(),
+    kind: z.enum(['integer', 'boolean', 'text', 'texts']),
+    least: z.int().nullable(),
+    most: z.int().nullable(),
+    nullable: z.boolean(),
+  })
+  .openapi('Setting');
+export const listedModelSchema = z
+  .object({
+    name: z.string(),
+    family: z.string().describe('The vendor of the model.'),
+    as_of: dayShown,
+    aliases: z.array(z.string()),
+    display_name: z.string(),
+    price: priceWritten,
+    max_input_tokens: orNone,
+    max_output_tokens: orNone,
+    retires_on: dayShown.nullable(),
+  })
+  .openapi('ListedModel');
+
+export const catalogRoutes: AdminRoute[] = [
+  get('/catalogue', 'catalogue-show', 'Retrieve the catalog in the format of apply', installation, {
+    answer: [catalogSchema, 'The catalog, without credentials'],
+    async handle({ catalog, providerKinds }) {
+      const { document, origins } = describeDocuments(await catalog.documents());
+      const provider_kinds = providerKinds.map((kind) => ({ kind, base_url: defaultBaseUrl(kind) }));
+      const settings = document.settings as z.infer<typeof catalogSchema>['document']['settings'];
+      return { document: { ...document, settings }, origins, provider_kinds };
+    },
+  }),
+  get('/settings', 'setting-list', 'List settings', installation, {
+    answer: [z.object({ data: z.array(settingSchema) }), 'All settings, in the order of the documentation'],
+    async handle({ catalog }) {
+      return { data: describeSettings(await catalog.documents()) as z.infer<typeof settingSchema>[] };
+    },
+  }),
+  get('/prices', 'price-list', 'List the models of the price list', installation, {
+    answer: [
+      z.object({ price_lists: priceListsShown, data: z.array(listedModelSchema) }),
+      'The whole price list that this version includes',
+    ],
+    handle: () => ({ price_lists: priceListsJson(), data: allListedModels().map(listedJson) }),
+  }),
+];
+
+function listedJson(listed: ListedModel): z.infer<typeof listedModelSchema> {
+  return {
+    name: listed.name,
+    family: listed.family,
+    as_of: listed.asOf,
+    aliases: [...listed.aliases],
+    display_name: listed.displayName,
+    price: listed.price,
+    max_input_tokens: listed.maxInputTokens,
+    max_output_tokens: listed.maxOutputTokens,
+    retires_on: listed.retiresOn,
+  };
+}

@@ -1,0 +1,117 @@
+// Passwords: hashed a few at a time, because each takes memory and CPU on purpose and a flood must not exhaust them;
+// set by a one-time link, and removed with a person's rights, which ends their sessions.
+
+import { bounds } from '../config.ts';
+import type { NewPassword } from '../sign-in/sign-in.ts';
+import type { BetterAuth } from './make-auth.ts';
+
+const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const; // 19 MiB
+
+/** Keyboards send an accented letter as one character or as two. */
+function asTyped(password: string): string {
+  return password.normalize('NFC');
+}
+
+/** Too many passwords wait to be hashed. */
+export class HashingCrowded extends Error {
+  override name = 'HashingCrowded';
+}
+
+export class PasswordHashing {
+  readonly #atOnce: number;
+  readonly #waitingMax: number;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number = bounds.passwordsHashedAtOnce, waitingMax: number = bounds.passwordsWaitingMax) {
+    this.#atOnce = atOnce;
+    this.#waitingMax = waitingMax;
+  }
+
+  /** Costs the same as `verify`. Throws HashingCrowded. */
+  hash(password: string): Promise<string> {
+    return this.#inTurn(() => Bun.password.hash(asTyped(password), ARGON2ID));
+  }
+
+  /** Throws HashingCrowded. */
+  verify(password: string, hash: string): Promise<boolean> {
+    return this.#inTurn(() => Bun.password.verify(asTyped(password), hash));
+  }
+
+  /** The runtime hashes outside of this thread. */
+  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#running >= this.#atOnce) {
+      if (this.#waiting.length >= this.#waitingMax)
+        throw new HashingCrowded('too many passwords are waiting to be hashed');
+      await new Promise<void>((resolve) => this.#waiting.push(resolve)); // the slot is handed over when a hash is done
+    } else this.#running++;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}
+
+const PASSWORD = 'credential';
+
+/** Creates the user or replaces the password. Ends every session and removes the second factor. */
+export async function setPassword(auth: BetterAuth, hashing: PasswordHashing, person: NewPassword): Promise<null> {
+  const email = person.email.toLowerCase();
+  const { password, name } = person;
+  const { length } = [...password];
+  if (length < bounds.passwordCharactersLeast || length > bounds.passwordCharactersMax)
+    throw new Error('the password is too short or too long');
+  const hash = await hashing.hash(password);
+  const { internalAdapter, adapter } = await auth.$context;
+  const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });
+  if (found === null) {
+    const now = new Date();
+    const user = { email, name, emailVerified: true, createdAt: now, updatedAt: now };
+    const { id } = await adapter.create<Record<string, unknown>, { id: string }>({ model: 'user', data: user });
+    await internalAdapter.linkAccount({ userId: id, providerId: PASSWORD, accountId: id, password: hash });
+    return null;
+  }
+  const { user, accounts } = found;
+  // In this order: after a partial failure, no session is left that was opened with the former credentials.
+  await internalAdapter.deleteUserSessions(user.id);
+  const kept = accounts.find(({ providerId }) => providerId === PASSWORD);
+  if (kept) await internalAdapter.updateAccount(kept.id, { password: hash });
+  else await internalAdapter.linkAccount({ userId: user.id, providerId: PASSWORD, accountId: user.id, password: hash });
+  await internalAdapter.updateUser(user.id, { name, twoFactorEnabled: false });
+  await adapter.deleteMany({ model: 'twoFactor', where: [{ field: 'userId', value: user.id }] });
+  // A pending second-factor challenge began with the former password.
+  await adapter.deleteMany({ model: 'verification', where: [{ field: 'value', value: user.id }] });
+  await internalAdapter.deleteUserSessions(user.id);
+  return null;
+}
+
+/** null without such a user, or without a password. */
+export async function findPasswordHash(auth: BetterAuth, email: string): Promise<string | null> {
+  const { internalAdapter } = await auth.$context;
+  const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });
+  return found?.accounts.find(({ providerId }) => providerId === PASSWORD)?.password ?? null;
+}
+
+export async function endSessions(auth: BetterAuth, email: string): Promise<null> {
+  const { internalAdapter, adapter } = await auth.$context;
+  const found = await internalAdapter.findUserByEmail(email.toLowerCase());
+  if (found === null) return null;
+  await adapter.deleteMany({ model: 'verification', where: [{ field: 'value', value: found.user.id }] });
+  await internalAdapter.deleteUserSessions(found.user.id);
+  return null;
+}
+
+/** The email now belongs to a person who never set that password. */
+export async function forgetPassword(auth: BetterAuth, email: string): Promise<null> {
+  const { internalAdapter, adapter } = await auth.$context;
+  const found = await internalAdapter.findUserByEmail(email.toLowerCase(), { includeAccounts: true });
+  if (found === null) return null;
+  const { user, accounts } = found;
+  for (const { id, providerId } of accounts) if (providerId === PASSWORD) await internalAdapter.deleteAccount(id);
+  await internalAdapter.updateUser(user.id, { twoFactorEnabled: false });
+  await adapter.deleteMany({ model: 'twoFactor', where: [{ field: 'userId', value: user.id }] });
+  return endSessions(auth, email);
+}

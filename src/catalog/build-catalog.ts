@@ -1,0 +1,207 @@
+// Builds a node's immutable catalog snapshot from stored documents: fills in defaults and opens credentials.
+
+import { assert, BrokenInvariant } from '../base/assert.ts';
+import { parseId } from '../base/ids.ts';
+import { bounds } from '../config.ts';
+import { Secret } from '../secrets/secrets.ts';
+import {
+  DEFAULT_CREDENTIAL,
+  groupInput,
+  type ModelInput,
+  type PriceInput,
+  type RatesInput,
+  readDecimalRate,
+  readMultiplier,
+  type SettingsInput,
+  storedModel,
+  storedProvider,
+  storedSettings,
+} from './document.ts';
+import { type Fault, formatFault, readPart } from './fault.ts';
+import type { Catalog, Group, Model, ModelPrice, ProviderSettings, Rates, Route, Settings } from './model.ts';
+import { type CatalogDocument, type DocumentKind, sealedCredentials } from './store.ts';
+
+/** A stored document that this version cannot read. Its message names the document and every fault. */
+export class DocumentBroken extends Error {
+  override name = 'DocumentBroken';
+}
+
+export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
+  vendorPrefixes: Object.freeze(['vendor', 'anthropic']),
+  outputTrancheTokens: 2_048,
+  outputFloorTokens: 256,
+  drainSeconds: 600,
+  drainNoticeSeconds: 0,
+  bodyBytesMax: bounds.bodyBytesMax,
+  requireBrowserHeader: false,
+  upstreamConnectSeconds: 10,
+  upstreamFirstEventSeconds: 300,
+  upstreamStreamSeconds: 3_600,
+  upstreamSilenceSeconds: 300,
+  upstreamAnswerSeconds: 600,
+  attemptsSeconds: 600,
+  circuitFailures: 5,
+  finishWithoutCallerSeconds: 600,
+  finishStreamsWithoutCallerMax: 0,
+  settleWaitSeconds: 30,
+  adminListen: null,
+  shedLoopDelayMs: 500,
+  shedBodyBytes: 256 * 1024 * 1024,
+  shedOpenMessages: 20_000,
+  usageRetentionDays: null,
+  journalRetentionMonths: null,
+});
+
+/**
+ * Builds the snapshot. `open` unseals a credential. Throws DocumentBroken for a document of another version, and for
+ * a credential that cannot be decrypted.
+ */
+export function buildCatalog(
+  documents: readonly CatalogDocument[],
+  open: (sealed: string, context: string) => string,
+): Catalog {
+  const ofKind = (kind: DocumentKind) => documents.filter((entry) => entry.kind === kind);
+  const models = ofKind('model').map(modelFrom);
+  const settings = ofKind('settings')[0];
+  return Object.freeze({
+    providers: frozenMap(ofKind('provider').map((entry) => named(providerFrom(entry, open)))),
+    models: frozenMap(models.map(named)),
+    aliases: frozenMap(models.flatMap((model) => model.aliases.map((alias): [string, string] => [alias, model.name]))),
+    groups: frozenMap(ofKind('group').map((entry) => named(groupFrom(entry)))),
+    settings: settings === undefined ? DEFAULT_SETTINGS : settingsFrom(readDocument(storedSettings, settings)),
+  });
+}
+
+function providerFrom(entry: CatalogDocument, open: (sealed: string, context: string) => string): ProviderSettings {
+  const { kind, base_url, credentials } = readDocument(storedProvider, entry);
+  const { name } = entry;
+  const opened = sealedCredentials(entry).map(({ name: credential, sealed, context }) => {
+    const { account: accountId = null, group = null } = credentials[credential] ?? {};
+    const account = accountId === null ? null : parseId('acct', accountId);
+    // An invalid restriction must not be dropped: anyone could use the credential.
+    assert(accountId === null || account !== null, 'the schema accepted an invalid account');
+    try {
+      return Object.freeze({ name: credential, secret: new Secret(open(sealed, context)), account, group });
+    } catch (cause) {
+      const which = credential === DEFAULT_CREDENTIAL ? 'the credential' : `the credential "${credential}"`;
+      throw new DocumentBroken(`${which} of provider "${name}" cannot be decrypted`, { cause });
+    }
+  });
+  return Object.freeze({ name, kind, baseUrl: base_url, credentials: Object.freeze(opened) });
+}
+
+function modelFrom(entry: CatalogDocument): Model {
+  const stored = readDocument(storedModel, entry);
+  return Object.freeze({
+    name: entry.name,
+    aliases: Object.freeze(stored.aliases),
+    displayName: stored.display_name ?? entry.name,
+    price: priceFrom(stored.price),
+    priceListedOn: stored.price_source?.catalogue ?? null,
+    maxOutputTokens: stored.max_output_tokens,
+    maxInputTokens: stored.max_input_tokens,
+    defaultMaxTokens: stored.default_max_tokens,
+    routes: Object.freeze(stored.routes.map((route) => routeFrom(entry.name, route))),
+    createdAt: stored.created_at,
+  });
+}
+
+function routeFrom(modelName: string, { model, cost, ...route }: ModelInput['routes'][number]): Route {
+  return Object.freeze({ ...route, upstreamModel: model ?? modelName, cost: cost === null ? null : priceFrom(cost) });
+}
+
+function priceFrom(price: PriceInput): ModelPrice {
+  const long = price.long_context;
+  const search = price.web_search_per_thousand;
+  return Object.freeze({
+    standard: ratesFrom(price),
+    longContext: long === null ? null : Object.freeze({ aboveTokens: long.above, rates: ratesFrom(long) }),
+    fast: price.fast === null ? null : ratesFrom(price.fast),
+    webSearchPerThousand: search === null ? null : rateFrom(search),
+  });
+}
+
+/** Cache rates that a tier omits equal its input rate. */
+function ratesFrom(rates: RatesInput): Rates {
+  return Object.freeze({
+    input: rateFrom(rates.input),
+    output: rateFrom(rates.output),
+    cacheRead: rateFrom(rates.cache_read ?? rates.input),
+    cacheWrite5m: rateFrom(rates.cache_write_5m ?? rates.input),
+    cacheWrite1h: rateFrom(rates.cache_write_1h ?? rates.input),
+  });
+}
+
+function groupFrom(entry: CatalogDocument): Group {
+  const group = readDocument(groupInput, entry);
+  const multiplierMillionths = readMultiplier(group.multiplier);
+  assert(multiplierMillionths !== null, 'the schema accepted an invalid multiplier');
+  return Object.freeze({
+    name: entry.name,
+    models: Object.freeze(group.models),
+    multiplierMillionths,
+    limits: Object.freeze({
+      requestsPerMinute: group.rpm,
+      inputTokensPerMinute: group.input_tpm,
+      outputTokensPerMinute: group.output_tpm,
+      concurrency: group.concurrency,
+    }),
+  });
+}
+
+/** The settings in force, with defaults filled in: "drain_seconds" is drainSeconds here. */
+export function settingsFrom(stored: SettingsInput): Settings {
+  // A silence timeout without a first-event timeout applies to both.
+  const given: Record<string, unknown> = { upstream_first_event_seconds: stored.upstream_silence_seconds, ...stored };
+  const inForce = Object.entries(DEFAULT_SETTINGS).map(([name, byDefault]) => {
+    const value = given[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+    return [name, value === undefined ? byDefault : Array.isArray(value) ? Object.freeze(value) : value];
+  });
+  return Object.freeze(Object.fromEntries(inForce));
+}
+
+function rateFrom(text: string): bigint {
+  const units = readDecimalRate(text);
+  assert(units !== null, 'the schema accepted an invalid rate');
+  return units;
+}
+
+function readDocument<Schema extends Parameters<typeof readPart>[0]>(schema: Schema, entry: CatalogDocument) {
+  const faults: Fault[] = [];
+  const value = readPart(schema, entry.document, [], faults);
+  if (value !== null) return value;
+  const words = faults.map(formatFault).join('; ');
+  throw new DocumentBroken(`the stored ${entry.kind} "${entry.name}" cannot be read by this version: ${words}`);
+}
+
+function named<Value extends { name: string }>(value: Value): [string, Value] {
+  return [value.name, value];
+}
+
+/** Freezing a map does not freeze its entries, so its mutators are removed. */
+function frozenMap<Value>(entries: Iterable<[string, Value]>): ReadonlyMap<string, Value> {
+  const refuse = () => {
+    throw new BrokenInvariant('a catalog is never changed, only replaced');
+  };
+  return Object.freeze(Object.assign(new Map(entries), { set: refuse, delete: refuse, clear: refuse }));
+}
+
+export class CatalogHolder {
+  readonly #open: (sealed: string, context: string) => string;
+  #current: Catalog;
+
+  /** `open` unseals credentials. Throws DocumentBroken. */
+  constructor(documents: readonly CatalogDocument[], open: (sealed: string, context: string) => string) {
+    this.#open = open;
+    this.#current = buildCatalog(documents, open);
+  }
+
+  get current(): Catalog {
+    return this.#current;
+  }
+
+  /** Replaces the current snapshot. Throws DocumentBroken and then changes nothing. */
+  swap(documents: readonly CatalogDocument[]): void {
+    this.#current = buildCatalog(documents, this.#open);
+  }
+}

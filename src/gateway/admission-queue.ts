@@ -1,0 +1,75 @@
+// Messages waiting for admission. A prompt holds its worst case until its provider has counted it, usually within two
+// seconds. If only such holds of the same account stand in the way, a message waits for them instead of being
+// refused.
+
+import { nextTurn } from '../base/timers.ts';
+import { bounds } from '../config.ts';
+
+interface AccountQueue {
+  /** The account's messages on this node whose prompts are not counted yet. */
+  uncounted: number;
+  /** Changes each time money is given back. */
+  version: number;
+  readonly waiting: Set<() => void>;
+}
+
+export class AdmissionQueue {
+  readonly #accounts = new Map<number, AccountQueue>();
+  #version = 0;
+
+  /** A message was admitted that holds the worst case of its prompt until `counted` is called. */
+  hold(accountId: number): void {
+    const queue = this.#accounts.get(accountId);
+    if (queue === undefined)
+      this.#accounts.set(accountId, { uncounted: 1, version: ++this.#version, waiting: new Set() });
+    else queue.uncounted++;
+  }
+
+  /** The prompt was counted and the hold lowered, or the message ended. */
+  counted(accountId: number): void {
+    const queue = this.#accounts.get(accountId);
+    if (queue === undefined) return;
+    queue.uncounted--;
+    this.release(accountId);
+  }
+
+  /** A message of the account lowered its hold or ended: waiting messages ask the ledger again. */
+  release(accountId: number): void {
+    const queue = this.#accounts.get(accountId);
+    if (queue === undefined) return;
+    queue.version = ++this.#version;
+    if (queue.uncounted === 0) this.#accounts.delete(accountId); // nothing else to wait for
+    for (const wake of queue.waiting) wake();
+  }
+
+  /** Read before asking the ledger and passed to `wait`, so that money given back in between is not missed. */
+  version(accountId: number): number | null {
+    return this.#accounts.get(accountId)?.version ?? null;
+  }
+
+  /**
+   * Resolves to true if money was given back after `version` and the ledger should be asked again. False: no money
+   * will be given back soon, none was within `waitMs`, too many messages wait, or the client disconnected.
+   */
+  async wait(accountId: number, version: number | null, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#accounts.has(accountId)) await nextTurn(); // messages admitted in the same batch have not called `hold` yet
+    const queue = this.#accounts.get(accountId);
+    if (queue === undefined) return version !== null;
+    if (queue.version !== version) return true;
+    if (waitMs <= 0 || signal.aborted) return false;
+    if (queue.waiting.size >= bounds.waitingForHoldsPerAccountMax) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const wake = () => resolve(true);
+    const giveUp = () => resolve(false);
+    const timer = setTimeout(giveUp, waitMs);
+    signal.addEventListener('abort', giveUp);
+    queue.waiting.add(wake);
+    try {
+      return await promise;
+    } finally {
+      queue.waiting.delete(wake);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+}

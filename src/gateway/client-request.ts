@@ -1,0 +1,113 @@
+// A client's request and the reply to it, independent of HTTP mechanics: the interface between public-api and
+// gateway.
+
+import type { TraceContext } from '../base/trace-context.ts';
+import type { UsageRecord } from '../ledger/ledger.ts';
+import type { Protocol } from '../wire/wire.ts';
+
+/** One request as received. Nothing in it has been verified. */
+export interface ClientRequest {
+  requestId: string;
+  receivedAtMs: number;
+  /** The key sent in `x-api-key` or `authorization: Bearer`; null if absent. */
+  secret: string | null;
+  /** The protocol of the original body, before translation to Messages. */
+  protocol: Protocol;
+  /** The `origin` header; null if absent. */
+  origin: string | null;
+  /** Whether `<vendor>-dangerous-direct-browser-access: true` was sent. */
+  browserDeclared: boolean;
+  /** The client's IP address: the socket's, or the one reported by trusted proxies. */
+  address: string;
+  /** The vendor prefix of the request's headers; `anthropic` by default. */
+  vendorPrefix: string;
+  /** The query string without the question mark. Only lists use it. */
+  query: string;
+  /** `<vendor>-version`, a known value; null if absent. */
+  version: string | null;
+  /** `<vendor>-beta`, all values joined by commas; null if absent. */
+  betas: string | null;
+  /** `idempotency-key` as received; null if absent. Only messages use it. */
+  idempotencyKey: string | null;
+  /**
+   * Reads the body, charged to the account's share of body memory. Throws body_too_large, content_type_unsupported,
+   * overloaded, request_timeout. Called once, after authentication.
+   */
+  readBody(bytesMax: number, accountId: number): Promise<Uint8Array>;
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal;
+  /** The client's trace context; null if absent. */
+  trace: TraceContext | null;
+  /** Filled in as the request is processed. */
+  readonly times: MessageTimes;
+  /** Set by the gateway after authentication. */
+  caller: { account: { id: number }; key: { id: number } } | null;
+  /** Set by the gateway on admission: from then on, the gateway reports the message. */
+  isAdmitted: boolean;
+  /** Set by the gateway if a stored response is replayed: the request id of the original message. */
+  replayOf: string | null;
+  /** Adjusts the socket's idle timeout to the kind of answer. */
+  expect(kind: 'stream' | 'slow-json' | 'end'): void;
+}
+
+/** The outcome of an admitted message, for logs, metrics and traces. Reported once, when the message has ended. */
+export interface MessageReport {
+  requestId: string;
+  record: UsageRecord;
+  times: MessageTimes;
+  /** Kind of the record's provider, and the model that the provider says has answered; null if none did. */
+  providerKind: string | null;
+  responseModel: string | null;
+  stopReason: string | null;
+  address: string;
+  /** Error code sent to the client, before or within the answer. */
+  code: string | null;
+  cause: unknown;
+  upstreamRequestId: string | null;
+  /** Usage counts of the provider that were rejected as implausible, and unknown ones. */
+  disbelieved: string[];
+  unknown: string[];
+  /** The part of the cost that was not paid; null without a write-off. */
+  writeOffReason: 'prompt' | 'output' | null;
+}
+
+/** The reply. `headers` excludes CORS headers and `request-id`, which public-api adds. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  /** JSON text, or the text of an event stream as it arrives. */
+  body: string | AsyncIterable<string>;
+  /** For streams: settles when the request's body is no longer needed. May settle after the reply begins. */
+  requestInUse?: Promise<unknown>;
+}
+
+/** Milliseconds of `performance.now()`, meaningful only within this process; null until the event happens. */
+export interface MessageTimes {
+  readonly startedMs: number;
+  /** Time spent waiting for the body: the client's time, not the service's. */
+  bodyMs: number;
+  /** When admission was requested from the ledger, and when it answered. */
+  askedMs: number | null;
+  admittedMs: number | null;
+  /** Total time of all attempts until their first events, whole message or failure. */
+  upstreamMs: number;
+  /** When the first events or the whole message of the successful target arrived. */
+  answeredMs: number | null;
+  /** When the ending was requested from the ledger, and when it answered. */
+  endedMs: number | null;
+  settledMs: number | null;
+}
+
+/** The times of a request that begins now. */
+export function startTimes(): MessageTimes {
+  return {
+    startedMs: performance.now(),
+    bodyMs: 0,
+    askedMs: null,
+    admittedMs: null,
+    upstreamMs: 0,
+    answeredMs: null,
+    endedMs: null,
+    settledMs: null,
+  };
+}

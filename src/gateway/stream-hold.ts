@@ -1,0 +1,301 @@
+// The hold of a stream. It is extended ahead of need, so that the relay waits only when nothing is covered anymore.
+// Checkpoints record what a crash would bill.
+
+import { ABSENT, type Placed, Roster } from '../base/roster.ts';
+import { machineTimers, sleep, within } from '../base/timers.ts';
+import {
+  type Offer,
+  outputTokensAfter,
+  outputTokensThatFit,
+  priceMessage,
+  priceWorstCase,
+} from '../catalog/catalog.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { Admitted, NodeLedger, UsageRecord } from '../ledger/ledger.ts';
+import type { MessageCounter } from '../usage/usage.ts';
+import type { TokenCounts } from '../wire/wire.ts';
+import type { MessagePlan } from './plan-message.ts';
+import { endedElsewhere } from './stop-error.ts';
+
+const RETRY_MS_FIRST = 50;
+const RETRY_MS_MAX = 2_000;
+const NOT_WRITTEN = -1;
+const SHORT_OF_MONEY = 16; // times the held amount: with less available, excess holds are lowered at once
+
+/** The properties of a message that its stream hold needs. */
+export interface HeldStream {
+  readonly requestId: string;
+  /** Counter of the current attempt; replaced if that attempt fails. */
+  readonly counter: MessageCounter;
+  readonly plan: MessagePlan;
+  readonly offer: Offer;
+  /** The max_tokens sent to the provider. */
+  readonly maxTokens: number;
+  readonly settleWaitMs: number;
+  /** The usage record if the service ended now. */
+  checkpoint(): UsageRecord;
+  /** Money is exhausted, or the hold was ended elsewhere: stops the upstream. */
+  stopForMoney(): void;
+  stopElsewhere(): void;
+  /** The provider counted the prompt, and the hold is no higher than needed. */
+  onHoldLowered(): void;
+}
+
+export class StreamHold implements Placed {
+  place = ABSENT; // position in StreamHolds
+  readonly #ledger: NodeLedger;
+  readonly #message: HeldStream;
+  readonly #isPoor: boolean;
+  #held: number;
+  /** Prompt counts, once the provider has reported them. */
+  #prompt: TokenCounts | null = null;
+  #coveredTokens: number;
+  /** Output tokens when they were last found covered. */
+  #givenTokens = 0;
+  /** The last extension got less than it asked for. */
+  #isShort = false;
+  #extending: Promise<void> | null = null;
+  #checkpointedTokens = NOT_WRITTEN;
+  /** A checkpoint was written, of this attempt or an earlier one. */
+  #hasCheckpoint = false;
+  #isWriting = false;
+  #isClosed = false;
+
+  constructor(ledger: NodeLedger, message: HeldStream, { amount, available }: Admitted) {
+    this.#ledger = ledger;
+    this.#message = message;
+    this.#held = amount;
+    this.#isPoor = available < amount * SHORT_OF_MONEY;
+    this.#coveredTokens = this.#tokensFor(amount);
+  }
+
+  /** Output tokens that the hold pays for. */
+  get coveredTokens(): number {
+    return this.#coveredTokens;
+  }
+
+  /** The message ends: pending answers of the ledger are ignored. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** The attempt failed before the client received anything; another will begin. Withdraws its checkpoint at once. */
+  rewind(): void {
+    this.#prompt = null;
+    this.#givenTokens = 0;
+    this.#coveredTokens = this.#tokensFor(this.#held);
+    if (this.#hasCheckpoint) this.#writeCheckpoint();
+    // The next attempt's prompt may cost more: extends the hold again.
+    if (this.#extending === null && this.#held < this.#amountAhead(0)) this.#startExtending(0);
+  }
+
+  /** The stream began: corrects the hold to the provider's prompt count. */
+  begin(): void {
+    this.#prompt = this.#message.counter.reportedPrompt();
+    this.#coveredTokens = this.#tokensFor(this.#held);
+    this.#checkpointedTokens = NOT_WRITTEN; // a failed attempt may have used the same number of tokens
+    if (this.#isPoor) this.#correct(null);
+  }
+
+  /**
+   * Checks the output so far and extends the hold ahead of need. null: covered. Otherwise resolves to whether it is
+   * covered. Rejects with store_unavailable.
+   */
+  see(): Promise<boolean> | null {
+    const used = this.#usedTokens();
+    const isCovered = used <= this.#coveredTokens;
+    if (isCovered) this.#givenTokens = used;
+    if (used <= this.#coveredTokens - this.#aheadTokens(used)) return null;
+    const isExtendedNow = this.#extending === null && !(isCovered && this.#isShort);
+    if (isExtendedNow) this.#startExtending(used);
+    if (isCovered) return null;
+    // A store may neither answer nor fail.
+    return within(machineTimers, this.#message.settleWaitMs, this.#decide(used, isExtendedNow), storeIsSilent);
+  }
+
+  /** Called once a second: checks output that is not visible, and writes a checkpoint if it changed. */
+  look(): void {
+    if (this.#isClosed) return;
+    const { counter } = this.#message;
+    const deciding = this.see();
+    deciding?.then(
+      (isCovered) => {
+        // A failed attempt need not be paid.
+        const isOfThisStream = counter === this.#message.counter;
+        if (!isCovered && isOfThisStream && !counter.isFinal && !this.#isClosed) this.#message.stopForMoney();
+      },
+      () => {}, // the relay gets the store's error when it needs the extension itself
+    );
+    if (this.#usedTokens() !== this.#checkpointedTokens && !this.#isWriting) this.#writeCheckpoint();
+  }
+
+  #writeCheckpoint(): void {
+    this.#hasCheckpoint = true;
+    this.#checkpointedTokens = this.#usedTokens();
+    this.#correct(this.#message.checkpoint());
+  }
+
+  async #decide(used: number, isExtendedNow: boolean): Promise<boolean> {
+    const { counter } = this.#message;
+    await this.#extending;
+    if (used > this.#coveredTokens && !isExtendedNow) {
+      if (this.#extending === null) this.#startExtending(used); // the last extension was requested before this output
+      await this.#extending;
+    }
+    if (used > this.#coveredTokens) return false;
+    if (counter === this.#message.counter) this.#givenTokens = used;
+    return true;
+  }
+
+  #startExtending(used: number): void {
+    this.#extending = this.#extend(used);
+    this.#extending.catch(() => {}); // handled where the extension is awaited
+  }
+
+  /** The share of the latest output that is paid for, from 0 to 1. */
+  payableShare(): number {
+    const came = this.#usedTokens() - this.#givenTokens;
+    return came <= 0 ? 1 : Math.max(0, Math.min(1, (this.#coveredTokens - this.#givenTokens) / came));
+  }
+
+  #usedTokens(): number {
+    return this.#message.counter.coverTokens(this.#message.maxTokens);
+  }
+
+  /** How far ahead of need the hold is extended: half a tranche, but not beyond max_tokens. */
+  #aheadTokens(used: number): number {
+    const { plan, maxTokens } = this.#message;
+    return Math.min(Math.ceil(plan.trancheTokens / 2), Math.max(0, maxTokens - used));
+  }
+
+  #amountAhead(used: number): number {
+    const { plan, maxTokens } = this.#message;
+    return this.#amountFor(Math.max(used, Math.min(used + plan.trancheTokens, maxTokens)));
+  }
+
+  async #extend(used: number): Promise<void> {
+    const { requestId, settleWaitMs } = this.#message;
+    const amount = this.#amountAhead(used);
+    const untilMs = performance.now() + settleWaitMs;
+    try {
+      for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
+        try {
+          await this.#ask({ kind: 'extend', requestId, amount, checkpoint: null }, amount);
+          return;
+        } catch (failure) {
+          if (this.#isClosed || !isStoreUnavailable(failure) || performance.now() + pauseMs > untilMs) throw failure;
+          await sleep(machineTimers, pauseMs);
+        }
+      }
+    } finally {
+      this.#extending = null;
+    }
+  }
+
+  /** Lowers the hold to the next tranche. Not awaited: after a failure the next look retries. */
+  #correct(checkpoint: UsageRecord | null): void {
+    const ahead = this.#amountAhead(this.#usedTokens());
+    const amount = this.#extending === null && ahead < this.#held ? ahead : 'same';
+    if (amount === 'same' && checkpoint === null) {
+      this.#noteLowered();
+      return;
+    }
+    this.#isWriting = true;
+    if (amount !== 'same') this.#holds(amount); // before the answer, which may be lost
+    this.#ask(
+      { kind: 'extend', requestId: this.#message.requestId, amount, checkpoint },
+      amount === 'same' ? 0 : amount,
+    )
+      .then(() => this.#noteLowered())
+      .catch(() => {
+        this.#checkpointedTokens = NOT_WRITTEN;
+      })
+      .finally(() => {
+        this.#isWriting = false;
+      });
+  }
+
+  #noteLowered(): void {
+    if (this.#prompt !== null && !this.#isClosed) this.#message.onHoldLowered();
+  }
+
+  async #ask(operation: Parameters<NodeLedger['extend']>[0], wanted: number): Promise<void> {
+    const answer = await this.#ledger.extend(operation);
+    if (this.#isClosed) return;
+    if (!answer.ok) {
+      this.#message.stopElsewhere();
+      throw endedElsewhere();
+    }
+    this.#holds(answer.amount);
+    if (operation.amount !== 'same') this.#isShort = answer.amount < wanted;
+  }
+
+  #holds(amount: number): void {
+    this.#held = amount;
+    this.#coveredTokens = this.#tokensFor(amount);
+  }
+
+  #amountFor(outputTokens: number): number {
+    const { offer, plan } = this.#message;
+    const { price } = offer.model;
+    const multiplier = offer.group.multiplierMillionths;
+    const { speed, webSearches } = plan.firstCase;
+    return this.#prompt === null
+      ? priceWorstCase(price, { ...plan.firstCase, outputTokens }, multiplier)
+      : priceMessage(price, { ...this.#prompt, output: outputTokens, webSearches }, multiplier, speed);
+  }
+
+  #tokensFor(amount: number): number {
+    const { offer, plan } = this.#message;
+    const { price } = offer.model;
+    const multiplier = offer.group.multiplierMillionths;
+    const { speed, webSearches } = plan.firstCase;
+    return this.#prompt === null
+      ? outputTokensThatFit(price, plan.firstCase, multiplier, amount)
+      : outputTokensAfter(price, { ...this.#prompt, webSearches }, multiplier, speed, amount);
+  }
+}
+
+function storeIsSilent(): TurnpikeError {
+  return new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
+}
+
+function isStoreUnavailable(failure: unknown): boolean {
+  return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
+}
+
+const ROUND_MS = 1_000; // a checkpoint is durable within two rounds
+const SLICES = 10;
+
+export class StreamHolds {
+  readonly #streamHolds = new Roster<StreamHold>();
+  #slice = 0;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  add(streamHold: StreamHold): void {
+    this.#streamHolds.add(streamHold);
+    this.#timer ??= setInterval(() => this.#look(), ROUND_MS / SLICES);
+  }
+
+  remove(streamHold: StreamHold): void {
+    this.#streamHolds.remove(streamHold);
+  }
+
+  #look(): void {
+    this.#slice = (this.#slice + 1) % SLICES;
+    for (const streamHold of this.#streamHolds.list())
+      if (streamHold.place % SLICES === this.#slice) lookAt(streamHold);
+    if (this.#streamHolds.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
+
+/** An internal error in one message must not end the others; its hold is ended elsewhere. */
+function lookAt(streamHold: StreamHold): void {
+  try {
+    streamHold.look();
+  } catch {
+    // Retried in a second.
+  }
+}

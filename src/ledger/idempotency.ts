@@ -1,0 +1,106 @@
+// Idempotency records. A record binds a client's idempotency key to one message, which is answered and charged once.
+// The key becomes free again if that message ends without an answer. Charges of such failed attempts are reversed in
+// the transaction that settles a later attempt as the answer, and never before.
+
+import { bounds } from '../config.ts';
+import { spent } from './meters.ts';
+import type { Admit, Answer, IdempotencyClaim } from './operation.ts';
+import {
+  type AccountRow,
+  type Effect,
+  type Ending,
+  type HoldRow,
+  type IdempotencyRow,
+  type KeyRow,
+  type NewEntry,
+  type Rows,
+  systemAccounts,
+} from './rows.ts';
+
+export interface Payer {
+  account: AccountRow;
+  key: KeyRow;
+}
+
+/** The refusal if the key is in use, or the failed attempts whose charges the answer will reverse, oldest first. */
+export function checkIdempotency(
+  rows: Rows,
+  { key, requestId }: Admit,
+  claim: IdempotencyClaim,
+): Answer | { failedAttempts: string[] } {
+  const taken = rows.claim(key, claim.name);
+  if (taken === undefined || taken.requestId === requestId || taken.atMs + bounds.idempotencyKeptMs <= rows.nowMs)
+    return { failedAttempts: [] };
+  const isRunning = rows.hold(taken.requestId) !== undefined;
+  if (isRunning || taken.isAnswered) {
+    if (taken.requestHash !== claim.requestHash)
+      return { ok: false, reason: 'claim_mismatch', requestId: taken.requestId };
+    return { ok: false, reason: isRunning ? 'claim_running' : 'claim_answered', requestId: taken.requestId };
+  }
+  // A different body is a different request: a cheap one must not reverse the charge of an expensive one.
+  if (taken.requestHash !== claim.requestHash) return { failedAttempts: [] };
+  const ending = rows.ending(taken.requestId);
+  const isAdded = ending !== undefined && isReversible(ending);
+  const failedAttempts = isAdded ? [...taken.failedAttempts, taken.requestId] : taken.failedAttempts;
+  return { failedAttempts: failedAttempts.slice(-bounds.failedAttemptsReversedMax) };
+}
+
+/**
+ * A client that disconnects or runs out of money pays for what it received, otherwise partial answers would be free.
+ * An expired message is reversed even at cost 0: its owner may return late and charge it.
+ */
+function isReversible({ record, endedBy }: Ending): boolean {
+  const mayCost = endedBy === 'expired' || (record.cost > 0 && endedBy !== 'forgiven');
+  return mayCost && record.outcome !== 'client_gone' && record.outcome !== 'quota_cut';
+}
+
+/**
+ * Marks the record as answered and reverses the charges of its failed attempts. Changes nothing if the message has no
+ * record, or the record belongs to another message by now.
+ */
+export function answerIdempotencyRecord(
+  rows: Rows,
+  { key: keyId, claim: name, requestId }: HoldRow,
+  payer: Payer,
+): Payer & Required<Pick<Effect, 'claims' | 'entries' | 'corrections'>> {
+  const claim = name === null ? undefined : rows.claim(keyId, name);
+  if (claim?.requestId !== requestId) return { ...payer, claims: [], entries: [], corrections: [] };
+  let { account, key } = payer;
+  const entries: NewEntry[] = [];
+  const corrections: Required<Effect>['corrections'] = [];
+  for (const failed of claim.failedAttempts) {
+    const ending = rows.ending(failed);
+    if (ending === undefined || !isReversible(ending)) continue;
+    const { record: before } = ending;
+    const paid = before.cost - before.writtenOff;
+    account = { ...account, balance: account.balance + paid, spending: spent(account.spending, -paid, 0) };
+    key = { ...key, spending: spent(key.spending, -paid, 0) };
+    entries.push(...reversalEntries(account.id, before, rows.nowMs));
+    corrections.push({ ending: { record: { ...before, cost: 0, writtenOff: 0 }, endedBy: 'forgiven' }, before });
+  }
+  return { account, key, claims: [{ ...claim, isAnswered: true }], entries, corrections };
+}
+
+function reversalEntries(
+  account: number,
+  { requestId, cost, writtenOff }: Ending['record'],
+  nowMs: number,
+): NewEntry[] {
+  const shared = { account, atMs: nowMs, debit: systemAccounts.revenue, reference: requestId };
+  const note = 'reversed: a later attempt under its idempotency key was answered';
+  const entries: NewEntry[] = [
+    { ...shared, credit: account, amount: cost - writtenOff, kind: 'correction', note },
+    { ...shared, credit: systemAccounts.writeOffs, amount: writtenOff, kind: 'correction', note },
+  ];
+  return entries.filter(({ amount }) => amount > 0);
+}
+
+/** The row to write when the message is admitted. */
+export function idempotencyRowOf(
+  { key, requestId }: Admit,
+  { name, requestHash }: IdempotencyClaim,
+  failedAttempts: string[],
+  nowMs: number,
+): IdempotencyRow {
+  return { key, name, requestId, requestHash, atMs: nowMs, isAnswered: false, failedAttempts };
+}

@@ -1,0 +1,105 @@
+// Checks the catalog (providers, credentials, models, routes, groups), and that accounts and keys can use it.
+
+import { parseTimeMs } from '../base/checked-number.ts';
+import { type Catalog, comparePrices, matchesAnyPattern, type ProviderSettings } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { type CatalogFacts, error, type Facts, type Findings, known, warning } from './facts.ts';
+
+const APPLY = 'with "turnpike apply"';
+
+export function* checkCatalog({ catalog: facts, nowMs }: Facts): Findings {
+  if (facts === null) return;
+  if ('failure' in facts.catalog) {
+    yield error('catalogue_unreadable', 'catalogue', {
+      message: `The catalog cannot be read (${facts.catalog.failure}): the service does not start.`,
+      remedy: 'Run the release that wrote it, or restore a backup.',
+    });
+    return;
+  }
+  const catalog = facts.catalog.is;
+  for (const provider of catalog.providers.values()) yield* checkProvider(provider, facts);
+  yield* checkRoutes(catalog);
+  yield* checkGroups(catalog);
+  for (const { model, route, retiresOn } of comparePrices(catalog).retiring)
+    if ((parseTimeMs(retiresOn) ?? 0) - nowMs <= bounds.retirementWarningMs)
+      yield warning('model_retires', `model ${model}`, {
+        message: `The provider retires ${route} on ${retiresOn}, according to its price list: this route fails from then on.`,
+        remedy: `Give the model another route ${APPLY}, or remove it.`,
+      });
+}
+
+function* checkProvider(provider: ProviderSettings, { providerKinds, unopened, documents }: CatalogFacts): Findings {
+  const { name, kind } = provider;
+  const subject = `provider ${name}`;
+  const closed = unopened?.filter(({ provider: owner }) => owner === name) ?? [];
+  const stored = documents.find((entry) => entry.kind === 'provider' && entry.name === name)?.document;
+  if (!providerKinds.includes(kind))
+    yield error('provider_kind_unknown', subject, {
+      message: `This release does not support its kind, "${kind}" (supported: ${providerKinds.join(', ')}): no message can be sent to it.`,
+      remedy: `Change its kind ${APPLY}, or run a release that supports it.`,
+    });
+  else if (closed.length > 0)
+    for (const { credential } of closed)
+      yield error('credential_does_not_open', subject, {
+        message: `Its stored credential "${credential}" cannot be decrypted with the installation's secret: it was altered, or encrypted with another secret. The service does not start.`,
+        remedy: 'Set TURNPIKE_PREVIOUS_SECRET to the secret that it was encrypted with, or restore a backup.',
+      });
+  else if (provider.credentials.length === 0 && provider.baseUrl !== '' && stored?.['private_network'] !== true)
+    yield warning('credential_missing', subject, {
+      message: `It has no credential, and ${provider.baseUrl} is not on a private network: public providers refuse requests without one.`,
+      remedy: `Give it an api_key ${APPLY}.`,
+    });
+}
+
+function* checkRoutes({ models, providers }: Catalog): Findings {
+  for (const { name, routes } of models.values()) {
+    const lost = routes.filter(({ provider }) => !providers.has(provider)).map(({ provider }) => `"${provider}"`);
+    if (lost.length === 0 && routes.length > 0) continue;
+    const isUnusable = lost.length === routes.length;
+    yield (isUnusable ? error : warning)('route_leads_nowhere', `model ${name}`, {
+      message:
+        routes.length === 0
+          ? 'It has no route: every message to it fails.'
+          : `It has a route to a provider that does not exist (${lost.join(', ')}): ${isUnusable ? 'every message to it fails' : 'failover has fewer routes'}.`,
+      remedy: `Add the provider, or change the model's routes, ${APPLY}.`,
+    });
+  }
+}
+
+function* checkGroups({ models, groups }: Catalog): Findings {
+  for (const group of groups.values())
+    if (![...models.keys()].some((name) => matchesAnyPattern(group.models, name)))
+      yield warning('group_offers_nothing', `group ${group.name}`, {
+        message: `No model matches its patterns (${group.models.join(', ')}): keys in it cannot use any model.`,
+        remedy: `Change its patterns, or add models, ${APPLY}.`,
+      });
+  if (models.size === 0 || groups.size === 0)
+    yield warning('nothing_sold', 'catalogue', {
+      message:
+        models.size === 0
+          ? 'No model is configured, so every message is refused.'
+          : 'No group is configured, so no key can use a model.',
+      remedy: 'turnpike apply FILE',
+    });
+}
+
+export function* checkAccounts({ database }: Facts): Findings {
+  const survey = known(database?.survey);
+  if (survey === null) return;
+  const { accounts, usableKeys, lostGroups } = survey;
+  if (accounts === 0)
+    yield warning('no_account', 'accounts', {
+      message: 'There is no account, so every message is refused.',
+      remedy: 'turnpike account create NAME --credit 10.00',
+    });
+  else if (usableKeys === 0)
+    yield warning('no_usable_key', 'keys', {
+      message: 'No account has a key that is enabled and has not expired, so every message is refused.',
+      remedy: 'turnpike key create --account ID',
+    });
+  for (const { account, name, group } of lostGroups)
+    yield warning('account_group_missing', `account ${account}`, {
+      message: `The account "${name}" is in the group "${group}", which does not exist: its keys cannot use any model in it.`,
+      remedy: `Add the group ("turnpike apply"), or change the account's groups (PATCH /api/v1/accounts/ID).`,
+    });
+}

@@ -1,0 +1,115 @@
+// Turns, the pairing of tool calls with results, and JSON in signatures, for providers of other protocols.
+
+import { createHash } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../wire/wire.ts';
+import { isJsonObject, JsonWeight, jsonObjects, objectOf, textOf, weighJson } from '../wire/wire.ts';
+import { refuseField } from './lost-fields.ts';
+
+/** A block and its path in the request, such as "messages.0.content.1". */
+export interface PlacedBlock {
+  block: JsonObject;
+  path: string;
+}
+
+export interface Turn {
+  role: 'user' | 'assistant' | 'system';
+  /** Path of its first message. */
+  path: string;
+  blocks: PlacedBlock[];
+}
+
+/** Begins a coding agent's billing line for its own vendor, which differs in each conversation. */
+export const BILLING_LINE = 'x-anthropic-billing-header:';
+export const NO_PREFILL =
+  'This model does not support assistant message prefill. The conversation must end with a user message.';
+
+export function placeBlocks(content: JsonValue | undefined, path: string): PlacedBlock[] {
+  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }];
+  return jsonObjects(content).map((block, place) => ({ block, path: `${path}.${place}` }));
+}
+
+/** Joins consecutive messages of a role. `convertSystem` makes system messages user blocks; null: they are turns. */
+export function joinTurns(
+  messages: JsonValue | undefined,
+  convertSystem: ((blocks: PlacedBlock[]) => PlacedBlock[]) | null,
+): Turn[] {
+  const turns: Turn[] = [];
+  for (const [index, message] of jsonObjects(messages).entries()) {
+    const path = `messages.${index}`;
+    const placed = placeBlocks(message['content'], `${path}.content`);
+    const isConverted = message['role'] === 'system' && convertSystem !== null;
+    const role = isConverted ? 'user' : (message['role'] as Turn['role']);
+    const blocks = isConverted ? convertSystem(placed) : placed;
+    const last = turns.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else if (blocks.length > 0 || !isConverted) turns.push({ role, path, blocks });
+  }
+  return turns;
+}
+
+/** System text as user text, for models that accept system text only at the start. */
+export function asReminder(text: string): string {
+  return `<system-reminder>\n${text}\n</system-reminder>`;
+}
+
+interface PairingRules {
+  /** The path to report for a call without a result in the next turn. */
+  pathOfUnanswered(call: PlacedBlock, turn: Turn, next: Turn | undefined): string;
+  mayRepeatResults: boolean;
+}
+
+/** Throws ProviderFault (rejected) unless calls and results of adjacent turns match. Clients recognize the wording. */
+export function checkCalls(turns: readonly Turn[], { pathOfUnanswered, mayRepeatResults }: PairingRules): void {
+  let before: Turn = { role: 'user', path: '', blocks: [] };
+  for (const turn of [...turns, undefined]) {
+    const calls = before.role === 'assistant' ? before.blocks.filter(({ block }) => block['type'] === 'tool_use') : [];
+    const called = new Set(calls.map(idOf));
+    const answered = new Set<string>();
+    for (const { block, path } of turn?.blocks ?? []) {
+      if (block['type'] !== 'tool_result') continue;
+      const id = textOf(block['tool_use_id']);
+      if (!called.has(id) || (answered.has(id) && !mayRepeatResults))
+        refuseField(
+          path,
+          `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+        );
+      answered.add(id);
+    }
+    const missing = calls.filter((call) => !answered.has(idOf(call)));
+    const [first] = missing;
+    if (first !== undefined)
+      refuseField(
+        pathOfUnanswered(first, before, turn),
+        `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.map(idOf).join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+      );
+    if (turn !== undefined) before = turn;
+  }
+}
+
+function idOf({ block }: PlacedBlock): string {
+  return textOf(block['id']);
+}
+
+/** Hashed, so that the provider can distinguish users without identifying them; null without a user. */
+export function hashUserId({ metadata }: JsonObject): string | null {
+  const { user_id: userId } = objectOf(metadata);
+  if (typeof userId !== 'string' || userId === '') return null;
+  return createHash('sha256').update(userId).digest('hex');
+}
+
+/** JSON in a request's signatures, which clients may change: bounded together, like a body, before any is parsed. */
+export class SignedJson {
+  readonly #weight = new JsonWeight();
+
+  /** The object in base64url; null if invalid or beyond the bound. */
+  read(encoded: string): JsonObject | null {
+    const text = Buffer.from(encoded, 'base64url').toString('utf8');
+    try {
+      if (!weighJson(text, '', this.#weight)) return null;
+      const value: JsonValue = JSON.parse(text);
+      return isJsonObject(value) ? value : null;
+    } catch {
+      return null; // truncated or changed by the client
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// HTTP for all provider kinds: headers, error responses, the connection test, and opening an answer.
+
+import { isWholeNumber } from '../base/checked-number.ts';
+import { bounds } from '../config.ts';
+import type { JsonObject, StreamEvent } from '../wire/wire.ts';
+import { foldAnswer } from './compose-message.ts';
+import { readErrorText, readObject, readUpstreamRequestId } from './parse-json.ts';
+import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
+import { ProviderFault } from './provider.ts';
+import { type EventConverter, PulledStream } from './pull-stream.ts';
+import { cancelBody, fetchUpstream } from './upstream.ts';
+
+/** The fault of an error response. Pure. */
+type MapFault = (status: number, headers: Headers, bodyText: string, nowMs: number) => ProviderFault;
+
+type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
+
+/** The parts of an attempt that headers depend on; a connection test has only the provider. */
+export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> & Partial<Pick<Attempt, 'version' | 'betas'>>;
+
+export interface Api {
+  url(endpoint: Pick<ProviderEndpoint, 'baseUrl'>, path: string): string;
+  headers(source: HeaderSource, accept: string): Record<string, string>;
+  mapFault: MapFault;
+  modelsPath: string;
+  /** Gets an invalid request in a connection test if there is no list of models; null: there always is one. */
+  messagePath: string | null;
+  /** The number of models in a list; null if there are more pages; undefined for anything but a list. */
+  countModels(answer: JsonObject): number | null | undefined;
+}
+
+/** The provider of a kind; without `countTokens` it counts no tokens. */
+export function apiProvider(
+  kind: string,
+  api: Api,
+  methods: Pick<Provider, 'submit' | 'thinksByDefault'> & Partial<Pick<Provider, 'countTokens'>>,
+): Provider {
+  return {
+    kind,
+    countTokens: async () => null,
+    countLocally: () => null,
+    probe: (endpoint, signal) => probeApi(api, endpoint, signal),
+    ...methods,
+  };
+}
+
+/** Forwards, of the client's headers, only the trace context. Throws ProviderFault (credentials). */
+export function makeHeaders(
+  { provider, trace }: HeaderSource,
+  keyHeader: KeyHeader,
+  accept: string,
+): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json', accept, 'user-agent': 'turnpike' };
+  if (trace) {
+    headers['traceparent'] = trace.traceparent;
+    if (trace.tracestate !== null) headers['tracestate'] = trace.tracestate;
+  }
+  const key = provider.credential?.reveal().trim();
+  if (key === undefined) return headers;
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new ProviderFault(
+      'credentials',
+      "the provider's credential is empty or has characters that a header cannot contain",
+    );
+  headers[keyHeader] = keyHeader === 'authorization' ? `Bearer ${key}` : key;
+  return headers;
+}
+
+/** A 2xx response to a POST. Throws ProviderFault otherwise. */
+export async function post(
+  api: Api,
+  attempt: Attempt,
+  url: string,
+  body: string,
+  accept = attempt.request.stream ? 'text/event-stream' : 'application/json',
+): Promise<Response> {
+  const { signal } = attempt;
+  const response = await fetchUpstream({ url, headers: api.headers(attempt, accept), body, signal });
+  if (response.ok) return response;
+  throw await readFault(response, signal, api.mapFault);
+}
+
+async function readFault(response: Response, signal: AbortSignal, mapFault: MapFault): Promise<ProviderFault> {
+  return mapFault(response.status, response.headers, await readErrorText(response, signal), Date.now());
+}
+
+/** The token count in a member of the response to a count request. Throws ProviderFault. */
+export async function requestTokenCount(
+  api: Api,
+  attempt: Attempt,
+  { url, body, member }: { url: string; body: string; member: string },
+): Promise<number> {
+  const response = await post(api, attempt, url, body, 'application/json');
+  const { value, upstreamRequestId } = await readObject(response, attempt.signal);
+  const tokens = value[member];
+  if (isWholeNumber(tokens) && tokens <= bounds.usageTokensMax) return tokens;
+  throw new ProviderFault('failed', 'the provider sent an invalid token count', { upstreamRequestId });
+}
+
+const MISSING_STATUSES: readonly number[] = [404, 405];
+
+/** Lists the models, or sends an invalid request if there is no list. Throws ProviderFault. */
+async function probeApi(api: Api, provider: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply> {
+  const { modelsPath, messagePath, mapFault } = api;
+  const headers = api.headers({ provider }, 'application/json');
+  const request = (path: string, body: string | null) =>
+    fetchUpstream({ url: api.url(provider, path), headers, body, signal });
+  const listed = await request(modelsPath, null);
+  if (listed.ok) {
+    const models = api.countModels((await readObject(listed, signal)).value);
+    if (models !== undefined) return { status: listed.status, models };
+    throw new ProviderFault('failed', 'it answered with JSON that is not a list of models');
+  }
+  const fault = await readFault(listed, signal, mapFault);
+  if (messagePath === null || !MISSING_STATUSES.includes(listed.status)) throw fault;
+  const response = await request(messagePath, '{}'); // refused as incomplete, so it is free of charge
+  const { status } = response;
+  const refusal = await readFault(response, signal, mapFault);
+  if (refusal.kind === 'rejected') return { status, models: null };
+  if (!MISSING_STATUSES.includes(status) && !response.ok) throw refusal;
+  const paths = `${modelsPath.replace(/\?.*$/, '')} nor ${messagePath}`;
+  throw new ProviderFault('failed', `it has neither ${paths}: base_url may be wrong`, { status });
+}
+
+interface AnswerReader {
+  converter(): EventConverter;
+  /** The events of a whole answer. Throws ProviderFault. */
+  whole(): Promise<StreamEvent[]>;
+}
+
+/** The answer in the form that was requested. Throws ProviderFault. */
+export async function openAnswer(
+  response: Response,
+  { request, signal }: Attempt,
+  reader: AnswerReader,
+): Promise<ProviderReply> {
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
+  if (!request.stream) return { form: 'message', ...foldAnswer(await reader.whole()), upstreamRequestId };
+  return await openStream(response, signal, reader);
+}
+
+/** Throws ProviderFault for anything but events or JSON. */
+export async function openStream(
+  response: Response,
+  signal: AbortSignal,
+  reader: AnswerReader,
+): Promise<ProviderReply> {
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
+  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
+  if (contentType.includes('json')) {
+    const batches = [await reader.whole()];
+    return { form: 'stream', events: { next: async () => batches.shift() ?? null }, upstreamRequestId };
+  }
+  if (!contentType.includes('text/event-stream') || response.body === null) {
+    await cancelBody(response);
+    throw new ProviderFault('failed', 'the provider answered with neither events nor JSON', { upstreamRequestId });
+  }
+  return { form: 'stream', events: new PulledStream(response.body, signal, reader.converter()), upstreamRequestId };
+}

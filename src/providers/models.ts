@@ -1,0 +1,221 @@
+// Models by name: how they think, and which parameters they accept. A provider refuses a whole request for one parameter
+// that its model does not accept. A new model usually needs a line here and nowhere else.
+
+import { isJsonObject, type JsonObject, objectOf } from '../wire/wire.ts';
+
+/** The name without the mark of a fine-tuned model and without a path, in lower case. */
+function plainName(model: string): string {
+  return model.toLowerCase().replace(/^ft:/, '').replace(/^.*\//, '');
+}
+
+const THINKING_BY_DEFAULT: readonly RegExp[] = [
+  /^(?:o\d|codex-)/,
+  /^gpt-(?:[5-9]|\d\d)(?!.*-chat)/,
+  /^gemini-(?:2\.5-pro|[3-9]|\d\d)/,
+  /^grok-(?:[4-9]|3-mini)/,
+  /(?:reasoner|-r1\b|-thinking\b|magistral|qwq)/,
+];
+
+/** Whether a model may think by default without showing it. */
+export function thinksByDefault(upstreamModel: string): boolean {
+  return THINKING_BY_DEFAULT.some((pattern) => pattern.test(plainName(upstreamModel)));
+}
+
+// Messages
+
+export interface Generation {
+  thinks: 'adaptively' | 'by budget' | 'never';
+  efforts: 'all' | 'no xhigh' | 'none';
+  takesSampling: boolean;
+}
+
+/** The first match applies. */
+const CLAUDE_MODELS: readonly [name: RegExp, generation: Generation][] = [
+  [/claude-\D+-4[-.]6(?!\d)/, { thinks: 'adaptively', efforts: 'no xhigh', takesSampling: true }],
+  [
+    /claude-(?:\D+-)?(?:4[-.](?:[7-9]|\d\d)|[5-9]|\d\d)(?!\d)/,
+    { thinks: 'adaptively', efforts: 'all', takesSampling: false },
+  ],
+  [/claude-opus-4[-.]5(?!\d)/, { thinks: 'by budget', efforts: 'no xhigh', takesSampling: true }],
+  [/claude-(?:instant|2|3-(?!7))/, { thinks: 'never', efforts: 'none', takesSampling: true }],
+  [/claude-/, { thinks: 'by budget', efforts: 'none', takesSampling: true }],
+];
+/** Other providers of this protocol. */
+const ANY_OTHER: Generation = { thinks: 'by budget', efforts: 'all', takesSampling: true };
+
+/** Parameters that a model of the Messages protocol accepts. */
+export function claudeGeneration(model: string): Generation {
+  return CLAUDE_MODELS.find(([name]) => name.test(model))?.[1] ?? ANY_OTHER;
+}
+
+// Gemini
+
+/** The first match applies. */
+const GEMINI_MODELS: readonly [name: RegExp, thinks: ThinkingBudget | ThinkingLevels | null][] = [
+  [/-(image|tts|audio|live)\b/, null],
+  [/^gemini-2\.5-flash-lite/, { least: 0, from: 512, most: 24_576 }],
+  [/^gemini-2\.5-flash/, { least: 0, from: 1, most: 24_576 }],
+  [/^gemini-2\.5/, { least: 128, from: 128, most: 32_768 }],
+  [/^gemini-3(\.\d+)?-flash-lite/, { lowest: 'MINIMAL', middle: 'MEDIUM' }],
+  [/^gemini-3(\.[1-6])?-flash/, { lowest: 'MINIMAL', middle: 'MEDIUM' }],
+  [/^gemini-3-pro/, { lowest: 'LOW', middle: 'HIGH' }],
+  [/^gemini-([3-9]|\d\d)\b/, { lowest: 'LOW', middle: 'MEDIUM' }],
+];
+
+/** In tokens: the value for no thinking, and the allowed range. */
+interface ThinkingBudget {
+  least: number;
+  from: number;
+  most: number;
+}
+
+/** In addition to LOW and HIGH, which all have: the level below, and the one between. */
+export interface ThinkingLevels {
+  lowest: string;
+  middle: string;
+}
+
+/** How a Gemini model thinks; null if it does not, or is unknown. */
+export function geminiThinking(model: string): ThinkingBudget | ThinkingLevels | null {
+  return GEMINI_MODELS.find(([name]) => name.test(model))?.[1] ?? null;
+}
+
+/** Models of this generation refuse their own function calls without their signatures. */
+export function needsSignatures(model: string): boolean {
+  return /^gemini-([3-9]|\d\d)\b|^gemini-[a-z-]+-latest$/.test(model);
+}
+
+// OpenAI Responses
+
+const USUAL: readonly Effort[] = ['low', 'medium', 'high'];
+
+export interface Reasoning {
+  /** `unknown`: it reasons if the request asks for thinking. */
+  does: 'always' | 'never' | 'unknown';
+  efforts: readonly Effort[];
+}
+
+/** Capabilities assumed for a model that rejected a reasoning request. */
+export const NO_REASONING: Reasoning = { does: 'never', efforts: [] };
+
+/** The first match applies. */
+const RESPONSES_MODELS: readonly [name: RegExp, reasoning: Reasoning][] = [
+  [/^(?:gpt-[34]|chatgpt-|gpt-[5-9].*-chat)/, NO_REASONING],
+  [/^gpt-5\.1-codex-max/, { does: 'always', efforts: ['none', ...USUAL, 'xhigh'] }],
+  [/^gpt-5\.1/, { does: 'always', efforts: ['none', ...USUAL] }],
+  [/^gpt-5(?![.\d])/, { does: 'always', efforts: ['minimal', ...USUAL] }],
+  [/^gpt-(?:[5-9]|\d\d)/, { does: 'always', efforts: ['none', ...USUAL, 'xhigh'] }],
+  [/^(?:o\d|codex-)/, { does: 'always', efforts: USUAL }],
+];
+
+/** Reasoning of a model over the Responses protocol. */
+export function reasoningOf(model: string): Reasoning {
+  const name = plainName(model);
+  return RESPONSES_MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? { does: 'unknown', efforts: USUAL };
+}
+
+// Chat Completions
+
+/** Properties of a Chat Completions provider that differ between its models. */
+export interface ChatTraits {
+  systemRole: 'system' | 'developer';
+  /** Whether a user message may follow tool results; otherwise it becomes part of the last one. */
+  userAfterTools: boolean;
+  /** Accepted sampling parameters; others are dropped as hints. */
+  sampling: readonly ('temperature' | 'top_p' | 'top_k')[];
+  stopMax: number;
+  parallelToolCalls: boolean;
+  /** Format of call ids, and length of replacements. */
+  toolIds: { form: RegExp; madeCharacters: number };
+  /** The parameter for thinking; null: not configurable. */
+  thinking: 'reasoning_effort' | 'thinking' | 'reasoning' | null;
+  efforts: readonly Effort[];
+  /** Effort with tools: some models refuse both together. */
+  effortWithTools: 'sent' | 'left out' | 'none';
+  /** How thinking is sent back; null: it is dropped. */
+  thinkingBack: 'reasoning_content' | 'reasoning_details' | null;
+  /** Thinking may be at the start of the text, between <think> and </think>. */
+  thinkTags: boolean;
+}
+
+/** Call ids of Mistral's models. */
+export const NINE_CHARACTERS = { form: /^[A-Za-z0-9]{9}$/, madeCharacters: 9 };
+const OPENAI = ['openai', 'azure'];
+
+/** All matches apply; later ones take precedence. */
+const CHAT_MODELS: readonly [families: readonly string[], model: RegExp, traits: Partial<ChatTraits>][] = [
+  [
+    OPENAI,
+    /^(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!.*-chat))/,
+    { systemRole: 'developer', sampling: [], stopMax: 0, thinking: 'reasoning_effort', efforts: USUAL },
+  ],
+  [OPENAI, /^o\d/, { parallelToolCalls: false }],
+  [OPENAI, /^gpt-5(?![.\d])(?!.*-chat)/, { efforts: ['minimal', ...USUAL] }],
+  [OPENAI, /^gpt-5\.1(?!.*-chat)/, { efforts: ['none', ...USUAL] }],
+  [OPENAI, /^gpt-5\.[2-5](?!.*-chat)/, { efforts: ['none', ...USUAL, 'xhigh'], effortWithTools: 'left out' }],
+  [
+    OPENAI,
+    /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)/,
+    { efforts: ['none', ...USUAL, 'xhigh'], effortWithTools: 'none' },
+  ],
+  [['xai'], /^grok-(?:3-mini|[4-9]|code)/, { stopMax: 0 }],
+  [['xai'], /^grok-3-mini/, { thinking: 'reasoning_effort', efforts: ['low', 'high'] }],
+  [['moonshot'], /^kimi-k(?:2\.[5-9]|[3-9])/, { sampling: [], thinking: 'thinking' }],
+  [['deepseek'], /reasoner/, { thinking: null }], // the name alone enables thinking
+  [['groq', 'ollama', 'compatible'], /gpt-oss/, { thinking: 'reasoning_effort', efforts: USUAL, thinkTags: false }],
+  [['compatible'], /deepseek|kimi/, { thinkingBack: 'reasoning_content' }],
+  [
+    ['compatible'],
+    /mistral|mixtral|ministral|magistral|devstral|codestral|pixtral/,
+    { userAfterTools: false, toolIds: NINE_CHARACTERS },
+  ],
+];
+
+/** The traits of a model that differ from those of its family. */
+export function chatTraits(family: string, model: string): Partial<ChatTraits> {
+  const name = model.toLowerCase().replace(/^ft:/, '');
+  const matching = CHAT_MODELS.filter(([families, pattern]) => families.includes(family) && pattern.test(name));
+  return Object.assign({}, ...matching.map(([, , traits]) => traits));
+}
+
+// Effort by name. It is a hint: an unknown one becomes the nearest known one.
+
+/** In ascending order; `none` turns thinking off. */
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+/** The requested effort, or that of the budget; null without either. */
+export function readEffort(body: JsonObject): Effort | null {
+  const config = objectOf(body['output_config']);
+  const named = EFFORTS.find((effort) => effort === config['effort'] && effort !== 'none');
+  if (named !== undefined) return named;
+  const budgetTokens = readBudget(body);
+  if (budgetTokens === null) return null;
+  return budgetTokens < 2_048 ? 'low' : budgetTokens < 8_192 ? 'medium' : 'high';
+}
+
+/** In tokens; null without one. */
+export function readBudget({ thinking }: JsonObject): number | null {
+  if (!isJsonObject(thinking) || thinking['type'] !== 'enabled') return null;
+  const { budget_tokens: budgetTokens } = thinking;
+  return typeof budgetTokens === 'number' ? budgetTokens : null;
+}
+
+/** `off` or `on` if requested, else null. */
+export function readThinking({ thinking }: JsonObject): 'on' | 'off' | null {
+  const type = isJsonObject(thinking) ? thinking['type'] : null;
+  if (type === 'disabled') return 'off';
+  return typeof type === 'string' ? 'on' : null;
+}
+
+/** The effort, the next lower known one, or the lowest; null if the model has none. */
+export function nearestEffort(requested: Effort | null, efforts: readonly Effort[]): Effort | null {
+  if (requested === null) return null;
+  const known = efforts.filter((effort) => effort !== 'none');
+  return known.findLast((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(requested)) ?? known[0] ?? null;
+}
+
+/** The setting that turns thinking off or to its minimum; null for a model that has none. */
+export function leastEffort(efforts: readonly Effort[]): Effort | null {
+  return efforts.find((effort) => effort === 'none' || effort === 'minimal') ?? null;
+}

@@ -1,0 +1,311 @@
+// Composes the gateway, the admin API, the public API and sign-in from the opened stores.
+
+import { lookup } from 'node:dns/promises';
+import { FailureCounter, KeyDirectory, verifyToken } from '../accounts/accounts.ts';
+import {
+  type AdminApi,
+  type AdminDependencies,
+  makeAdminApi,
+  type Principal,
+  type SessionFinder,
+  type SignIn,
+} from '../admin-api/admin-api.ts';
+import { parseRange } from '../base/addresses.ts';
+import type { Clock } from '../base/clock.ts';
+import { formatId } from '../base/ids.ts';
+import type { CatalogHolder } from '../catalog/catalog.ts';
+import { bounds, type Config, callsThroughProxy } from '../config.ts';
+import {
+  AdmissionQueue,
+  Conversations,
+  countTokens,
+  type Gateway,
+  getKey,
+  getModel,
+  getUsage,
+  IdempotencyRecords,
+  LastLevels,
+  listHealth,
+  listModels,
+  PromptCounts,
+  RouteHealth,
+  RunningMessages,
+  SelfServiceReads,
+  SilenceWatches,
+  Slots,
+  StreamHolds,
+  submitMessage,
+} from '../gateway/gateway.ts';
+import { BodiesInFlight, LoopDelay } from '../http/http.ts';
+import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observability/observability.ts';
+import { canConnect, probeProvider, providerKinds } from '../providers/providers.ts';
+import type { PublicDependencies } from '../public-api/public-api.ts';
+import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
+import {
+  type Admission,
+  type ConsoleAnswered,
+  type ConsoleAuth,
+  hasSessionCookie,
+  makeConsoleAuth,
+  type Refusal,
+  type SignInSettings,
+  SignInThread,
+} from '../sign-in/sign-in.ts';
+import { signInPath } from '../storage/sqlite/sqlite.ts';
+import { auditRows, spreadCut } from '../storage/storage.ts';
+import { Estimates, type SampleStore } from '../usage/usage.ts';
+import { workerScript } from '../worker-scripts.ts';
+import type { CatalogReader } from './follow-nodes.ts';
+import { type Observers, reportAnswer, reportMessage } from './observe.ts';
+import type { OpenStore } from './open-store.ts';
+import type { Closing, StopState } from './server.ts';
+
+/** Estimators with the samples of earlier runs. Saving may fail: lost samples are collected again. */
+async function openEstimates(store: SampleStore, closing: Closing): Promise<Estimates> {
+  const estimates = new Estimates(await store.loadSamples());
+  const save = async () => {
+    for (;;) {
+      const changed = estimates.takeChanged(bounds.sampledModelsSavedMax);
+      if (changed.length === 0) return;
+      await store.saveSamples(changed);
+    }
+  };
+  const timer = setInterval(() => void save().catch(() => {}), bounds.samplesSaveMs);
+  timer.unref();
+  closing.push(async () => {
+    clearInterval(timer);
+    await Promise.race([save(), Bun.sleep(bounds.samplesLastSaveMsMax)]);
+  });
+  return estimates;
+}
+
+export async function makeGateway(
+  store: OpenStore,
+  hashesOf: SecretHashes,
+  holder: CatalogHolder,
+  observers: Observers,
+  clock: Clock,
+  closing: Closing,
+): Promise<Gateway> {
+  const { vault, stores, ledger } = store;
+  return {
+    catalog: () => holder.current,
+    authenticator: {
+      keys: new KeyDirectory(stores.accounts, hashesOf),
+      failures: new FailureCounter(),
+    },
+    ledger,
+    providers: providerKinds,
+    running: new RunningMessages(),
+    slots: new Slots(() => holder.current.settings.shedOpenMessages),
+    counting: new PromptCounts(),
+    admissions: new AdmissionQueue(),
+    silence: new SilenceWatches(),
+    streamHolds: new StreamHolds(),
+    estimates: await openEstimates(stores.samples, closing),
+    levels: new LastLevels(),
+    answers: new IdempotencyRecords(stores.answers, vault),
+    selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
+    clock,
+    health: new RouteHealth(() => holder.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
+    conversations: new Conversations(Math.random),
+    // With a proxy the hosts themselves need not be reachable.
+    canConnect: callsThroughProxy() ? async () => true : canConnect,
+    ...(observers.telemetry?.trace && { trace: observers.telemetry.trace }),
+    report: (message) => reportMessage(observers, message),
+  };
+}
+
+/** Anybody who can read the data directory. */
+const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
+
+interface AdminParts {
+  gateway: Gateway;
+  store: OpenStore;
+  hashesOf: SecretHashes;
+  holder: CatalogHolder;
+  catalogReader: CatalogReader;
+  /** The token of this machine's operator. */
+  token: string;
+  observers: Observers;
+  version: string;
+  moveAdmin: AdminDependencies['moveAdmin'];
+  people: MadeSignIn;
+  messagesAt: AdminDependencies['messagesAt'];
+}
+
+export function makeAdmin(parts: AdminParts): AdminApi {
+  const { gateway, store, hashesOf, holder, catalogReader, token, version, moveAdmin } = parts;
+  const { log, metrics } = parts.observers;
+  const { signIn, sessions } = parts.people;
+  const { vault, stores, ledger, feed } = store;
+  const tokenHash = hashSecret(token);
+  return makeAdminApi({
+    version,
+    async verifyToken(shown) {
+      if (shown.length === token.length && hashSecret(shown) === tokenHash) return LOCAL_OPERATOR;
+      const found = await verifyToken(shown, stores.tokens, hashesOf, gateway.clock.nowMs());
+      return found && { ...found, id: formatId('tok', found.id) };
+    },
+    countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
+    auditRows,
+    accounts: stores.accounts,
+    tokens: stores.tokens,
+    people: stores.people,
+    signIn,
+    sessions,
+    messagesAt: parts.messagesAt,
+    audit: stores.audit,
+    ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
+    readEpoch: () => feed?.readEpoch() ?? null,
+    usage: stores.usage,
+    catalog: {
+      current: () => holder.current,
+      documents: () => stores.catalog.loadCatalog(),
+      async save(put, remove, auditContext) {
+        await stores.catalog.saveCatalog(put, remove, auditContext);
+        await catalogReader.read();
+      },
+    },
+    moveAdmin,
+    providerKinds: [...providerKinds.keys()],
+    probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
+    health: (provider) => metrics.health(provider),
+    routeStates: () => listHealth(gateway.health, gateway.catalog()),
+    vault,
+    hashesOf,
+    clock: gateway.clock,
+    forgetKey: (id) => gateway.authenticator.keys.forget(id),
+    forgetAccount: (id) => gateway.authenticator.keys.forgetAccount(id),
+    async endKeyMessages(id) {
+      gateway.running.cutKey(id);
+      if (feed !== null) await spreadCut(ledger, id);
+    },
+    lookup: async (hostname) => (await lookup(hostname, { all: true })).map((found) => found.address),
+    answered: (answered) => {
+      if (!log.isOn) return;
+      log.write(adminLine(answered, gateway.clock.nowMs()));
+      for (const record of answered.records) log.write(auditLine(record));
+    },
+    report: (request_id, thrown) => log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) }),
+  });
+}
+
+export function makePublic(
+  config: Config,
+  gateway: Gateway,
+  state: StopState,
+  isStoreThere: () => boolean,
+  observers: Observers,
+  closing: Closing,
+): PublicDependencies {
+  const settings = () => gateway.catalog().settings;
+  const loopDelay = new LoopDelay();
+  const stopWatching = watchEventLoop((seconds) => {
+    observers.metrics.observeEventLoopDelay(seconds);
+    loopDelay.see(seconds * 1000);
+  });
+  closing.push(stopWatching);
+  return {
+    messages: {
+      submitMessage: (clientRequest) => submitMessage(gateway, clientRequest),
+      countTokens: (clientRequest) => countTokens(gateway, clientRequest),
+      listModels: (clientRequest) => listModels(gateway, clientRequest),
+      getModel: (clientRequest, id) => getModel(gateway, clientRequest, id),
+      getKey: (clientRequest) => getKey(gateway, clientRequest),
+      getUsage: (clientRequest, requestId) => getUsage(gateway, clientRequest, requestId),
+    },
+    bodies: new BodiesInFlight(() => settings().shedBodyBytes),
+    load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.slots.taken },
+    clock: gateway.clock,
+    settings,
+    trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
+    isLeaving: () => state.isLeaving,
+    isDraining: () => state.isDraining,
+    isStoreAvailable: () => gateway.ledger.isAvailable && isStoreThere(),
+    report: (answered) => reportAnswer(observers, answered),
+  };
+}
+
+interface SignInParts {
+  config: Config;
+  store: OpenStore;
+  secret: string;
+  observers: Observers;
+  /** The issuer authenticates a person with an invitation: accepts it. */
+  acceptVerified(email: string, address: string): Promise<void>;
+}
+
+interface MadeSignIn {
+  signIn: SignIn;
+  sessions: SessionFinder;
+  auth: ConsoleAuth;
+}
+
+/** Nothing starts before the first sign-in. */
+export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
+  const { config, store, observers } = parts;
+  const { people } = store.stores;
+  const { log, clock } = observers;
+  const thread = new SignInThread({
+    script: workerScript('sign-in-worker'),
+    settings: settingsOf(parts),
+    admit: (admission) => admit(parts, admission),
+    report: (event, cause) => log.writeEvent(event, { cause }),
+  });
+  closing.push(() => thread.close());
+  const auth = makeConsoleAuth({
+    thread,
+    publicOrigin: config.publicUrl,
+    hasOidc: config.oidc !== null,
+    isEnabled: async (email) => (await people.findPersonByEmail(email))?.status === 'enabled',
+    nowMs: () => clock.nowMs(),
+    answered: (answered) => reportAnswered(observers, answered),
+  });
+  return {
+    auth,
+    signIn: {
+      oidcName: config.oidc?.name ?? null,
+      setPassword: (person) => thread.ask({ kind: 'set-password', person }),
+      endSessions: (email) => thread.ask({ kind: 'end-sessions', email }),
+      forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
+    },
+    sessions: {
+      publicOrigin: config.publicUrl,
+      hasCookie: hasSessionCookie,
+      find: auth.findSession,
+    },
+  };
+}
+
+function settingsOf({ config, secret }: SignInParts): SignInSettings {
+  const { databaseUrl, dataDirectory, publicUrl, oidc } = config;
+  const store = databaseUrl === null ? { path: signInPath(dataDirectory) } : { url: databaseUrl };
+  return { store, secret, publicUrl, oidc };
+}
+
+async function admit({ store, observers, acceptVerified }: SignInParts, admission: Admission): Promise<Refusal> {
+  const { email, by, address, isFinal } = admission;
+  const person = await store.stores.people.findPersonByEmail(email);
+  if (person === null) return 'person_unknown';
+  const isVerified = by === 'single-sign-on' && person.status === 'invited';
+  if (person.status !== 'enabled' && !isVerified)
+    return person.status === 'disabled' ? 'person_disabled' : 'person_unknown';
+  if (!isFinal) return null;
+  if (isVerified) await acceptVerified(email, address);
+  const at = new Date(observers.clock.nowMs()).toISOString();
+  observers.log.write({ at, event: 'signed_in', actor: formatId('person', person.id), address, by });
+  return null;
+}
+
+/** The log has the address of a failed sign-in, never the email: a person may have typed their password there. */
+function reportAnswered({ log, clock }: Observers, answered: ConsoleAnswered): void {
+  if (!log.isOn) return;
+  const { isFailedProof, failure, ...line } = answered;
+  const { requestId: request_id, code, address } = answered;
+  const at = new Date(clock.nowMs()).toISOString();
+  log.write(adminLine({ ...line, actor: null }, clock.nowMs()));
+  if (isFailedProof) log.write({ at, event: 'sign_in_failed', request_id, code, address });
+  if (failure !== null && answered.status >= 500)
+    log.write({ at, event: 'sign_in_failure', request_id, cause: describeFailure(failure) });
+}

@@ -1,0 +1,275 @@
+// Rows of accounts, keys, tokens, people, the catalog and the audit log that are written in the ledger's
+// transaction: the shapes sent to its thread.
+
+import type { AccessToken, Account, Key, LinkChange, Person } from '../accounts/accounts.ts';
+import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.ts';
+import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { type ForgottenTable, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+
+export type CoCommittedRow =
+  | { table: 'accounts'; account: Account }
+  | { table: 'keys'; key: Key }
+  /** A new secret of a key; existing ones expire at `othersEndAtMs`, or earlier. */
+  | { table: 'key_secrets'; keyId: number; secretHash: string; othersEndAtMs: number | null }
+  | { table: 'tokens'; token: AccessToken; secretHash: string | null }
+  /** A new or changed person. */
+  | { table: 'people'; person: Person; link: LinkChange }
+  | { table: 'audit_records'; record: AuditRecord }
+  /** Also deletes those up to `forgetUntilMs`. */
+  | { table: 'creations'; creation: RememberedCreation; forgetUntilMs: number }
+  /** The same creation, its secret resealed. */
+  | { table: 'creations'; resealed: RememberedCreation }
+  /** Refused unless the stored value is `replaces`; null: no value. */
+  | { table: 'installation'; name: string; value: string; replaces: string | null }
+  /** The samples of a model for the estimator. */
+  | { table: 'learned'; model: string; document: unknown }
+  /** The stored response of an idempotency record, once per message. The oldest are deleted when all together are too large. */
+  | { table: 'answers'; answer: StoredAnswer }
+  /** Deletes a bounded number of the oldest rows before that time. Refused if retention still keeps them. */
+  | { table: ForgottenTable; forget: { beforeMs: number } }
+  /** Replaces a bounded number of the account's oldest entries before that time by one that carries their sum forward. */
+  | { table: 'entries'; carry: { account: number; beforeMs: number } }
+  | { table: 'catalog'; put: CatalogDocument }
+  | { table: 'catalog'; remove: { kind: DocumentKind; name: string } }
+  /** Every node ends the running messages of this key. No effect on SQLite, as below. */
+  | { table: 'changes'; cut: number }
+  /** Refused as Outpaced if data that the bundle was decided by has changed since. */
+  | { table: 'changes'; since: DecidedAt };
+
+export function answerRow(answer: StoredAnswer): CoCommittedRow {
+  return { table: 'answers', answer };
+}
+
+/** A statement and its parameters, $1, $2 … in the text. */
+interface CoCommittedStatement {
+  text: string;
+  values: (string | number | null)[];
+  /** The reason to refuse the bundle when the statement changes no row. Absent: changing no row is valid. */
+  refusal?: string;
+}
+
+type Dropping = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown }>;
+type WrittenRow = Exclude<CoCommittedRow, Dropping | { table: 'answers' | 'changes' }>;
+type RowOf<Table extends WrittenRow['table']> = Extract<WrittenRow, { table: Table }>;
+
+/** The statements that write one row, in order. */
+export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
+  switch (row.table) {
+    case 'accounts':
+      return [writeAccount(row)];
+    case 'keys':
+      return [writeKey(row)];
+    case 'key_secrets':
+      return writeKeySecret(row);
+    case 'tokens':
+      return [writeToken(row)];
+    case 'people':
+      return [writePerson(row)];
+    case 'catalog':
+      return [writeCatalog(row)];
+    case 'installation':
+      return [writeInstallation(row)];
+    case 'learned':
+      return [writeLearned(row)];
+    case 'audit_records':
+      return [writeAudit(row)];
+    case 'creations':
+      return writeCreation(row);
+  }
+}
+
+function writeAccount({ account }: RowOf<'accounts'>): CoCommittedStatement {
+  return {
+    text: `INSERT INTO accounts (id, created_at_ms, document) VALUES ($1, $2, $3)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
+    values: [account.id, account.createdAtMs, JSON.stringify(account)],
+  };
+}
+
+function writeKey({ key }: RowOf<'keys'>): CoCommittedStatement {
+  return {
+    text: `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
+    values: [key.id, key.accountId, key.madeBy, key.createdAtMs, JSON.stringify(key)],
+  };
+}
+
+/** Existing secrets of the key keep an earlier expiry. */
+function writeKeySecret({ keyId, secretHash, othersEndAtMs }: RowOf<'key_secrets'>): CoCommittedStatement[] {
+  const insert = {
+    text: 'INSERT INTO key_secrets (secret_hash, key_id, expires_at_ms) VALUES ($1, $2, NULL)',
+    values: [secretHash, keyId],
+  };
+  if (othersEndAtMs === null) return [insert];
+  const text = `UPDATE key_secrets SET expires_at_ms = $2
+       WHERE key_id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2)`;
+  return [{ text, values: [keyId, othersEndAtMs] }, insert];
+}
+
+/** A token's secret is written once; later changes keep its hash. */
+function writeToken({ token, secretHash }: RowOf<'tokens'>): CoCommittedStatement {
+  const document = JSON.stringify(token);
+  if (secretHash === null)
+    return { text: 'UPDATE tokens SET document = $2 WHERE id = $1', values: [token.id, document] };
+  return {
+    text: 'INSERT INTO tokens (id, account_id, secret_hash, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)',
+    values: [token.id, token.accountId, secretHash, token.createdAtMs, document],
+  };
+}
+
+/** A person's account and creation time are written once. A new person has a link, or null. */
+function writePerson({ person, link }: RowOf<'people'>): CoCommittedStatement {
+  const { id, email, role, status } = person;
+  const document = JSON.stringify(person);
+  if (link === 'as it is')
+    return {
+      text: 'UPDATE people SET email = $2, role = $3, status = $4, document = $5 WHERE id = $1',
+      values: [id, email, role, status, document],
+    };
+  return {
+    text: `INSERT INTO people (id, account_id, email, link_hash, role, status, created_at_ms, document)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (id) DO UPDATE SET email = excluded.email, link_hash = excluded.link_hash, role = excluded.role,
+         status = excluded.status, document = excluded.document`,
+    values: [id, person.accountId, email, link.hash, role, status, person.createdAtMs, document],
+  };
+}
+
+function writeCatalog(row: RowOf<'catalog'>): CoCommittedStatement {
+  if ('remove' in row)
+    return { text: 'DELETE FROM catalog WHERE kind = $1 AND name = $2', values: [row.remove.kind, row.remove.name] };
+  const { kind, name, origin, document } = row.put;
+  return {
+    text: `INSERT INTO catalog (kind, name, origin, document) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (kind, name) DO UPDATE SET origin = excluded.origin, document = excluded.document`,
+    values: [kind, name, origin, JSON.stringify(document)],
+  };
+}
+
+function writeInstallation({ name, value, replaces }: RowOf<'installation'>): CoCommittedStatement {
+  if (replaces === null)
+    return { text: 'INSERT INTO installation (name, value) VALUES ($1, $2)', values: [name, value] };
+  return {
+    text: 'UPDATE installation SET value = $2 WHERE name = $1 AND value = $3',
+    values: [name, value, replaces],
+    refusal: `the value of "${name}" has changed since it was read`,
+  };
+}
+
+function writeLearned({ model, document }: RowOf<'learned'>): CoCommittedStatement {
+  return {
+    text: `INSERT INTO learned (model, document) VALUES ($1, $2)
+       ON CONFLICT (model) DO UPDATE SET document = excluded.document`,
+    values: [model, JSON.stringify(document)],
+  };
+}
+
+function writeAudit({ record }: RowOf<'audit_records'>): CoCommittedStatement {
+  const { actor } = record;
+  return {
+    text: `INSERT INTO audit_records (at_ms, actor, role, address, request_id, action, object, account_id, before, after)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    values: [
+      record.atMs,
+      actor.id,
+      actor.role,
+      actor.address,
+      actor.requestId,
+      record.action,
+      record.object,
+      record.account,
+      record.before === null ? null : JSON.stringify(record.before),
+      record.after === null ? null : JSON.stringify(record.after),
+    ],
+  };
+}
+
+function writeCreation(row: RowOf<'creations'>): CoCommittedStatement[] {
+  if ('resealed' in row) {
+    const { principal, idempotencyKey, secretSealed } = row.resealed;
+    const text = 'UPDATE creations SET secret_sealed = $3 WHERE principal = $1 AND idempotency_key = $2';
+    return [{ text, values: [principal, idempotencyKey, secretSealed] }];
+  }
+  const { creation, forgetUntilMs } = row;
+  return [
+    { text: 'DELETE FROM creations WHERE at_ms <= $1', values: [forgetUntilMs] },
+    {
+      text: `INSERT INTO creations (principal, idempotency_key, at_ms, request_hash, object, secret_sealed)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+      values: [
+        creation.principal,
+        creation.idempotencyKey,
+        creation.atMs,
+        creation.requestHash,
+        creation.object,
+        creation.secretSealed,
+      ],
+    },
+  ];
+}
+
+/** The columns that identify a row and give its age. Each table has an index by age. */
+export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age: string }>> = {
+  usage_records: { id: 'seq', age: 'at_ms' },
+  creations: { id: 'principal, idempotency_key', age: 'at_ms' },
+  key_secrets: { id: 'secret_hash', age: 'expires_at_ms' },
+  claims: { id: 'key_id, name', age: 'at_ms' },
+  answers: { id: 'seq', age: 'at_ms' },
+};
+
+const PICKED = 'SELECT seq FROM carried_entries';
+const CARRYING = systemAccounts.carriedForward; // on the other side of carried-forward entries
+
+/** How a database finds the carried-forward entries of a few accounts by their index. */
+export interface CarriedSyntax {
+  from: string;
+  isOneOf(accounts: string): string;
+}
+
+/**
+ * Replaces the oldest entries of an account before that time by carried-forward entries. Earlier carried-forward entries of this
+ * account and of the other sides are replaced as well. System sums may exceed what one entry can hold, so an entry of half the
+ * maximum stays and a new one begins.
+ */
+export function carryStatements(
+  { account, beforeMs }: { account: number; beforeMs: number },
+  { from, isOneOf }: CarriedSyntax,
+): CoCommittedStatement[] {
+  const accounts = `SELECT CAST($1 AS bigint)
+    UNION SELECT debit FROM entries WHERE seq IN (${PICKED})
+    UNION SELECT credit FROM entries WHERE seq IN (${PICKED})`;
+  return [
+    {
+      text: `INSERT INTO carried_entries SELECT seq FROM entries
+        WHERE account_id = $1 AND at_ms < $2 AND kind <> 'carried_forward' ORDER BY at_ms, seq LIMIT $3`,
+      values: [account, beforeMs, bounds.rowsDroppedAtOnce],
+    },
+    {
+      text: `INSERT INTO carried_entries SELECT seq FROM ${from} WHERE kind = 'carried_forward'
+        AND amount < 4611686018427387904 AND (${PICKED} LIMIT 1) IS NOT NULL AND account_id ${isOneOf(accounts)}`,
+      values: [account],
+    },
+    { text: REMEMBER_CREDITS, values: [] },
+    { text: CARRY_FORWARD, values: [beforeMs - 1, account] },
+    { text: `DELETE FROM entries WHERE seq IN (${PICKED})`, values: [] },
+    { text: 'DELETE FROM carried_entries', values: [] },
+  ];
+}
+
+const REMEMBER_CREDITS = `
+  INSERT INTO carried_credits (account_id, reference, amount)
+  SELECT account_id, reference, CASE WHEN credit = account_id THEN amount ELSE -amount END FROM entries
+  WHERE seq IN (${PICKED}) AND reference IS NOT NULL
+    AND kind IN ('payment', 'promotion', 'adjustment', 'debt_write_off')`;
+
+const CARRY_FORWARD = `
+  WITH sides AS (
+    SELECT credit AS side, amount AS change FROM entries WHERE seq IN (${PICKED})
+    UNION ALL SELECT debit, -amount FROM entries WHERE seq IN (${PICKED})
+    UNION ALL SELECT CAST($2 AS bigint), 0),
+  sums AS (SELECT side, SUM(change) AS change FROM sides WHERE side <> ${CARRYING} GROUP BY side)
+  INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind)
+  SELECT side, CAST($1 AS bigint), CASE WHEN change < 0 THEN side ELSE ${CARRYING} END,
+    CASE WHEN change < 0 THEN ${CARRYING} ELSE side END, abs(change), 'carried_forward'
+  FROM sums WHERE (${PICKED} LIMIT 1) IS NOT NULL`;

@@ -1,0 +1,176 @@
+// Rows of other modules as statements of the ledger's transaction. When stored responses exceed their bound, the
+// oldest are deleted in a transaction of their own afterwards.
+
+import { assert } from '../../base/assert.ts';
+import { integerOf } from '../../base/checked-number.ts';
+import { bounds } from '../../config.ts';
+import {
+  type CarryPage,
+  type Changes,
+  type Ending,
+  type ForgottenTable,
+  type RetainedData,
+  retainedSinceNames,
+  type StoredAnswer,
+} from '../../ledger/ledger.ts';
+import { type CoCommittedRow, carryStatements, coCommittedStatements, forgottenColumns } from '../co-committed.ts';
+import type { RetentionReads } from '../stores.ts';
+import { type Column, text, whole } from '../tables.ts';
+import { columnsOf, monthOf } from './columns.ts';
+import type { Answered, Statement } from './connection.ts';
+import type { Reader } from './read-pool.ts';
+
+/** Deletes the oldest rows before that time. */
+function forgetRows(table: ForgottenTable, beforeMs: number): CheckedAsk[] {
+  const { age } = forgottenColumns[table];
+  const id = table === 'usage_records' ? 'request_id, month' : forgottenColumns[table].id;
+  const drop = (where: string) =>
+    `DELETE FROM ${table} WHERE (${id}) IN (
+      SELECT ${id} FROM ${table} WHERE ${age} < $1 ${where} ORDER BY ${age} LIMIT $2)`;
+  if (table !== 'usage_records') return [{ text: drop(''), values: [beforeMs, bounds.rowsDroppedAtOnce] }];
+  return [
+    requireExpired('usage', beforeMs, 'a usage record is dropped only after the retention boundary has passed it'),
+    { text: drop('AND month <= $3'), values: [beforeMs, bounds.rowsDroppedAtOnce, monthOf(beforeMs)] },
+  ];
+}
+
+/** Refuses to delete rows that are still retained. */
+function requireExpired(kept: RetainedData, beforeMs: number, sentence: string): CheckedAsk {
+  return {
+    text: 'SELECT value::float8 AS since FROM installation WHERE name = $1',
+    values: [retainedSinceNames[kept]],
+    check: ([row]) => assert(row !== undefined && beforeMs <= integerOf(row['since']), sentence),
+  };
+}
+
+const COUNT_TO_CARRY = `
+  SELECT count(*)::float8 AS count FROM (
+    SELECT 1 FROM entries r WHERE r.account_id = $1 AND r.at_ms < $2 AND r.kind <> 'carried_forward' LIMIT $3) old`;
+
+// The first entry by time decides: carried-forward entries, one or a few, come before all others of their account. With its own
+// limit, each account is looked up alone, by the index.
+const LIST_TO_CARRY = `
+  SELECT m.id::float8 AS id, due.is_due IS NOT NULL AS is_due FROM (
+    SELECT a.id FROM account_meters a WHERE a.id > $2 ORDER BY a.id LIMIT $3) m
+  LEFT JOIN LATERAL (
+    SELECT true AS is_due FROM entries e
+    WHERE e.account_id = m.id AND e.at_ms < $1 AND e.kind <> 'carried_forward'
+    ORDER BY e.at_ms, e.seq LIMIT 1) due ON true`;
+
+export function retentionReads(reader: Reader): RetentionReads {
+  const countOf = async (text: string, ...values: readonly number[]) => {
+    const [row] = await reader.read<{ count: number }>(text, ...values, bounds.rowsDroppedAtOnce);
+    return row?.count ?? 0;
+  };
+  return {
+    countForgotten(table, beforeMs) {
+      const { age } = forgottenColumns[table];
+      const old = (where: string, limit: string) =>
+        `SELECT count(*)::float8 AS count FROM (SELECT 1 FROM ${table} r WHERE r.${age} < $1 ${where} LIMIT ${limit}) old`;
+      if (table !== 'usage_records') return countOf(old('', '$2'), beforeMs);
+      return countOf(old('AND r.month <= $2', '$3'), beforeMs, monthOf(beforeMs));
+    },
+    countToCarry: (account, beforeMs) => countOf(COUNT_TO_CARRY, account, beforeMs),
+    async listToCarry(beforeMs, after): Promise<CarryPage> {
+      const rows = await reader.read<{ id: number; is_due: boolean }>(
+        LIST_TO_CARRY,
+        beforeMs,
+        after,
+        bounds.rowsAtOnce,
+      );
+      const last = rows.reduce((greatest, { id }) => Math.max(greatest, id), 0);
+      return {
+        accounts: rows.filter((row) => row.is_due).map(({ id }) => id),
+        last: rows.length < bounds.rowsAtOnce ? null : last,
+      };
+    },
+  };
+}
+
+const carriedSyntax = { from: 'entries', isOneOf: (accounts: string) => `= ANY(ARRAY(${accounts}))` };
+
+/** No effect without entries before that time. */
+function carryEntries(account: number, beforeMs: number): CheckedAsk[] {
+  return [
+    { text: LOCK, values: [] },
+    requireExpired('journal', beforeMs, 'an entry is dropped only after the retention boundary has passed it'),
+    {
+      text: 'SELECT 1 FROM usage_records WHERE at_ms < $1 AND month <= $2 LIMIT 1',
+      values: [beforeMs, monthOf(beforeMs)],
+      check: (left) => assert(left.length === 0, 'entries are retained at least as long as their usage records'),
+    },
+    ...carryStatements({ account, beforeMs }, carriedSyntax),
+  ];
+}
+
+// System accounts take part in every carry, so carries run one at a time.
+const LOCK = 'SELECT pg_advisory_xact_lock(7416, 2)';
+
+/** A statement whose result may refuse its bundle: then `check` throws BrokenInvariant. */
+export interface CheckedAsk extends Statement {
+  check?: (answer: Answered) => void;
+}
+
+/** Writes the co-committed rows of a batch. */
+export function writeCoCommitted(changes: Changes): CheckedAsk[] {
+  const rows = changes.coCommitted as readonly CoCommittedRow[];
+  if (rows.length === 0) return [];
+  const answers = rows.filter((row) => row.table === 'answers').flatMap((row) => ('answer' in row ? [row.answer] : []));
+  return [...rows.flatMap(writeRow), ...writeAnswers(answers, changes.endings)];
+}
+
+/** Stored responses are written together, after the others; notifications come last (raise-epoch.ts). */
+function writeRow(row: CoCommittedRow): CheckedAsk[] {
+  if ('forget' in row) return forgetRows(row.table, row.forget.beforeMs);
+  if ('carry' in row) return carryEntries(row.carry.account, row.carry.beforeMs);
+  if (row.table === 'answers' || row.table === 'changes') return [];
+  return coCommittedStatements(row).map(({ text, values, refusal }) =>
+    refusal === undefined ? { text, values } : { text, values, check: ({ count }) => assert(count > 0, refusal) },
+  );
+}
+
+const SLOTS = 64;
+
+interface SlottedAnswer extends StoredAnswer {
+  /** The row that counts it, by account: a single row would make all nodes wait. */
+  slot: number;
+}
+
+const columns: readonly Column<SlottedAnswer>[] = [
+  text('request_id', (row) => row.requestId),
+  whole('at_ms', (row) => row.atMs),
+  whole('bytes', (row) => row.bytes),
+  text('sealed', (row) => row.sealed),
+  whole('slot', (row) => row.slot),
+];
+
+const INSERT_ANSWERS = `
+  INSERT INTO answers (request_id, at_ms, bytes, sealed, slot)
+  SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::bigint[], $4::text::text[], $5::text::bigint[])
+  ON CONFLICT (request_id) DO NOTHING`;
+
+/** Writes responses that do not exist yet. `endings` of the same batch identify their accounts. */
+function writeAnswers(answers: readonly StoredAnswer[], endings: readonly Ending[]): Statement[] {
+  if (answers.length === 0) return [];
+  const accounts = new Map(endings.map(({ record }) => [record.requestId, record.account]));
+  const rows = answers.map((answer) => ({ ...answer, slot: (accounts.get(answer.requestId) ?? 0) % SLOTS }));
+  return [{ text: INSERT_ANSWERS, values: columnsOf(columns, rows) }];
+}
+
+/** The total size of stored responses. */
+export const SUM_ANSWERS: Statement = {
+  text: 'SELECT sum(s.bytes)::float8 AS bytes FROM answers_stored s',
+  values: [],
+};
+
+/** Deletes the oldest ones, a bounded number, until the total is less by that much. */
+export function dropAnswers(excessBytes: number): Statement {
+  return { text: DROP_ANSWERS, values: [excessBytes, bounds.rowsDroppedAtOnce] };
+}
+
+const DROP_ANSWERS = `
+  DELETE FROM answers WHERE seq = ANY(ARRAY(
+    SELECT old.seq FROM (
+      SELECT a.seq, sum(a.bytes) OVER (ORDER BY a.seq) - a.bytes AS bytes_before FROM (
+        SELECT seq, bytes FROM answers ORDER BY seq LIMIT $2::int) a) old
+    WHERE old.bytes_before < $1::float8))`;

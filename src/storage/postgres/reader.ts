@@ -1,0 +1,71 @@
+// The SQL of PostgreSQL. A statement cannot name an index: the columns that narrow a range are part of its order and its
+// bounds, so that only one index provides that order.
+
+import { Bindings, type IndexRange, type ReadValue, type SqlReader } from '../sql-reader.ts';
+import { asFloat, earliestMonthOf, monthOf } from './columns.ts';
+import type { Reader } from './read-pool.ts';
+
+export function postgresReader(reader: Reader): SqlReader {
+  const read = <Row>(text: string, ...values: readonly ReadValue[]) => reader.read<Row>(text, ...values);
+  return {
+    read,
+    prepare:
+      <Row>(text: string) =>
+      (...values: readonly ReadValue[]) =>
+        read<Row>(text, ...values),
+    async readEach<Row>(
+      rows: readonly (readonly number[])[],
+      write: (members: string[], bindings: Bindings) => string,
+    ): Promise<Row[]> {
+      const [first] = rows;
+      if (first === undefined) return [];
+      const bindings = new Bindings();
+      const names = first.map((_, at) => `c${at}`);
+      const arrays = names.map(
+        (_, at) => `${bindings.add(`{${rows.map((row) => row[at]).join(',')}}`)}::text::bigint[]`,
+      );
+      const members = names.map((name) => `k.${name}`);
+      return read<Row>(
+        `SELECT p.* FROM unnest(${arrays.join(', ')}) k (${names.join(', ')})
+         CROSS JOIN LATERAL (${write(members, bindings)}) p`,
+        ...bindings.values,
+      );
+    },
+    async rest() {},
+    number: asFloat,
+    from: (table) => `FROM ${table} r`,
+    range,
+    isRecordOf: (requestId, bindings) =>
+      `r.request_id = ${bindings.add(requestId)} AND r.month >= ${bindings.add(earliestMonthOf(requestId))}`,
+    jsonNumbers: (document, member) => `json_agg((${document}::json ->> '${member}')::float8)::text`,
+  };
+}
+
+/** Values that must be equal are compared as parts of a row: a column that equals one value is dropped from the order. */
+function range(
+  { table, equal, order, direction, after, upTo, where = [], times }: IndexRange,
+  bindings: Bindings,
+): string {
+  const values = equal.map(([, value]) => value);
+  const columns = [...equal.map(([column]) => column), ...order].map((column) => `r.${column}`);
+  const compare = (operator: string, bound: readonly string[]) => {
+    const members = [...values, ...bound];
+    return members.length === 0 ? [] : [`${row(columns.slice(0, members.length))} ${operator} ${row(members)}`];
+  };
+  const isExclusive = after.length > 0;
+  const [from, to] = direction === 'ASC' ? ['>', '<='] : ['<', '>='];
+  const conditions = [
+    ...(times === undefined
+      ? []
+      : [`r.month BETWEEN ${times.map((atMs) => bindings.add(monthOf(atMs))).join(' AND ')}`]),
+    ...where,
+    ...compare(isExclusive ? from : `${from}=`, after),
+    ...compare(to, upTo),
+  ];
+  const sorted = columns.map((column) => `${column} ${direction}`);
+  return `FROM ${table} r WHERE ${conditions.join(' AND ')} ORDER BY ${sorted.join(', ')}`;
+}
+
+function row(members: readonly string[]): string {
+  return `ROW(${members.join(', ')})`;
+}

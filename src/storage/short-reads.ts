@@ -1,0 +1,323 @@
+// Short reads of committed data, the same statements for both databases: keys by their secrets, accounts, keys,
+// tokens, people, meters, the catalog. Each reads one row or one page by an index.
+
+import type { AccessToken, Account, Key, Person } from '../accounts/accounts.ts';
+import type { RememberedCreation } from '../audit/audit.ts';
+import type { CatalogDocument } from '../catalog/catalog.ts';
+import {
+  type AccountMeters,
+  type AccountRow,
+  type CallerMeters,
+  type CallerQuestion,
+  groupRates,
+  type KeyMeters,
+  type KeyRow,
+  type LedgerReader,
+  readLimits,
+  rolled,
+  type StoredAnswer,
+  walletAvailable,
+} from '../ledger/ledger.ts';
+import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
+import type { AccessReads, ShortReads } from './stores.ts';
+import {
+  type AccountMetersTable,
+  accountColumns,
+  type Column,
+  type KeyMetersTable,
+  keyColumns,
+  openHoldOf,
+  readAccountRow,
+  readHoldRow,
+  readKeyRow,
+  readText,
+  readUsageRecord,
+  type UsageTable,
+} from './tables.ts';
+import { usageColumnsOn } from './usage-reads.ts';
+
+export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMeters {
+  return {
+    balance: row.balance,
+    held: row.held,
+    available: Math.max(0, walletAvailable(row)),
+    creditLine: row.creditLine,
+    allowance: row.allowance,
+    allowancePeriod: row.allowancePeriod,
+    allowanceUsed: rolled(row.spending, row.allowancePeriod, nowMs).used,
+    allowanceHeld: row.spending.held,
+  };
+}
+
+export function describeKeyMeters(row: KeyRow, nowMs: number): KeyMeters {
+  return {
+    quota: row.quota,
+    quotaPeriod: row.quotaPeriod,
+    quotaUsed: rolled(row.spending, row.quotaPeriod, nowMs).used,
+    quotaHeld: row.spending.held,
+    lastUsedAtMs: row.lastUsedAtMs,
+    ...row.limits,
+  };
+}
+
+/** Both rows must come from one snapshot. Null if a row is missing or the key belongs to another account. */
+export function describeCallerMeters(
+  account: AccountRow | null,
+  key: KeyRow | null,
+  { groups }: CallerQuestion,
+  nowMs: number,
+): CallerMeters | null {
+  if (account === null || key === null || key.account !== account.id) return null;
+  const ofKey = readLimits(key.rates, key.limits, nowMs).map((level) => ({ ...level, group: null }));
+  const ofGroups = groups.flatMap(({ name, limits }) =>
+    readLimits(groupRates(account, name), limits, nowMs).map((level) => ({ ...level, group: name })),
+  );
+  return {
+    account: describeAccountMeters(account, nowMs),
+    key: describeKeyMeters(key, nowMs),
+    levels: [...ofKey, ...ofGroups],
+  };
+}
+
+export function shortReads(on: SqlReader): ShortReads {
+  return {
+    ...accessReads(on),
+    ...installationReads(on),
+    ...meterReads(on),
+    async getUsage(requestId) {
+      const bindings = new Bindings();
+      const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;
+      const row = first(await on.read<UsageTable>(record, ...bindings.values));
+      return row === null ? null : readUsageRecord(row);
+    },
+  };
+}
+
+export function accessReads(on: SqlReader): AccessReads {
+  return { ...accountReads(on), ...keyReads(on), ...tokenReads(on), ...personReads(on), ...creationReads(on) };
+}
+
+function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
+  const byId = prepareDocuments<Account>(on, 'SELECT document FROM accounts WHERE id = $1');
+  const all = prepareDocuments<Account>(on, inOrder('accounts'));
+  return {
+    getAccount: async (id) => first(await byId(id)),
+    listAccounts: ({ after, limit }) => all(after ?? 0, limit),
+  };
+}
+
+function keyReads(on: SqlReader): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'countKeys'> {
+  const byHash = on.prepare<{ key: string; account: string; expires_at_ms: number | null }>(
+    `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms
+     FROM key_secrets s JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id
+     WHERE s.secret_hash IN ($1, $2, $3)`,
+  );
+  const byId = prepareDocuments<Key>(on, 'SELECT document FROM keys WHERE id = $1');
+  const all = prepareDocuments<Key>(on, inOrder('keys'));
+  const ofAccount = prepareDocuments<Key>(on, inOrder('keys', 'account_id'));
+  const ofMaker = prepareDocuments<Key>(on, inOrder('keys', 'made_by'));
+  const ofMakerInAccount = prepareDocuments<Key>(on, inOrder('keys', 'made_by', '+r.account_id = $4 AND'));
+  return {
+    async findKeyBySecretHash(hashes) {
+      const row = first(await byHash(...three(hashes)));
+      if (row === null) return null;
+      return {
+        key: JSON.parse(row.key) as Key,
+        account: JSON.parse(row.account) as Account,
+        secretExpiresAtMs: row.expires_at_ms,
+      };
+    },
+    getKey: async (id) => first(await byId(id)),
+    countKeys: prepareCount(on, 'keys', 'account_id = $1'),
+    listKeys({ accountId, madeBy, after, limit }) {
+      const page = [after ?? 0, limit] as const;
+      if (madeBy !== null && accountId !== null) return ofMakerInAccount(...page, madeBy, accountId);
+      if (madeBy !== null) return ofMaker(...page, madeBy);
+      return accountId === null ? all(...page) : ofAccount(...page, accountId);
+    },
+  };
+}
+
+function tokenReads(
+  on: SqlReader,
+): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> {
+  const byHash = prepareDocuments<AccessToken>(on, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2, $3)');
+  const byId = prepareDocuments<AccessToken>(on, 'SELECT document FROM tokens WHERE id = $1');
+  return {
+    findTokenBySecretHash: async (hashes) => first(await byHash(...three(hashes))),
+    getToken: async (id) => first(await byId(id)),
+    countTokens: prepareCount(on, 'tokens', 'account_id = $1'),
+    listTokens: prepareList<AccessToken>(on, 'tokens'),
+  };
+}
+
+/** The hashes of a secret, for a statement with three parameters. */
+function three([one = '', two = one, three = one]: readonly string[]): [string, string, string] {
+  return [one, two, three];
+}
+
+type PersonReads =
+  | 'findPersonByEmail'
+  | 'findPersonByLinkHash'
+  | 'getPerson'
+  | 'countPeople'
+  | 'countInRole'
+  | 'listPeople';
+
+function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
+  const byEmail = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE email = $1');
+  const byLink = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
+  const byId = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE id = $1');
+  return {
+    findPersonByEmail: async (email) => first(await byEmail(email)),
+    findPersonByLinkHash: async (hashes) => first(await byLink(...three(hashes))),
+    getPerson: async (id) => first(await byId(id)),
+    countPeople: prepareCount(on, 'people', 'account_id = $1'),
+    countInRole: prepareCount(on, 'people', 'role = $1 AND status = $2'),
+    listPeople: prepareList<Person>(on, 'people'),
+  };
+}
+
+function creationReads(on: SqlReader): Pick<AccessReads, 'findCreation' | 'listSealedCreations'> {
+  const prepare = (where: string) =>
+    on.prepare<RememberedCreation>(
+      `SELECT r.principal, r.idempotency_key AS "idempotencyKey", ${on.number('r.at_ms')} AS "atMs",
+         r.request_hash AS "requestHash", r.object, r.secret_sealed AS "secretSealed" FROM creations r WHERE ${where}`,
+    );
+  const byName = prepare('r.principal = $1 AND r.idempotency_key = $2');
+  const sealed = prepare('r.secret_sealed IS NOT NULL');
+  return {
+    findCreation: async (principal, idempotencyKey) => first(await byName(principal, idempotencyKey)),
+    listSealedCreations: () => sealed(),
+  };
+}
+
+function installationReads(
+  on: SqlReader,
+): Pick<ShortReads, 'readInstallation' | 'loadSamples' | 'loadCatalog' | 'findAnswer'> {
+  const value = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
+  const learned = on.prepare<{ model: string; document: string }>('SELECT model, document FROM learned ORDER BY model');
+  const catalog = on.prepare<Omit<CatalogDocument, 'document'> & { document: string }>(
+    'SELECT kind, name, origin, document FROM catalog ORDER BY kind, name',
+  );
+  const answer = on.prepare<StoredAnswer>(
+    `SELECT r.request_id AS "requestId", ${on.number('r.at_ms')} AS "atMs", ${on.number('r.bytes')} AS bytes, r.sealed
+     FROM answers r WHERE r.request_id = $1`,
+  );
+  return {
+    readInstallation: async (name) => first(await value(name))?.value ?? null,
+    loadSamples: async () =>
+      (await learned()).map(({ model, document }): [string, unknown] => [model, JSON.parse(document)]),
+    loadCatalog: async () =>
+      (await catalog()).map((row) => ({ ...row, document: JSON.parse(row.document) }) as CatalogDocument),
+    findAnswer: async (requestId) => first(await answer(requestId)),
+  };
+}
+
+function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> {
+  const account = on.prepare<AccountMetersTable>(
+    `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
+  );
+  const key = on.prepare<KeyMetersTable>(
+    `SELECT ${readText('m', keyColumns, on.number)} FROM key_meters m WHERE m.id = $1`,
+  );
+  // One statement: between two, a message could change both rows.
+  const both = on.prepare<Record<string, unknown>>(
+    `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'k', keyColumns)}
+     FROM account_meters a, key_meters k WHERE a.id = $1 AND k.id = $2`,
+  );
+  const holds = on.prepare<{ count: number; held: number }>(
+    `SELECT ${on.number('count(*)')} AS count, ${on.number('coalesce(sum(amount), 0)')} AS held FROM holds`,
+  );
+  // Ids begin with the time.
+  const oldest = on.prepare<{ document: string }>('SELECT document FROM holds ORDER BY request_id LIMIT 1');
+  const owner = on.prepare<{ account: number; key: number }>(
+    `SELECT ${on.number('h.account_id')} AS account, ${on.number('h.key_id')} AS key FROM holds h WHERE h.request_id = $1`,
+  );
+  return {
+    async openHolds() {
+      const sums = first(await holds()) ?? { count: 0, held: 0 };
+      const hold = first(await oldest());
+      return { ...sums, oldestAtMs: hold === null ? null : readHoldRow(hold).openedAtMs };
+    },
+    async accountMeters(id, nowMs) {
+      const row = first(await account(id));
+      return row === null ? null : describeAccountMeters(readAccountRow(row), nowMs);
+    },
+    async keyMeters(id, nowMs) {
+      const row = first(await key(id));
+      return row === null ? null : describeKeyMeters(readKeyRow(row), nowMs);
+    },
+    async callerMeters(question, nowMs) {
+      const row = first(await both(question.account, question.key));
+      if (row === null) return null;
+      const accountRow = readAccountRow(unprefixed('a', accountColumns, row) as unknown as AccountMetersTable);
+      const keyRow = readKeyRow(unprefixed('k', keyColumns, row) as unknown as KeyMetersTable);
+      return describeCallerMeters(accountRow, keyRow, question, nowMs);
+    },
+    openMessage: async (requestId) => first(await owner(requestId)),
+  };
+}
+
+/** Open holds of one account. Reads all open holds in the order of their ids: an index by account would cost every message. */
+export function holdReads(on: SqlReader): Pick<LedgerReader, 'listHolds'> {
+  const ofAccount = on.prepare<{ document: string }>(
+    'SELECT h.document FROM holds h WHERE h.request_id > $1 AND h.account_id = $2 ORDER BY h.request_id LIMIT $3',
+  );
+  return {
+    listHolds: async ({ account, after, limit }) =>
+      (await ofAccount(after ?? '', account, limit)).map(readHoldRow).map(openHoldOf),
+  };
+}
+
+type ListedTable = 'accounts' | 'keys' | 'tokens' | 'people';
+
+/**
+ * A page in the order of creation. $1 is the id of the last row seen, $2 the limit. `narrowed` is a column that must equal $3. It is
+ * part of the order and is compared as part of a row, so that only the index that begins with it provides that order. Conditions of
+ * `where` must not lead to another index, hence +column.
+ */
+function inOrder(table: ListedTable, narrowed?: 'account_id' | 'made_by', where = ''): string {
+  const last = `COALESCE((SELECT l.created_at_ms FROM ${table} l WHERE l.id = $1), -1), $1`;
+  const [column, value, upTo] =
+    narrowed === undefined ? ['', '', ''] : [`r.${narrowed}, `, '$3, ', `r.${narrowed} <= $3 AND`];
+  return `SELECT r.document FROM ${table} r
+    WHERE ${where} ${upTo} (${column}r.created_at_ms, r.id) > (${value}${last})
+    ORDER BY ${column}r.created_at_ms, r.id LIMIT $2`;
+}
+
+/** Lists all rows of a table, or those of one account. */
+function prepareList<Value>(on: SqlReader, table: 'tokens' | 'people') {
+  const all = prepareDocuments<Value>(on, inOrder(table));
+  const ofAccount = prepareDocuments<Value>(on, inOrder(table, 'account_id'));
+  return ({ accountId, after, limit }: { accountId: number | null; after: number | null; limit: number }) =>
+    accountId === null ? all(after ?? 0, limit) : ofAccount(after ?? 0, limit, accountId);
+}
+
+function prepareCount(on: SqlReader, table: ListedTable, where: string) {
+  const count = on.prepare<{ count: number }>(`SELECT ${on.number('count(*)')} AS count FROM ${table} WHERE ${where}`);
+  return async (...values: (string | number)[]) => first(await count(...values))?.count ?? 0;
+}
+
+function prepareDocuments<Value>(on: SqlReader, text: string): (...values: readonly ReadValue[]) => Promise<Value[]> {
+  const ask = on.prepare<{ document: string }>(text);
+  return async (...values) => (await ask(...values)).map(({ document }) => JSON.parse(document) as Value);
+}
+
+function first<Row>(rows: readonly Row[]): Row | null {
+  return rows[0] ?? null;
+}
+
+function prefixed<Row>(on: SqlReader, of: string, columns: readonly Column<Row>[]): string {
+  return columns
+    .map(({ name, type }) => `${type === 'text' ? `${of}.${name}` : on.number(`${of}.${name}`)} AS ${of}_${name}`)
+    .join(', ');
+}
+
+function unprefixed<Row>(
+  of: string,
+  columns: readonly Column<Row>[],
+  row: Record<string, unknown>,
+): Record<string, unknown> {
+  return Object.fromEntries(columns.map(({ name }) => [name, row[`${of}_${name}`]]));
+}

@@ -1,0 +1,117 @@
+// Reads of a database by SQL that SQLite and PostgreSQL share, with the expressions that differ between them.
+
+export type ReadValue = string | number | null;
+
+/** The rows `r` of a table between two positions in the order of one index. */
+export interface IndexRange {
+  table: 'usage_records' | 'entries' | 'audit_records' | 'daily_totals' | 'keys';
+  /** Null: the primary key. PostgreSQL finds the index by the order and the bounds. */
+  index: string | null;
+  /** The first columns of the index, each with the expression of its value. */
+  equal: readonly (readonly [column: string, value: string])[];
+  /** The columns that follow in the index. */
+  order: readonly string[];
+  direction: 'ASC' | 'DESC';
+  /** Expressions of the position before the first row, exclusive. */
+  after: readonly string[];
+  /** Expressions of the last position, inclusive; may have only the first columns of the order. */
+  upTo: readonly string[];
+  /** Further conditions. They must include the condition of a partial index. */
+  where?: readonly string[];
+  /** The times between which usage records are read: PostgreSQL stores them by month. */
+  times?: readonly [sinceMs: number, untilMs: number];
+}
+
+/** Throws the driver's errors. Parameters in texts are $1, $2 … */
+export interface SqlReader {
+  /** Runs one statement on committed data. */
+  read<Row>(text: string, ...values: readonly ReadValue[]): Promise<Row[]>;
+  /** Runs one statement many times. */
+  prepare<Row>(text: string): (...values: readonly ReadValue[]) => Promise<Row[]>;
+  /** Runs one statement for each of the rows of numbers. `write` is given the expressions of a row's members. */
+  readEach<Row>(
+    rows: readonly (readonly number[])[],
+    write: (members: string[], bindings: Bindings) => string,
+  ): Promise<Row[]>;
+  /** Called between the statements of one report. */
+  rest(): Promise<void>;
+  /** An integer expression that is returned as a number. */
+  number(expression: string): string;
+  /** The FROM clause of a table's rows `r`. */
+  from(table: IndexRange['table'], index: string | null): string;
+  /** The FROM, WHERE and ORDER BY clauses of a range. */
+  range(range: IndexRange, bindings: Bindings): string;
+  /** The condition that finds a message's usage record `r`. */
+  isRecordOf(requestId: string, bindings: Bindings): string;
+  /** Aggregates a number in JSON documents into a JSON list. */
+  jsonNumbers(document: string, member: string): string;
+}
+
+/** The parameters of a statement in the making. */
+export class Bindings {
+  readonly values: ReadValue[] = [];
+
+  /** Adds a value and returns its place in the text. */
+  add(value: ReadValue): string {
+    return `$${this.values.push(value)}`;
+  }
+}
+
+/** Integer columns of `r`, under their own names. */
+export function numbers(on: Pick<SqlReader, 'number'>, ...columns: readonly string[]): string {
+  return columns.map((column) => `${on.number(`r.${column}`)} AS ${column}`).join(', ');
+}
+
+/** A row's position in a list that begins with the newest; later rows are older, or of the same time with a lower number. */
+export type Position = readonly [atMs: number, seq: number];
+
+export interface PositionRow {
+  at_ms: number;
+  seq: number;
+}
+
+/** Above every seq and every time. */
+export const LAST = Number.MAX_SAFE_INTEGER;
+const BEFORE_ALL: Position = [-1, 0];
+
+/** Newest first. */
+export function comparePositions(one: Position, other: Position): number {
+  return other[0] - one[0] || other[1] - one[1];
+}
+
+/** A page: rows before the number `before`, not earlier than `sinceMs` and not later than `untilMs`. */
+export interface Page {
+  sinceMs: number | null;
+  untilMs: number | null;
+  before: number | null;
+}
+
+/** Finds the position after which a page begins. */
+export function pageStarts(on: SqlReader, table: 'usage_records' | 'entries' | 'audit_records') {
+  const upTo = on.prepare<PositionRow>(
+    `SELECT ${numbers(on, 'at_ms', 'seq')} FROM ${table} r WHERE r.seq <= $1 ORDER BY r.seq DESC LIMIT 1`,
+  );
+  return async ({ before, untilMs }: Page): Promise<Position> => {
+    if (before === null) return [untilMs ?? LAST, LAST];
+    const [row] = await upTo(before);
+    return row === undefined ? BEFORE_ALL : startOf(before, untilMs ?? LAST, row);
+  };
+}
+
+/** `row` is the last one up to the number `before`: an earlier one if retention dropped that row, so that the list does not restart. */
+function startOf(before: number, untilMs: number, row: PositionRow): Position {
+  return row.at_ms > untilMs ? [untilMs, LAST] : [row.at_ms, row.seq === before ? before : row.seq + 1];
+}
+
+/** The part of a range that every list from the newest row shares. */
+export function newestFirst(
+  bindings: Bindings,
+  { sinceMs, start }: { sinceMs: number | null; start: Position },
+): Pick<IndexRange, 'order' | 'direction' | 'after' | 'upTo'> {
+  return {
+    order: ['at_ms', 'seq'],
+    direction: 'DESC',
+    after: start.map((value) => bindings.add(value)),
+    upTo: [bindings.add(sinceMs ?? 0)],
+  };
+}

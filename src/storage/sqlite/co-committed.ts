@@ -1,0 +1,143 @@
+// Writes rows of other modules in the ledger's transaction. The total size of stored responses is bounded.
+
+import type { Database } from 'bun:sqlite';
+import { assert } from '../../base/assert.ts';
+import { bounds } from '../../config.ts';
+import {
+  type CarryPage,
+  type ForgottenTable,
+  type RetainedData,
+  retainedSinceNames,
+  type StoredAnswer,
+} from '../../ledger/ledger.ts';
+import { type CoCommittedRow, carryStatements, coCommittedStatements, forgottenColumns } from '../co-committed.ts';
+import type { RetentionReads } from '../stores.ts';
+import { prepareText } from './statements.ts';
+
+/** Deletes the oldest rows before that time, in the open transaction. */
+export function forgetRows(database: Database, table: ForgottenTable, beforeMs: number): void {
+  if (table === 'usage_records')
+    assert(
+      beforeMs <= readRetainedSince(database, 'usage'),
+      'a usage record is dropped only after the retention boundary has passed it',
+    );
+  const { id, age } = forgottenColumns[table];
+  prepareText(
+    database,
+    `DELETE FROM ${table} WHERE (${id}) IN (SELECT ${id} FROM ${table} WHERE ${age} < $1 ORDER BY ${age} LIMIT $2)`,
+  ).run(beforeMs, bounds.rowsDroppedAtOnce);
+}
+
+/** Number of rows that would be deleted. */
+export function countForgotten(database: Database, table: ForgottenTable, beforeMs: number): number {
+  const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${table} WHERE ${forgottenColumns[table].age} < $1 LIMIT $2)`;
+  return (prepareText(database, text).get(beforeMs, bounds.rowsDroppedAtOnce) as { count: number }).count;
+}
+
+/** Start of the retained data; before all time if nothing was ever dropped. */
+function readRetainedSince(database: Database, kept: RetainedData): number {
+  const row = prepareText(database, 'SELECT CAST(value AS INTEGER) AS since FROM installation WHERE name = $1').get(
+    retainedSinceNames[kept],
+  );
+  return row === null ? -Infinity : (row as { since: number }).since;
+}
+
+// The first entry by time decides: carried-forward entries come before all others of their account.
+const LIST_TO_CARRY = `
+  SELECT m.id, EXISTS (SELECT 1 FROM entries e
+    WHERE e.account_id = m.id AND e.at_ms < $1 AND e.kind <> 'carried_forward') AS is_due
+  FROM account_meters m WHERE m.id > $2 ORDER BY m.id LIMIT $3`;
+
+export function retentionReads(database: Database): RetentionReads {
+  return {
+    async countForgotten(table, beforeMs) {
+      return countForgotten(database, table, beforeMs);
+    },
+    async countToCarry(account, beforeMs) {
+      return countToCarry(database, account, beforeMs);
+    },
+    async listToCarry(beforeMs, after): Promise<CarryPage> {
+      const rows = prepareText(database, LIST_TO_CARRY).all(beforeMs, after, bounds.rowsAtOnce) as {
+        id: number;
+        is_due: number;
+      }[];
+      const accounts = rows.filter((row) => row.is_due === 1).map(({ id }) => id);
+      return { accounts, last: rows.length < bounds.rowsAtOnce ? null : (rows.at(-1)?.id ?? null) };
+    },
+  };
+}
+
+// Without INDEXED BY the index by account would be used, and scan all old entries.
+const carriedSyntax = {
+  from: 'entries INDEXED BY carried_forward',
+  isOneOf: (accounts: string) => `IN (${accounts})`,
+};
+
+/** Replaces the oldest entries of an account before that time by carried-forward entries, in the open transaction. */
+export function carryEntries(database: Database, account: number, beforeMs: number): void {
+  assert(
+    beforeMs <= readRetainedSince(database, 'journal'),
+    'an entry is dropped only after the retention boundary has passed it',
+  );
+  assert(
+    countForgotten(database, 'usage_records', beforeMs) === 0,
+    'entries are retained at least as long as their usage records',
+  );
+  for (const { text, values } of carryStatements({ account, beforeMs }, carriedSyntax))
+    prepareText(database, text).run(...values);
+}
+
+/** Number of entries that would be replaced. */
+function countToCarry(database: Database, account: number, beforeMs: number): number {
+  const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM entries
+    WHERE account_id = $1 AND at_ms < $2 AND kind <> 'carried_forward' LIMIT $3)`;
+  return (prepareText(database, text).get(account, beforeMs, bounds.rowsDroppedAtOnce) as { count: number }).count;
+}
+
+/** Writes one row in the open transaction. Throws SQLite's errors, and BrokenInvariant if it is refused. */
+export function writeCoCommitted(database: Database, untyped: unknown): void {
+  const row = untyped as CoCommittedRow;
+  if ('forget' in row) forgetRows(database, row.table, row.forget.beforeMs);
+  else if ('carry' in row) carryEntries(database, row.carry.account, row.carry.beforeMs);
+  else if (row.table === 'answers') writeAnswer(database, row.answer);
+  else if (row.table !== 'changes')
+    for (const { text, values, refusal } of coCommittedStatements(row)) {
+      const { changes } = prepareText(database, text).run(...values);
+      assert(refusal === undefined || changes > 0, refusal ?? '');
+    }
+}
+
+type Statements = ReturnType<typeof prepareAnswerWrites>;
+
+/** Prepared once per connection: preparing costs more than the write. */
+const statementsOf = new WeakMap<Database, Statements>();
+
+/** Writes one response in the open transaction unless it exists, and deletes the oldest when all together are too large. */
+function writeAnswer(database: Database, { requestId, atMs, bytes, sealed }: StoredAnswer): void {
+  let statements = statementsOf.get(database);
+  if (statements === undefined) {
+    statements = prepareAnswerWrites(database);
+    statementsOf.set(database, statements);
+  }
+  if (statements.write.run(requestId, atMs, bytes, sealed).changes === 0) return;
+  let stored = (statements.readStored.get() as { bytes: number }).bytes;
+  // The loop ends: without rows the stored size is 0.
+  while (stored > bounds.answersStoredBytesMax) {
+    const oldest = statements.findOldest.get() as { seq: number; bytes: number };
+    statements.remove.run(oldest.seq);
+    stored -= oldest.bytes;
+  }
+}
+
+function prepareAnswerWrites(database: Database) {
+  return {
+    write: prepareText(
+      database,
+      `INSERT INTO answers (request_id, at_ms, bytes, sealed) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (request_id) DO NOTHING`,
+    ),
+    readStored: prepareText(database, 'SELECT bytes FROM answers_stored'),
+    findOldest: prepareText(database, 'SELECT seq, bytes FROM answers ORDER BY seq LIMIT 1'),
+    remove: prepareText(database, 'DELETE FROM answers WHERE seq = $1'),
+  };
+}

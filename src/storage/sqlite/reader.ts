@@ -1,0 +1,74 @@
+// The SQL of SQLite. Each statement names its index, so that one without its index fails.
+
+import type { Database, Statement } from 'bun:sqlite';
+import { bounds } from '../../config.ts';
+import { Bindings, type IndexRange, type ReadValue, type SqlReader } from '../sql-reader.ts';
+import { prepareText } from './statements.ts';
+
+/** Reads over one connection, each at once. */
+export function sqliteReader(database: Database): SqlReader {
+  const statements = new Map<string, Statement>();
+  const statementOf = (text: string) => {
+    const statement = statements.get(text) ?? prepareText(database, text);
+    statements.set(text, statement);
+    return statement;
+  };
+  const read = async <Row>(text: string, ...values: readonly ReadValue[]) => statementOf(text).all(...values) as Row[];
+  let restedAtMs = performance.now();
+  /** Pauses after a while, so that the ledger can checkpoint its log: one read after another would let it grow. */
+  const rest = async () => {
+    if (performance.now() - restedAtMs < bounds.totalsStretchMs) return;
+    await Bun.sleep(bounds.totalsRestMs);
+    restedAtMs = performance.now();
+  };
+  return {
+    read,
+    prepare: <Row>(text: string) => {
+      const statement = statementOf(text);
+      return async (...values) => statement.all(...values) as Row[];
+    },
+    async readEach<Row>(
+      rows: readonly (readonly number[])[],
+      write: (members: string[], bindings: Bindings) => string,
+    ): Promise<Row[]> {
+      const found: Row[] = [];
+      for (const row of rows) {
+        await rest();
+        const bindings = new Bindings();
+        const text = write(
+          row.map((value) => bindings.add(value)),
+          bindings,
+        );
+        found.push(...(await read<Row>(text, ...bindings.values)));
+      }
+      return found;
+    },
+    rest,
+    number: (expression) => expression,
+    from,
+    range,
+    isRecordOf: (requestId, bindings) => `r.request_id = ${bindings.add(requestId)}`,
+    jsonNumbers: (document, member) => `json_group_array(json_extract(${document}, '$.${member}'))`,
+  };
+}
+
+function from(table: string, index: string | null): string {
+  return index === null ? `FROM ${table} r` : `FROM ${table} r INDEXED BY ${index}`;
+}
+
+function range({ table, index, equal, order, direction, after, upTo, where = [] }: IndexRange): string {
+  const columns = order.map((column) => `r.${column}`);
+  const [beyond, within] = direction === 'ASC' ? ['>', '<='] : ['<', '>='];
+  const conditions = [
+    ...equal.map(([column, value]) => `r.${column} = ${value}`),
+    ...where,
+    ...(after.length === 0 ? [] : [`${row(columns)} ${beyond} ${row(after)}`]),
+    ...(upTo.length === 0 ? [] : [`${row(columns.slice(0, upTo.length))} ${within} ${row(upTo)}`]),
+  ];
+  const sorted = columns.map((column) => `${column} ${direction}`);
+  return `${from(table, index)} WHERE ${conditions.join(' AND ')} ORDER BY ${sorted.join(', ')}`;
+}
+
+function row(members: readonly string[]): string {
+  return members.length === 1 ? (members[0] as string) : `(${members.join(', ')})`;
+}

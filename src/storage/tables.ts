@@ -1,0 +1,405 @@
+// The columns of the ledger's tables: their names and types, and how a row becomes their values. Both databases
+// derive their statements and parameters from them.
+
+import type { Actor, StoredAuditRecord } from '../audit/audit.ts';
+import type {
+  AccountRow,
+  DailyTotal,
+  Ending,
+  HoldRow,
+  IdempotencyRow,
+  KeyRow,
+  LeaseRow,
+  MonthChange,
+  NewEntry,
+  OpenHold,
+  SpendingReading,
+  StoredUsageRecord,
+  UsageMeters,
+  UsageRecord,
+} from '../ledger/ledger.ts';
+
+export interface AccountMetersTable {
+  id: number;
+  enabled: number;
+  credit_line: number;
+  balance: number;
+  held: number;
+  allowance: number | null;
+  allowance_period: AccountRow['allowancePeriod'];
+  allowance_used: number;
+  allowance_held: number;
+  allowance_period_start_ms: number;
+  group_rates: string;
+  month_start_ms: number;
+  month_opening: number;
+}
+
+export interface KeyMetersTable {
+  id: number;
+  account_id: number;
+  status: KeyRow['status'];
+  expires_at_ms: number | null;
+  quota: number | null;
+  quota_period: KeyRow['quotaPeriod'];
+  quota_used: number;
+  quota_held: number;
+  quota_period_start_ms: number;
+  limits: string;
+  rates: string;
+  last_used_at_ms: number | null;
+}
+
+export interface ClaimsTable {
+  key_id: number;
+  name: string;
+  request_id: string;
+  request_hash: string;
+  at_ms: number;
+  is_answered: number;
+  /** Request ids, separated by spaces. */
+  failed_attempts: string;
+}
+
+export interface UsageTable {
+  seq: number;
+  request_id: string;
+  at_ms: number;
+  account_id: number;
+  key_id: number;
+  ended_by: Ending['endedBy'];
+  group_name: string;
+  model: string;
+  outcome: UsageRecord['outcome'];
+  status: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_5m_tokens: number;
+  cache_write_1h_tokens: number;
+  web_searches: number;
+  cost: number;
+  written_off: number;
+  provider_cost: number | null;
+  details: string;
+}
+
+export function readAccountRow(row: AccountMetersTable): AccountRow {
+  return {
+    id: row.id,
+    enabled: row.enabled === 1,
+    creditLine: row.credit_line,
+    balance: row.balance,
+    held: row.held,
+    allowance: row.allowance,
+    allowancePeriod: row.allowance_period,
+    spending: { used: row.allowance_used, held: row.allowance_held, periodStartMs: row.allowance_period_start_ms },
+    month: { startMs: row.month_start_ms, opening: row.month_opening },
+    groups: JSON.parse(row.group_rates),
+  };
+}
+
+export function readKeyRow(row: KeyMetersTable): KeyRow {
+  return {
+    id: row.id,
+    account: row.account_id,
+    status: row.status,
+    expiresAtMs: row.expires_at_ms,
+    quota: row.quota,
+    quotaPeriod: row.quota_period,
+    spending: { used: row.quota_used, held: row.quota_held, periodStartMs: row.quota_period_start_ms },
+    limits: JSON.parse(row.limits),
+    rates: JSON.parse(row.rates),
+    lastUsedAtMs: row.last_used_at_ms,
+  };
+}
+
+/** Holds of early versions have no idempotency record. */
+export function readHoldRow(row: { document: string }): HoldRow {
+  return { claim: null, ...JSON.parse(row.document) };
+}
+
+/** The part of a hold that lists show: without its checkpoint, which may be long. */
+export function openHoldOf(hold: HoldRow): OpenHold {
+  const { requestId, account, key, group, amount, openedAtMs, left, draft } = hold;
+  return { requestId, account, key, group, amount, openedAtMs, left, draft };
+}
+
+export function readIdempotencyRow(row: ClaimsTable): IdempotencyRow {
+  return {
+    key: row.key_id,
+    name: row.name,
+    requestId: row.request_id,
+    requestHash: row.request_hash,
+    atMs: row.at_ms,
+    isAnswered: row.is_answered === 1,
+    failedAttempts: row.failed_attempts === '' ? [] : row.failed_attempts.split(' '),
+  };
+}
+
+export function readLeaseRow(row: { node: string; epoch: number; expires_at_ms: number }): LeaseRow {
+  return { node: row.node, epoch: row.epoch, expiresAtMs: row.expires_at_ms };
+}
+
+type Details = Pick<
+  UsageRecord,
+  'provider' | 'upstreamModel' | 'stream' | 'usageSource' | 'rates' | 'attempts' | 'latencyMs' | 'firstTokenMs'
+> & { admittedMs?: number | null; meters?: StoredMeters };
+
+/** Compact: tuples for meters that every message has, absent members for meters that it does not have. */
+interface StoredMeters {
+  balance: [before: number, after: number];
+  quota?: StoredReading;
+  allowance?: StoredReading;
+}
+type StoredReading = [limit: number, period: SpendingReading['period'], before: number, after: number];
+
+/** The part of a usage record that no statement sums up or searches by, as JSON. */
+function writeDetails(record: UsageRecord): string {
+  const details: Details = {
+    provider: record.provider,
+    upstreamModel: record.upstreamModel,
+    stream: record.stream,
+    usageSource: record.usageSource,
+    rates: record.rates,
+    attempts: record.attempts,
+    admittedMs: record.admittedMs,
+    latencyMs: record.latencyMs,
+    firstTokenMs: record.firstTokenMs,
+    ...(record.meters !== null && { meters: writeMeters(record.meters) }),
+  };
+  return JSON.stringify(details);
+}
+
+function writeMeters({ balance, quota, allowance }: UsageMeters): StoredMeters {
+  return {
+    balance: [balance.before, balance.after],
+    ...(quota !== null && { quota: writeReading(quota) }),
+    ...(allowance !== null && { allowance: writeReading(allowance) }),
+  };
+}
+
+function writeReading({ limit, period, before, after }: SpendingReading): StoredReading {
+  return [limit, period, before, after];
+}
+
+function readMeters({ balance, quota, allowance }: StoredMeters): UsageMeters {
+  const [before, after] = balance;
+  return { balance: { before, after }, quota: readReading(quota), allowance: readReading(allowance) };
+}
+
+function readReading(stored: StoredReading | undefined): SpendingReading | null {
+  if (stored === undefined) return null;
+  const [limit, period, before, after] = stored;
+  return { limit, period, before, after };
+}
+
+/** Early records have no meters and no admission time. */
+export function readUsageRecord(row: UsageTable): StoredUsageRecord {
+  const { admittedMs = null, meters, ...details } = JSON.parse(row.details) as Details;
+  return {
+    seq: row.seq,
+    requestId: row.request_id,
+    atMs: row.at_ms,
+    account: row.account_id,
+    key: row.key_id,
+    group: row.group_name,
+    model: row.model,
+    outcome: row.outcome,
+    status: row.status,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cacheReadTokens: row.cache_read_tokens,
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    webSearches: row.web_searches,
+    cost: row.cost,
+    writtenOff: row.written_off,
+    providerCost: row.provider_cost,
+    ...details,
+    admittedMs,
+    meters: meters === undefined ? null : readMeters(meters),
+  };
+}
+
+export interface AuditTable {
+  seq: number;
+  at_ms: number;
+  actor: string;
+  role: Actor['role'];
+  address: string;
+  request_id: string | null;
+  action: string;
+  object: string;
+  account_id: number | null;
+  before: string | null;
+  after: string | null;
+}
+
+export function readAuditRow(row: AuditTable): StoredAuditRecord {
+  return {
+    seq: row.seq,
+    atMs: row.at_ms,
+    actor: { id: row.actor, role: row.role, address: row.address, requestId: row.request_id },
+    action: row.action,
+    object: row.object,
+    account: row.account_id,
+    before: row.before === null ? null : JSON.parse(row.before),
+    after: row.after === null ? null : JSON.parse(row.after),
+  };
+}
+
+/** Entries that a message may get after its end. */
+export const givenBackKinds = ['correction', 'refund'] as const;
+
+/** Must match the index's condition literally, so that the index is used. */
+export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (kind = 'correction' OR kind = 'refund')";
+
+/** The balance change of the entry's account. */
+export const CHANGE = 'CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END';
+
+export type Cell = number | string | null;
+
+export interface Column<Row> {
+  name: string;
+  type: 'bigint' | 'text';
+  of(row: Row): Cell;
+}
+
+export const accountColumns: readonly Column<AccountRow>[] = [
+  whole('id', (row) => row.id),
+  whole('enabled', (row) => (row.enabled ? 1 : 0)),
+  whole('credit_line', (row) => row.creditLine),
+  whole('balance', (row) => row.balance),
+  whole('held', (row) => row.held),
+  whole('allowance', (row) => row.allowance),
+  text('allowance_period', (row) => row.allowancePeriod),
+  whole('allowance_used', (row) => row.spending.used),
+  whole('allowance_held', (row) => row.spending.held),
+  whole('allowance_period_start_ms', (row) => row.spending.periodStartMs),
+  text('group_rates', (row) => JSON.stringify(row.groups)),
+  whole('month_start_ms', (row) => row.month.startMs),
+  whole('month_opening', (row) => row.month.opening),
+];
+
+export const keyColumns: readonly Column<KeyRow>[] = [
+  whole('id', (row) => row.id),
+  whole('account_id', (row) => row.account),
+  text('status', (row) => row.status),
+  whole('expires_at_ms', (row) => row.expiresAtMs),
+  whole('quota', (row) => row.quota),
+  text('quota_period', (row) => row.quotaPeriod),
+  whole('quota_used', (row) => row.spending.used),
+  whole('quota_held', (row) => row.spending.held),
+  whole('quota_period_start_ms', (row) => row.spending.periodStartMs),
+  text('limits', (row) => JSON.stringify(row.limits)),
+  text('rates', (row) => JSON.stringify(row.rates)),
+  whole('last_used_at_ms', (row) => row.lastUsedAtMs),
+];
+
+export const holdColumns: readonly Column<HoldRow>[] = [
+  text('request_id', (row) => row.requestId),
+  whole('account_id', (row) => row.account),
+  whole('key_id', (row) => row.key),
+  whole('amount', (row) => row.amount),
+  text('document', (row) => JSON.stringify(row)),
+];
+
+export const leaseColumns: readonly Column<LeaseRow>[] = [
+  text('node', (row) => row.node),
+  whole('epoch', (row) => row.epoch),
+  whole('expires_at_ms', (row) => row.expiresAtMs),
+];
+
+export const claimColumns: readonly Column<IdempotencyRow>[] = [
+  whole('key_id', (row) => row.key),
+  text('name', (row) => row.name),
+  text('request_id', (row) => row.requestId),
+  text('request_hash', (row) => row.requestHash),
+  whole('at_ms', (row) => row.atMs),
+  whole('is_answered', (row) => (row.isAnswered ? 1 : 0)),
+  text('failed_attempts', (row) => row.failedAttempts.join(' ')),
+];
+
+export const entryColumns: readonly Column<NewEntry>[] = [
+  whole('account_id', (row) => row.account),
+  whole('at_ms', (row) => row.atMs),
+  whole('debit', (row) => row.debit),
+  whole('credit', (row) => row.credit),
+  whole('amount', (row) => row.amount),
+  text('kind', (row) => row.kind),
+  text('reference', (row) => row.reference),
+  text('note', (row) => row.note),
+];
+
+/** The first column identifies the record. */
+export const usageColumns: readonly Column<Ending>[] = [
+  text('request_id', ({ record }) => record.requestId),
+  whole('at_ms', ({ record }) => record.atMs),
+  whole('account_id', ({ record }) => record.account),
+  whole('key_id', ({ record }) => record.key),
+  text('ended_by', ({ endedBy }) => endedBy),
+  text('group_name', ({ record }) => record.group),
+  text('model', ({ record }) => record.model),
+  text('outcome', ({ record }) => record.outcome),
+  whole('status', ({ record }) => record.status),
+  whole('input_tokens', ({ record }) => record.inputTokens),
+  whole('output_tokens', ({ record }) => record.outputTokens),
+  whole('cache_read_tokens', ({ record }) => record.cacheReadTokens),
+  whole('cache_write_5m_tokens', ({ record }) => record.cacheWrite5mTokens),
+  whole('cache_write_1h_tokens', ({ record }) => record.cacheWrite1hTokens),
+  whole('web_searches', ({ record }) => record.webSearches),
+  whole('cost', ({ record }) => record.cost),
+  whole('written_off', ({ record }) => record.writtenOff),
+  whole('provider_cost', ({ record }) => record.providerCost),
+  text('details', ({ record }) => writeDetails(record)),
+];
+
+/** The first four columns identify the total; the others are added to the stored values. */
+export const totalColumns: readonly Column<DailyTotal>[] = [
+  whole('day_ms', (row) => row.dayMs),
+  whole('account_id', (row) => row.account),
+  whole('key_id', (row) => row.key),
+  text('model', (row) => row.model),
+  whole('messages', (row) => row.messages),
+  whole('input_tokens', (row) => row.inputTokens),
+  whole('output_tokens', (row) => row.outputTokens),
+  whole('cache_read_tokens', (row) => row.cacheReadTokens),
+  whole('cache_write_tokens', (row) => row.cacheWriteTokens),
+  whole('cost', (row) => row.cost),
+  whole('written_off', (row) => row.writtenOff),
+  whole('provider_cost', (row) => row.providerCost),
+  whole('costed_messages', (row) => row.costedMessages),
+  whole('costed_revenue', (row) => row.costedRevenue),
+];
+
+/** The first two columns identify the row; the change is added to the stored value. */
+export const monthColumns: readonly Column<MonthChange>[] = [
+  whole('account_id', (row) => row.account),
+  whole('month_ms', (row) => row.startMs),
+  whole('change', (row) => row.change),
+];
+
+/** A list of column names. */
+export function namesOf<Row>(columns: readonly Column<Row>[]): string {
+  return columns.map(({ name }) => name).join(', ');
+}
+
+/** Columns to read from the table or alias `of`. `number` writes an integer so that the driver returns it as a number. */
+export function readText<Row>(
+  of: string,
+  columns: readonly Pick<Column<Row>, 'name' | 'type'>[],
+  number: (expression: string) => string,
+): string {
+  return columns
+    .map(({ name, type }) => (type === 'text' ? `${of}.${name}` : `${number(`${of}.${name}`)} AS ${name}`))
+    .join(', ');
+}
+
+export function whole<Row>(name: string, of: (row: Row) => number | null): Column<Row> {
+  return { name, type: 'bigint', of };
+}
+
+export function text<Row>(name: string, of: (row: Row) => string | null): Column<Row> {
+  return { name, type: 'text', of };
+}

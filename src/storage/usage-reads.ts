@@ -1,0 +1,333 @@
+// Lists and searches of usage records, newest first, each by the index of its scope.
+
+import { nextTurn } from '../base/timers.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { StoredUsageRecord, UsagePage, UsageSearch, UsageStore } from '../ledger/ledger.ts';
+import {
+  Bindings,
+  comparePositions,
+  type IndexRange,
+  numbers,
+  type Position,
+  type PositionRow,
+  pageStarts,
+  type SqlReader,
+} from './sql-reader.ts';
+import { readText, readUsageRecord, type UsageTable, usageColumns } from './tables.ts';
+
+/** The records that a query covers. */
+export type UsageScope = { of: 'all' } | { of: 'account'; account: number } | { of: 'keys'; keys: readonly number[] };
+
+/** The owner of the records that one index finds; null for all records. */
+export type UsageOwner = { column: 'account_id' | 'key_id'; id: number } | null;
+
+/** The owners of a scope, each with different records. */
+export function ownersOf(scope: UsageScope): UsageOwner[] {
+  if (scope.of === 'all') return [null];
+  return scope.of === 'account'
+    ? [{ column: 'account_id', id: scope.account }]
+    : scope.keys.map((id) => ({ column: 'key_id', id }));
+}
+
+export interface ScopeFilter {
+  account: number | null;
+  key: number | null;
+  madeBy: string | null;
+}
+
+/** Finds the scope of a query. It has no keys if the filters contradict each other. */
+export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<UsageScope> {
+  const findKey = on.prepare<{ account_id: number; made_by: string | null }>(
+    `SELECT ${numbers(on, 'account_id')}, r.made_by FROM keys r WHERE r.id = $1`,
+  );
+  return async ({ account, key, madeBy }) => {
+    if (key !== null) {
+      const [found] = await findKey(key);
+      const matches =
+        found !== undefined &&
+        (account === null || found.account_id === account) &&
+        (madeBy === null || found.made_by === madeBy);
+      return { of: 'keys', keys: matches ? [key] : [] };
+    }
+    if (madeBy === null) return account === null ? { of: 'all' } : { of: 'account', account };
+    const keys = await listKeysOf(on, madeBy);
+    return {
+      of: 'keys',
+      keys: keys.filter((one) => account === null || one.account_id === account).map(({ id }) => id),
+    };
+  };
+}
+
+async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; account_id: number }[]> {
+  const bindings = new Bindings();
+  const range = on.range(
+    {
+      table: 'keys',
+      index: 'keys_of_maker',
+      equal: [['made_by', bindings.add(madeBy)]],
+      order: ['created_at_ms', 'id'],
+      direction: 'ASC',
+      after: [],
+      upTo: [],
+    },
+    bindings,
+  );
+  const text = `SELECT ${numbers(on, 'id', 'account_id')} ${range} LIMIT ${bindings.add(bounds.reportKeysMax + 1)}`;
+  const keys = await on.read<{ id: number; account_id: number }>(text, ...bindings.values);
+  if (keys.length <= bounds.reportKeysMax) return keys;
+  throw new TurnpikeError(
+    'invalid_request',
+    `You have created more than ${bounds.reportKeysMax} keys: request the usage of one of them (key).`,
+  );
+}
+
+/** Records of one index: all of an owner, or those with an outcome other than completed. */
+export interface UsageRange {
+  owner: UsageOwner;
+  outcome: UsageSearch['outcome'];
+  sinceMs: number;
+  start: Position;
+  /** The last position; by default the first record since `sinceMs`. */
+  end?: Position | null;
+  where?: readonly string[];
+}
+
+/** The clauses of a range of usage records `r`. */
+export function usageRange(on: SqlReader, bindings: Bindings, range: UsageRange): string {
+  const { owner, outcome, sinceMs, start, end = null, where = [] } = range;
+  return recordsBetween(on, bindings, {
+    owner: owner === null ? null : [owner.column, bindings.add(owner.id)],
+    outcome,
+    after: start.map((value) => bindings.add(value)),
+    upTo: (end ?? [sinceMs]).map((value) => bindings.add(value)),
+    times: [end?.[0] ?? sinceMs, start[0]],
+    where,
+  });
+}
+
+interface BoundRange extends Pick<IndexRange, 'after' | 'upTo' | 'times' | 'where'> {
+  owner: readonly [column: 'account_id' | 'key_id', id: string] | null;
+  outcome: UsageSearch['outcome'];
+}
+
+/** The same, with the owner and the positions as expressions. */
+export function recordsBetween(
+  on: SqlReader,
+  bindings: Bindings,
+  { owner, outcome, where = [], ...range }: BoundRange,
+): string {
+  const suffix = owner === null ? '' : `_of_${owner[0].replace('_id', '')}`;
+  const index = outcome === null ? `usage${suffix || '_in_order'}` : `cut_usage${suffix}`;
+  const equal = owner === null ? [] : [owner];
+  const order = ['at_ms', 'seq'];
+  const records = { ...range, table: 'usage_records', index, order, direction: 'DESC' } as const;
+  if (outcome === null) return on.range({ ...records, equal, where }, bindings);
+  const isOutcome = ['outcome', bindings.add(outcome)] as const;
+  return on.range(
+    { ...records, equal: [...equal, isOutcome], where: ["r.outcome <> 'completed'", ...where] },
+    bindings,
+  );
+}
+
+/** The columns of a UsageTable. */
+export function usageColumnsOn(on: SqlReader): string {
+  return `${numbers(on, 'seq')}, ${readText('r', usageColumns, on.number)}`;
+}
+
+export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage'> {
+  const scopeOf = usageScopes(on);
+  const startOf = pageStarts(on, 'usage_records');
+  return {
+    async listUsage(page) {
+      const scope = await scopeOf(page);
+      const start = await startOf(page);
+      const [owner, ...more] = ownersOf(scope);
+      if (owner === undefined) return [];
+      if (scope.of === 'keys' && more.length > 0) return readInPieces(await mergeKeys(on, scope.keys, page, start));
+      const { outcome, limit } = page;
+      const range: UsageRange = { owner, outcome, sinceMs: page.sinceMs ?? 0, start };
+      return readInPieces(await listRange(on, range, limit));
+    },
+  };
+}
+
+function listRange(on: SqlReader, range: UsageRange, limit: number): Promise<UsageTable[]> {
+  const bindings = new Bindings();
+  const rows = usageRange(on, bindings, range);
+  return on.read(`SELECT ${usageColumnsOn(on)} ${rows} LIMIT ${bindings.add(limit)}`, ...bindings.values);
+}
+
+/** With pauses: there may be many rows, and messages wait for this thread. */
+async function readInPieces(rows: readonly UsageTable[]): Promise<StoredUsageRecord[]> {
+  const records: StoredUsageRecord[] = [];
+  for (let at = 0; at < rows.length; at += bounds.rowsAtOnce) {
+    if (at > 0) await nextTurn();
+    records.push(...rows.slice(at, at + bounds.rowsAtOnce).map(readUsageRecord));
+  }
+  return records;
+}
+
+/** The position of a record in the list of its key. */
+interface KeyPosition extends PositionRow {
+  key_id: number;
+}
+
+/** The records of one page of several keys together. */
+async function mergeKeys(
+  on: SqlReader,
+  keys: readonly number[],
+  page: UsagePage,
+  [atMs, seq]: Position,
+): Promise<UsageTable[]> {
+  const { limit } = page;
+  let asked: KeyPosition[] = keys.map((key) => ({ key_id: key, at_ms: atMs, seq }));
+  let shown: KeyPosition[] = [];
+  // The loop ends: a key is queried again only if all its rows are on the page, with twice the limit.
+  for (let share = Math.ceil(limit / asked.length); asked.length > 0; share *= 2) {
+    const found = await findPositions(on, asked, page, share);
+    shown = [...shown, ...found].sort(compareRows).slice(0, limit);
+    const last = shown.length < limit ? null : (shown.at(-1) as KeyPosition);
+    asked = lastOfFull(found, share).filter((position) => last === null || compareRows(position, last) < 0);
+  }
+  return readPositions(on, shown);
+}
+
+/** The next positions of each key after the given one. */
+async function findPositions(
+  on: SqlReader,
+  asked: readonly KeyPosition[],
+  { outcome, sinceMs }: UsagePage,
+  share: number,
+): Promise<KeyPosition[]> {
+  const latestMs = Math.max(...asked.map((one) => one.at_ms));
+  const found: KeyPosition[] = [];
+  for (let at = 0; at < asked.length; at += bounds.reportKeysAtOnce) {
+    const some = asked.slice(at, at + bounds.reportKeysAtOnce).map((one) => [one.key_id, one.at_ms, one.seq]);
+    const rows = await on.readEach<KeyPosition>(some, ([key = '', ...after], bindings) => {
+      const upTo = [bindings.add(sinceMs ?? 0)];
+      const times = [sinceMs ?? 0, latestMs] as const;
+      const range = recordsBetween(on, bindings, { owner: ['key_id', key], outcome, after, upTo, times });
+      return `SELECT ${numbers(on, 'key_id', 'at_ms', 'seq')} ${range} LIMIT ${bindings.add(share)}`;
+    });
+    found.push(...rows);
+  }
+  return found;
+}
+
+/** The last position of each key that returned a full share and may have more rows. */
+function lastOfFull(found: readonly KeyPosition[], share: number): KeyPosition[] {
+  const byKey = Map.groupBy(found, (position) => position.key_id);
+  return [...byKey.values()].flatMap((positions) =>
+    positions.length < share ? [] : positions.sort(compareRows).slice(-1),
+  );
+}
+
+/** Each record is looked up by its position in the order of all records, in its month. */
+async function readPositions(on: SqlReader, positions: readonly KeyPosition[]): Promise<UsageTable[]> {
+  const [newest, oldest] = [positions[0], positions.at(-1)];
+  if (newest === undefined || oldest === undefined) return [];
+  const rows = await on.readEach<UsageTable>(
+    positions.map((one) => [one.at_ms, one.seq]),
+    ([atMs = '', seq = ''], bindings) => {
+      const times = [oldest.at_ms, newest.at_ms] as const;
+      const after = [atMs, `${seq} + 1`];
+      const range = recordsBetween(on, bindings, { owner: null, outcome: null, after, upTo: [atMs, seq], times });
+      return `SELECT ${usageColumnsOn(on)} ${range} LIMIT 1`;
+    },
+  );
+  return rows.sort(compareRows);
+}
+
+function compareRows(one: PositionRow, other: PositionRow): number {
+  return comparePositions([one.at_ms, one.seq], [other.at_ms, other.seq]);
+}
+
+/** The position of the record that is this many records after the start; null if there are fewer. */
+export async function findEnd(on: SqlReader, range: UsageRange, records: number): Promise<Position | null> {
+  const bindings = new Bindings();
+  const rows = usageRange(on, bindings, range);
+  const text = `SELECT ${numbers(on, 'at_ms', 'seq')} ${rows} LIMIT 1 OFFSET ${bindings.add(records - 1)}`;
+  const [last] = await on.read<PositionRow>(text, ...bindings.values);
+  return last === undefined ? null : [last.at_ms, last.seq];
+}
+
+/**
+ * The newest of the ends of these owners' shares of `records`; null if none has that many. Found before the records are read, so
+ * that records that arrive meanwhile are neither missed nor read twice.
+ */
+export async function newestEnd(
+  on: SqlReader,
+  owners: readonly UsageOwner[],
+  range: Omit<UsageRange, 'owner'>,
+  records: number,
+): Promise<Position | null> {
+  const share = Math.max(bounds.recordsOfKeyLeast, Math.ceil(records / owners.length));
+  let newest: Position | null = null;
+  for (const owner of owners) {
+    const end = await findEnd(on, { ...range, owner }, share);
+    if (end !== null && (newest === null || comparePositions(end, newest) < 0)) newest = end;
+  }
+  return newest;
+}
+
+/** The most that one page of a search reads. */
+export interface SearchLimits {
+  recordsMax: number;
+  recordsAtOnce: number;
+  readMsMax: number;
+}
+
+const LIMITS: SearchLimits = {
+  recordsMax: bounds.usageSearchedMax,
+  recordsAtOnce: bounds.usageSearchedAtOnce,
+  readMsMax: bounds.usageSearchMsMax,
+};
+
+export function usageSearches(on: SqlReader, fewer: Partial<SearchLimits> = {}): Pick<UsageStore, 'searchUsage'> {
+  const { recordsMax, recordsAtOnce, readMsMax } = { ...LIMITS, ...fewer };
+  const scopeOf = usageScopes(on);
+  const startOf = pageStarts(on, 'usage_records');
+  return {
+    async searchUsage(search) {
+      const startedAtMs = performance.now();
+      const owners = ownersOf(await scopeOf(search));
+      const rows: StoredUsageRecord[] = [];
+      let start = await startOf(search);
+      for (let records = 0; ; ) {
+        const { found, end } = await searchPart(on, owners, search, { start, records: recordsAtOnce });
+        rows.push(...found.slice(0, search.limit - rows.length));
+        const last = rows.at(-1);
+        if (rows.length === search.limit && last !== undefined) return { rows, next: last.seq };
+        if (end === null) return { rows, next: null };
+        start = end;
+        records += recordsAtOnce;
+        if (records >= recordsMax || performance.now() - startedAtMs > readMsMax) return { rows, next: end[1] };
+      }
+    },
+  };
+}
+
+/** The matches among this many records after the start, and the position of the last one read; null at the end. */
+async function searchPart(
+  on: SqlReader,
+  owners: readonly UsageOwner[],
+  search: UsageSearch,
+  { start, records }: { start: Position; records: number },
+): Promise<{ found: StoredUsageRecord[]; end: Position | null }> {
+  const { outcome, limit } = search;
+  const sinceMs = search.sinceMs ?? 0;
+  const end = await newestEnd(on, owners, { outcome, sinceMs, start }, records);
+  const found: StoredUsageRecord[] = [];
+  for (const owner of owners) {
+    const bindings = new Bindings();
+    const where: string[] = [];
+    if (search.model !== null) where.push(`r.model = ${bindings.add(search.model)}`);
+    if (search.isCompleted) where.push("r.outcome = 'completed'");
+    const rows = usageRange(on, bindings, { owner, outcome, sinceMs, start, end, where });
+    const text = `SELECT ${usageColumnsOn(on)} ${rows} LIMIT ${bindings.add(limit)}`;
+    found.push(...(await on.read<UsageTable>(text, ...bindings.values)).map(readUsageRecord));
+  }
+  found.sort((one, other) => comparePositions([one.atMs, one.seq], [other.atMs, other.seq]));
+  return { found, end };
+}

@@ -1,0 +1,85 @@
+// Converting between the key form and the admin API.
+
+import { expect, test } from 'bun:test';
+import { changeBody, createBody, emptyValues, localText, valuesOf } from '../../console/features/keys/values.ts';
+import { matchesPattern } from '../../console/patterns.ts';
+import type { KeyShape } from '../../src/admin-api/shapes.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 18, 12);
+const key: KeyShape = {
+  id: 'key_000000001',
+  account: 'acct_000000001',
+  name: 'ci',
+  prefix: 'sk-tp-Ab3d',
+  groups: ['a', 'b'],
+  models: ['m-*'],
+  quota: '5.00',
+  quota_period: 'day',
+  quota_used: '0',
+  rpm: 60,
+  input_tpm: null,
+  output_tpm: null,
+  concurrency: null,
+  origins: null,
+  addresses: null,
+  status: 'enabled',
+  expires_at: '2026-12-01T10:20:30.456Z',
+  last_used_at: null,
+  made_by: null,
+  created_at: '2026-11-18T12:00:00.000Z',
+};
+
+test('a new key sends only the fields that were filled in', () => {
+  expect(createBody({ ...emptyValues, name: ' ci ', account: key.account }, NOW_MS)).toEqual({
+    name: 'ci',
+    account: key.account,
+  });
+  expect(
+    createBody({ ...emptyValues, quota: '1.00', quota_period: 'week', expires: '12h', rpm: 3, models: ['x'] }, NOW_MS),
+  ).toEqual({ quota: '1.00', quota_period: 'week', expires_at: '2026-11-19T00:00:00.000Z', rpm: 3, models: ['x'] });
+});
+
+test('an unchanged key sends nothing, although the form does not show the seconds of its expiration', () => {
+  const shown = valuesOf(key, ['b', 'a']);
+  expect(shown.groups).toEqual([]); // all of the account's
+  expect(changeBody(shown, structuredClone(shown), NOW_MS)).toEqual({});
+});
+
+test('an edit sends only changed fields, and null for a removed limit', () => {
+  const shown = valuesOf(key, ['a', 'b', 'c']);
+  expect(shown.groups).toEqual(['a', 'b']);
+  const after = { ...shown, quota: '', rpm: '', models: [], expires: 'never' as const, name: 'other' };
+  expect(changeBody(shown, after, NOW_MS)).toEqual({
+    name: 'other',
+    quota: null,
+    rpm: null,
+    models: null,
+    expires_at: null,
+  });
+});
+
+test('a custom expiration is in local time', () => {
+  const at = new Date(2027, 0, 31, 9, 5);
+  expect(localText(at)).toBe('2027-01-31T09:05');
+  expect(createBody({ ...emptyValues, expires: 'at', expires_at: localText(at) }, NOW_MS)).toEqual({
+    expires_at: at.toISOString(),
+  });
+});
+
+test('an asterisk matches any characters, and nothing else is special', () => {
+  const fits: [string, string, boolean][] = [
+    ['sandbox-echo', '*', true],
+    ['sandbox-echo', 'sandbox-*', true],
+    ['sandbox-echo', '*-echo', true],
+    ['sandbox-echo', 's*b*x-*o', true],
+    ['sandbox-echo', 'sandbox-echo', true],
+    ['sandbox-echo', 'sandbox', false],
+    ['sandbox-echo', 'sandbox.echo', false],
+    ['aba', 'ab*ba', false],
+    ['abba', 'ab*ba', true],
+    ['ab', 'a*b*b', false],
+    ['', '*', true],
+  ];
+  for (const [name, pattern, does] of fits)
+    expect([name, pattern, matchesPattern(name, pattern)]).toEqual([name, pattern, does]);
+});

@@ -1,0 +1,42 @@
+// Takes screenshots of pages for review, from a service with data, or without (--empty):
+// bun test/console/screenshots.ts [--empty] [--role owner] [--out DIRECTORY] [--looks wide-light,phone-dark] /keys /usage …
+// {acme}, {key} and {request} in a path are replaced by ids. Prints the problems of each page.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startTurnpike } from '../support/start-turnpike.ts';
+import { fillConsole } from './fill-console.ts';
+import { startChromium, visit } from './open-console.ts';
+
+const { values, positionals } = parseArgs({
+  args: process.argv.slice(2),
+  options: {
+    empty: { type: 'boolean', default: false },
+    role: { type: 'string', default: 'operator' },
+    out: { type: 'string', default: 'dist/looks' },
+    looks: { type: 'string', default: 'wide-light,wide-dark,phone-light,phone-dark' },
+  },
+  allowPositionals: true,
+});
+
+mkdirSync(values.out, { recursive: true });
+await using turnpike = await startTurnpike();
+const filled = await fillConsole(turnpike, values.empty ? 0 : 60);
+const token = filled.tokens[values.role as 'operator'];
+const browser = await startChromium();
+for (const look of values.looks.split(',')) {
+  const options = { isDark: look.endsWith('dark'), isPhone: look.startsWith('phone') };
+  await using visitor = await visit(browser, { url: turnpike.url, token, ...options });
+  for (const path of positionals) {
+    const place = path
+      .replace('{acme}', filled.accounts.acme)
+      .replace('{key}', filled.key.id)
+      .replace('{request}', filled.requestId);
+    await visitor.goTo(place);
+    const name = `${path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview'}-${look}.png`;
+    await visitor.page.screenshot({ path: join(values.out, name), fullPage: true });
+    console.log(join(values.out, name), visitor.problems.splice(0));
+  }
+}
+await browser.close();

@@ -1,0 +1,83 @@
+// Sessions and roles: an ended session leads to sign-in, data of another user is discarded, and a role sees only
+// buttons that it can use.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Browser } from 'playwright-core';
+import { PASSWORD } from '../contract/sign-in/browser.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { startChromium } from './open-console.ts';
+import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
+
+setDefaultTimeout(180_000);
+
+let turnpike: Turnpike;
+let browser: Browser;
+let filled: FilledService;
+beforeAll(async () => {
+  if (chromium === null) return;
+  [turnpike, browser] = await Promise.all([startTurnpike(), startChromium()]);
+  filled = await fillService(turnpike, true);
+});
+afterAll(async () => {
+  await browser?.close();
+  await turnpike?.stop();
+});
+
+/** Matches the names of buttons and links that change something other than the user's own sign-in. */
+const CHANGES = /^(Add (?!image)|Create|Invite|Edit|Revoke|Disable|Enable|Delete|Refund|New |Reset|Rotate|Deduct|Test)/;
+
+test.skipIf(chromium === null)('a viewer sees no button that changes anything', async () => {
+  await using visitor = await visitAs(browser, turnpike, filled.people.viewer);
+  const { page } = visitor;
+  const { walkTo } = walkerFor(page, turnpike.url);
+  const shown: string[] = [];
+  for (const path of pagesOf('viewer', filled.places)) {
+    if (path === '/profile') continue;
+    await walkTo(path);
+    const names = await page.locator('main button, main a[href]').allInnerTexts();
+    shown.push(...names.filter((name) => CHANGES.test(name.trim())).map((name) => `${path}: ${name}`));
+  }
+  expect(shown).toEqual([]);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)(
+  'a session that ended elsewhere leads to the sign-in page and back to the requested page',
+  async () => {
+    await using visitor = await visitAs(browser, turnpike, filled.people.owner);
+    const { page } = visitor;
+    const { walkTo } = walkerFor(page, turnpike.url);
+    await walkTo('/usage?outcome=completed');
+    await visitor.context.clearCookies();
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.getByLabel('Email').fill(filled.people.owner.email);
+    await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    expect(page.url()).toEndWith('/console/keys');
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)('a user sees nothing of the user who signed out before', async () => {
+  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  const { page } = visitor;
+  const { walkTo, settle } = walkerFor(page, turnpike.url);
+  await walkTo('/accounts');
+  await page.getByText('globex').first().waitFor();
+  await page.getByRole('button', { name: 'User menu' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  expect(await page.content()).not.toContain('globex');
+  await page.getByLabel('Email').fill(filled.people.member.email);
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await settle();
+  await page.goBack();
+  await settle();
+  expect(await page.content()).not.toContain('globex');
+  expect(visitor.problems).toEqual([]);
+});

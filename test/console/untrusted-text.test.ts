@@ -1,0 +1,252 @@
+// Text from other parties that contains script and styles: the console runs none of it, fetches nothing from other
+// hosts, and triggers no violation of the Content-Security-Policy.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { signUp } from '../contract/sign-in/browser.ts';
+import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { startChromium, visit } from './open-console.ts';
+import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
+
+setDefaultTimeout(180_000);
+
+const SCRIPT = `"><img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>'`;
+/** Model names contain no spaces; this script needs none. */
+const SCRIPT_MODEL = '"><svg/onload=window.ran=1>';
+const FORMULA = '=HYPERLINK("//evil.example")';
+
+let turnpike: Turnpike;
+let browser: Browser;
+let filled: FilledService;
+let accountId: string;
+let keySecret: string;
+beforeAll(async () => {
+  if (chromium === null) return;
+  [turnpike, browser] = await Promise.all([startTurnpike(), startChromium()]);
+  filled = await fillService(turnpike, false);
+  ({ accountId } = filled.places);
+  await turnpike.admin('PATCH', `/accounts/${accountId}`, { name: SCRIPT });
+  const money = { amount: '5.00', reference: SCRIPT, note: SCRIPT };
+  await turnpike.admin('POST', `/accounts/${accountId}/credits`, money);
+  const { key } = await turnpike.admin('POST', '/keys', { account: accountId, name: SCRIPT });
+  keySecret = String(key);
+  await turnpike.admin('POST', '/keys', { account: accountId, name: FORMULA });
+  await turnpike.admin('POST', '/tokens', { role: 'viewer', name: SCRIPT });
+  await turnpike.admin('POST', '/people', { email: 'mallory@example.com', name: SCRIPT, role: 'viewer' });
+  for (let at = 0; at < 2; at++) await (await say(SCRIPT)).text();
+});
+afterAll(async () => {
+  await browser?.close();
+  await turnpike?.stop();
+});
+
+const say = (content: string) =>
+  turnpike.post(keySecret, { model: 'sandbox-echo', max_tokens: 200, messages: [{ role: 'user', content }] });
+
+/** Records requests of the page to other hosts. */
+function recordOtherHosts(page: Page): string[] {
+  const otherHosts: string[] = [];
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== turnpike.url && protocol !== 'data:') otherHosts.push(request.url());
+  });
+  return otherHosts;
+}
+
+const hasRun = (page: Page) => page.evaluate(() => 'ran' in window || document.querySelector('main img') !== null);
+
+test.skipIf(chromium === null)(
+  'script in names, notes, references and content is shown as text on every page',
+  async () => {
+    await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+    const { page } = visitor;
+    const otherHosts = recordOtherHosts(page);
+    const { walkTo } = walkerFor(page, turnpike.url);
+    const { data } = (await turnpike.admin('GET', '/usage?limit=1')) as { data: { request_id: string; key: string }[] };
+    const { request_id: requestId = '', key: keyId = '' } = data[0] ?? {};
+    let shownCount = 0;
+    for (const path of pagesOf('operator', { ...filled.places, requestId, keyId })) {
+      await walkTo(path);
+      expect([path, await hasRun(page)]).toEqual([path, false]);
+      if ((await page.getByText('onerror=').count()) > 0) shownCount++;
+    }
+    expect(shownCount).toBeGreaterThan(6); // the text is present
+    expect(otherHosts).toEqual([]);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)(
+  'an address with script in ids, filters or errors runs nothing and stays on the site',
+  async () => {
+    await using stranger = await visit(browser, { url: turnpike.url });
+    await using visitor = await visitAs(browser, turnpike, filled.people.owner);
+    const bad = encodeURIComponent(SCRIPT);
+    for (const [{ page, problems }, paths] of [
+      [
+        stranger,
+        [`/sign-in?error=${bad}`, `/sign-in?next=//evil.example&return=javascript:window.ran=1`, `/invitation#${bad}`],
+      ],
+      [
+        visitor,
+        [
+          `/usage/${bad}`,
+          `/keys/${bad}`,
+          `/models/${bad}`,
+          `/accounts/${bad}`,
+          `/usage?model=${bad}&key=${bad}&outcome=${bad}&period=${bad}&from=${bad}`,
+          `/keys?status=${bad}&name=${bad}`,
+          `/playground?model=${bad}`,
+          `/audit?object=${bad}&actor=${bad}`,
+          `/people?person=${bad}`,
+          `/?period=${bad}`,
+          `/${bad}`,
+        ],
+      ],
+    ] as const) {
+      const otherHosts = recordOtherHosts(page);
+      const { walkTo } = walkerFor(page, turnpike.url);
+      for (const path of paths) {
+        await walkTo(path);
+        expect([path, await hasRun(page), new URL(page.url()).origin]).toEqual([path, false, turnpike.url]);
+      }
+      expect(otherHosts).toEqual([]);
+      expect(problems).toEqual([]);
+    }
+  },
+);
+
+test.skipIf(chromium === null)('script in responses and user agents is shown as text', async () => {
+  const grace = await signUp(turnpike, 'grace@example.com', 'owner', accountId);
+  await using visitor = await visitAs(browser, turnpike, grace);
+  const { page } = visitor;
+  const otherHosts = recordOtherHosts(page);
+  const { walkTo } = walkerFor(page, turnpike.url);
+  await fetch(`${turnpike.url}/console/auth/sign-in/email`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+      'user-agent': `${SCRIPT} Chrome`,
+    },
+    body: JSON.stringify({ email: grace.email, password: 'correct horse battery staple' }),
+  });
+  await walkTo('/profile');
+  expect(await page.getByRole('table', { name: 'Sessions' }).getByRole('row').count()).toBe(3);
+  expect(await hasRun(page)).toBe(false);
+  await walkTo('/playground?model=sandbox-echo');
+  await page.getByRole('tab', { name: 'Existing key' }).click();
+  await page.getByRole('textbox', { name: 'API key' }).fill(keySecret);
+  await page.getByRole('button', { name: 'Use key' }).click();
+  const message = page.getByRole('textbox', { name: 'Your message' });
+  await message.fill(`${SCRIPT} [a](javascript:window.ran=1) <https://evil.example>`);
+  await page.keyboard.press('Control+Enter');
+  const answer = page.getByRole('article', { name: 'Response' });
+  await answer.getByTestId('cost').waitFor();
+  await answer.getByText('onerror=window.ran=1').waitFor();
+  expect(await page.getByRole('article').locator('a[href^="javascript:"], a[href*="evil"]').count()).toBe(0);
+  expect(await hasRun(page)).toBe(false);
+  expect(otherHosts).toEqual([]);
+  expect(visitor.problems).toEqual([]);
+});
+
+/** A streamed tool call whose name and input contain script. */
+const scriptCall = [
+  { type: 'message_start', message: { ...upstreamMessage(), content: [], stop_reason: null } },
+  {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'tool_use', id: 'toolu_1', name: SCRIPT_MODEL, input: {} },
+  },
+  {
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: JSON.stringify({ [SCRIPT]: SCRIPT }) },
+  },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { output_tokens: 12 } },
+  { type: 'message_stop' },
+];
+
+test.skipIf(chromium === null)('script in model names, tool names and provider errors is shown as text', async () => {
+  await using upstream = await startScriptedUpstream(
+    scripts.rawStream(scriptCall.map((event) => eventText(event)).join('')),
+    (answer) =>
+      answer.send(
+        400,
+        { 'content-type': 'application/json' },
+        JSON.stringify({ error: { type: SCRIPT, message: SCRIPT } }),
+      ),
+  );
+  const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'sk-x', private_network: true };
+  const price = { input: '1', output: '5' };
+  const routes = [{ provider: 'evil', model: SCRIPT_MODEL }];
+  await turnpike.admin('POST', '/apply', {
+    document: {
+      providers: { evil: provider },
+      models: { [SCRIPT_MODEL]: { display_name: SCRIPT, price, routes } },
+      groups: { evil: { models: [SCRIPT_MODEL, '*'] } },
+    },
+  });
+  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  const { page } = visitor;
+  const otherHosts = recordOtherHosts(page);
+  const { walkTo } = walkerFor(page, turnpike.url);
+
+  await walkTo(`/playground?model=${encodeURIComponent(SCRIPT_MODEL)}`);
+  await page.getByRole('tab', { name: 'Existing key' }).click();
+  await page.getByRole('textbox', { name: 'API key' }).fill(keySecret);
+  await page.getByRole('button', { name: 'Use key' }).click();
+  const message = page.getByRole('textbox', { name: 'Your message' });
+  await message.fill('Hello');
+  await page.keyboard.press('Control+Enter');
+  await page.getByText(`Tool call: ${SCRIPT_MODEL}`).waitFor();
+  await page.getByLabel(`Result of ${SCRIPT_MODEL}`).fill(SCRIPT);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('400 ', { exact: false }).first().waitFor();
+  expect(await hasRun(page)).toBe(false);
+
+  const { data } = (await turnpike.admin('GET', '/usage?limit=2')) as {
+    data: { request_id: string; model: string }[];
+  };
+  expect(data.map(({ model }) => model)).toContain(SCRIPT_MODEL);
+  const places = { ...filled.places, modelName: SCRIPT_MODEL, providerName: 'evil' };
+  const isOfTheCatalogue = (path: string) =>
+    /^\/(?:$|usage|models|new-model|groups|providers|settings|audit)/.test(path);
+  const paths = data.map(({ request_id: requestId }) =>
+    pagesOf('operator', { ...places, requestId }).filter(isOfTheCatalogue),
+  );
+  for (const path of new Set(paths.flat())) {
+    await walkTo(path);
+    expect([path, await hasRun(page)]).toEqual([path, false]);
+  }
+  expect(otherHosts).toEqual([]);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('a CSV export contains every row and no formula', async () => {
+  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  const { page } = visitor;
+  const { walkTo } = walkerFor(page, turnpike.url);
+  await turnpike.admin('POST', `/accounts/${accountId}/credits`, { amount: '0.01', note: FORMULA });
+  for (const [path, list, fileName] of [
+    ['/usage', '/usage', /^usage-.*\.csv$/],
+    [`/accounts/${accountId}/balance`, `/accounts/${accountId}/entries`, /^journal-.*\.csv$/],
+    ['/audit', '/audit', /\.csv$/],
+  ] as const) {
+    await walkTo(path);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(fileName);
+    const text = await Bun.file(await download.path()).text();
+    const { data } = (await turnpike.admin('GET', `${list}?limit=1000`)) as { data: object[] };
+    expect([path, text.trimEnd().split('\r\n').length]).toEqual([path, data.length + 1]);
+    expect([path, /(?:^|,)"?=/m.test(text)]).toEqual([path, false]);
+    if (list.endsWith('/entries')) expect(text).toContain(`"'${FORMULA.replaceAll('"', '""')}"`);
+  }
+  expect(visitor.problems).toEqual([]);
+});

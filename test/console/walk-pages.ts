@@ -1,0 +1,116 @@
+// Visits every page of the console as each role with a session. Contains no tests.
+
+import type { Browser as Chromium, Page } from 'playwright-core';
+import { type Screen, screens } from '../../console/screens.ts';
+import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
+import type { Turnpike } from '../support/start-turnpike.ts';
+import { fillConsole } from './fill-console.ts';
+import { type Visitor, type VisitorOptions, visit } from './open-console.ts';
+
+export type Role = Screen['roles'][number];
+export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
+
+/** The values of the placeholders in the paths of the table of pages. */
+export type Places = Readonly<Record<'accountId' | 'keyId' | 'requestId' | 'modelName' | 'providerName', string>>;
+
+export interface FilledService {
+  places: Places;
+  people: Record<Role, Somebody>;
+}
+
+/** An installation with or without usage, and one user per role. Owner and member belong to the same account. */
+export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promise<FilledService> {
+  const given = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
+  const people = {} as Record<Role, Somebody>;
+  for (const role of roles) {
+    const isHolder = role === 'owner' || role === 'member';
+    people[role] = await signUp(turnpike, `${role}@example.com`, role, isHolder ? given.accountId : undefined);
+  }
+  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people };
+}
+
+async function withUsage(turnpike: Turnpike) {
+  const { accounts, key, requestId } = await fillConsole(turnpike, 36);
+  return { accountId: accounts.acme, keyId: key.id, requestId };
+}
+
+async function withoutUsage(turnpike: Turnpike) {
+  const { id } = await turnpike.admin('POST', '/accounts', { name: 'acme' });
+  const { data } = (await turnpike.admin('GET', '/keys')) as { data: { id: string }[] };
+  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}` };
+}
+
+/** The path below /console of every page that a role can open. */
+export function pagesOf(role: Role, places: Places): string[] {
+  return screens.filter((screen) => screen.roles.includes(role)).map(({ path }) => fillPath(path, places));
+}
+
+export function fillPath(path: string, places: Places): string {
+  return path.replace(/\$(\w+)/g, (_, name: string) => {
+    const place = places[name as keyof Places];
+    if (place === undefined) throw new Error(`no value for $${name} in the path of a page`);
+    return encodeURIComponent(place);
+  });
+}
+
+/** Opens the console with a new session of a user. */
+export async function visitAs(
+  chromium: Chromium,
+  turnpike: Turnpike,
+  { email }: Somebody,
+  more: Partial<VisitorOptions> = {},
+): Promise<Visitor> {
+  const signedIn = new Browser(turnpike.url);
+  const { status, code } = await signedIn.signIn(email);
+  if (status !== 200) throw new Error(`${email} cannot sign in: ${status} ${code}`);
+  const visitor = await visit(chromium, { url: turnpike.url, ...more });
+  const cookies = [...signedIn.cookies].map(([name, value]) => ({ name, value, url: turnpike.url }));
+  await visitor.context.addCookies(cookies);
+  return visitor;
+}
+
+const QUIET_MS = 100;
+
+export interface Walker {
+  /** Opens a page and waits for its heading or an error, for the network, and for animations. */
+  walkTo(path: string): Promise<void>;
+  settle(): Promise<void>;
+}
+
+export function walkerFor(page: Page, url: string): Walker {
+  const running = new Set<unknown>();
+  let lastMs = Date.now();
+  const began = (request: unknown) => running.add(request);
+  const ended = (request: unknown) => {
+    running.delete(request);
+    lastMs = Date.now();
+  };
+  page.on('request', began).on('requestfinished', ended).on('requestfailed', ended);
+  page.on('framenavigated', () => running.clear());
+  const settle = async () => {
+    const endMs = Date.now() + 20_000;
+    while (running.size > 0 || Date.now() - lastMs < QUIET_MS) {
+      if (Date.now() > endMs) throw new Error(`${page.url()} does not become idle`);
+      await Bun.sleep(20);
+    }
+    await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+    await waitForAnimations(page);
+  };
+  return {
+    settle,
+    async walkTo(path) {
+      await page.goto(`${url}/console${path}`);
+      await page.locator('h1, [role="alert"]').first().waitFor();
+      await settle();
+    },
+  };
+}
+
+/** Waits for all finite animations. */
+async function waitForAnimations(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    const moving = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
+    await Promise.allSettled(moving.map(({ finished }) => finished));
+  });
+}

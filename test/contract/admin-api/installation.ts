@@ -1,0 +1,295 @@
+// An installation in memory for the tests of the admin API and of the commands: real stores without a disk, the real
+// catalog, and a clock that the test moves. It has no tests of its own.
+
+import { verifyToken } from '../../../src/accounts/accounts.ts';
+import {
+  type AdminAnswered,
+  type AdminApi,
+  type AdminDependencies,
+  makeAdminApi,
+  type Principal,
+  type ProviderHealth,
+  type SessionFinder,
+  type SignIn,
+} from '../../../src/admin-api/admin-api.ts';
+import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
+import { CatalogHolder, firstDocuments } from '../../../src/catalog/catalog.ts';
+import type { TurnpikeError } from '../../../src/errors.ts';
+import type { TargetHealth } from '../../../src/gateway/gateway.ts';
+import type { UsageRecord } from '../../../src/ledger/ledger.ts';
+import { probeProvider, providerKinds } from '../../../src/providers/providers.ts';
+import { hashSecret, openVault, type SecretHashes, type Vault } from '../../../src/secrets/secrets.ts';
+import type { Stores } from '../../../src/storage/stores.ts';
+import { NO_LIMITS } from '../../money/ledger/workbench.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { auditRows, memoryStores } from '../../support/memory-store/memory-store.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
+import { type Document, faultsOfAnswer, readDocumentText } from './documented.ts';
+
+export const TOKEN = 'operator-token';
+export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
+
+/** Time limit of a provider test, which no test reaches. */
+const PROBE_MS_MAX = 20_000;
+
+export type Json = Record<string, unknown>;
+
+export interface Installation<RetainedData extends Stores = ReturnType<typeof memoryStores>> {
+  api: AdminApi;
+  clock: ReturnType<typeof manualClock>;
+  stores: RetainedData;
+  catalog: CatalogHolder;
+  vault: Vault;
+  /** Notifications from the API to the rest of the service, in order: "forget key 12". */
+  notifications: string[];
+  /** The log entry of each request. */
+  answers: AdminAnswered[];
+  /** Answers of the test's own name service. */
+  addresses: Map<string, string[] | Promise<string[]>>;
+  /** The health of providers, as the rest of the service would report it. */
+  health: Map<string, ProviderHealth>;
+  routeStates: TargetHealth[];
+  /** The name and password that was last set, by email. */
+  passwords: Map<string, { name: string; password: string }>;
+  /** A stand-in for the real sign-in: it stores passwords and reports the sessions that it ended. */
+  signIn: SignIn;
+  /** Public address of the service, if configured. */
+  publicOrigin: string | null;
+  /** The number of wrong secrets counted, and the answer to the next one. */
+  failures: number;
+  refusal: TurnpikeError | null;
+  /**
+   * Sends a request as the machine's operator, unless `headers` has another token. Throws if the response does not
+   * match the documentation.
+   */
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; body: Json }>;
+}
+
+/** The client address of requests sent with `ask`. */
+export const ADDRESS = '192.0.2.7';
+
+export async function makeInstallation(): Promise<Installation> {
+  const clock = manualClock(NOW_MS);
+  const stores = memoryStores(clock);
+  await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noAuditContext);
+  return await makeNode(clock, stores);
+}
+
+/** A node whose stores have a catalog, which is reloaded after each change by this node. */
+export async function makeNode<RetainedData extends Stores>(
+  clock: Installation['clock'],
+  stores: RetainedData,
+  readEpoch: AdminDependencies['readEpoch'] = () => null,
+): Promise<Installation<RetainedData>> {
+  const vault = openVault(Buffer.alloc(32, 7));
+  const open = (sealed: string, context: string) => vault.open(sealed, context);
+  const notifications: string[] = [];
+  const passwords: Installation['passwords'] = new Map();
+  const parts: Parts<RetainedData> = {
+    clock,
+    stores,
+    catalog: new CatalogHolder(await stores.catalog.loadCatalog(), open),
+    vault,
+    notifications,
+    answers: [],
+    addresses: new Map(),
+    health: new Map(),
+    routeStates: [],
+    passwords,
+    signIn: {
+      setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
+      endSessions: async (email) => void notifications.push(`end sessions of ${email}`),
+      forgetPassword: async (email) => {
+        passwords.delete(email);
+        notifications.push(`forget the password of ${email}`);
+      },
+      oidcName: null,
+    },
+    publicOrigin: null,
+    failures: 0,
+    refusal: null,
+  };
+  const api = makeAdminApi({ ...dependenciesOf(parts), readEpoch });
+  const written = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
+  const ask = askWith(api, readDocumentText(await written.text()));
+  parts.answers.length = 0;
+  return Object.assign(parts, { api, ask });
+}
+
+type Parts<RetainedData extends Stores> = Omit<Installation<RetainedData>, 'api' | 'ask'>;
+
+const secretHashes: SecretHashes = (secret) => [hashSecret(secret)];
+
+function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
+  const { clock, stores, catalog, vault, notifications, answers, addresses, health, routeStates, signIn } = parts;
+  return {
+    version: '0.0.0',
+    async verifyToken(token) {
+      if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
+      if (token.startsWith('person_')) return await asPerson(stores, token);
+      const found = await verifyToken(token, stores.tokens, secretHashes, clock.nowMs());
+      return found && { ...found, id: formatId('tok', found.id) };
+    },
+    countFailure() {
+      parts.failures++;
+      return parts.refusal;
+    },
+    moveAdmin: () => null,
+    auditRows,
+    accounts: stores.accounts,
+    tokens: stores.tokens,
+    people: stores.people,
+    signIn,
+    sessions: sessionsOf(parts),
+    messagesAt: () => parts.publicOrigin,
+    audit: stores.audit,
+    ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
+    usage: stores.usage,
+    catalog: {
+      current: () => catalog.current,
+      documents: () => stores.catalog.loadCatalog(),
+      async save(put, remove, auditContext) {
+        await stores.catalog.saveCatalog(put, remove, auditContext);
+        catalog.swap(await stores.catalog.loadCatalog());
+      },
+    },
+    providerKinds: ['sandbox', 'anthropic'],
+    probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
+    health: (provider) => health.get(provider) ?? null,
+    routeStates: () => routeStates,
+    vault,
+    hashesOf: secretHashes,
+    clock,
+    forgetKey: (id) => void notifications.push(`forget key ${id}`),
+    forgetAccount: (id) => void notifications.push(`forget account ${id}`),
+    endKeyMessages: (id) => void notifications.push(`end messages of key ${id}`),
+    lookup: async (hostname) => addresses.get(hostname) ?? ['203.0.113.9'],
+    answered: (answered) => void answers.push(answered),
+    report: (requestId, thrown) => void notifications.push(`${requestId} failed: ${thrown}`),
+  };
+}
+
+function askWith(api: AdminApi, document: Document): Installation['ask'] {
+  return async (method, path, body, more = {}) => {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
+    const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
+    const { status, headers: answered } = response;
+    const answer = { status, headers: answered, body: (await response.json()) as Json };
+    const faults = faultsOfAnswer(document, method, path, answer);
+    if (faults.length > 0) throw new Error(`${method} ${path} has an undocumented response: ${faults.join('; ')}`);
+    return answer;
+  };
+}
+
+/** A stand-in for real sessions: the cookie is the id of a person. */
+function sessionsOf(parts: Parts<Stores>): SessionFinder {
+  const { people } = parts.stores;
+  return {
+    get publicOrigin() {
+      return parts.publicOrigin;
+    },
+    hasCookie: (header) => header?.startsWith('session=') ?? false,
+    async find(header) {
+      const person = await people.getPerson(parseId('person', header?.slice('session='.length) ?? '') ?? 0);
+      return person?.email == null ? null : { email: person.email, cookies: ['session=longer'] };
+    },
+  };
+}
+
+/** Treats the id of a person, sent in place of a token, as that person's session. */
+async function asPerson({ people }: Stores, id: string): Promise<Principal | null> {
+  const person = await people.getPerson(parseId('person', id) ?? 0);
+  if (person?.status !== 'enabled') return null;
+  return { id, role: person.role, accountId: person.accountId, expiresAtMs: null };
+}
+
+/** Creates an account with credit and returns it as the API shows it. */
+export async function makeAccount(installation: Installation, members: Json = {}): Promise<Json> {
+  const { body } = await installation.ask('POST', '/api/v1/accounts', { name: 'acme', credit: '10.00', ...members });
+  return body;
+}
+
+export async function makeKey(installation: Installation, account: unknown, members: Json = {}): Promise<Json> {
+  const { body } = await installation.ask('POST', '/api/v1/keys', { account, ...members });
+  return body;
+}
+
+/** The type, code and message of an error response. */
+export function errorOf(body: Json): { type: string; code: string; message: string; faults?: Json[] } {
+  return body['error'] as { type: string; code: string; message: string };
+}
+
+/** Admits and settles messages of a key, each for a thousandth of a dollar. Returns their request ids. */
+export async function useKey(
+  { stores, clock }: Installation,
+  key: Json,
+  messages: number,
+  facts: Partial<UsageRecord> = {},
+): Promise<string[]> {
+  const owner = await leaseOf(stores.gate);
+  const [accountId, keyId] = [parseId('acct', String(key['account'])), parseId('key', String(key['id']))];
+  const requestIds: string[] = [];
+  for (let at = 0; at < messages; at++) {
+    clock.advance(1_000);
+    const requestId = newRequestId(clock.nowMs());
+    const record = { ...usageRecord(requestId, accountId as number, keyId as number), ...facts };
+    const { account, group } = record;
+    const admit = {
+      kind: 'admit',
+      requestId,
+      account,
+      key: record.key,
+      group,
+      limits: NO_LIMITS,
+      amount: 2_000_000,
+    } as const;
+    await stores.gate.submit({ operations: [{ ...admit, owner, draft: record }] });
+    await stores.gate.submit({ operations: [{ kind: 'settle', requestId, record }] });
+    requestIds.push(requestId);
+  }
+  return requestIds;
+}
+
+async function leaseOf(gate: Installation['stores']['gate']): Promise<{ node: string; epoch: number }> {
+  const operation = { kind: 'renew', node: 'test', epoch: null, leaseMs: 3_600_000_000 } as const;
+  const [answer] = await gate.submit({ operations: [operation] });
+  return { node: 'test', epoch: answer?.ok && answer.kind === 'lease' ? answer.epoch : 0 };
+}
+
+function usageRecord(requestId: string, account: number, key: number): UsageRecord {
+  return {
+    requestId,
+    atMs: 0,
+    account,
+    key,
+    group: 'default',
+    model: 'sandbox-echo',
+    provider: 'sandbox',
+    upstreamModel: 'sandbox-echo',
+    stream: true,
+    outcome: 'completed',
+    status: 200,
+    inputTokens: 500,
+    outputTokens: 100,
+    cacheReadTokens: 7,
+    cacheWrite5mTokens: 3,
+    cacheWrite1hTokens: 2,
+    webSearches: 0,
+    usageSource: 'reported',
+    cost: 1_000_000,
+    writtenOff: 0,
+    providerCost: 100_000,
+    rates: { input: '1', output: '5', multiplier: '1' },
+    attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 3 }],
+    admittedMs: 1,
+    latencyMs: 12,
+    firstTokenMs: 4,
+    meters: null,
+  };
+}

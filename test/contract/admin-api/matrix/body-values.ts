@@ -1,0 +1,249 @@
+// For every field that a body of the admin API can have: values that are accepted, and values that exceed the
+// principal's rights. A field without values fails the test.
+
+import { DAY_MS } from '../../../../src/base/clock.ts';
+import { type Json, NOW_MS } from '../installation.ts';
+import { type AccountName, groupsOf, type Principal, type World, type WorldObject } from './world.ts';
+
+/** One value of one field, or of several fields that belong together. */
+export interface Variant {
+  value?: unknown;
+  /** Used instead of `value`: merged into the minimal body; undefined removes a field. */
+  members?: Json;
+  /** Whether this principal may not use the value, for an object of this account or for this object. */
+  isBeyond(principal: Principal, account: AccountName | null, object: WorldObject | 'none' | null): boolean;
+}
+
+export interface BodyRule {
+  /** The minimal accepted body; names an account if the principal has none of its own. */
+  least(account: string | null, linkSecret: string): Json;
+  /** By field. */
+  values(world: World): Record<string, Variant[]>;
+}
+
+export const UNKNOWN_ACCOUNT = 'acct_000000000';
+const always = () => true;
+const never = () => false;
+const inDays = (days: number) => new Date(NOW_MS + days * DAY_MS).toISOString();
+
+const limits = () => values([1, null], [0, '5', [5]]);
+const texts = () => values(['changed'], ['', 7, { name: 'x' }, 'a\u0007']);
+const periods = () => values(['day'], ['year', null]);
+const amounts = (...more: unknown[]) => values(['5.00', ...more], ['-0.01', 5, '1e3', '9007199.254740992']);
+
+/** A group that the account is not in is refused even to operators: it would change the price and the limits. */
+function groups(): Variant[] {
+  const variants = [
+    ['alpha-group'],
+    ['sandbox', 'alpha-group'],
+    ['bravo-group'],
+    ['alpha-group', 'bravo-group'],
+    ['default'],
+  ];
+  return [
+    ...variants.map((value) => ({
+      value,
+      isBeyond: (_: Principal, account: AccountName | null) =>
+        !value.every((group) => account !== null && groupsOf[account].includes(group)),
+    })),
+    ...values([null], [[], 'alpha-group', [['alpha-group']], [null]]),
+  ];
+}
+
+function keyMembers(): Record<string, Variant[]> {
+  return {
+    name: texts(),
+    groups: groups(),
+    models: values([['alpha-*'], ['*'], null], [[], 'alpha-*', ['a[b]'], [null]]),
+    quota: amounts(null),
+    quota_period: periods(),
+    rpm: limits(),
+    input_tpm: limits(),
+    output_tpm: limits(),
+    concurrency: limits(),
+    // A key may outlive the token that created it: a key is valid for messages, not for this API.
+    expires_at: values([inDays(1), inDays(30), null], [inDays(-1), 'tomorrow', 7]),
+    origins: values([['https://app.example.com'], null], [['*'], ['https://*.example.com'], [7]]),
+    addresses: values([['203.0.113.0/24'], null], [['example.com'], ['10.0.0.0/33'], [7]]),
+  };
+}
+
+/** Another account is refused as if it did not exist. */
+function accounts({ accountIds }: World): Variant[] {
+  const isOthers = (account: AccountName) => (principal: Principal) =>
+    principal.account !== null && principal.account !== account;
+  return [
+    { value: accountIds.alpha, isBeyond: isOthers('alpha') },
+    { value: accountIds.bravo, isBeyond: isOthers('bravo') },
+    ...values([], [UNKNOWN_ACCOUNT, '', null, [accountIds.alpha], { id: accountIds.alpha }]),
+  ];
+}
+
+/** A person's account cannot be changed. */
+function rolesOfPerson(): Variant[] {
+  const isOfAccount = (object: WorldObject | 'none' | null) =>
+    object === null || object === 'none' ? null : object.account !== null;
+  return [
+    ...['operator', 'viewer'].map((value) => ({
+      value,
+      isBeyond: (...[, , object]: Parameters<Variant['isBeyond']>) => isOfAccount(object) === true,
+    })),
+    ...['owner', 'member'].map((value) => ({
+      value,
+      isBeyond: (...[, , object]: Parameters<Variant['isBeyond']>) => isOfAccount(object) === false,
+    })),
+    ...values([], ['root', ['owner'], null]),
+  ];
+}
+
+function personMembers(world: World): Record<string, Variant[]> {
+  const { name = [], role = [], account = [] } = tokenMembers(world);
+  const emails = ['', 'nobody', 'a@b', 'a b@example.com', '.a@example.com', `${'a'.repeat(250)}@example.com`, 7, null];
+  return { name, role, account, email: values(['Some.One+else@mail.Example.com'], emails) };
+}
+
+/** A token can only create tokens with at most its own rights and expiry. */
+function tokenMembers(world: World): Record<string, Variant[]> {
+  const combined = (members: Json, isBeyond: Variant['isBeyond']): Variant => ({
+    members: { account: undefined, ...members },
+    isBeyond,
+  });
+  const endsBefore = (principal: Principal, at: string | null) =>
+    principal.expiresAt !== null && (at === null || at > principal.expiresAt);
+  const isOfAccount = (principal: Principal) => principal.account !== null;
+  return {
+    name: texts(),
+    role: values(['owner', 'member'], ['operator', 'viewer', 'root', ['owner'], null]),
+    account: [
+      ...accounts(world),
+      combined({ role: 'operator' }, isOfAccount),
+      combined({ role: 'viewer' }, isOfAccount),
+      combined({ role: 'operator', account: world.accountIds.alpha }, always),
+      combined({ role: 'member' }, (principal) => !isOfAccount(principal)),
+      combined({ role: 'owner' }, (principal) => !isOfAccount(principal)),
+    ],
+    expires_at: [
+      ...[inDays(1), inDays(30), null].map((value) => ({
+        value,
+        isBeyond: (principal: Principal) => endsBefore(principal, value),
+      })),
+      ...values([], [inDays(-1), 'tomorrow', 7]),
+    ],
+  };
+}
+
+const anAccount = { name: texts(), groups: values([['bravo-group']], [['no-group'], [], null]) };
+const accountTerms = () => ({
+  credit_line: amounts(),
+  allowance: amounts(null),
+  allowance_period: periods(),
+});
+const aRemark = () => values(['a remark'], ['', 7]);
+
+const aModel = { kind: 'model', name: 'alpha-model' };
+const inRemove = (refused: readonly Json[]): Variant[] =>
+  refused.map((one) => ({ members: { remove: [one] }, isBeyond: always }));
+
+export const bodyRules: Record<string, BodyRule> = {
+  'POST /api/v1/accounts': {
+    least: () => ({ name: 'new-works' }),
+    values: () => ({
+      ...anAccount,
+      ...accountTerms(),
+      credit: amounts(),
+      credit_kind: values(['promotion'], ['adjustment']),
+      note: aRemark(),
+      reference: aRemark(),
+    }),
+  },
+  'PATCH /api/v1/accounts/{id}': {
+    least: () => ({ name: 'renamed-works' }),
+    values: () => ({ ...anAccount, ...accountTerms(), status: values(['enabled', 'disabled'], ['revoked', null]) }),
+  },
+  'POST /api/v1/accounts/{id}/credits': {
+    least: () => ({ amount: '1.00' }),
+    values: () => ({
+      amount: values(['0.000000001', '-1.00'], ['-99999', '0', 7, null]),
+      kind: values(['payment', 'promotion', 'adjustment'], ['gift', 'write_off']), // nothing is owed
+      note: values(['a remark', null], ['', 7]),
+      reference: values(['another', null], ['', 7]),
+    }),
+  },
+  'POST /api/v1/usage/{request_id}/refunds': {
+    least: () => ({}),
+    values: () => ({
+      amount: values(['0.000000001', '0.001'], ['0.001000001', '-0.001', '0', 7, null]),
+      note: values(['a remark', null], ['', 7]),
+    }),
+  },
+  'POST /api/v1/keys': {
+    least: (account) => (account === null ? {} : { account }),
+    values: (world) => ({ ...keyMembers(), account: accounts(world) }),
+  },
+  'PATCH /api/v1/keys/{id}': {
+    least: () => ({ name: 'renamed' }),
+    values: () => ({ ...keyMembers(), ...{ status: values(['enabled', 'disabled'], ['revoked', null]) } }),
+  },
+  'POST /api/v1/keys/{id}/revoke': {
+    least: () => ({}),
+    values: () => ({ now: values([true, false], ['yes', null]) }),
+  },
+  'POST /api/v1/keys/{id}/rotate': {
+    least: () => ({}),
+    values: () => ({ grace: values(['0s', '24h', '30d'], ['31d', '1', null]) }),
+  },
+  'POST /api/v1/tokens': {
+    least: (account) => ({ role: 'member', ...(account !== null && { account }) }),
+    values: tokenMembers,
+  },
+  'POST /api/v1/tokens/{id}/revoke': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/people': {
+    least: (account) => ({ email: 'new@example.com', role: 'member', ...(account !== null && { account }) }),
+    values: personMembers,
+  },
+  'PATCH /api/v1/people/{id}': {
+    least: () => ({ name: 'Renamed' }),
+    values: () => ({
+      name: texts(),
+      role: rolesOfPerson(),
+      status: values(['enabled', 'disabled'], ['invited', 'revoked', null]),
+    }),
+  },
+  'POST /api/v1/people/{id}/link': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/invitations/show': {
+    least: (_, secret) => ({ secret }),
+    values: () => ({ secret: values([], [7, null, ['tk-inv-']]) }),
+  },
+  'POST /api/v1/invitations/accept': {
+    least: (_, secret) => ({ secret, name: 'Ada', password: 'long enough' }),
+    values: () => ({
+      secret: values([], [7, null, ['tk-inv-']]),
+      name: texts(),
+      password: values(['another, as long'], ['too short', 'x'.repeat(129), 7, null]),
+      email: values([], ['other@example.com', 'nobody', 7, null]), // the invitation already has an email
+    }),
+  },
+  'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/apply': {
+    least: () => ({ document: {} }),
+    values: () => ({
+      document: values([{ groups: { more: { models: ['*'] } } }], [{ groups: { more: 7 } }, [], 'x', null]),
+      dry_run: values([true, false], ['yes']),
+      remove: values([[], [aModel]], [{}, ['alpha-model']]),
+      'remove.kind': inRemove([{ ...aModel, kind: 'settings' }]),
+      'remove.name': inRemove([
+        { ...aModel, name: 7 },
+        { ...aModel, name: 'no-model' },
+      ]),
+      prune: values([false], [true, 'yes']), // true would remove groups that have accounts
+    }),
+  },
+};
+
+/** Values that every principal may set, and values that none may set. */
+function values(taken: readonly unknown[], refused: readonly unknown[]): Variant[] {
+  return [
+    ...taken.map((value) => ({ value, isBeyond: never })),
+    ...refused.map((value) => ({ value, isBeyond: always })),
+  ];
+}

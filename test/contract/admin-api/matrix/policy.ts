@@ -1,0 +1,142 @@
+// The expected rights in the admin API, written for this test: nothing is read from the application. The operator may
+// do everything. A route without a row fails the test.
+
+import type { ObjectKind, Principal, WorldObject } from './world.ts';
+
+/** Which objects a role reaches through a route. */
+export type Reach = 'everything' | 'its account' | 'what it made' | 'nothing';
+
+export interface RouteRule {
+  viewer: Reach;
+  owner: Reach;
+  member: Reach;
+  /** The kind of object that the path names. */
+  object: ObjectKind | null;
+  /** The kind of object listed in the response. */
+  lists: ObjectKind | null;
+  /** The kind of object counted in the response, as `messages` of its `total` or of all its rows. */
+  counts: ObjectKind | null;
+  /** The status on success. */
+  done: number;
+  /** A revoked key stays revoked; a disabled person gets no link. */
+  refusesRevoked: boolean;
+  /** Whether the route needs no token. */
+  isOpen: boolean;
+}
+
+type Reaches = [viewer: Reach, owner: Reach, member: Reach];
+
+const ofTheInstallation: Reaches = ['everything', 'nothing', 'nothing'];
+const operatorOnly: Reaches = ['nothing', 'nothing', 'nothing'];
+const seenByHolders: Reaches = ['everything', 'its account', 'nothing'];
+const changedByHolders: Reaches = ['nothing', 'its account', 'nothing'];
+const seenByEveryone: Reaches = ['everything', 'its account', 'its account'];
+const seenByMakers: Reaches = ['everything', 'its account', 'what it made'];
+const changedByMakers: Reaches = ['nothing', 'its account', 'what it made'];
+const madeByEveryone: Reaches = ['nothing', 'its account', 'its account'];
+
+export const policy: Record<string, RouteRule> = {
+  'POST /api/v1/accounts': rule(operatorOnly, { done: 201 }),
+  'GET /api/v1/accounts': rule(seenByHolders, { lists: 'account' }),
+  'GET /api/v1/accounts/{id}': rule(seenByHolders, { object: 'account' }),
+  'PATCH /api/v1/accounts/{id}': rule(operatorOnly, { object: 'account' }),
+  'POST /api/v1/accounts/{id}/credits': rule(operatorOnly, { object: 'account', done: 201 }),
+  'GET /api/v1/accounts/{id}/entries': rule(seenByHolders, { object: 'account' }),
+  'GET /api/v1/accounts/{id}/holds': rule(seenByHolders, { object: 'account' }),
+  'GET /api/v1/accounts/{id}/statement': rule(seenByHolders, { object: 'account' }),
+  'POST /api/v1/keys': rule(madeByEveryone, { done: 201 }),
+  'GET /api/v1/keys': rule(seenByMakers, { lists: 'key' }),
+  'GET /api/v1/keys/{id}': rule(seenByMakers, { object: 'key' }),
+  'PATCH /api/v1/keys/{id}': rule(changedByMakers, { object: 'key', refusesRevoked: true }),
+  'POST /api/v1/keys/{id}/revoke': rule(changedByMakers, { object: 'key' }),
+  'POST /api/v1/keys/{id}/rotate': rule(changedByMakers, { object: 'key', done: 201, refusesRevoked: true }),
+  'GET /api/v1/usage': rule(seenByMakers, { lists: 'usage' }),
+  'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/usage/top': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/attention': rule(seenByMakers),
+  'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
+  'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
+  'POST /api/v1/tokens': rule(changedByHolders, { done: 201 }),
+  'GET /api/v1/tokens': rule(seenByHolders, { lists: 'token' }),
+  'GET /api/v1/tokens/{id}': rule(seenByHolders, { object: 'token' }),
+  'POST /api/v1/tokens/{id}/revoke': rule(changedByHolders, { object: 'token' }),
+  'POST /api/v1/people': rule(changedByHolders, { done: 201 }),
+  'GET /api/v1/people': rule(seenByHolders, { lists: 'person' }),
+  'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
+  'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
+  'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
+  'GET /api/v1/audit': rule(seenByHolders),
+  'GET /api/v1/models': rule(seenByEveryone),
+  'GET /api/v1/models/differences': rule(ofTheInstallation),
+  'GET /api/v1/groups': rule(seenByEveryone),
+  'GET /api/v1/providers': rule(ofTheInstallation),
+  'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
+  'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
+  'POST /api/v1/apply': rule(operatorOnly),
+  'GET /api/v1/catalogue': rule(ofTheInstallation),
+  'GET /api/v1/settings': rule(ofTheInstallation),
+  'GET /api/v1/prices': rule(ofTheInstallation),
+  'GET /api/v1/me': rule(seenByEveryone),
+  'GET /api/v1/sign-in': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/invitations/show': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/invitations/accept': rule(seenByEveryone, { isOpen: true }),
+  'GET /api/v1/openapi.json': rule(seenByEveryone, { isOpen: true }),
+};
+
+/** Response fields that only operators and viewers read; null and an empty list reveal nothing. */
+export const membersOfTheInstallation = [
+  'provider_cost',
+  'margin',
+  'cost_known',
+  'routes',
+  'base_url',
+  'has_credential',
+];
+/** Response fields about an account's money, which its members do not read. */
+export const membersOfHolders = ['balance', 'available', 'held', 'credit_line', 'allowance', 'allowance_used'];
+
+/** The objects that the principal's role reaches through a route; the operator reaches everything. */
+export function reachOf(principal: Principal, { viewer, owner, member }: RouteRule): Reach {
+  return { operator: 'everything' as const, viewer, owner, member }[principal.role];
+}
+
+export function isWithin(reach: Reach, principal: Principal, object: WorldObject): boolean {
+  if (reach === 'everything') return true;
+  if (reach === 'nothing' || object.account !== principal.account) return false;
+  return reach === 'its account' || object.maker === principal.name;
+}
+
+/**
+ * The expected status of a valid request by this principal to this object; null stands for an object that does not
+ * exist.
+ */
+export function statusOf(
+  principal: Principal,
+  method: string,
+  rule: RouteRule,
+  object: WorldObject | 'none' | null,
+): number {
+  if (rule.isOpen) return rule.done;
+  if (!principal.isKnown) return 401;
+  const reach = reachOf(principal, rule);
+  if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta')) return 403; // delta is disabled
+  if (object === 'none') return 404;
+  if (object !== null && !isWithin(reach, principal, object)) return 404;
+  return object?.isRevoked && rule.refusesRevoked ? 409 : rule.done;
+}
+
+function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): RouteRule {
+  return {
+    viewer,
+    owner,
+    member,
+    object: null,
+    lists: null,
+    counts: null,
+    done: 200,
+    refusesRevoked: false,
+    isOpen: false,
+    ...more,
+  };
+}

@@ -1,0 +1,103 @@
+// For every query parameter of the admin API: its values, and the objects that the filtered response contains. A
+// parameter without values fails the test.
+
+import type { ObjectKind, World, WorldObject } from './world.ts';
+
+export interface QueryValue {
+  value: string;
+  /** The object that the value names: an object of another account is answered as if it did not exist. */
+  names: WorldObject | 'none' | null;
+  /** Which of the objects visible to the principal remain in the list. */
+  keeps(object: WorldObject): boolean;
+  isWrong: boolean;
+}
+
+type Values = (world: World) => QueryValue[];
+
+const everything = () => true;
+const nothing = () => false;
+
+/** By parameter, or by route and parameter if they differ. Cursors have their own test. */
+export const queryValues: Record<string, Values> = {
+  limit: () => [plain('1000'), wrong('0'), wrong('1001'), wrong('all')],
+  cursor: () => [wrong('!!'), wrong('%00')],
+  since: () => [plain('2020-01-01'), plain('2099-01-01T00:00:00Z', nothing), wrong('yesterday')],
+  until: () => [plain('2099-01-01'), plain('2020-01-01T00:00:00Z', nothing), wrong('tomorrow')],
+  account: (world) => [
+    ...objectsOf(world, 'account').map((named) => naming(named, ({ account }) => account === named.account)),
+    missing('acct_000000000'),
+    missing('acct_'),
+  ],
+  key: (world) => [
+    ...objectsOf(world, 'key').map((key) => naming(key, (object) => object.name.endsWith(` of ${ownerOf(key)}`))),
+    missing('key_000000000'),
+  ],
+  model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
+  outcome: () => [plain('failed', nothing), plain('completed'), wrong('all')],
+  kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
+  // Entries of an account: a message of another account has no entries, like one that does not exist.
+  request: (world) => [
+    ...objectsOf(world, 'usage').map(({ id }) => plain(id)),
+    plain(`req_${'0'.repeat(25)}`),
+    wrong('req_'),
+  ],
+  month: () => [plain('2026-11'), plain('1999-12'), wrong('2026-13'), wrong('9999-01'), wrong('november')],
+  step: () => [plain('hour'), plain('day'), wrong('week')],
+  'GET /api/v1/usage/timeline?since': () => [
+    plain('2026-11-20'),
+    wrong('2020-01-01'), // too many hours
+    wrong('2099-01-01T00:00:00Z'),
+    wrong('yesterday'),
+  ],
+  'GET /api/v1/usage/timeline?until': () => [
+    plain('2026-11-20T12:00:00Z'),
+    plain('2099-01-01', nothing),
+    plain('2020-01-01T00:00:00Z', nothing),
+    wrong('tomorrow'),
+  ],
+  // Ids of another account are left out, like ids that do not exist.
+  'GET /api/v1/accounts?ids': (world) => idsOf(world, 'account', 'acct_000000000'),
+  'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),
+  name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
+  group: () => [plain('alpha-group', ({ account }) => account === 'alpha'), plain('no-such-group', nothing)],
+  group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
+  // Audit records: the values are compared as text, and the results belong to the principal anyway.
+  object: (world) => world.objects.map(({ id }) => plain(id)),
+  actor: (world) => [...world.principals.filter(({ id }) => id !== '').map(({ id }) => plain(id)), plain('local')],
+};
+
+/** The values of one parameter of a route; null if the route does not have it. */
+export function valuesOfQuery(world: World, route: string, query: string): QueryValue[] | null {
+  return (queryValues[`${route}?${query}`] ?? queryValues[query])?.(world) ?? null;
+}
+
+/** Each id alone, all ids together, and no id. */
+function idsOf(world: World, kind: ObjectKind, unknownId: string): QueryValue[] {
+  const all = objectsOf(world, kind);
+  const some = all.map((one) => plain(`${one.id},${unknownId}`, ({ id }) => id === one.id));
+  return [...some, plain(all.map(({ id }) => id).join(',')), plain(unknownId, nothing), wrong('all'), wrong('')];
+}
+
+function ownerOf({ name }: WorldObject): string {
+  return name.replace(/^key of /, '');
+}
+
+function objectsOf({ objects }: World, kind: ObjectKind): WorldObject[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+function plain(value: string, keeps: QueryValue['keeps'] = everything): QueryValue {
+  return { value, names: null, keeps, isWrong: false };
+}
+
+function wrong(value: string): QueryValue {
+  return { value, names: null, keeps: nothing, isWrong: true };
+}
+
+function missing(value: string): QueryValue {
+  return { value, names: 'none', keeps: nothing, isWrong: false };
+}
+
+function naming(object: WorldObject, keeps: QueryValue['keeps']): QueryValue {
+  return { value: object.id, names: object, keeps, isWrong: false };
+}

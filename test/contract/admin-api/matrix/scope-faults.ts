@@ -1,0 +1,125 @@
+// Finds forbidden changes of the store after a request, whatever its response: rows of another account, keys of
+// others, a scope wider than that of the principal.
+
+import type { AccessToken, Key, Person } from '../../../../src/accounts/accounts.ts';
+import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
+import { formatId } from '../../../../src/base/ids.ts';
+import type { RowChange } from './tables.ts';
+import { groupsOf, type Principal, type World } from './world.ts';
+
+/** The tables in which users of an account may change rows. */
+const open = ['keys', 'keyMeters', 'keySecrets', 'tokens', 'people', 'audit', 'creations'];
+
+export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
+  const faults = changes.flatMap((change) => trailFaults(principal, change));
+  if (changes.length > 0 && !changes.some(({ table }) => table === 'audit')) faults.push('leaves no audit record');
+  if (principal.account === null) return faults;
+  return [...faults, ...changes.flatMap((change) => accountFaults(world, principal, change))];
+}
+
+/** Every change is recorded with its author. */
+function trailFaults(principal: Principal, { table, before, after }: RowChange): string[] {
+  if (table === 'creations') {
+    const { principal: of } = after as RememberedCreation;
+    return before === undefined && of === principal.id ? [] : ['stores a creation for another principal'];
+  }
+  if (table !== 'audit') return [];
+  if (before !== undefined) return ['changes the audit log'];
+  const { actor } = after as AuditRecord;
+  return actor.id === principal.id && actor.role === principal.role ? [] : [`is in the audit as ${actor.id}`];
+}
+
+function accountFaults(world: World, principal: Principal, change: RowChange): string[] {
+  const { table } = change;
+  if (!open.includes(table)) return [`changes ${table}`];
+  const own = (account: number | null) =>
+    account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
+  if (table === 'audit')
+    return own((change.after as AuditRecord).account) ? [] : ['writes into the audit log of another account'];
+  if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
+  if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
+  if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);
+  if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
+  return [];
+}
+
+function keyFaults(
+  principal: Principal,
+  before: Key | undefined,
+  after: Key | undefined,
+  own: (account: number | null) => boolean,
+): string[] {
+  if (after === undefined) return ['deletes a key'];
+  const allowed: readonly string[] = groupsOf[principal.account ?? 'alpha'];
+  return [
+    ...(own(after.accountId) && own((before ?? after).accountId) ? [] : ["changes another account's key"]),
+    ...(before === undefined || before.madeBy === after.madeBy ? [] : ['changes the creator of a key']),
+    ...(before !== undefined || after.madeBy === principal.id ? [] : ['creates a key in the name of another']),
+    ...(principal.role !== 'member' || after.madeBy === principal.id ? [] : ["changes another member's key"]),
+    ...((after.groups ?? []).every((group) => allowed.includes(group))
+      ? []
+      : ['removes the group restriction of a key']),
+    ...(before?.status === 'revoked' && after.status !== 'revoked' ? ['reactivates a revoked key'] : []),
+  ];
+}
+
+function tokenFaults(
+  principal: Principal,
+  before: AccessToken | undefined,
+  after: AccessToken | undefined,
+  own: (account: number | null) => boolean,
+): string[] {
+  if (after === undefined) return ['deletes a token'];
+  if (!own(after.accountId) || !own((before ?? after).accountId)) return ["changes another account's token"];
+  if (principal.role !== 'owner') return ['changes a token'];
+  if (before !== undefined)
+    return isSame({ ...before, status: 'revoked' }, after) ? [] : ['changes more of a token than its revocation'];
+  const endsMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
+  return [
+    ...(after.role === 'owner' || after.role === 'member' ? [] : [`makes a token of the role ${after.role}`]),
+    ...(after.madeBy === principal.id ? [] : ['creates a token in the name of another']),
+    ...((after.expiresAtMs ?? Infinity) <= endsMs ? [] : ['creates a token that expires later than its own']),
+  ];
+}
+
+function personFaults(
+  principal: Principal,
+  before: Person | undefined,
+  after: Person | undefined,
+  own: (account: number | null) => boolean,
+): string[] {
+  if (after === undefined) return ['deletes a person'];
+  if (!own(after.accountId) || !own((before ?? after).accountId)) return ["changes another account's person"];
+  if (principal.role !== 'owner') return ['changes a person'];
+  return [
+    ...(after.role === 'owner' || after.role === 'member' ? [] : [`makes somebody ${after.role}`]),
+    ...((before ?? after).email === after.email ? [] : ['changes an email']),
+    ...(before === undefined || before.madeBy === after.madeBy ? [] : ['changes who invited a person']),
+    ...(before !== undefined || after.madeBy === principal.id ? [] : ['invites in the name of another']),
+  ];
+}
+
+/** The secret and the meters of a key belong to the owner of the key. */
+function keyPartFaults(
+  { installation }: World,
+  principal: Principal,
+  { before, after }: RowChange,
+  own: (account: number | null) => boolean,
+): string[] {
+  const part = (after ?? before) as { keyId?: number; id?: number };
+  const key = installation.stores.tables.keys.get(part.keyId ?? part.id ?? 0);
+  if (key === undefined || !own(key.accountId)) return ["changes a secret or the meters of another account's key"];
+  return principal.role !== 'member' || key.madeBy === principal.id ? [] : ["changes another member's key"];
+}
+
+function tokenOf(row: unknown): AccessToken | undefined {
+  return (row as { token: AccessToken } | undefined)?.token;
+}
+
+function personOf(row: unknown): Person | undefined {
+  return (row as { person: Person } | undefined)?.person;
+}
+
+function isSame(one: object, other: object): boolean {
+  return Bun.deepEquals(one, other);
+}

@@ -1,0 +1,318 @@
+// The installation that the matrix runs against: three accounts, one of them disabled, every kind of principal, and
+// objects of each with unique names.
+
+import { DAY_MS } from '../../../../src/base/clock.ts';
+import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
+import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
+
+export type Role = 'operator' | 'viewer' | 'owner' | 'member';
+export type AccountName = 'alpha' | 'bravo' | 'delta';
+
+/** The sender of a request. */
+export interface Principal {
+  name: string;
+  role: Role;
+  /** null for the installation. */
+  account: AccountName | null;
+  /** Whether the token is valid. */
+  isKnown: boolean;
+  authorization: string | null;
+  /** The id of the token. */
+  id: string;
+  expiresAt: string | null;
+}
+
+export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider';
+
+export interface WorldObject {
+  kind: ObjectKind;
+  name: string;
+  id: string;
+  /** null for the installation. */
+  account: AccountName | null;
+  /** The name of the principal that created it, or that created the key of a usage record. */
+  maker: string;
+  /** Its name in the installation; null if it has none. */
+  label: string | null;
+  /** A revoked key or a disabled person. */
+  isRevoked: boolean;
+}
+
+export interface World {
+  installation: Installation;
+  principals: Principal[];
+  objects: WorldObject[];
+  accountIds: Record<AccountName, string>;
+  /** Unique texts that only some principals may read. */
+  words: { text: string; mayRead(principal: Principal): boolean }[];
+  /** Secrets of one-time links. The first belongs to no account and can be used by any client. */
+  linkSecrets: string[];
+  snapshot: Snapshot;
+}
+
+/** The groups of each account. Only `delta` is in `default`, which sells every model. */
+export const groupsOf: Record<AccountName, string[]> = {
+  alpha: ['sandbox', 'alpha-group'],
+  bravo: ['sandbox', 'bravo-group'],
+  delta: ['default'],
+};
+/** The models that each account can use. */
+export const modelsOf: Record<AccountName, string[]> = {
+  alpha: ['alpha-model', 'sandbox-echo'],
+  bravo: ['bravo-model', 'sandbox-echo'],
+  delta: ['alpha-model', 'bravo-model', 'sandbox-echo'],
+};
+
+const catalog = {
+  providers: {
+    'house-behind': {
+      kind: 'anthropic',
+      base_url: 'http://127.0.0.1:1/upstream-address',
+      private_network: true,
+      api_key: 'sk-upstream-credential',
+      credentials: { 'behind-alpha': { api_key: 'sk-upstream-credential-of-alpha', group: 'alpha-group' } },
+    },
+  },
+  models: Object.fromEntries(
+    ['alpha', 'bravo'].map((name) => [
+      `${name}-model`,
+      {
+        price: { input: '3', output: '15' },
+        routes: [{ provider: 'house-behind', model: `${name}-upstream`, cost: { input: '2.718281828', output: '11' } }],
+      },
+    ]),
+  ),
+  groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
+};
+const BEHIND_THE_PRICE = [
+  'house-behind',
+  'behind-alpha',
+  'upstream-address',
+  'sk-upstream-credential',
+  '2.718281828',
+  '0.281718172',
+];
+
+/** A principal without a valid token. */
+const stranger = { role: 'operator', account: null, isKnown: false, id: '', expiresAt: null } as const;
+
+export async function makeWorld(): Promise<World> {
+  const installation = await makeInstallation();
+  const { ask } = installation;
+  await ask('POST', '/api/v1/apply', { document: catalog });
+  const accountIds = {
+    alpha: await makeAccount(installation, 'alpha'),
+    bravo: await makeAccount(installation, 'bravo'),
+    delta: await makeAccount(installation, 'delta'),
+  };
+  const world: World = {
+    installation,
+    principals: [],
+    objects: Object.entries(accountIds).map(([name, id]) =>
+      worldObject('account', `account ${name}`, id, name as AccountName),
+    ),
+    accountIds,
+    words: [],
+    linkSecrets: [],
+    snapshot: new Map(),
+  };
+  for (const name of ['house-behind', 'sandbox'])
+    world.objects.push(worldObject('provider', `provider ${name}`, name, null));
+  await addPrincipals(world);
+  await addKeys(world);
+  await addPeople(world);
+  await endTokens(world);
+  await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
+  addWords(world);
+  addSecrets(world);
+  world.snapshot = takeSnapshot(installation.stores.tables);
+  return world;
+}
+
+/** Restores the initial state. */
+export async function restoreWorld({ installation, snapshot }: World): Promise<void> {
+  const { stores, catalog: holder, notifications } = installation;
+  const isRepriced = changesSince(stores.tables, snapshot).some(({ table }) => table === 'catalog');
+  restore(stores.tables, snapshot);
+  if (isRepriced) holder.swap(await stores.catalog.loadCatalog());
+  notifications.length = 0;
+}
+
+export function principalNamed({ principals }: World, name: string): Principal {
+  const found = principals.find((principal) => principal.name === name);
+  if (found === undefined) throw new Error(`there is no principal "${name}"`);
+  return found;
+}
+
+function worldObject(
+  kind: ObjectKind,
+  name: string,
+  id: string,
+  account: AccountName | null,
+  more: { maker?: string; label?: string } = {},
+): WorldObject {
+  return { kind, name, id, account, maker: more.maker ?? 'the machine', label: more.label ?? null, isRevoked: false };
+}
+
+function labelOf(what: string, name: string): string {
+  return `${what}-of-${name.replaceAll(/[ ,]+/g, '-')}`;
+}
+
+async function makeAccount({ ask }: Installation, name: AccountName): Promise<string> {
+  const members = { name: `${name}-works`, groups: groupsOf[name], credit: '7654.321', note: `note-of-${name}` };
+  const { body } = await ask('POST', '/api/v1/accounts', { ...members, reference: `reference-of-${name}` });
+  return String(body['id']);
+}
+
+async function addPrincipals(world: World): Promise<void> {
+  const { clock } = world.installation;
+  const nextWeek = new Date(clock.nowMs() + 7 * DAY_MS).toISOString();
+  const soon = new Date(clock.nowMs() + 60_000).toISOString();
+  await addPrincipal(world, 'operator', 'operator', null);
+  await addPrincipal(world, 'operator until next week', 'operator', null, nextWeek);
+  await addPrincipal(world, 'viewer', 'viewer', null);
+  await addPrincipal(world, 'owner of alpha', 'owner', 'alpha');
+  await addPrincipal(world, 'owner of alpha until next week', 'owner', 'alpha', nextWeek);
+  await addPrincipal(world, 'member 1 of alpha', 'member', 'alpha');
+  await addPrincipal(world, 'member 2 of alpha', 'member', 'alpha');
+  await addPrincipal(world, 'owner of bravo', 'owner', 'bravo');
+  await addPrincipal(world, 'owner of delta, disabled', 'owner', 'delta');
+  await addPrincipal(world, 'member of delta, disabled', 'member', 'delta');
+  await addPrincipal(world, 'expired operator', 'operator', null, soon);
+  await addPrincipal(world, 'expired owner of alpha', 'owner', 'alpha', soon);
+  await addPrincipal(world, 'revoked operator', 'operator', null);
+  await addPrincipal(world, 'revoked owner of alpha', 'owner', 'alpha');
+  world.principals.push({ ...stranger, name: 'nobody', authorization: null });
+  world.principals.push({ ...stranger, name: 'garbage', authorization: 'Bearer garbage' });
+}
+
+async function addPrincipal(
+  world: World,
+  name: string,
+  role: Role,
+  account: AccountName | null,
+  expiresAt: string | null = null,
+): Promise<void> {
+  const label = labelOf('token', name);
+  const { body } = await world.installation.ask('POST', '/api/v1/tokens', {
+    role,
+    name: label,
+    ...(account !== null && { account: world.accountIds[account] }),
+    ...(expiresAt !== null && { expires_at: expiresAt }),
+  });
+  const id = String(body['id']);
+  const authorization = `Bearer ${body['token']}`;
+  world.principals.push({ name, role, account, isKnown: true, authorization, id, expiresAt });
+  world.objects.push(worldObject('token', `token of ${name}`, id, account, { label }));
+}
+
+/** Creates a key by each principal, two usage records of each key, and one revoked key of each account. */
+async function addKeys(world: World): Promise<void> {
+  for (const principal of world.principals) {
+    if (!principal.isKnown || /viewer|expired|revoked|until/.test(principal.name)) continue;
+    await addKey(world, principal, principal.account ?? 'alpha');
+  }
+  for (const account of ['alpha', 'bravo'] as const) {
+    const key = await addKey(world, principalNamed(world, `owner of ${account}`), account, ', revoked');
+    await world.installation.ask('POST', `/api/v1/keys/${key.id}/revoke`, {});
+    key.isRevoked = true;
+  }
+  const { body } = await world.installation.ask('POST', '/api/v1/keys', { account: world.accountIds.bravo });
+  world.objects.push(worldObject('key', 'key of the machine', String(body['id']), 'bravo'));
+  world.principals.push({ ...stranger, name: 'a key of bravo', authorization: `Bearer ${body['key']}` });
+}
+
+async function addKey(world: World, maker: Principal, account: AccountName, more = ''): Promise<WorldObject> {
+  const { installation, accountIds, objects } = world;
+  const name = `${maker.name}${more}`;
+  const label = labelOf('key', name);
+  const members = { account: accountIds[account], name: label };
+  const headers = { authorization: String(maker.authorization) };
+  const { body } = await installation.ask('POST', '/api/v1/keys', members, headers);
+  const key = worldObject('key', `key of ${name}`, String(body['id']), account, { maker: maker.name, label });
+  objects.push(key);
+  for (const [at, requestId] of (await useKey(installation, body, 2)).entries())
+    objects.push(worldObject('usage', `usage ${at} of ${name}`, requestId, account, { maker: maker.name }));
+  return key;
+}
+
+/**
+ * Creates an owner and a member of each account, a disabled owner, an operator, and a viewer whose link any client
+ * may use.
+ */
+async function addPeople(world: World): Promise<void> {
+  await addPerson(world, 'anybody', 'viewer', null);
+  await addPerson(world, 'other operator', 'operator', null);
+  for (const account of ['alpha', 'bravo', 'delta'] as const)
+    for (const role of ['owner', 'member'] as const) await addPerson(world, `${role} of ${account}`, role, account);
+  const disabled = await addPerson(world, 'disabled owner of alpha', 'owner', 'alpha');
+  await world.installation.ask('PATCH', `/api/v1/people/${disabled.id}`, { status: 'disabled' });
+  disabled.isRevoked = true;
+}
+
+async function addPerson(world: World, name: string, role: Role, account: AccountName | null): Promise<WorldObject> {
+  const label = name === 'anybody' ? null : labelOf('person', name);
+  const members = {
+    role,
+    email: `${label ?? name}@example.com`,
+    ...(account && { account: world.accountIds[account] }),
+  };
+  const { body } = await world.installation.ask('POST', '/api/v1/people', members);
+  world.linkSecrets.push(String(body['link_secret']));
+  const person = worldObject('person', `person ${name}`, String(body['id']), account, label === null ? {} : { label });
+  world.objects.push(person);
+  return person;
+}
+
+async function endTokens(world: World): Promise<void> {
+  world.installation.clock.advance(120_000);
+  for (const principal of world.principals) {
+    if (principal.name.startsWith('expired')) principal.isKnown = false;
+    if (!principal.name.startsWith('revoked')) continue;
+    await world.installation.ask('POST', `/api/v1/tokens/${principal.id}/revoke`, {});
+    principal.isKnown = false;
+  }
+}
+
+function addWords(world: World): void {
+  const ofInstallation = (principal: Principal) => principal.account === null;
+  const heldBy = (account: AccountName) => (principal: Principal) =>
+    ofInstallation(principal) || (principal.account === account && principal.role === 'owner');
+  for (const text of BEHIND_THE_PRICE) world.words.push({ text, mayRead: ofInstallation });
+  for (const account of ['alpha', 'bravo', 'delta'] as const) {
+    const ofAccount = (principal: Principal) => ofInstallation(principal) || principal.account === account;
+    const isSold = (principal: Principal) => ofAccount(principal) || principal.account === 'delta';
+    world.words.push({ text: `${account}-works`, mayRead: ofAccount });
+    world.words.push({ text: world.accountIds[account], mayRead: ofAccount });
+    world.words.push({ text: `note-of-${account}`, mayRead: heldBy(account) });
+    world.words.push({ text: `reference-of-${account}`, mayRead: heldBy(account) });
+    if (account === 'delta') continue;
+    world.words.push({ text: `${account}-group`, mayRead: ofAccount });
+    world.words.push({ text: `${account}-model`, mayRead: isSold });
+    world.words.push({ text: `${account}-upstream`, mayRead: ofInstallation });
+  }
+  addObjectWords(world);
+}
+
+function addSecrets(world: World): void {
+  const shown = [TOKEN, ...world.principals.flatMap(({ authorization }) => authorization?.split(' ')[1] ?? [])];
+  for (const text of world.linkSecrets) world.words.push({ text, mayRead: () => false });
+  for (const text of shown) if (text !== 'garbage') world.words.push({ text, mayRead: () => false });
+}
+
+/**
+ * The ids and names of keys, tokens, persons and usage records. An operator's token may be visible as the author of a
+ * change, but its name may not.
+ */
+function addObjectWords(world: World): void {
+  for (const object of world.objects) {
+    if (object.kind === 'account' || object.kind === 'provider') continue;
+    const mayRead = (principal: Principal) =>
+      principal.account === null ||
+      (principal.account === object.account &&
+        (principal.role === 'owner' || object.maker === principal.name || object.id === principal.id));
+    const isMaker = object.kind === 'token' && object.account === null;
+    if (!isMaker) world.words.push({ text: object.id, mayRead });
+    if (object.label !== null) world.words.push({ text: object.label, mayRead });
+  }
+}

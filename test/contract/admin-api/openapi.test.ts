@@ -1,0 +1,235 @@
+// The OpenAPI document of the admin API is valid, complete, and agrees with the checks of input. `ask` checks in
+// every test that the responses match it.
+
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { bounds } from '../../../src/config.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
+import {
+  compile,
+  type Document,
+  type DocumentOperation,
+  readDocumentText,
+  resolveSchema,
+  type Schema,
+} from './documented.ts';
+import { ADDRESS, type Json, makeInstallation, TOKEN } from './installation.ts';
+import { ownObject, plainCell, send } from './matrix/cells.ts';
+import { type Operation, readDocument, readOperations } from './matrix/operations.ts';
+import { makeWorld, principalNamed, restoreWorld, type World } from './matrix/world.ts';
+
+let text: string;
+let document: Document;
+let operations: { name: string; path: string; method: string; operation: DocumentOperation }[];
+beforeAll(async () => {
+  const { api } = await makeInstallation();
+  const answer = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+  text = await answer.text();
+  document = readDocumentText(text);
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, path, method, operation })),
+  );
+});
+
+test('the document conforms to the schema of OpenAPI 3.1, and every schema in it to JSON Schema 2020-12', async () => {
+  expect(await new Validator().validate(JSON.parse(text))).toMatchObject({ valid: true });
+  expect(document.openapi).toStartWith('3.1.');
+  for (const [name, schema] of everySchema()) expect([name, faultOf(schema)]).toEqual([name, null]);
+});
+
+test('every operation has a name made of resource and verb, one tag, and a description of each response', () => {
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const { name, operation } of operations) {
+    expect([name, operation.operationId]).toEqual([name, expect.stringMatching(/^[a-z]+-[a-z]+$/)]);
+    expect(operation.tags).toEqual([operation.operationId.split('-')[0] ?? '']);
+    expect(operation.summary.length).toBeGreaterThan(5);
+    for (const answer of Object.values(operation.responses))
+      expect(answer).toMatchObject({ description: expect.any(String) });
+    const isOpen = /\/(?:openapi\.json|sign-in|invitations\/\w+)$/.test(name);
+    expect([name, operation.security]).toEqual([name, isOpen ? [] : [{ token: [] }]]);
+  }
+});
+
+test('every request body lists all of its fields', () => {
+  const bodies = operations.flatMap(
+    ({ operation }) => operation.requestBody?.content['application/json']?.schema ?? [],
+  );
+  expect(bodies.length).toBeGreaterThan(8);
+  for (const body of bodies) expect(body).toMatchObject({ type: 'object', additionalProperties: false });
+});
+
+test('every example matches its schema', () => {
+  let count = 0;
+  for (const [name, schema] of everySchema())
+    for (const example of (schema['examples'] as unknown[] | undefined) ?? []) {
+      const { examples: _, ...bare } = schema;
+      count++;
+      expect([name, example, compile(bare)(example)]).toEqual([name, example, true]);
+    }
+  expect(count).toBeGreaterThan(10);
+});
+
+test('every link leads to an operation with the parameters that the link passes', () => {
+  const links = operations.flatMap(({ operation }) =>
+    Object.values(operation.responses).flatMap((answer) => Object.values(answer.links ?? {})),
+  );
+  expect(links.length).toBeGreaterThan(8);
+  for (const { operationId, parameters } of links) {
+    const target = operations.find(({ operation }) => operation.operationId === operationId)?.operation;
+    expect(target?.parameters?.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(parameters)));
+  }
+});
+
+test('every path accepts exactly the documented methods', async () => {
+  const { ask } = await makeInstallation();
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const named = path.replaceAll(/\{\w+\}/g, 'x');
+    const documented = Object.keys(methods).map((method) => method.toUpperCase());
+    const { status, headers } = await ask('QUERY', named, {});
+    const allowed = (headers.get('allow') ?? '').split(', ').filter((method) => method !== 'HEAD');
+    expect([path, status, allowed.toSorted()]).toEqual([path, 405, documented.toSorted()]);
+  }
+});
+
+describe('every documented response is returned:', () => {
+  let world: World;
+  let tested: Operation[];
+  beforeAll(async () => {
+    world = await makeWorld();
+    tested = readOperations(await readDocument(world.installation)).filter(
+      ({ path }) => path !== '/api/v1/openapi.json',
+    );
+  });
+
+  /**
+   * Sends a request to every route that documents the status, as operator, after `change` has altered the request.
+   */
+  async function expectOfEach(status: number, change: (request: TestRequest) => Partial<TestRequest>): Promise<void> {
+    const documented = tested.filter(({ statuses }) => statuses.includes(status));
+    expect(documented.length).toBeGreaterThan(0);
+    const responses: unknown[] = [];
+    for (const operation of documented) {
+      const principal = principalNamed(world, 'operator');
+      const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
+      const plain: TestRequest = {
+        ...cell,
+        path: cell.path,
+        body: cell.body,
+        headers: { authorization: `${principal.authorization}` },
+      };
+      const request = { ...plain, ...change(plain) };
+      responses.push([
+        operation.name,
+        (await world.installation.ask(operation.method, request.path, request.body, request.headers)).status,
+      ]);
+      await restoreWorld(world);
+    }
+    expect(responses).toEqual(documented.map((operation) => [operation.name, status]));
+  }
+  interface TestRequest {
+    path: string;
+    body?: Json | undefined;
+    headers: Record<string, string>;
+  }
+
+  test('401 without a token', () => expectOfEach(401, () => ({ headers: { authorization: '' } })));
+  test('403 for a request with a cookie from a page of another site', () =>
+    expectOfEach(403, () => ({
+      headers: { authorization: '', cookie: 'session=person_000000000', 'sec-fetch-site': 'cross-site' },
+    })));
+  test('400 for an unknown field', () =>
+    expectOfEach(400, ({ path, body }) =>
+      body === undefined ? { path: `${path}?x=1` } : { body: { ...body, x: 1 } },
+    ));
+  test('404 for an object that does not exist', () =>
+    expectOfEach(404, ({ path, body }) =>
+      body?.['secret'] !== undefined
+        ? { body: { ...body, secret: 'unknown' } }
+        : /\/(?:key|acct|tok|person|req)_\w+|\/house-behind/.test(path)
+          ? { path: path.replace(/\/(?:key|acct|tok|person|req)_\w+|\/house-behind/, '/unknown') }
+          : { path: `${path}?account=acct_000000000` },
+    ));
+  test('413 for a body that is too large', () =>
+    expectOfEach(413, ({ body }) => ({ body: { ...body, x: 'x'.repeat(bounds.adminBodyBytesMax) } })));
+  test('415 for a body that is not JSON', () =>
+    expectOfEach(415, ({ headers }) => ({ headers: { ...headers, 'content-type': 'text/plain' } })));
+  test('409 for a change of a revoked key, and for a reference used with another amount', async () => {
+    const { ask } = world.installation;
+    const key = world.objects.find(({ kind, isRevoked }) => kind === 'key' && isRevoked);
+    const credits = `/api/v1/accounts/${world.accountIds.alpha}/credits`;
+    const reference = { amount: '1.00', reference: 'reference-of-alpha' };
+    expect((await ask('PATCH', `/api/v1/keys/${key?.id}`, {})).status).toBe(409);
+    expect((await ask('POST', `/api/v1/keys/${key?.id}/rotate`)).status).toBe(409);
+    expect((await ask('POST', credits, reference)).status).toBe(409);
+    expect((await ask('POST', credits, { ...reference, amount: '7654.321' })).status).toBe(200);
+    // More routes document 409, for limits on what an account may create: see tokens.test.ts and people.test.ts.
+    expect(tested.filter(({ statuses }) => statuses.includes(409))).toHaveLength(9);
+    await restoreWorld(world);
+  });
+  test('422 for an idempotency key used with another request', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    await world.installation.ask('POST', '/api/v1/accounts', { name: 'the-first' }, headers);
+    const operator = { ...principalNamed(world, 'operator'), authorization: `Bearer ${TOKEN}` };
+    for (const operation of tested.filter(({ statuses }) => statuses.includes(422))) {
+      const cell = plainCell(world, operation, operator, ownObject(world, operation, operator));
+      expect((await send(world.installation, { ...cell, headers })).status).toBe(422);
+    }
+    await restoreWorld(world);
+  });
+  test('429 after many wrong tokens, 500 for an internal failure, 503 when the store is unreachable, 529 when its queue is full', async () => {
+    const { tokens, people } = world.installation.stores;
+    const { findTokenBySecretHash } = tokens;
+    const { findPersonByLinkHash, countInRole } = people;
+    try {
+      for (const [status, thrown] of [
+        [429, new TurnpikeError('too_many_failures', 'Too many wrong tokens.')],
+        [500, new Error('broken')],
+        [503, new TurnpikeError('store_unavailable', 'The store is gone.')],
+        [529, new TurnpikeError('overloaded', 'The queue is full.')],
+      ] as const) {
+        const fail = async () => {
+          throw thrown;
+        };
+        tokens.findTokenBySecretHash = fail;
+        Object.assign(people, { findPersonByLinkHash: fail, countInRole: fail });
+        await expectOfEach(status, () => ({}));
+      }
+    } finally {
+      Object.assign(tokens, { findTokenBySecretHash });
+      Object.assign(people, { findPersonByLinkHash, countInRole });
+    }
+  });
+});
+
+/**
+ * Every schema once, with its place and its references resolved: of components, parameters, headers and bodies, also
+ * nested ones.
+ */
+function everySchema(): [string, Schema][] {
+  const found = new Map<string, [string, Schema]>();
+  const visit = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const schema = value as Schema;
+    const written = JSON.stringify(schema);
+    if (isSchema(schema) && !found.has(written)) found.set(written, [place, resolveSchema(document, schema)]);
+    for (const [name, inner] of Object.entries(value)) if (name !== 'examples') visit(inner, `${place}/${name}`);
+  };
+  visit(document.paths, '');
+  visit(document.components.schemas, 'components');
+  return [...found.values()];
+}
+
+function isSchema(value: Schema): boolean {
+  return typeof value['type'] === 'string' || Array.isArray(value['type']) || Array.isArray(value['allOf']);
+}
+
+function faultOf(schema: Schema): string | null {
+  try {
+    compile(schema);
+    return null;
+  } catch (fault) {
+    return String(fault);
+  }
+}

@@ -1,0 +1,301 @@
+// Providers: what operators see of them, and the test that checks whether one is reachable.
+
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { bounds } from '../../../src/config.ts';
+import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { errorOf, type Installation, type Json, makeAccount, makeInstallation, NOW_MS } from './installation.ts';
+
+const SECRET = 'sk-upstream-secret';
+let installation: Installation;
+beforeEach(async () => {
+  installation = await makeInstallation();
+});
+
+async function configure(baseUrl: string): Promise<void> {
+  const provider = { kind: 'anthropic', base_url: baseUrl, api_key: SECRET, private_network: true };
+  const price = { input: '3', output: '15' };
+  const models = {
+    big: { price, routes: [{ provider: 'vendor' }, { provider: 'sandbox', model: 'sandbox-echo', priority: 1 }] },
+    'big-too': { price, routes: [{ provider: 'vendor', model: 'x' }] },
+  };
+  const { status } = await installation.ask('POST', '/api/v1/apply', {
+    document: { providers: { vendor: provider }, models },
+  });
+  expect(status).toBe(200);
+}
+
+async function testVendor(script: Script): Promise<{ status: number; body: Json }> {
+  await using upstream = await startScriptedUpstream(script);
+  await configure(upstream.url);
+  return await installation.ask('POST', '/api/v1/providers/vendor/test');
+}
+
+const tokenOf = async (members: Json) =>
+  `Bearer ${(await installation.ask('POST', '/api/v1/tokens', members)).body['token']}`;
+
+describe('a provider', () => {
+  test('is shown with the models that have a route to it, without its credential', async () => {
+    await configure('https://api.example.com');
+    const vendor = {
+      name: 'vendor',
+      kind: 'anthropic',
+      base_url: 'https://api.example.com',
+      has_credential: true,
+      credentials: [{ name: 'default', account: null, group: null }],
+      models: ['big', 'big-too'],
+      health: null,
+      routes: [],
+    };
+    expect((await installation.ask('GET', '/api/v1/providers/vendor')).body).toEqual(vendor);
+    const { body } = await installation.ask('GET', '/api/v1/providers');
+    expect(body['data']).toEqual([
+      {
+        name: 'sandbox',
+        kind: 'sandbox',
+        base_url: null,
+        has_credential: false,
+        credentials: [],
+        models: ['big', 'sandbox-echo'],
+        health: null,
+        routes: [],
+      },
+      vendor,
+    ]);
+    expect(JSON.stringify(body)).not.toContain(SECRET);
+  });
+
+  test('is shown with its health, if health is monitored', async () => {
+    installation.health.set('sandbox', { isUp: false, lastSuccessMs: null, lastFailureMs: NOW_MS });
+    const { body } = await installation.ask('GET', '/api/v1/providers/sandbox');
+    expect(body['health']).toEqual({ up: false, last_success_at: null, last_failure_at: '2026-11-20T10:00:00.000Z' });
+  });
+
+  test('is shown with its usage by model and credential, without usage of other providers', async () => {
+    const used = { credential: 'default', model: 'm', failuresInARow: 5, inFlight: 2 };
+    const lastFailure = { kind: 'timeout' as const, atMs: NOW_MS };
+    installation.routeStates.push(
+      { provider: 'sandbox', ...used, state: 'open', untilMs: NOW_MS + 5_000, lastFailure },
+      { provider: 'another', ...used, state: 'ready', untilMs: null, lastFailure: null },
+    );
+    const { body } = await installation.ask('GET', '/api/v1/providers/sandbox');
+    expect(body['routes']).toEqual([
+      {
+        model: 'm',
+        credential: 'default',
+        state: 'open',
+        until: '2026-11-20T10:00:05.000Z',
+        failures_in_a_row: 5,
+        in_flight: 2,
+        last_failure: { fault: 'timeout', at: '2026-11-20T10:00:00.000Z' },
+      },
+    ]);
+    installation.routeStates.length = 0;
+  });
+
+  test('that does not exist is 404, also for a test', async () => {
+    for (const [method, path] of [
+      ['GET', '/api/v1/providers/none'],
+      ['POST', '/api/v1/providers/none/test'],
+    ] as const) {
+      const { status, body } = await installation.ask(method, path);
+      expect([status, errorOf(body).code]).toEqual([404, 'object_not_found']);
+    }
+  });
+});
+
+describe('a test of a provider', () => {
+  test('is answered with 200 on success', async () => {
+    const { status, body } = await testVendor(scripts.json('{"data":[{"id":"a"}],"has_more":false}'));
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      provider: 'vendor',
+      ok: true,
+      status: 200,
+      ms: body['ms'],
+      fault: null,
+      message: 'It responds and accepts the credential.',
+      models: 1,
+      credentials: [
+        {
+          name: 'default',
+          ok: true,
+          status: 200,
+          fault: null,
+          message: 'It responds and accepts the credential.',
+        },
+      ],
+    });
+    expect(body['ms']).toBeNumber();
+  });
+
+  test('is answered with 200 on failure, with a message that never contains the credential', async () => {
+    const { status, body } = await testVendor(scripts.error(401, 'authentication_error', `no such key: ${SECRET}`));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ok: false, status: 401, fault: 'credentials', models: null });
+    expect(JSON.stringify(body)).not.toContain(SECRET);
+  });
+
+  test('of the sandbox always succeeds', async () => {
+    const { body } = await installation.ask('POST', '/api/v1/providers/sandbox/test', {});
+    expect(body).toMatchObject({ provider: 'sandbox', ok: true, status: null, fault: null, credentials: [] });
+  });
+
+  test('is allowed to operators only: no other principal can cause outgoing requests', async () => {
+    await using upstream = await startScriptedUpstream(scripts.json('{"data":[]}'));
+    await configure(upstream.url);
+    const { id: account } = await makeAccount(installation);
+    for (const members of [{ role: 'viewer' }, { role: 'owner', account }, { role: 'member', account }]) {
+      const authorization = await tokenOf(members);
+      const refused = await installation.ask('POST', '/api/v1/providers/vendor/test', {}, { authorization });
+      expect([refused.status, errorOf(refused.body).code]).toEqual([403, 'role_not_allowed']);
+      const shown = await installation.ask('GET', '/api/v1/providers/vendor', undefined, { authorization });
+      expect(shown.status).toBe(members.role === 'viewer' ? 200 : 403);
+    }
+    expect(upstream.requests).toHaveLength(0);
+    const authorization = await tokenOf({ role: 'operator' });
+    expect((await installation.ask('POST', '/api/v1/providers/vendor/test', {}, { authorization })).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('accepts no field that would change its destination', async () => {
+    for (const member of ['base_url', 'url', 'api_key']) {
+      const { status } = await installation.ask('POST', '/api/v1/providers/sandbox/test', {
+        [member]: 'http://127.0.0.1',
+      });
+      expect(status).toBe(400);
+    }
+  });
+});
+
+describe('a provider with several credentials', () => {
+  const GOOD = '{"data":[{"id":"a"}],"has_more":false}';
+  let account: string;
+  beforeEach(async () => {
+    account = (await makeAccount(installation))['id'] as string;
+  });
+
+  async function configureSeveral(baseUrl: string): Promise<void> {
+    const vendor = {
+      kind: 'anthropic',
+      base_url: baseUrl,
+      api_key: 'sk-canary-default',
+      private_network: true,
+      credentials: {
+        acme: { api_key: 'sk-canary-acme', account },
+        inner: { api_key: 'sk-canary-inner', group: 'sandbox' },
+        second: { api_key: 'sk-canary-second' },
+      },
+    };
+    expect((await installation.ask('POST', '/api/v1/apply', { document: { providers: { vendor } } })).status).toBe(200);
+  }
+
+  const credentialOf = (request: { headers: Record<string, string> }) => request.headers['x-api-key'] ?? '';
+  /** Refuses all credentials except one, and repeats the credential in its answer. */
+  const refuse =
+    (credential: string): Script =>
+    (answer, request) =>
+      credentialOf(request) === credential
+        ? scripts.error(401, 'authentication_error', `no such key: ${credential}`)(answer, request)
+        : scripts.json(GOOD)(answer, request);
+  const testSeveral = async (script: Script) => {
+    await using upstream = await startScriptedUpstream(script);
+    await configureSeveral(upstream.url);
+    const { body } = await installation.ask('POST', '/api/v1/providers/vendor/test');
+    return { body, shown: upstream.requests.map(credentialOf) };
+  };
+
+  test('is shown with the owner of each', async () => {
+    await configureSeveral('http://127.0.0.1:1');
+    const { body } = await installation.ask('GET', '/api/v1/providers/vendor');
+    expect(body['has_credential']).toBe(true);
+    expect(body['credentials']).toEqual([
+      { name: 'default', account: null, group: null },
+      { name: 'acme', account, group: null },
+      { name: 'inner', account: null, group: 'sandbox' },
+      { name: 'second', account: null, group: null },
+    ]);
+    expect(JSON.stringify(body)).not.toContain('sk-canary');
+  });
+
+  test('is tested with each of them in order, and passes only if all are accepted', async () => {
+    const { body, shown } = await testSeveral(scripts.json(GOOD));
+    expect(shown).toEqual(['sk-canary-default', 'sk-canary-acme', 'sk-canary-inner', 'sk-canary-second']);
+    expect(body).toMatchObject({
+      ok: true,
+      status: 200,
+      fault: null,
+      message: 'All 4 credentials: It responds and accepts the credential.',
+      models: 1,
+    });
+    const tests = body['credentials'] as Json[];
+    expect(tests.map(({ name, ok }) => [name, ok])).toEqual([
+      ['default', true],
+      ['acme', true],
+      ['inner', true],
+      ['second', true],
+    ]);
+  });
+
+  test('gets the error of the first failing credential, with its name and never its value', async () => {
+    const { body } = await testSeveral(refuse('sk-canary-inner'));
+    expect(body).toMatchObject({ ok: false, status: 401, fault: 'credentials', models: null });
+    expect(body['message']).toStartWith('Credential "inner": It rejects the credential');
+    const tests = body['credentials'] as Json[];
+    expect(tests.map(({ name, ok, status, fault }) => [name, ok, status, fault])).toEqual([
+      ['default', true, 200, null],
+      ['acme', true, 200, null],
+      ['inner', false, 401, 'credentials'],
+      ['second', true, 200, null],
+    ]);
+    expect(JSON.stringify(body)).not.toContain('sk-canary');
+  });
+
+  test('is not tested further after the total time limit', async () => {
+    const { body, shown } = await testSeveral((answer, request) => {
+      installation.clock.advance(bounds.providerTestMsMax / 2);
+      return scripts.json(GOOD)(answer, request);
+    });
+    expect(shown).toHaveLength(2);
+    expect(body).toMatchObject({ ok: false, status: null, fault: 'timeout' });
+    expect((body['credentials'] as Json[]).slice(2)).toEqual(
+      ['inner', 'second'].map((name) => ({
+        name,
+        ok: false,
+        status: null,
+        fault: 'timeout',
+        message: 'Not tested: the tests before this one took too long.',
+      })),
+    );
+  });
+
+  test('leaves no credential in the audit log, whatever changes are made to them', async () => {
+    await configureSeveral('http://127.0.0.1:1');
+    const vendor = {
+      kind: 'anthropic',
+      base_url: 'http://127.0.0.1:1',
+      private_network: true,
+      credentials: { acme: { account }, third: { api_key: 'sk-canary-third' } },
+    };
+    const { body: changed } = await installation.ask('POST', '/api/v1/apply', { document: { providers: { vendor } } });
+    expect(changed['changes']).toEqual([
+      {
+        action: 'update',
+        kind: 'provider',
+        name: 'vendor',
+        fields: ['credentials.inner', 'credentials.second', 'credentials.third'],
+      },
+    ]);
+    const { body } = await installation.ask('GET', '/api/v1/audit?object=provider%20vendor');
+    const [updated] = body['data'] as { before: Json; after: Json }[];
+    expect(updated?.after).toEqual({
+      credentials: {
+        acme: { api_key_sealed: '[secret]', account, group: null },
+        third: { api_key_sealed: '[another secret]', account: null, group: null },
+      },
+    });
+    const sealed = (await installation.stores.catalog.loadCatalog()).map(({ document }) => JSON.stringify(document));
+    const everyOutput = JSON.stringify([body, changed, installation.notifications, installation.answers, sealed]);
+    expect(everyOutput).not.toContain('sk-canary');
+    expect(JSON.stringify(body)).not.toContain('v1.');
+  });
+});

@@ -1,0 +1,99 @@
+// The charge if the provider's own counts are missing, zero, absurd or unknown.
+
+import { afterAll, expect, test } from 'bun:test';
+import { eventText, type Saying, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
+import { bodyOf, expectMoney, type Json, startWorld } from './world.ts';
+
+const world = await startWorld();
+afterAll(() => world.stop());
+
+async function answer(stream: boolean, saying: Saying, expected: Json, members: Json = {}) {
+  world.upstream.play(stream ? scripts.stream(saying) : scripts.message(saying));
+  const caller = await world.makeKey();
+  const response = await world.post(caller.secret, bodyOf({ stream, ...members }));
+  expect(response.status).toBe(200);
+  await response.text();
+  const [record] = await expectMoney(world, caller, [{ outcome: 'completed', ...expected }]);
+  return record as Json;
+}
+
+const EIGHT_TOKENS = 'thirty-two bytes of text, quite so'.slice(0, 32);
+
+test('missing usage is estimated: the prompt from its text, the output from what was sent', async () => {
+  for (const stream of [false, true]) {
+    const saying = { text: EIGHT_TOKENS, usage: null, finalUsage: null };
+    const record = await answer(stream, saying, { usage_source: 'estimated', output_tokens: 8 });
+    const input = record['input_tokens'] as number;
+    expect(input).toBeWithin(1, 100);
+    // input × 3 + 8 × 15
+    expect(Number(record['cost'])).toBeCloseTo((input * 3 + 120) / 1e6, 9);
+  }
+});
+
+test('an explicit zero is zero, and is not estimated', async () => {
+  const zero = { input_tokens: 0, output_tokens: 0 };
+  await answer(false, { usage: zero }, { usage_source: 'reported', input_tokens: 0, output_tokens: 0, cost: '0' });
+  await answer(
+    true,
+    { usage: zero, finalUsage: { output_tokens: 0 } },
+    { usage_source: 'reported', input_tokens: 0, output_tokens: 0, cost: '0' },
+  );
+});
+
+test('a stream that reports its input count only at the end is billed with that count', async () => {
+  // 40 × 3 + 12 × 15 = 300
+  await answer(
+    true,
+    { usage: { input_tokens: 0, output_tokens: 0 }, finalUsage: { input_tokens: 40, output_tokens: 12 } },
+    { usage_source: 'reported', input_tokens: 40, cost: '0.0003' },
+  );
+});
+
+test('later counts of a stream replace earlier ones and are never added up', async () => {
+  const events = upstreamEvents();
+  const intermediate = eventText({ type: 'message_delta', delta: {}, usage: { output_tokens: 7 } });
+  world.upstream.play(
+    scripts.rawStream([...events.slice(0, 4), intermediate, intermediate, ...events.slice(4)].join('')),
+  );
+  const caller = await world.makeKey();
+  await (await world.post(caller.secret, bodyOf({ stream: true }))).text();
+  await expectMoney(world, caller, [{ input_tokens: 25, output_tokens: 12, cost: '0.000255' }]);
+});
+
+test('an absurd output count is replaced by an estimate', async () => {
+  const expected = { usage_source: 'estimated', input_tokens: 25, output_tokens: 8, cost: '0.000195' }; // 75 + 120
+  for (const absurd of [-5, 1.5, 1e18, '12', null, [], 20_000_000]) {
+    await answer(false, { text: EIGHT_TOKENS, usage: { input_tokens: 25, output_tokens: absurd } }, expected);
+    await answer(true, { text: EIGHT_TOKENS, finalUsage: { output_tokens: absurd } }, expected);
+  }
+});
+
+test('an output count far above the limit is replaced by an estimate, one slightly above is accepted', async () => {
+  const usage = (output: number) => ({ text: EIGHT_TOKENS, finalUsage: { output_tokens: output } });
+  await answer(true, usage(1_000_000), { usage_source: 'estimated', output_tokens: 8 });
+  await answer(true, usage(70), { usage_source: 'reported', output_tokens: 70 });
+});
+
+test('an absurd input count is estimated', async () => {
+  for (const absurd of [-1, 1e15, 'many']) {
+    const usage = { input_tokens: absurd, output_tokens: 12 };
+    const record = await answer(false, { usage }, { usage_source: 'estimated', output_tokens: 12 });
+    expect(record['input_tokens']).toBeWithin(1, 1_000);
+  }
+});
+
+test('an unknown count changes neither response nor charge', async () => {
+  const usage = { input_tokens: 25, output_tokens: 12, tokens_of_the_future: 9_999 };
+  await answer(false, { usage }, { usage_source: 'reported', cost: '0.000255' });
+});
+
+test('a cost above the hold is charged as far as the balance allows, and the rest is written off', async () => {
+  world.upstream.play(scripts.message({ usage: { input_tokens: 100_000, output_tokens: 12 } }));
+  // 300,180 millionths were used. The first account has 10 dollars, the second a fifth of one.
+  const rich = await world.makeKey();
+  await world.post(rich.secret, bodyOf());
+  await expectMoney(world, rich, [{ cost: '0.30018', written_off: '0' }]);
+  const poor = await world.makeKey({ credit: '0.20' });
+  await world.post(poor.secret, bodyOf());
+  await expectMoney(world, poor, [{ cost: '0.30018', written_off: '0.10018' }], '0.20');
+});

@@ -1,0 +1,46 @@
+// Objects stored at a provider belong to the installation's account there, not to the client.
+
+import { afterAll, expect, test } from 'bun:test';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, startWorld } from './world.ts';
+
+const world = await startWorld();
+afterAll(() => world.stop());
+
+const file = { type: 'document', source: { type: 'file', file_id: 'file_1' } };
+const withBlock = (block: Json) =>
+  bodyOf({ messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, block] }] });
+
+test.each<[string, Json]>([
+  ['messages.0.content.1.source.file_id', withBlock(file)],
+  ['messages.0.content.1.source.file_id', withBlock({ type: 'image', source: { type: 'file', file_id: 'file_1' } })],
+  [
+    'messages.0.content.1.content.0.source.file_id',
+    withBlock({ type: 'tool_result', tool_use_id: 'toolu_1', content: [file] }),
+  ],
+  ['messages.0.content.1.file_id', withBlock({ type: 'container_upload', file_id: 'file_1' })],
+  ['container', bodyOf({ container: 'container_1' })],
+  ['container', bodyOf({ container: { skills: [{ type: 'custom', skill_id: 'skill_1' }] } })],
+  ['skills', bodyOf({ skills: [{ skill_id: 'skill_1' }] })],
+  ['previous_message_id', bodyOf({ previous_message_id: 'msg_1' })],
+  ['diagnostics.previous_message_id', bodyOf({ diagnostics: { previous_message_id: 'msg_1' } })],
+])('%s is refused, for a message and for a token count', async (path, body) => {
+  const caller = await world.makeKey();
+  for (const suffix of ['', '/count_tokens']) {
+    const response = await fetch(`${world.url}/v1/messages${suffix}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': caller.secret },
+      body: JSON.stringify(body),
+    });
+    const message = await expectError(response, 400, 'invalid_request_error', 'feature_unavailable');
+    expect(message).toStartWith(`${path}: `);
+  }
+  expect(world.upstream.requests).toHaveLength(0);
+  await expectNoTrace(world, caller);
+});
+
+test('an empty container is accepted', async () => {
+  const caller = await world.makeKey();
+  for (const skills of [null, []])
+    expect((await world.post(caller.secret, bodyOf({ container: { id: null, skills } }))).status).toBe(200);
+  await expectMoney(world, caller, [GOOD, GOOD]);
+});

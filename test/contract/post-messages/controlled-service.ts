@@ -1,0 +1,215 @@
+// The public API over a gateway controlled by the test: a provider that responds on command, a store that fails, a
+// clock that the test moves, short waits. It has no tests of its own.
+
+import { FailureCounter, KeyDirectory, type KeyTerms } from '../../../src/accounts/accounts.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import {
+  AdmissionQueue,
+  Conversations,
+  type Gateway,
+  IdempotencyRecords,
+  LastLevels,
+  type MessageReport,
+  PromptCounts,
+  RouteHealth,
+  RunningMessages,
+  SelfServiceReads,
+  SilenceWatches,
+  Slots,
+  StreamHolds,
+  submitMessage,
+} from '../../../src/gateway/gateway.ts';
+import { BodiesInFlight } from '../../../src/http/http.ts';
+import {
+  type CheckReport,
+  checkLedger,
+  type LedgerGate,
+  NodeLedger,
+  type UsageRecord,
+} from '../../../src/ledger/ledger.ts';
+import {
+  type EventSource,
+  type Provider,
+  ProviderFault,
+  type ProviderReply,
+} from '../../../src/providers/providers.ts';
+import { openVault } from '../../../src/secrets/secrets.ts';
+import { Estimates } from '../../../src/usage/usage.ts';
+import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
+import type { OpenedStores } from '../../money/ledger/workbench.ts';
+import { openPostgresLanes } from '../../storage/open-postgres.ts';
+import { allUsage } from '../../support/everything.ts';
+import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
+import { serveGateway, storeKey } from '../../support/serve-gateway.ts';
+import { isOverPostgres } from '../../support/test-store.ts';
+import { catalogOf } from '../../unit/catalog/support.ts';
+import type { Json } from './world.ts';
+
+export interface ControlledService extends AsyncDisposable {
+  url: string;
+  gateway: Gateway;
+  bodies: BodiesInFlight;
+  reports: MessageReport[];
+  makeKey(terms?: Partial<KeyTerms>): Promise<string>;
+  post(secret: string, members?: Json, signal?: AbortSignal): Promise<Response>;
+  get(path: string, secret: string): Promise<Response>;
+  /** Newest first. */
+  records(): Promise<UsageRecord[]>;
+  check(): Promise<CheckReport>;
+  advance(ms: number): void;
+}
+
+export interface Parts {
+  settings?: Json;
+  limits?: Json;
+  /** By the name of the route's model: `first` is tried before `second`. */
+  answer?: (upstreamModel: string, signal: AbortSignal) => Promise<ProviderReply>;
+  gateOver?: (gate: LedgerGate) => LedgerGate;
+  /** Called when the service notices that the client of a message disconnected. */
+  onDisconnect?: () => void;
+  /** Called before each lookup of a key. */
+  beforeLookup?: () => void;
+  /** Replaces `shed_body_bytes`, and the event loop of this process. */
+  bodiesBytesMax?: number;
+  loopDelayMs?: () => number;
+}
+
+const START_MS = Date.UTC(2026, 10, 18, 12); // far from the start of any period
+
+const CREDIT_NANO = 10_000_000_000;
+
+export async function startControlled(parts: Parts = {}): Promise<ControlledService> {
+  let aheadMs = START_MS - Date.now();
+  const clock: Clock = { nowMs: () => Date.now() + aheadMs };
+  const opened = await openControlledStores(clock, parts.gateOver);
+  const { stores } = opened;
+  const ledger = new NodeLedger(stores.gate, clock, 'hand-made');
+  await ledger.open();
+  const reports: MessageReport[] = [];
+  const lookup = async (hashes: readonly string[]) => {
+    parts.beforeLookup?.();
+    return stores.accounts.findKeyBySecretHash(hashes);
+  };
+  const catalog = catalogOf(fileOf(parts));
+  const gateway: Gateway = {
+    catalog: () => catalog,
+    authenticator: {
+      keys: new KeyDirectory({ findKeyBySecretHash: lookup }, (secret) => [secret]),
+      failures: new FailureCounter(),
+    },
+    ledger,
+    providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
+    running: new RunningMessages(),
+    slots: new Slots(() => catalog.settings.shedOpenMessages),
+    counting: new PromptCounts(),
+    admissions: new AdmissionQueue(),
+    silence: new SilenceWatches(),
+    streamHolds: new StreamHolds(),
+    estimates: new Estimates(),
+    levels: new LastLevels(),
+    answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
+    selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
+    waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
+    clock,
+    health: new RouteHealth(() => catalog.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
+    conversations: new Conversations(() => 0),
+    canConnect: async () => true,
+    report: (report) => reports.push(report),
+  };
+  const bodies = new BodiesInFlight(() => parts.bodiesBytesMax ?? catalog.settings.shedBodyBytes);
+  const load = { loopDelayMs: parts.loopDelayMs ?? (() => 0), openMessages: () => gateway.slots.taken };
+  const http = serveGateway(gateway, { bodies, load }, (_, request) => {
+    request.signal.addEventListener('abort', () => parts.onDisconnect?.());
+    return submitMessage(gateway, request);
+  });
+  return {
+    url: http.url,
+    gateway,
+    bodies,
+    reports,
+    makeKey: async (terms = {}) => (await storeKey(stores.accounts, clock.nowMs(), CREDIT_NANO, terms)).secret,
+    post: (secret, members = {}, signal = new AbortController().signal) =>
+      fetch(`${http.url}/v1/messages`, {
+        method: 'POST',
+        signal,
+        headers: { 'content-type': 'application/json', 'x-api-key': secret },
+        body: JSON.stringify({ model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members }),
+      }),
+    get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
+    records: () => stores.usage.listUsage(allUsage),
+    check: async () => checkLedger(await opened.sums()),
+    advance(ms) {
+      aheadMs += ms;
+    },
+    async [Symbol.asyncDispose]() {
+      await http.stop(false);
+      ledger.close();
+      await opened.close();
+    },
+  };
+}
+
+/** Stores in memory or in a PostgreSQL database; both use the clock of the test. */
+function openControlledStores(clock: Clock, gateOver: Parts['gateOver']): OpenedStores | Promise<OpenedStores> {
+  if (isOverPostgres) return openPostgresLanes(clock, gateOver);
+  const stores = memoryStores(clock, gateOver);
+  return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
+}
+
+function fileOf({ settings = {}, limits = {} }: Parts): Json {
+  const routes = ['first', 'second'].map((model, priority) => ({ provider: 'hand-made', model, priority }));
+  return {
+    providers: { 'hand-made': { kind: 'sandbox' } },
+    models: { m: { price: { input: '3', output: '15' }, routes } },
+    groups: { default: { models: ['*'], ...limits } },
+    settings,
+  };
+}
+
+function providerOf(answer: NonNullable<Parts['answer']>): Provider {
+  return {
+    kind: 'sandbox',
+    submit: ({ upstreamModel, signal }) => answer(upstreamModel, signal),
+    countTokens: async () => null,
+    countLocally: () => null,
+  };
+}
+
+const usage = { input_tokens: 25, output_tokens: 1 };
+
+/** A whole stream: 25 input tokens, 12 output tokens. */
+export const EVENTS: readonly StreamEvent[] = [
+  makeEvent({ type: 'message_start', message: { type: 'message', role: 'assistant', content: [], usage } }),
+  makeEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+  makeEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
+  makeEvent({ type: 'content_block_stop', index: 0 }),
+  makeEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 12 } }),
+  makeEvent({ type: 'message_stop' }),
+];
+
+/** A reply that yields one event at a time; before an event with an index in `waits` it awaits that promise. */
+export function streamOf(
+  events: readonly StreamEvent[],
+  waits: Record<number, Promise<unknown>> = {},
+  signal?: AbortSignal,
+): ProviderReply {
+  let place = 0;
+  const source: EventSource = {
+    async next() {
+      if (signal?.aborted === true) throw new ProviderFault('aborted', 'aborted');
+      const aborted = new Promise<never>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(new ProviderFault('aborted', 'aborted')));
+      });
+      await Promise.race([waits[place], aborted].slice(0, signal === undefined ? 1 : 2));
+      const event = events[place++];
+      return event === undefined ? null : [event];
+    },
+  };
+  return { form: 'stream', events: source, upstreamRequestId: null };
+}
+
+/** A whole message with the same counts. */
+export function messageReply(): ProviderReply {
+  const message = { type: 'message', content: [], stop_reason: 'end_turn', usage: { ...usage, output_tokens: 12 } };
+  return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId: null };
+}

@@ -1,0 +1,100 @@
+// A conversation stays with its target while that works, so that provider caches and signatures remain useful; many
+// conversations are distributed by weight.
+
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { scripts } from '../../support/scripted-upstream.ts';
+import { bodyOf, type Json, startWorld } from '../post-messages/world.ts';
+
+const world = await startWorld();
+afterAll(() => world.stop());
+const { secret } = await world.makeKey();
+const price = { input: '3', output: '15' };
+const providers = Object.fromEntries(
+  [world.upstream, world.second].map(({ url }, place) => [
+    `equal-${place}`,
+    {
+      kind: 'anthropic',
+      base_url: url,
+      private_network: true,
+      credentials: { a: { api_key: `a-${place}` }, b: { api_key: `b-${place}` } },
+    },
+  ]),
+);
+await world.admin('POST', '/apply', {
+  document: {
+    providers,
+    models: {
+      twins: { price, routes: [0, 1].map((place) => ({ provider: `equal-${place}`, model: 'm' })) },
+      uneven: {
+        price,
+        routes: [0, 1].map((place) => ({ provider: `equal-${place}`, model: 'u', weight: place === 0 ? 3 : 1 })),
+      },
+    },
+  },
+});
+
+beforeEach(() => {
+  for (const upstream of [world.upstream, world.second]) {
+    upstream.requests.length = 0;
+    upstream.play(scripts.good());
+  }
+});
+
+/** Sends the message, and returns the credential that a provider received for it. */
+async function credentialOf(members: Json): Promise<string> {
+  const before = [world.upstream, world.second].map(({ requests }) => requests.length);
+  expect((await world.post(secret, bodyOf({ model: 'twins', ...members }))).status).toBe(200);
+  const all = [world.upstream, world.second].flatMap(({ requests }, place) => requests.slice(before[place]));
+  return all.map(({ headers }) => headers['x-api-key']).join(' ');
+}
+
+function turn(words: string, number: number, more: Json = {}): Json {
+  const messages = [{ role: 'user', content: words }];
+  for (let round = 1; round < number; round++)
+    messages.push({ role: 'assistant', content: `answer ${round}` }, { role: 'user', content: `and ${round}?` });
+  return { messages, ...more };
+}
+
+const MANY = 200; // with four targets, one is left out once in 10^25 runs
+
+test('every turn of a conversation uses the target of the first, and every target is used by some conversation', async () => {
+  const used = new Set<string>();
+  for (let conversation = 0; conversation < 4 || (used.size < 4 && conversation < MANY); conversation++) {
+    const first = await credentialOf(turn(`conversation ${conversation}`, 1));
+    used.add(first);
+    for (const number of [2, 3]) expect(await credentialOf(turn(`conversation ${conversation}`, number))).toBe(first);
+  }
+  expect(used).toEqual(new Set(['a-0', 'b-0', 'a-1', 'b-1']));
+});
+
+test('a session named by the request uses one target from its first turn, whatever its text', async () => {
+  const used = new Set<string>();
+  for (let session = 0; session < 4 || (used.size < 4 && session < MANY); session++) {
+    const user_id = JSON.stringify({ device_id: 'd', account_uuid: '', session_id: `session-${session}` });
+    const first = await credentialOf(turn('one', 1, { metadata: { user_id } }));
+    used.add(first);
+    expect(await credentialOf(turn('other words', 1, { metadata: { user_id } }))).toBe(first);
+    expect(await credentialOf(turn('one', 2, { metadata: { user_id } }))).toBe(first);
+  }
+  expect(used).toEqual(new Set(['a-0', 'b-0', 'a-1', 'b-1']));
+});
+
+test('a conversation whose target fails moves to another and stays there', async () => {
+  const more = { metadata: { user_id: 'moves' } };
+  const first = await credentialOf(turn('x', 1, more));
+  const broken = first.endsWith('-0') ? world.upstream : world.second;
+  broken.play(scripts.overloaded());
+  const tried = (await credentialOf(turn('x', 2, more))).split(' ');
+  broken.play(scripts.good());
+  const moved = tried.find((way) => way.at(-1) !== first.at(-1));
+  for (const number of [3, 4]) expect(await credentialOf(turn('x', number, more))).toBe(moved as string);
+});
+
+test('first turns with the same text are distributed by weight', async () => {
+  for (let time = 0; time < 120; time++)
+    expect((await world.post(secret, bodyOf({ model: 'uneven' }))).status).toBe(200);
+  const [heavy, light] = [world.upstream.requests.length, world.second.requests.length];
+  expect(heavy + light).toBe(120);
+  expect(heavy).toBeGreaterThan(70); // 90 are expected; 71 is four standard deviations below
+  expect(light).toBeGreaterThan(10);
+});

@@ -1,0 +1,206 @@
+// Rare decisions of the ledger: the pure core over rows made by hand.
+
+import { expect, test } from 'bun:test';
+import { applyBatch } from '../../../src/ledger/apply-batch.ts';
+import { readLevels } from '../../../src/ledger/meters.ts';
+import type { Operation } from '../../../src/ledger/operation.ts';
+import {
+  type AccountRow,
+  type HoldRow,
+  type IdempotencyRow,
+  type KeyRow,
+  type LeaseRow,
+  type Rows,
+  systemAccounts,
+} from '../../../src/ledger/rows.ts';
+import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
+
+const NO_RATES = { requests: 0, inputTokens: 0, outputTokens: 0, drainedAtMs: START_MS, running: 1 };
+const SPENDING = { used: 0, held: 10, periodStartMs: 0 };
+const ACCOUNT: AccountRow = {
+  id: 7,
+  enabled: true,
+  creditLine: 0,
+  allowance: null,
+  allowancePeriod: 'total',
+  balance: 100,
+  held: 10,
+  spending: SPENDING,
+  month: { startMs: 0, opening: 0 },
+  groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
+};
+const KEY: KeyRow = {
+  id: 9,
+  account: 7,
+  status: 'enabled',
+  expiresAtMs: null,
+  quota: null,
+  quotaPeriod: 'total',
+  spending: SPENDING,
+  limits: NO_LIMITS,
+  rates: NO_RATES,
+  lastUsedAtMs: null,
+};
+const HOLD: HoldRow = {
+  requestId: 'req_running',
+  account: 7,
+  key: 9,
+  group: 'default',
+  amount: 10,
+  openedAtMs: START_MS,
+  owner: { node: 'gone', epoch: 1 },
+  left: false,
+  claim: null,
+  checkpoint: null,
+  draft: { model: 'model', stream: true },
+};
+const IDEMPOTENCY: IdempotencyRow = {
+  key: 9,
+  name: 'once',
+  requestId: HOLD.requestId,
+  requestHash: 'hash',
+  atMs: START_MS,
+  isAnswered: false,
+  failedAttempts: ['req_failed'],
+};
+
+function decide(operation: Operation, facts: Partial<Rows> = {}) {
+  const { answers, changes } = decideAll([operation], facts);
+  return { answer: answers[0], changes };
+}
+
+/** Both operations are in one bundle. */
+function decideAll(operations: Operation[], facts: Partial<Rows> = {}) {
+  const rows: Rows = {
+    nowMs: START_MS,
+    account: (id) => (id === 7 ? ACCOUNT : undefined),
+    key: (id) => (id === 9 ? KEY : undefined),
+    hold: (requestId) => (requestId === HOLD.requestId ? HOLD : undefined),
+    ending: () => undefined,
+    creditedAmount: () => null,
+    claim: () => undefined,
+    lease: () => undefined,
+    leases: () => [],
+    holds: () => [HOLD],
+    ...facts,
+  };
+  const { answers, changes } = applyBatch(rows, [{ operations }]);
+  return { answers: answers[0] ?? [], changes };
+}
+
+test('a hold whose owner has no lease expires', () => {
+  expect(decide({ kind: 'expire' }).answer).toEqual({ ok: true, kind: 'expired', holds: 1 });
+});
+
+test('a lease lapses at exactly the millisecond of its end', () => {
+  const renewAt = (expiresAtMs: number) => {
+    const lease: LeaseRow = { node: 'node', epoch: 2, expiresAtMs };
+    const renew = { kind: 'renew', node: 'node', epoch: 2, leaseMs: 1000, unlessLapsed: true } as const;
+    return decide(renew, { lease: () => lease }).answer;
+  };
+  expect(renewAt(START_MS)).toEqual({ ok: false, reason: 'lapsed' });
+  expect(renewAt(START_MS + 1)).toEqual({ ok: true, kind: 'lease', epoch: 2 });
+});
+
+test('an answer reverses the failed attempts whose records are still there, and says so in their entries', () => {
+  const record = usageRecord({ requestId: HOLD.requestId, account: 7, key: 9, cost: 3 });
+  const settle = { kind: 'settle', requestId: HOLD.requestId, record, isAnswer: true } as const;
+  const facts = { hold: () => ({ ...HOLD, claim: 'once' }), claim: () => IDEMPOTENCY };
+  expect(decide(settle, facts).changes.entries).toMatchObject([{ kind: 'usage', amount: 3 }]);
+  const failed = usageRecord({ requestId: 'req_failed', account: 7, key: 9, cost: 5, outcome: 'upstream_cut' });
+  const { changes } = decide(settle, {
+    ...facts,
+    ending: (id) => (id === 'req_failed' ? { record: { ...failed, writtenOff: 2 }, endedBy: 'settled' } : undefined),
+  });
+  const note = 'reversed: a later attempt under its idempotency key was answered';
+  expect(changes.entries).toMatchObject([
+    { kind: 'correction', amount: 3, credit: 7, reference: 'req_failed', note },
+    { kind: 'correction', amount: 2, credit: systemAccounts.writeOffs, reference: 'req_failed', note },
+    { kind: 'usage', amount: 3 },
+  ]);
+});
+
+test('a refusal names the insufficient meter and its owner, and whether running messages hold the rest', () => {
+  const admit = {
+    kind: 'admit',
+    requestId: 'req_next',
+    account: 7,
+    key: 9,
+    group: 'default',
+    limits: NO_LIMITS,
+    amount: 1,
+    owner: { node: 'node', epoch: 1 },
+    draft: { model: 'model', stream: false },
+  } as const;
+  const facts = {
+    lease: () => ({ node: 'node', epoch: 1, expiresAtMs: START_MS + 1 }),
+    hold: () => undefined,
+  };
+  const none = {
+    ok: false,
+    meter: null,
+    ofKey: false,
+    available: 0,
+    retryAtMs: null,
+    behindHolds: false,
+    levels: null,
+  } as const;
+  expect(decide(admit, { ...facts, account: () => ({ ...ACCOUNT, enabled: false }) }).answer).toEqual({
+    ...none,
+    reason: 'account_disabled',
+  });
+  const limits = { ...NO_LIMITS, requestsPerMinute: 1 };
+  const rates = { ...NO_RATES, requests: 60_000 };
+  const { levels: _, ...known } = none;
+  const short = { ...known, reason: 'requests_rate', meter: 'requests', retryAtMs: expect.any(Number) } as const;
+  expect(
+    decide(
+      { ...admit, limits },
+      { ...facts, account: () => ({ ...ACCOUNT, groups: { default: { ...rates, limits } } }) },
+    ).answer,
+  ).toMatchObject(short);
+  expect(decide(admit, { ...facts, key: () => ({ ...KEY, limits, rates }) }).answer).toMatchObject({
+    ...short,
+    ofKey: true,
+  });
+});
+
+test('an idempotency key is free once the record of its failed attempt was dropped', () => {
+  const admit = {
+    kind: 'admit',
+    requestId: 'req_next',
+    account: 7,
+    key: 9,
+    group: 'default',
+    limits: NO_LIMITS,
+    amount: 1,
+    owner: { node: 'node', epoch: 1 },
+    claim: { name: 'once', requestHash: 'hash' },
+    draft: { model: 'model', stream: false },
+  } as const;
+  const lease = () => ({ node: 'node', epoch: 1, expiresAtMs: START_MS + 1 });
+  const { answer, changes } = decide(admit, { lease, hold: () => undefined, claim: () => IDEMPOTENCY });
+  expect(answer).toMatchObject({ ok: true, kind: 'admitted' });
+  expect([...changes.claims.values()]).toMatchObject([{ requestId: 'req_next', failedAttempts: ['req_failed'] }]);
+});
+
+test('a credit may refer to a message that was settled in the same bundle', () => {
+  const record = usageRecord({ requestId: HOLD.requestId, account: 7, key: 9, cost: 3 });
+  const credit = { kind: 'credit', account: 7, amount: 3, source: 'payment', note: null } as const;
+  const { answers } = decideAll([
+    { kind: 'settle', requestId: HOLD.requestId, record },
+    { ...credit, reference: HOLD.requestId },
+    { ...credit, reference: HOLD.requestId },
+  ]);
+  expect(answers.slice(1)).toMatchObject([
+    { ok: true, balance: 100, repeated: false },
+    { ok: true, balance: 100, repeated: true },
+  ]);
+});
+
+test('rate levels are the tighter of account and key', () => {
+  const limits = (requestsPerMinute: number) => ({ ...NO_LIMITS, requestsPerMinute });
+  const levelOf = (ofAccount: number, ofKey: number) =>
+    readLevels(NO_RATES, limits(ofAccount), { rates: NO_RATES, limits: limits(ofKey) }, START_MS).requests?.limit;
+  expect([levelOf(5, 9), levelOf(9, 5)]).toEqual([5, 5]);
+});

@@ -1,0 +1,125 @@
+// Checks that the stored rows keep every invariant and equal the model.
+
+import type { DailyTotal } from '../../../../src/ledger/ledger.ts';
+import type { MemoryTables } from '../../../support/memory-store/memory-store.ts';
+import { heldOf, runningOf } from './model.ts';
+import type { Model } from './model-rows.ts';
+
+/** Describes each fault of the rows. */
+export function findFaults(model: Model, tables: MemoryTables): string[] {
+  const faults: string[] = [];
+  const expect = (what: string, is: unknown, should: unknown) => {
+    if (is !== should) faults.push(`${what} is ${is}, should be ${should}`);
+  };
+  for (const account of model.accounts.values()) {
+    const row = tables.accountMeters.get(account.id);
+    const { id } = account;
+    expect(`balance of ${id}`, row?.balance, account.balance);
+    expect(`held of ${id}`, row?.held, heldOf(model, 'account', id));
+    expect(`held of the allowance of ${id}`, row?.spending.held, heldOf(model, 'account', id));
+    if (row === undefined) continue;
+    if (row.balance - row.held < -row.creditLine) faults.push(`${id} is below its floor`);
+    for (const [group, rates] of Object.entries(row.groups))
+      expect(`running of ${id} in ${group}`, rates.running, runningOf(model, 'account', id, group));
+  }
+  for (const { id } of model.keys.values()) {
+    const row = tables.keyMeters.get(id);
+    expect(`held of the quota of ${id}`, row?.spending.held, heldOf(model, 'key', id));
+    expect(`running of ${id}`, row?.rates.running, runningOf(model, 'key', id, null));
+  }
+  expect('the number of holds', tables.holds.size, model.holds.size);
+  for (const hold of model.holds.values())
+    expect(hold.requestId, tables.holds.get(hold.requestId)?.amount, hold.amount);
+  expect('the number of endings', tables.endings.size, model.endings.size);
+  for (const [requestId, ending] of model.endings) {
+    const record = tables.endings.get(requestId)?.record;
+    expect(`the cost of ${requestId}`, record?.cost, ending.cost);
+    expect(`what is written off of ${requestId}`, record?.writtenOff, ending.writtenOff);
+    if (tables.holds.has(requestId)) faults.push(`${requestId} has ended and holds`);
+  }
+  for (const [name, claim] of model.claims) {
+    const row = tables.claims.get(name.replace('/', ' '));
+    expect(`the message of claim ${name}`, row?.requestId, claim.requestId);
+    expect(`whether claim ${name} is answered`, row?.isAnswered, claim.isAnswered);
+    expect(`the failed attempts of claim ${name}`, row?.failedAttempts.join(' '), claim.failed.join(' '));
+  }
+  return [...faults, ...findUnbalanced(model, tables), ...findWrongMeters(tables), ...findWrongTotals(tables)];
+}
+
+/** Double entry: each entry has a counterpart, and the entries of an account add up to its balance. */
+function findUnbalanced(model: Model, { entries }: MemoryTables): string[] {
+  const balances = new Map<number, number>();
+  const billed = new Map<string, number>();
+  const move = (account: number, amount: number) => balances.set(account, (balances.get(account) ?? 0) + amount);
+  for (const { debit, credit, amount, kind, reference } of entries) {
+    move(debit, -amount);
+    move(credit, amount);
+    if (amount < 0 || (amount === 0 && kind === 'refund')) return [`an entry of ${amount}`];
+    if (reference === null || !['usage', 'write_off', 'correction', 'refund'].includes(kind)) continue;
+    billed.set(reference, (billed.get(reference) ?? 0) + (credit === 3 ? amount : -amount));
+  }
+  const faults: string[] = [];
+  let sum = 0;
+  for (const balance of balances.values()) sum += balance;
+  if (sum !== 0) faults.push(`all accounts together have ${sum}`);
+  for (const { id, balance } of model.accounts.values())
+    if ((balances.get(id) ?? 0) !== balance)
+      faults.push(`the entries of ${id} are ${balances.get(id)}, not ${balance}`);
+  for (const [requestId, { cost }] of model.endings)
+    if ((billed.get(requestId) ?? 0) !== cost)
+      faults.push(`${requestId} is billed ${billed.get(requestId)}, not ${cost}`);
+  return faults;
+}
+
+/** Compares the meters in a message's record with the entries before it and with its charge. */
+function findWrongMeters({ entries, endings }: MemoryTables): string[] {
+  const balances = new Map<number, number>();
+  const taken = new Map<string, number>();
+  const faults: string[] = [];
+  for (const { account, debit, credit, amount, kind, reference } of entries) {
+    const before = balances.get(account) ?? 0;
+    balances.set(account, before + (credit === account ? amount : debit === account ? -amount : 0));
+    if (kind !== 'usage') continue;
+    taken.set(String(reference), amount);
+    const stated = endings.get(String(reference))?.record.meters?.balance.before;
+    if (stated !== before) faults.push(`${reference} ended at a balance of ${before}, and says ${stated}`);
+  }
+  for (const [requestId, { record }] of endings) {
+    const took = taken.get(requestId) ?? 0;
+    const { balance, quota, allowance } = record.meters ?? {};
+    const used = [quota, allowance].filter((reading) => reading != null).map(({ before, after }) => after - before);
+    const stated = [balance === undefined ? null : balance.before - balance.after, ...used];
+    if (stated.some((amount) => amount !== took)) faults.push(`${requestId} took ${took}, and says ${stated}`);
+  }
+  return faults;
+}
+
+function findWrongTotals({ endings, totals }: MemoryTables): string[] {
+  const sums = new Map<string, number[]>();
+  const add = (name: string, sign: number, counts: number[]) => {
+    const sum = sums.get(name) ?? counts.map(() => 0);
+    sums.set(
+      name,
+      sum.map((count, index) => count + sign * (counts[index] ?? 0)),
+    );
+  };
+  for (const { record } of endings.values()) {
+    const written = record.cacheWrite5mTokens + record.cacheWrite1hTokens;
+    const counts = [1, record.inputTokens, record.outputTokens, record.cacheReadTokens, written];
+    const name = `${new Date(record.atMs).toISOString().slice(0, 10)} ${record.account} ${record.key} ${record.model}`;
+    const costed = record.providerCost === null ? [0, 0] : [1, record.cost - record.writtenOff];
+    add(name, 1, [...counts, record.cost, record.writtenOff, record.providerCost ?? 0, ...costed]);
+  }
+  for (const total of totals.values()) {
+    const name = `${new Date(total.dayMs).toISOString().slice(0, 10)} ${total.account} ${total.key} ${total.model}`;
+    add(name, -1, countsOf(total));
+  }
+  return [...sums].filter(([, rest]) => rest.some((count) => count !== 0)).map(([name]) => `the total of ${name}`);
+}
+
+function countsOf(total: DailyTotal): number[] {
+  const { messages, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = total;
+  const tokens = [messages, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
+  const costed = [total.providerCost, total.costedMessages, total.costedRevenue];
+  return [...tokens, total.cost, total.writtenOff, ...costed];
+}

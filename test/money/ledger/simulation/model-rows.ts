@@ -1,0 +1,92 @@
+// Rows of the ledger's model: lists of events where the ledger keeps counters.
+
+import type { RateLimits, UsageRecord } from '../../../../src/ledger/ledger.ts';
+
+export type Period = 'total' | 'day' | 'week' | 'month';
+
+/** Sixty-thousandths of a request or token, used and not yet drained. */
+export interface Bucket {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  atMs: number;
+  limits: RateLimits;
+}
+
+/** Amount of a record that counts toward the meters. */
+export type Bill = Pick<
+  UsageRecord,
+  'cost' | 'inputTokens' | 'outputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outcome'
+>;
+
+export interface Spending {
+  limit: number | null;
+  period: Period;
+  /** Period in which `used` was last counted, such as "2026-11-18". */
+  periodName: string;
+  used: number;
+}
+
+export interface ModelAccount extends Spending {
+  id: number;
+  enabled: boolean;
+  creditLine: number;
+  balance: number;
+  buckets: Map<string, Bucket>;
+}
+
+export interface ModelKey extends Spending {
+  id: number;
+  account: number;
+  status: string;
+  expiresAtMs: number | null;
+  bucket: Bucket;
+}
+
+export interface ModelHold {
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+  amount: number;
+  node: string;
+  epoch: number;
+  left: boolean;
+  claim: string | null;
+  /** Null if nothing was used, so that there is nothing to bill. */
+  checkpoint: Bill | null;
+}
+
+export interface ModelEnding {
+  account: number;
+  key: number;
+  cost: number;
+  writtenOff: number;
+  outcome: string;
+  by: string;
+}
+
+export interface Model {
+  nowMs: number;
+  accounts: Map<number, ModelAccount>;
+  keys: Map<number, ModelKey>;
+  holds: Map<string, ModelHold>;
+  endings: Map<string, ModelEnding>;
+  /** Documents by kind and name. */
+  claims: Map<string, { requestId: string; hash: string; atMs: number; isAnswered: boolean; failed: string[] }>;
+  leases: Map<string, { epoch: number; expiresAtMs: number }>;
+  credits: Map<string, number>;
+}
+
+export function newModel(nowMs: number): Model {
+  return {
+    nowMs,
+    accounts: new Map(),
+    keys: new Map(),
+    holds: new Map(),
+    endings: new Map(),
+    claims: new Map(),
+    leases: new Map(),
+    credits: new Map(),
+  };
+}

@@ -1,0 +1,226 @@
+// Random operations for the simulation, as clients, operators and failing nodes may send them: also repeated, late,
+// or on rows of others. The same random numbers give the same operations.
+
+import type { Credit, Operation, Owner, RateLimits, UsageRecord } from '../../../../src/ledger/ledger.ts';
+import { usageRecord } from '../workbench.ts';
+
+/** Returns an integer from 0 to below `n`. */
+export type Draw = (n: number) => number;
+
+interface Message {
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+}
+
+const PERIODS = ['total', 'day', 'week', 'month'] as const;
+const GROUPS = ['default', 'vip', 'constructor'];
+const MODELS = ['sandbox-echo', 'sandbox-lorem'];
+const NODES = ['node-1', 'node-2', 'node-3'];
+const SOURCES = ['payment', 'promotion', 'adjustment', 'write_off'] as const;
+const OUTCOMES = ['completed', 'completed', 'upstream_cut', 'service_cut', 'client_gone', 'quota_cut'] as const;
+const LEASE_MS = 15_000;
+
+export class World {
+  readonly accounts = [1001, 1002, 1003];
+  readonly keys = [2001, 2002, 2003, 2004, 2005, 2006];
+  readonly #draw: Draw;
+  readonly #leaseMs: number;
+  readonly #admitted: Message[] = [];
+  readonly #owners = new Map<string, Owner>();
+  #groupLimits = new Map<string, RateLimits>();
+  #lastMessage = 0;
+  #lastReference = 0;
+
+  constructor(draw: Draw, leaseMs = LEASE_MS) {
+    this.#draw = draw;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Accounts, keys and leases at the start. */
+  begin(): Operation[] {
+    const operations: Operation[] = [];
+    for (const account of this.accounts)
+      operations.push(this.#setAccount(account), this.#credit(account, 500, 'payment'));
+    for (const key of this.keys) operations.push(this.#setKey(key));
+    for (const node of NODES) operations.push({ kind: 'renew', node, epoch: null, leaseMs: this.#leaseMs });
+    return operations;
+  }
+
+  /**
+   * Notes an admitted message (it may be ended), a new lease (its node admits under it), or a lost one (its node
+   * starts again).
+   */
+  heard(operation: Operation, answer: Record<string, unknown>): void {
+    if (operation.kind === 'admit' && answer['ok']) this.#admitted.push(operation);
+    if (operation.kind !== 'renew') return;
+    if (answer['ok']) this.#owners.set(operation.node, { node: operation.node, epoch: Number(answer['epoch']) });
+    else if (answer['reason'] === 'ended') this.#owners.delete(operation.node);
+  }
+
+  /** Time that passes before the next batch. */
+  pauseMs(): number {
+    const turn = this.#draw(100);
+    if (turn < 40) return 0;
+    if (turn < 80) return this.#draw(50);
+    if (turn < 97 || this.#draw(2) === 0) return this.#draw(6_000);
+    if (turn < 99) return this.#draw(86_400_000);
+    return this.#draw(20 * 86_400_000);
+  }
+
+  bundle(): Operation[] {
+    if (this.#draw(10) > 0) return [this.#operation()];
+    return Array.from({ length: 2 + this.#draw(2) }, () => this.#operation());
+  }
+
+  #operation(): Operation {
+    const turn = this.#draw(100);
+    if (turn < 36) return this.#admit();
+    if (turn < 40) return this.#take();
+    if (turn < 50) return this.#extend();
+    if (turn < 54) return { kind: 'leave', requestId: this.#message().requestId };
+    if (turn < 78) return this.#end();
+    if (turn < 81) return this.#refund();
+    if (turn < 86) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
+    if (turn < 87) return this.#setAccount(this.#pick(this.accounts));
+    if (turn < 90) return this.#setKey(this.#pick(this.keys));
+    if (turn < 98) return this.#renew();
+    return { kind: 'expire' };
+  }
+
+  #admit(): Operation {
+    const again = this.#draw(20) === 0;
+    const message = again ? this.#message() : this.#newMessage();
+    const owner = this.#owners.get(this.#pick(NODES)) ?? { node: 'node-1', epoch: 1 };
+    const stale = this.#draw(40) === 0 ? { ...owner, epoch: owner.epoch - 1 } : owner;
+    const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0 };
+    const limits = this.#limitsOf(message.group);
+    const least = this.#draw(2) === 0 ? {} : { least: this.#draw(60) };
+    const claim = this.#draw(2) === 0 ? {} : { claim: this.#claim() };
+    return { kind: 'admit', ...message, limits, amount: this.#draw(80), ...least, owner: stale, ...claim, draft };
+  }
+
+  /** Picks one of a few values, so that messages collide, and sometimes another one. */
+  #claim() {
+    return { name: `claim ${this.#draw(6)}`, requestHash: this.#draw(8) === 0 ? 'other' : 'same' };
+  }
+
+  #take(): Operation {
+    const { account, key, group } = this.#newMessage();
+    return { kind: 'take', account, key, group, limits: this.#limitsOf(group) };
+  }
+
+  #extend(): Operation {
+    const message = this.#message();
+    const checkpoint = this.#draw(2) === 0 ? null : this.#record(message, this.#draw(60));
+    const amount = this.#draw(4) === 0 ? 'same' : this.#draw(150);
+    return { kind: 'extend', requestId: message.requestId, amount, checkpoint };
+  }
+
+  #end(): Operation {
+    const message = this.#message();
+    const { requestId } = message;
+    if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
+    const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
+    const isAnswer = this.#draw(3) === 0 ? {} : { isAnswer: this.#draw(2) === 0 };
+    return { kind: 'settle', requestId, record: this.#record(message, cost), ...isAnswer };
+  }
+
+  #refund(): Operation {
+    const amount = this.#draw(2) === 0 ? 'all' : this.#draw(30);
+    return { kind: 'refund', requestId: this.#message().requestId, amount, note: null };
+  }
+
+  #credit(account: number, amount: number, source: Credit['source'] = this.#pick(SOURCES)): Operation {
+    const reference =
+      this.#draw(3) === 0 ? null : `reference ${this.#draw(5) === 0 ? this.#lastReference : ++this.#lastReference}`;
+    // Debts are small, and so are write-offs of them. Some exceed the debt.
+    const given = source === 'write_off' ? this.#draw(15) : amount;
+    return { kind: 'credit', account, amount: given, source, reference, note: null };
+  }
+
+  #setAccount(account: number): Operation {
+    const allowance = this.#draw(2) === 0 ? null : this.#draw(400);
+    const terms = { enabled: this.#draw(12) > 0, creditLine: this.#draw(3) * 20, allowance };
+    return { kind: 'set-account', account, terms: { ...terms, allowancePeriod: this.#pick(PERIODS) } };
+  }
+
+  #setKey(key: number): Operation {
+    const account = this.#draw(30) === 0 ? this.#pick(this.accounts) : this.#accountOf(key);
+    const status = this.#draw(12) === 0 ? this.#pick(['disabled', 'revoked'] as const) : 'enabled';
+    const quota = this.#draw(2) === 0 ? null : this.#draw(300);
+    const terms = { status, expiresAtMs: null, quota, quotaPeriod: this.#pick(PERIODS), ...this.#limits() } as const;
+    return { kind: 'set-key', key, account, terms };
+  }
+
+  #renew(): Operation {
+    const node = this.#pick(NODES);
+    const isNew = this.#draw(12) === 0;
+    return {
+      kind: 'renew',
+      node,
+      epoch: isNew ? null : (this.#owners.get(node)?.epoch ?? null),
+      leaseMs: this.#leaseMs,
+    };
+  }
+
+  #limits(): RateLimits {
+    const limit = (most: number) => (this.#draw(3) > 0 ? null : this.#draw(most));
+    return {
+      requestsPerMinute: limit(40),
+      inputTokensPerMinute: limit(1500),
+      outputTokensPerMinute: limit(1500),
+      concurrency: limit(6),
+    };
+  }
+
+  /** Limits of a group, which an operator changes now and then. */
+  #limitsOf(group: string): RateLimits {
+    const known = this.#groupLimits.get(group);
+    if (known !== undefined && this.#draw(30) > 0) return known;
+    const limits = this.#limits();
+    this.#groupLimits.set(group, limits);
+    return limits;
+  }
+
+  #newMessage(): Message {
+    const key = this.#pick(this.keys);
+    const account = this.#draw(60) === 0 ? this.#pick([...this.accounts, 7]) : this.#accountOf(key);
+    const requestId = `req_${String(++this.#lastMessage).padStart(6, '0')}`;
+    return { requestId, account, key, group: this.#pick(GROUPS) };
+  }
+
+  /** Picks a recent message, or any at all, and rarely one that never existed. */
+  #message(): Message {
+    const { length } = this.#admitted;
+    if (length === 0 || this.#draw(50) === 0) return this.#newMessage();
+    const recent = this.#draw(6) === 0 ? length : Math.min(length, 8);
+    const { requestId, account, key, group } = this.#admitted.at(-1 - this.#draw(recent)) ?? this.#newMessage();
+    return { requestId, account, key, group };
+  }
+
+  #record(message: Message, cost: number): UsageRecord {
+    return usageRecord({
+      ...message,
+      model: this.#pick(MODELS),
+      stream: this.#draw(2) === 0,
+      inputTokens: this.#draw(300),
+      outputTokens: this.#draw(300),
+      cacheReadTokens: this.#draw(300),
+      cacheWrite5mTokens: this.#draw(20),
+      cacheWrite1hTokens: this.#draw(20),
+      providerCost: this.#draw(2) === 0 ? null : this.#draw(30),
+      outcome: this.#pick(OUTCOMES),
+      cost,
+    });
+  }
+
+  #accountOf(key: number): number {
+    return this.accounts[key % this.accounts.length] ?? 0;
+  }
+
+  #pick<Value>(values: readonly Value[]): Value {
+    return values[this.#draw(values.length)] as Value;
+  }
+}

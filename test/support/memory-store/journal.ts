@@ -1,0 +1,63 @@
+// The journal of an account in memory: which of its entries a list asks for, and its months.
+
+import { DAY_MS } from '../../../src/base/clock.ts';
+import {
+  type AccountMonth,
+  type AccountRow,
+  besideUsageKinds,
+  type EntryPage,
+  type MonthQuestion,
+  makeAccountMonth,
+  type NewEntry,
+  partOfTotals,
+} from '../../../src/ledger/ledger.ts';
+import { retainedSince } from './drop-rows.ts';
+import type { MemoryTables } from './tables.ts';
+
+type Numbered = NewEntry & { seq: number };
+
+export function isEntryAsked(entry: NewEntry, { account, kinds, message, sinceMs, untilMs }: EntryPage): boolean {
+  const isOfMessage = ['usage', 'write_off', 'correction', 'refund'].includes(entry.kind);
+  return (
+    entry.account === account &&
+    entry.atMs >= (sinceMs ?? 0) &&
+    entry.atMs <= (untilMs ?? Infinity) &&
+    (kinds === undefined || kinds.some((kind) => kind === entry.kind)) &&
+    (message === undefined || (isOfMessage && entry.reference === message.requestId))
+  );
+}
+
+export function readMonth(
+  tables: MemoryTables,
+  { id, balance, month }: AccountRow,
+  entries: readonly Numbered[],
+  question: MonthQuestion,
+): Promise<AccountMonth> {
+  const { sinceMs, untilMs } = question;
+  const changedFrom = (startMs: number) =>
+    [...tables.monthChanges.values()]
+      .filter((one) => one.account === id && one.startMs >= startMs)
+      .reduce((sum, { change }) => sum + BigInt(change), 0n);
+  const inMonth = entries.filter(({ account, atMs }) => account === id && atMs >= sinceMs && atMs < untilMs);
+  const ofKind = (kind: string) => inMonth.filter((entry) => entry.kind === kind);
+  const totals = [...tables.totals.values()].filter(
+    ({ account, dayMs }) => account === id && dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
+  );
+  const ofDays = totals.map(partOfTotals);
+  const journalSinceMs = retainedSince(tables, 'journal');
+  const parts = {
+    journalSinceMs: Number.isFinite(journalSinceMs) ? journalSinceMs : null,
+    balance,
+    lastMonth: month,
+    changedSince: changedFrom(sinceMs),
+    changedAfter: changedFrom(untilMs),
+    kinds: besideUsageKinds.map((kind) => ({
+      kind,
+      count: ofKind(kind).length,
+      change: ofKind(kind).reduce((sum, { credit, amount }) => sum + BigInt(credit === id ? amount : -amount), 0n),
+    })),
+    entries: besideUsageKinds.flatMap(ofKind).map(({ account: _, ...entry }) => entry),
+    totals: { day: ofDays, model: ofDays, key: ofDays },
+  };
+  return makeAccountMonth(parts, question);
+}

@@ -1,0 +1,264 @@
+// Reads over the in-memory tables, with the same answers as the stores that last.
+
+import type { AccessToken, Account, Key, KeyPage, Person, PersonStore } from '../../../src/accounts/accounts.ts';
+import type { AuditStore } from '../../../src/audit/audit.ts';
+import { DAY_MS } from '../../../src/base/clock.ts';
+import {
+  gatherTop,
+  gatherTotals,
+  type LedgerReader,
+  type NewEntry,
+  partOfTotals,
+  type StoredUsageRecord,
+  type TopQuestion,
+  type UsagePage,
+  type UsageStore,
+  type UsageTotal,
+} from '../../../src/ledger/ledger.ts';
+import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../../../src/storage/short-reads.ts';
+import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
+import { openHoldOf } from '../../../src/storage/tables.ts';
+import { isEntryAsked, readMonth } from './journal.ts';
+import type { MemoryTables } from './tables.ts';
+import { sumTimeline } from './timeline.ts';
+
+export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
+  return {
+    ...accountReads(tables),
+    ...tokenReads(tables),
+    ...personReads(tables),
+    ...meterReads(tables),
+    ...recordReads(tables),
+    ...auditReads(tables),
+    findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
+  };
+}
+
+function accountReads(tables: MemoryTables) {
+  return {
+    async findKeyBySecretHash(hashes: readonly string[]) {
+      const secret = hashes.map((hash) => tables.keySecrets.get(hash)).find((found) => found !== undefined);
+      const key = secret && tables.keys.get(secret.keyId);
+      const account = key && tables.accounts.get(key.accountId);
+      if (secret === undefined || key === undefined || account === undefined) return null;
+      return { key, account, secretExpiresAtMs: secret.expiresAtMs };
+    },
+    async getAccount(id: number) {
+      return tables.accounts.get(id) ?? null;
+    },
+    async getKey(id: number) {
+      return tables.keys.get(id) ?? null;
+    },
+    async listAccounts(page: { after: number | null; limit: number }) {
+      return after<Account>([...tables.accounts.values()], page);
+    },
+    async countKeys(accountId: number) {
+      return [...tables.keys.values()].filter((key) => key.accountId === accountId).length;
+    },
+    async listKeys(page: KeyPage) {
+      const keys = [...tables.keys.values()]
+        .filter((key) => page.accountId === null || key.accountId === page.accountId)
+        .filter((key) => page.madeBy === null || key.madeBy === page.madeBy);
+      return after<Key>(keys, page);
+    },
+    async loadSamples() {
+      return [...tables.learned];
+    },
+    async readInstallation(name: string) {
+      return tables.installation.get(name) ?? null;
+    },
+    async loadCatalog() {
+      return [...tables.catalog.values()].sort((one, other) =>
+        `${one.kind} ${one.name}` < `${other.kind} ${other.name}` ? -1 : 1,
+      );
+    },
+  };
+}
+
+function tokenReads(tables: MemoryTables) {
+  return {
+    async findTokenBySecretHash(hashes: readonly string[]) {
+      return [...tables.tokens.values()].find((row) => hashes.includes(row.secretHash))?.token ?? null;
+    },
+    async getToken(id: number) {
+      return tables.tokens.get(id)?.token ?? null;
+    },
+    async countTokens(accountId: number) {
+      return [...tables.tokens.values()].filter(({ token }) => token.accountId === accountId).length;
+    },
+    async listTokens(page: { accountId: number | null; after: number | null; limit: number }) {
+      const tokens = [...tables.tokens.values()].map((row) => row.token);
+      return after<AccessToken>(
+        page.accountId === null ? tokens : tokens.filter((token) => token.accountId === page.accountId),
+        page,
+      );
+    },
+  };
+}
+
+function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
+  const all = () => [...people.values()].map(({ person }) => person);
+  return {
+    findPersonByEmail: async (email) => all().find((person) => person.email === email) ?? null,
+    findPersonByLinkHash: async (hashes) =>
+      [...people.values()].find(({ linkHash }) => linkHash !== null && hashes.includes(linkHash))?.person ?? null,
+    getPerson: async (id) => people.get(id)?.person ?? null,
+    listPeople: async (page) =>
+      after<Person>(
+        all().filter(({ accountId }) => page.accountId === null || accountId === page.accountId),
+        page,
+      ),
+    countPeople: async (accountId) => all().filter((person) => person.accountId === accountId).length,
+    countInRole: async (role, status) =>
+      all().filter((person) => person.role === role && person.status === status).length,
+  };
+}
+
+function auditReads(tables: MemoryTables): AuditStore {
+  return {
+    async listAudit({ account, object, actor, sinceMs, untilMs, before, limit }) {
+      const records = tables.audit
+        .map((record, index) => ({ ...record, seq: index + 1 }))
+        .filter((record) => account === null || record.account === account)
+        .filter((record) => object === null || record.object === object)
+        .filter((record) => actor === null || record.actor.id === actor)
+        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
+      return newestFirst(records, before, limit);
+    },
+    async findCreation(principal, idempotencyKey) {
+      return tables.creations.get(`${principal} ${idempotencyKey}`) ?? null;
+    },
+    async listSealedCreations() {
+      return [...tables.creations.values()].filter(({ secretSealed }) => secretSealed !== null);
+    },
+  };
+}
+
+function meterReads(tables: MemoryTables): LedgerReader {
+  const numberOf = makeNumbers<NewEntry>();
+  const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
+  return {
+    async openHolds() {
+      const holds = [...tables.holds.values()];
+      const held = holds.reduce((sum, { amount }) => sum + amount, 0);
+      const oldestAtMs = holds.reduce((least, hold) => Math.min(least, hold.openedAtMs), Number.POSITIVE_INFINITY);
+      return { count: holds.length, held, oldestAtMs: holds.length === 0 ? null : oldestAtMs };
+    },
+    async accountMeters(id, nowMs) {
+      const row = tables.accountMeters.get(id);
+      return row === undefined ? null : describeAccountMeters(row, nowMs);
+    },
+    async keyMeters(id, nowMs) {
+      const row = tables.keyMeters.get(id);
+      return row === undefined ? null : describeKeyMeters(row, nowMs);
+    },
+    async callerMeters(question, nowMs) {
+      const account = tables.accountMeters.get(question.account) ?? null;
+      const key = tables.keyMeters.get(question.key) ?? null;
+      return describeCallerMeters(account, key, question, nowMs);
+    },
+    async openMessage(requestId) {
+      const hold = tables.holds.get(requestId);
+      return hold === undefined ? null : { account: hold.account, key: hold.key };
+    },
+    async listEntries(page) {
+      const entries = numbered().filter((entry) => isEntryAsked(entry, page));
+      return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
+    },
+    async listHolds({ account, after: seen, limit }) {
+      return [...tables.holds.values()]
+        .filter((hold) => hold.account === account && (seen === null || hold.requestId > seen))
+        .sort((one, other) => (one.requestId < other.requestId ? -1 : 1))
+        .slice(0, limit)
+        .map(openHoldOf);
+    },
+    async readMonth(question) {
+      const account = tables.accountMeters.get(question.account);
+      return account === undefined ? null : readMonth(tables, account, numbered(), question);
+    },
+  };
+}
+
+function recordReads(tables: MemoryTables): UsageStore {
+  const numberOf = makeNumbers<string>();
+  const stored = (): StoredUsageRecord[] =>
+    [...tables.endings.values()].map(({ record }) => ({ ...record, seq: numberOf(record.requestId) }));
+  const isAsked = (
+    of: { account: number; key: number },
+    { account, key, madeBy }: Pick<UsagePage, 'account' | 'key' | 'madeBy'>,
+  ) =>
+    (account === null || of.account === account) &&
+    (key === null || of.key === key) &&
+    (madeBy === null || tables.keys.get(of.key)?.madeBy === madeBy);
+  const totalsOf = (question: TopQuestion): UsageTotal[] =>
+    [...tables.totals.values()]
+      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
+      .map(partOfTotals);
+  return {
+    async listUsage(page) {
+      const { outcome, sinceMs, untilMs, before, limit } = page;
+      const records = stored()
+        .filter((record) => isAsked(record, page) && (outcome === null || record.outcome === outcome))
+        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
+      return newestFirst(records, before, limit);
+    },
+    async searchUsage(search) {
+      const { model, isCompleted, outcome, sinceMs, untilMs, before, limit } = search;
+      const isFound = (record: StoredUsageRecord) =>
+        (model === null || record.model === model) && (!isCompleted || record.outcome === 'completed');
+      const records = stored()
+        .filter((record) => isAsked(record, search) && (outcome === null || record.outcome === outcome))
+        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
+      const rows = newestFirst(records, before, records.length).filter(isFound).slice(0, limit);
+      return { rows, next: rows.length < limit ? null : (rows.at(-1)?.seq ?? null) };
+    },
+    async readTimeline(question) {
+      const isOfQuestion = (of: { account: number; key: number; model: string }) =>
+        isAsked(of, question) && (question.model === null || of.model === question.model);
+      return sumTimeline(tables, question, isOfQuestion);
+    },
+    totalUsage: (question) => gatherTotals([totalsOf(question)], question),
+    topUsage: (question) => gatherTop([totalsOf(question)], question),
+    async getUsage(requestId) {
+      return stored().find((record) => record.requestId === requestId) ?? null;
+    },
+  };
+}
+
+function newestFirst<Row extends { seq: number; atMs: number }>(
+  rows: Row[],
+  before: number | null,
+  limit: number,
+): Row[] {
+  const sorted = rows.sort((one, other) => other.atMs - one.atMs || other.seq - one.seq);
+  return sorted.slice(startOf(sorted, before), limit + startOf(sorted, before));
+}
+
+/** After the row numbered `before`; where that was dropped, at the one that came before it. */
+function startOf(sorted: readonly { seq: number }[], before: number | null): number {
+  if (before === null) return 0;
+  const found = sorted.findIndex((row) => row.seq === before);
+  if (found >= 0) return found + 1;
+  const next = sorted.findIndex((row) => row.seq < before);
+  return next < 0 ? sorted.length : next;
+}
+
+/** Numbers rows in the order in which they are first seen, which is that in which they came; a row keeps its number. */
+function makeNumbers<Row>(): (row: Row) => number {
+  const numbers = new Map<Row, number>();
+  return (row) => {
+    const number = numbers.get(row) ?? numbers.size + 1;
+    numbers.set(row, number);
+    return number;
+  };
+}
+
+function after<Row extends { id: number; createdAtMs: number }>(
+  rows: Row[],
+  page: { after: number | null; limit: number },
+): Row[] {
+  const sorted = rows.sort((one, other) => one.createdAtMs - other.createdAtMs || one.id - other.id);
+  const start = page.after === null ? 0 : sorted.findIndex((row) => row.id === page.after) + 1;
+  return sorted.slice(start, start + page.limit);
+}

@@ -1,0 +1,50 @@
+// The tables of the in-memory store.
+
+import type { AccessToken, Account, Key, Person } from '../../../src/accounts/accounts.ts';
+import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
+import type {
+  AccountRow,
+  DailyTotal,
+  Ending,
+  HoldRow,
+  IdempotencyRow,
+  KeyRow,
+  LeaseRow,
+  MonthChange,
+  NewEntry,
+  StoredAnswer,
+} from '../../../src/ledger/ledger.ts';
+
+/** All tables. Rows are values and never altered. */
+export interface MemoryTables {
+  accountMeters: Map<number, AccountRow>;
+  keyMeters: Map<number, KeyRow>;
+  holds: Map<string, HoldRow>;
+  leases: Map<string, LeaseRow>;
+  /** By key and name. */
+  claims: Map<string, IdempotencyRow>;
+  entries: NewEntry[];
+  /** In the order they ended. */
+  endings: Map<string, Ending>;
+  totals: Map<string, DailyTotal>;
+  /** By account and month. */
+  monthChanges: Map<string, MonthChange>;
+  accounts: Map<number, Account>;
+  keys: Map<number, Key>;
+  /** By the hash of the secret. */
+  keySecrets: Map<string, { keyId: number; expiresAtMs: number | null }>;
+  tokens: Map<number, { token: AccessToken; secretHash: string }>;
+  people: Map<number, { person: Person; linkHash: string | null }>;
+  /** In the order they were made. */
+  audit: AuditRecord[];
+  creations: Map<string, RememberedCreation>;
+  catalog: Map<string, CatalogDocument>;
+  /** By request id, the oldest first. */
+  answers: Map<string, StoredAnswer>;
+  /** Credits whose entries were dropped, by account and reference. */
+  carriedCredits: Map<string, number>;
+  /** By model. */
+  learned: Map<string, unknown>;
+  installation: Map<string, string>;
+}

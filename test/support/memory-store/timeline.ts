@@ -1,0 +1,63 @@
+// Usage over time out of the in-memory tables: of all records, however many.
+
+import { integerOf } from '../../../src/base/checked-number.ts';
+import {
+  partOfTotals,
+  retainedSinceNames,
+  stepMs,
+  type TimelineQuestion,
+  TimelineSum,
+  timelinePart,
+  type UsageRecord,
+  type UsageTimeline,
+} from '../../../src/ledger/ledger.ts';
+import type { MemoryTables } from './tables.ts';
+
+type Of = { account: number; key: number; model: string };
+
+/** As the stores that last have it, of what is asked for. */
+export function sumTimeline(
+  tables: MemoryTables,
+  question: TimelineQuestion,
+  isAsked: (of: Of) => boolean,
+): UsageTimeline {
+  const retainedSinceMs = integerOf(tables.installation.get(retainedSinceNames.usage) ?? 0);
+  const sum = new TimelineSum(question, Number.POSITIVE_INFINITY);
+  const records = [...tables.endings.values()].map(({ record }) => record).filter(isAsked);
+  if (question.step === 'day') {
+    for (const total of [...tables.totals.values()].filter(isAsked))
+      sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
+    sum.failuresFrom(retainedSinceMs);
+  } else sum.countFrom(retainedSinceMs);
+  for (const record of records) {
+    const { atMs, ...told } = partOfRecord(record, stepMs[question.step]);
+    sum.add(question.step === 'day' ? { ...told, atMs, total: timelinePart(atMs, {}).total } : { ...told, atMs });
+  }
+  return sum.result();
+}
+
+function partOfRecord(record: UsageRecord, length: number) {
+  const atMs = record.atMs - (record.atMs % length);
+  const isCosted = record.providerCost !== null;
+  return timelinePart(atMs, {
+    records: 1,
+    failed: record.outcome === 'completed' ? 0 : 1,
+    firstTokensMs: record.firstTokenMs === null ? [] : [record.firstTokenMs],
+    total: {
+      dayMs: null,
+      account: null,
+      key: null,
+      model: null,
+      messages: 1,
+      inputTokens: record.inputTokens,
+      outputTokens: record.outputTokens,
+      cacheReadTokens: record.cacheReadTokens,
+      cacheWriteTokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
+      cost: BigInt(record.cost),
+      writtenOff: BigInt(record.writtenOff),
+      providerCost: BigInt(record.providerCost ?? 0),
+      costedMessages: isCosted ? 1 : 0,
+      costedRevenue: isCosted ? BigInt(record.cost - record.writtenOff) : 0n,
+    },
+  });
+}

@@ -1,0 +1,57 @@
+// Features without a price are refused.
+
+import { expect, test } from 'bun:test';
+import { checkFeatures, type PricedFeatures, resolveModel } from '../../../src/catalog/catalog.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
+import { catalogOf } from './support.ts';
+
+const rates = { input: '1', output: '2' };
+const routes = [{ provider: 'sandbox' }];
+const catalog = catalogOf({
+  providers: { sandbox: { kind: 'sandbox' } },
+  models: {
+    plain: { price: rates, routes, max_input_tokens: 200_000 },
+    full: {
+      price: { ...rates, fast: rates, web_search_per_thousand: '10', long_context: { above: 200_000, ...rates } },
+      routes,
+    },
+    wide: { price: rates, routes, max_input_tokens: 1_000_000 },
+  },
+  groups: { default: { models: ['*'] } },
+});
+const none: PricedFeatures = {
+  speed: 'standard',
+  webSearch: null,
+  longContext: false,
+  unpriced: [],
+};
+
+function check(model: string, features: Partial<PricedFeatures>): string {
+  const offer = resolveModel(catalog, { account: 1, keyModels: null, groups: ['default'] }, model);
+  try {
+    checkFeatures(offer, { ...none, ...features });
+    return 'sold';
+  } catch (thrown) {
+    if (thrown instanceof TurnpikeError) return `${thrown.code} ${thrown.message}`;
+    throw thrown;
+  }
+}
+
+test('a feature without a rate is refused, and named first in the message', () => {
+  expect(check('plain', {})).toBe('sold');
+  expect(check('plain', { speed: 'fast' })).toBe('feature_not_priced speed: "fast" has no price for the model plain');
+  expect(check('plain', { webSearch: { usesMax: 3 } })).toStartWith('feature_not_priced web_search: ');
+  expect(check('plain', { longContext: true })).toStartWith('feature_not_priced long context: ');
+});
+
+test('a feature with a rate is accepted', () => {
+  expect(check('full', { speed: 'fast', webSearch: { usesMax: null }, longContext: true })).toBe('sold');
+});
+
+test('a model with a long context window of its own sells it at its standard rates', () => {
+  expect(check('wide', { longContext: true })).toBe('sold');
+});
+
+test('a feature that cannot be priced is refused for every model', () => {
+  expect(check('full', { unpriced: ['inference_geo', 'other'] })).toStartWith('feature_not_priced inference_geo: ');
+});

@@ -1,0 +1,42 @@
+// Shared by the tests of this translation: reads a request, or its refusal. It has no tests of its own.
+
+import { type ChatTerms, readChatRequest } from '../../../src/chat-completions/chat-completions.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
+
+export type Json = Record<string, unknown>;
+
+export const user = (content: unknown = 'Good morning!') => ({ role: 'user', content });
+
+/** The Messages request for a Chat Completions request; `members` replaces or adds fields. */
+export function readAsMessages(members: Json): Json {
+  return JSON.parse(textOf({ model: 'm', messages: [user()], ...members }));
+}
+
+/** The translated messages. */
+export function messagesOf(messages: unknown[]): Json[] {
+  return readAsMessages({ messages })['messages'] as Json[];
+}
+
+/** The text of the Messages request for a request given as a value or as text. */
+export function textOf(request: Json | string): string {
+  return new TextDecoder().decode(readChatRequest(bytesOf(request)).bytes);
+}
+
+export function termsOf(members: Json): ChatTerms {
+  return readChatRequest(bytesOf({ model: 'm', messages: [user()], ...members })).terms;
+}
+
+export function bytesOf(request: Json | string): Uint8Array {
+  return new TextEncoder().encode(typeof request === 'string' ? request : JSON.stringify(request));
+}
+
+/** The code and message of a refusal. Throws if the request is accepted. */
+export function refusalOf(members: Json): { code: string; message: string } {
+  try {
+    readAsMessages(members);
+  } catch (thrown) {
+    if (thrown instanceof TurnpikeError) return { code: thrown.code, message: thrown.message };
+    throw thrown;
+  }
+  throw new Error('the request was not refused');
+}

@@ -1,0 +1,118 @@
+// Backpressure: events that arrive from the provider while the client does not read still count as received.
+
+import { expect, test } from 'bun:test';
+import { type ClientRequest, startTimes, submitMessage } from '../../../src/gateway/gateway.ts';
+import {
+  type ControlledService,
+  EVENTS,
+  type Parts,
+  startControlled,
+  streamOf,
+} from '../../contract/post-messages/controlled-service.ts';
+import type { Json } from '../../contract/post-messages/world.ts';
+
+const PAUSE_INDEX = 3; // index of the event before which the provider pauses
+
+/** Opens a stream and reads it up to its first ping; then `goOn` lets the provider send the rest. */
+async function openPaused(settings: Json) {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const events = EVENTS.toSpliced(PAUSE_INDEX, 0, EVENTS[2] as (typeof EVENTS)[number]);
+  const answer: Parts['answer'] = async (_model, signal) => streamOf(events, { [PAUSE_INDEX]: promise }, signal);
+  const service = await startControlled({ settings, answer });
+  const left = new AbortController();
+  const reply = await submitMessage(service.gateway, await clientRequestOf(service, left.signal));
+  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  const read = async () => ((await reader.next()).value as string | undefined) ?? null;
+  while (!(await read())?.startsWith('event: ping'));
+  return { service, goOn, read, left, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+}
+
+async function clientRequestOf(service: ControlledService, signal: AbortSignal): Promise<ClientRequest> {
+  const body = { model: 'm', max_tokens: 64, stream: true, messages: [{ role: 'user', content: 'hi' }] };
+  return {
+    requestId: 'req_read_by_hand',
+    receivedAtMs: service.gateway.clock.nowMs(),
+    protocol: 'messages',
+    secret: await service.makeKey(),
+    origin: null,
+    browserDeclared: false,
+    address: '127.0.0.1',
+    vendorPrefix: 'anthropic',
+    query: '',
+    version: null,
+    betas: null,
+    readBody: async () => Buffer.from(JSON.stringify(body)),
+    signal,
+    trace: null,
+    times: startTimes(),
+    caller: null,
+    isAdmitted: false,
+    idempotencyKey: null,
+    replayOf: null,
+    expect: () => {},
+  };
+}
+
+test('a client that pauses at a ping does not cause a silence timeout of its provider', async () => {
+  await using stream = await openPaused({ upstream_silence_seconds: 1 });
+  stream.goOn();
+  await Bun.sleep(1_400);
+  let text = '';
+  for (let piece = await stream.read(); piece !== null; piece = await stream.read()) text += piece;
+  expect(text).toContain('event: message_stop');
+  expect(text).not.toContain('event: error');
+  expect(await stream.service.records()).toMatchObject([{ outcome: 'completed', usageSource: 'reported' }]);
+});
+
+test('a client that pauses at a ping while its message is ended gets the error', async () => {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const pieces = [EVENTS.slice(0, PAUSE_INDEX), EVENTS.slice(PAUSE_INDEX)];
+  const next = async () => {
+    if (pieces.length === 1) await promise;
+    return [...(pieces.shift() ?? [])];
+  };
+  const answer = async () => ({ form: 'stream' as const, events: { next }, upstreamRequestId: null });
+  await using service = await startControlled({ answer });
+  const reply = await submitMessage(service.gateway, await clientRequestOf(service, new AbortController().signal));
+  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  for (let text = ''; !text.startsWith('event: ping'); text = (await reader.next()).value as string);
+  goOn();
+  await Bun.sleep(20);
+  service.gateway.running.cutAll();
+  let rest = '';
+  for (let piece = await reader.next(); piece.done !== true; piece = await reader.next()) rest += piece.value;
+  expect(rest).toContain('content_block_stop');
+  expect(rest).toContain('"code":"draining"');
+  expect(rest).not.toContain('event: message_stop');
+  expect(await service.records()).toMatchObject([{ outcome: 'service_cut', usageSource: 'reported' }]);
+});
+
+async function disconnect({ service, left }: Awaited<ReturnType<typeof openPaused>>) {
+  left.abort();
+  for (let tries = 0; tries < 200 && service.gateway.running.count > 0; tries++) await Bun.sleep(5);
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  return service.records();
+}
+
+test('a client that disconnects at a ping pays for the output so far', async () => {
+  await using stream = await openPaused({});
+  stream.goOn();
+  await Bun.sleep(20);
+  // "Hello" twice: one was read, the other had arrived.
+  const expected = { outcome: 'client_gone', usageSource: 'estimated', outputTokens: 3 };
+  expect(await disconnect(stream)).toMatchObject([expected]);
+});
+
+test('a client and an upstream that both disconnect at a ping leave no unhandled rejection', async () => {
+  await using stream = await openPaused({});
+  const unhandled: unknown[] = [];
+  const record = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', record);
+  try {
+    expect(await disconnect(stream)).toMatchObject([{ outcome: 'client_gone', outputTokens: 2 }]);
+    await Bun.sleep(20);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', record);
+  }
+});

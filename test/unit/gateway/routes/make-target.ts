@@ -1,0 +1,31 @@
+// Targets created by hand for tests. It has no tests of its own.
+
+import type { Credential, Route } from '../../../../src/catalog/catalog.ts';
+import type { Target } from '../../../../src/gateway/routes/routes.ts';
+import { Secret } from '../../../../src/secrets/secrets.ts';
+
+/** Named after its provider. */
+export function makeTarget(
+  provider: string,
+  bounds: Partial<Pick<Route, 'priority' | 'weight' | 'concurrency'>> = {},
+  secret: string | null = null,
+): Target {
+  const route: Route = {
+    provider,
+    upstreamModel: 'm',
+    priority: 0,
+    weight: 1,
+    concurrency: null,
+    cost: null,
+    ...bounds,
+  };
+  const credential: Credential | null =
+    secret === null ? null : { name: 'default', secret: new Secret(secret), account: null, group: null };
+  const settings = {
+    name: provider,
+    kind: 'anthropic',
+    baseUrl: '',
+    credentials: credential === null ? [] : [credential],
+  };
+  return { route, settings, credential, weight: route.weight, routeKey: `model ${provider}`, healthKey: provider };
+}

@@ -1,0 +1,151 @@
+// Chat Completions requests to a provider of the Messages protocol: parameters that its model refuses and other
+// services accept are left out or translated. A Messages request is sent unchanged.
+
+import { describe, expect, test } from 'bun:test';
+import { convertCountBody, convertMessageBody } from '../../../src/providers/anthropic/convert-request.ts';
+import { parseMessageRequest } from '../../../src/wire/wire.ts';
+import { makeAttempt } from './make-attempt.ts';
+
+type Json = Record<string, unknown>;
+
+const text = (words: string) => ({ type: 'text', text: words });
+const user = { role: 'user', content: [text('Hi')] };
+const call = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'ok' }] };
+const thought = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' };
+const high = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
+
+function attemptOf(members: Json, upstreamModel: string, protocol: 'messages' | 'chat-completions') {
+  const body = { model: 'm', max_tokens: 32_000, messages: [user], ...members };
+  const request = parseMessageRequest(new TextEncoder().encode(JSON.stringify(body)), protocol);
+  return makeAttempt('http://127.0.0.1:1', body, { upstreamModel, request, maxTokens: request.maxTokens ?? 0 });
+}
+
+const sent = (members: Json, model = 'claude-sonnet-4-5'): Json =>
+  JSON.parse(convertMessageBody(attemptOf(members, model, 'chat-completions')));
+
+const adaptive = [
+  'claude-opus-4-6',
+  'claude-sonnet-4-6',
+  'claude-opus-4-8',
+  'claude-opus-5',
+  'claude-fable-5-20260901',
+];
+const byBudget = [
+  'claude-sonnet-4-5-20250929',
+  'claude-haiku-4-5',
+  'claude-opus-4-20250514',
+  'claude-3-7-sonnet-latest',
+];
+const never = ['claude-3-5-haiku-20241022', 'claude-3-opus-20240229', 'claude-2.1'];
+
+describe('thinking in a Chat Completions request', () => {
+  test.each(adaptive)('is passed to %s', (model) => expect(sent(high, model)).toMatchObject(high));
+
+  test.each([...byBudget, 'anthropic.claude-sonnet-4-5-v1:0'])('becomes a budget for %s', (model) => {
+    expect(sent(high, model)).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 16_000 } });
+    expect(sent(high, model)).not.toHaveProperty('output_config');
+  });
+
+  test.each(never)('is left out for %s', (model) => {
+    expect(sent(high, model)).not.toContainAnyKeys(['thinking', 'output_config']);
+  });
+
+  test('keeps its effort for a model that accepts one beside a budget, and for models of other vendors', () => {
+    for (const model of ['claude-opus-4-5-20251101', 'some-model'])
+      expect(sent(high, model)).toMatchObject({ thinking: { type: 'enabled' }, output_config: { effort: 'high' } });
+    const most = { ...high, output_config: { effort: 'xhigh', format: { type: 'json_schema', schema: {} } } };
+    expect(sent(most, 'claude-opus-4-6')['output_config']).toEqual({ ...most.output_config, effort: 'high' });
+    expect(sent(most, 'claude-opus-4-7')['output_config']).toEqual(most.output_config);
+    expect(sent(most)['output_config']).toEqual({ format: most.output_config.format });
+  });
+
+  test('gets a budget that leaves room for the answer, and is dropped if there is too little room', () => {
+    const effort = (name: string) => ({ ...high, output_config: { effort: name } });
+    const budget = (members: Json) => (sent(members)['thinking'] as Json | undefined)?.['budget_tokens'];
+    expect(['low', 'medium', 'high', 'max'].map((name) => budget(effort(name)))).toEqual([
+      1_024, 4_096, 16_000, 16_000,
+    ]);
+    expect(budget({ ...high, max_tokens: 4_000 })).toBe(2_000);
+    expect(budget({ ...high, max_tokens: 2_000 })).toBeUndefined();
+    const own = { thinking: { type: 'enabled', budget_tokens: 5_000 } };
+    expect(sent(own)).toMatchObject(own);
+  });
+
+  test('is dropped if a call is forced, and after a prefilled answer', () => {
+    for (const model of ['claude-opus-5', 'claude-sonnet-4-5']) {
+      for (const type of ['any', 'tool'])
+        expect(sent({ ...high, tool_choice: { type, name: 'f' } }, model)).not.toHaveProperty('thinking');
+      const begun = { role: 'assistant', content: [text('I')] };
+      expect(sent({ ...high, messages: [user, begun] }, model)).not.toHaveProperty('thinking');
+      expect(sent({ ...high, tool_choice: { type: 'auto' } }, model)).toHaveProperty('thinking');
+    }
+  });
+
+  test('is dropped in a tool loop without earlier thinking, if the model requires that', () => {
+    const loop = (...content: Json[]) => ({ ...high, messages: [user, { role: 'assistant', content }, result] });
+    expect(sent(loop(call))).not.toHaveProperty('thinking');
+    expect(sent(loop(text('Let me see.'), call))).not.toHaveProperty('thinking');
+    expect(sent(loop({ ...thought, signature: 'turnpike.chat.1.' }, call))).not.toHaveProperty('thinking');
+    expect(sent(loop(thought, call))).toHaveProperty('thinking');
+    expect(sent(loop(call), 'claude-opus-4-6')).toHaveProperty('thinking');
+    const answered = { role: 'assistant', content: [text('Yes.')] };
+    expect(sent({ ...high, messages: [user, answered, user] })).toHaveProperty('thinking');
+  });
+});
+
+test('a temperature above 1 becomes 1, and a top_p of 1 is left out', () => {
+  expect(sent({ temperature: 1.7 })).toMatchObject({ temperature: 1 });
+  expect(sent({ temperature: 0.3, top_p: 1 })).toMatchObject({ temperature: 0.3 });
+  expect(sent({ temperature: 0.3, top_p: 1 })).not.toHaveProperty('top_p');
+  expect(sent({ top_p: 0.5 })).toMatchObject({ top_p: 0.5 });
+});
+
+test('fields that only other providers know are left out', () => {
+  const known = { frequency_penalty: 0.5, presence_penalty: -1, seed: 7 };
+  for (const model of ['claude-opus-4-6', 'claude-opus-5', 'some-model'])
+    expect(sent(known, model)).not.toContainAnyKeys(Object.keys(known));
+});
+
+test('sampling parameters are left out if the model thinks or does not support them', () => {
+  const sampling = { temperature: 0.3, top_p: 0.5, top_k: 7 };
+  for (const [members, model] of [
+    [{}, 'claude-opus-4-7'],
+    [{}, 'claude-opus-5'],
+    [high, 'claude-sonnet-4-5'],
+    [high, 'claude-opus-4-6'],
+  ] as const)
+    expect(sent({ ...sampling, ...members }, model)).not.toContainAnyKeys(Object.keys(sampling));
+  const off = { ...sampling, thinking: { type: 'disabled' } };
+  for (const model of ['claude-opus-4-6', ...byBudget]) expect(sent(off, model)).toMatchObject(sampling);
+});
+
+test('a system message in the middle becomes a reminder in a user message, with every digit around it preserved', () => {
+  const assistantMessage = { role: 'assistant', content: [{ ...call, input: { id: 'DIGITS' } }] };
+  const body = JSON.stringify({
+    model: 'm',
+    max_tokens: 10,
+    messages: [
+      user,
+      assistantMessage,
+      result,
+      { role: 'system', content: [{ ...text('Be brief.'), cache_control: {} }] },
+    ],
+  }).replace('"DIGITS"', '123456789012345678901');
+  const request = parseMessageRequest(new TextEncoder().encode(body), 'chat-completions');
+  const attempt = makeAttempt('http://127.0.0.1:1', body, { request });
+  for (const written of [convertMessageBody(attempt), convertCountBody(attempt)]) {
+    expect(written).toContain('"id":123456789012345678901');
+    expect(JSON.parse(written).messages[3]).toEqual({
+      role: 'user',
+      content: [{ ...text('<system-reminder>\nBe brief.\n</system-reminder>'), cache_control: {} }],
+    });
+  }
+});
+
+test('a Messages request is sent with all of these fields unchanged', () => {
+  const messages = [user, { role: 'system', content: 'Be brief.' }];
+  const members = { ...high, temperature: 1.7, top_p: 1, tool_choice: { type: 'any' }, messages };
+  const body = JSON.parse(convertMessageBody(attemptOf(members, 'claude-opus-4-5', 'messages')));
+  expect(body).toMatchObject(members);
+});

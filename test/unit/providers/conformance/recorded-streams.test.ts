@@ -1,0 +1,71 @@
+// Recorded streams of each kind: they give the same events however the network splits them, and one that ends early
+// is a fault, never a normal end.
+
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeRandom } from '../../../support/random.ts';
+import { anthropicDriver } from './anthropic-wire.ts';
+import { chatDrivers } from './chat-wire.ts';
+import type { Driver } from './driver.ts';
+import { ask, attemptOf, type Outcome, streamed, THINKING } from './exchange.ts';
+import { geminiDriver } from './gemini-wire.ts';
+import { call, replyOf, text, thinking } from './model-reply.ts';
+import { readEvents } from './read-events.ts';
+import { responsesDriver } from './responses-wire.ts';
+
+/** By the prefix of a recording's name, if it has a family of its own. */
+const FAMILIES: Readonly<Record<string, string>> = { llama: 'compatible, with tags', vllm: 'compatible, with tags' };
+
+function recordingsOf(folder: string, driverOf: (name: string) => Driver): [string, Driver, Buffer][] {
+  const path = join(import.meta.dir, '..', folder, 'fixtures');
+  return readdirSync(path).map((name) => [`${folder}/${name}`, driverOf(name), readFileSync(join(path, name))]);
+}
+
+function familyOf(name: string): Driver {
+  const prefix = name.split(/[-.]/)[0] ?? '';
+  const family = FAMILIES[prefix] ?? prefix;
+  const driver = chatDrivers.find(({ name: known }) => known === `openai (${family})`) ?? chatDrivers[2];
+  return driver as Driver;
+}
+
+const reply = replyOf([thinking('Hm — 日本'), text('Grüße 🗼'), call('toolu_1', 'look', '{"at": [1, "ü"]}')]);
+const recordings: [string, Driver, Buffer][] = [
+  ['anthropic', anthropicDriver, Buffer.from(anthropicDriver.stream(reply, makeRandom(1)).join(''))],
+  ...recordingsOf('openai', familyOf),
+  ...recordingsOf('openai-responses', () => responsesDriver),
+  ...recordingsOf('gemini', () => geminiDriver),
+];
+
+function take(driver: Driver, pieces: readonly Uint8Array[]): Promise<Outcome> {
+  const attempt = attemptOf(driver, { stream: true, thinking: THINKING });
+  return ask(driver, attempt, () => streamed(pieces));
+}
+
+const resultText = ({ events, fault }: Outcome) =>
+  JSON.stringify([events.map(({ json }) => json), fault?.kind, fault?.message]);
+const ends = ({ events }: Outcome) => events.at(-1)?.name === 'message_stop';
+
+describe.each(recordings)('the stream %s', (_name, driver, bytes) => {
+  test('gives the same events however it is split', async () => {
+    const whole = resultText(await take(driver, [bytes]));
+    for (let at = 1; at < bytes.length; at++)
+      if (resultText(await take(driver, [bytes.subarray(0, at), bytes.subarray(at)])) !== whole)
+        throw new Error(`different events when split at ${at}`);
+    const { events, fault } = await take(driver, [bytes]);
+    if (fault === null) readEvents(events); // throws if the message is not well formed
+    const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+    expect(resultText(await take(driver, single))).toBe(whole);
+  });
+
+  test('that ends early is a fault, or lacks only its counts', async () => {
+    const whole = await take(driver, [bytes]);
+    const content = ends(whole) ? JSON.stringify(readEvents(whole.events).blocks) : '';
+    for (let at = 0; at < bytes.length; at += 3) {
+      const outcome = await take(driver, [bytes.subarray(0, at)]);
+      if (outcome.fault !== null) expect(ends(outcome)).toBe(false);
+      else if (JSON.stringify(readEvents(outcome.events).blocks) !== content)
+        throw new Error(`a normal end without all content at ${at}`);
+    }
+  });
+});

@@ -1,0 +1,12 @@
+// A whole response of another protocol becomes one message, or a fault of its provider.
+
+import { expect, test } from 'bun:test';
+import { foldAnswer, MessageComposer } from '../../../src/providers/compose-message.ts';
+import { ProviderFault } from '../../../src/providers/providers.ts';
+
+test('a response that is nested too deeply to be written is a fault of its provider', () => {
+  const composer = new MessageComposer({ id: 'msg_1', model: 'm' });
+  const input = `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`;
+  const events = [...composer.beginTool('toolu_1', 'f'), ...composer.toolInput(input)];
+  expect(() => foldAnswer([...events, ...composer.finish('tool_use', null, {})])).toThrow(ProviderFault);
+});

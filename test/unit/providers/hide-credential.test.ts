@@ -1,0 +1,71 @@
+// A credential that a provider repeats in its response is removed.
+
+import { expect, test } from 'bun:test';
+import { hideCredential, redactCredential } from '../../../src/providers/hide-credential.ts';
+import { type Provider, ProviderFault } from '../../../src/providers/provider.ts';
+import { Secret } from '../../../src/secrets/secrets.ts';
+import { makeAttempt } from './make-attempt.ts';
+
+const CREDENTIAL = 'token+of/an.operator~0123456789';
+const secret = new Secret(CREDENTIAL);
+
+test('a text loses the credential in plain and in base64, at every offset of the encoded text', () => {
+  for (const before of ['', 'u', 'us', 'user:', 'Basic user:'])
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const encoded = Buffer.from(`${before}${CREDENTIAL}:more`).toString(encoding);
+      const redacted = redactCredential(`no access for ${encoded}`, secret);
+      expect(redacted).toContain('[redacted]');
+      expect(redacted.replace(/^no access for /, '').length).toBeLessThan(encoded.length - 20);
+    }
+  expect(redactCredential(`no "${CREDENTIAL}" here`, secret)).toBe('no "[redacted]" here');
+  expect(redactCredential('nothing of it', secret)).toBe('nothing of it');
+});
+
+test('a credential that is too short to be one changes no text', () => {
+  expect(redactCredential('a short text of words', new Secret('o'))).toBe('a short text of words');
+  expect(redactCredential('a text', null)).toBe('a text');
+});
+
+const fault = new ProviderFault('rejected', `messages.0: ${CREDENTIAL}`, {
+  status: 400,
+  retryAfterMs: 7,
+  errorType: `error_${CREDENTIAL}`,
+  upstreamRequestId: CREDENTIAL,
+});
+const hidden = {
+  kind: 'rejected',
+  message: 'messages.0: [redacted]',
+  status: 400,
+  retryAfterMs: 7,
+  errorType: 'error_[redacted]',
+  upstreamRequestId: '[redacted]',
+};
+
+const talkative: Provider = {
+  kind: 'talkative',
+  submit: async ({ request }) => {
+    if (!request.stream) throw fault;
+    const next = () => Promise.reject(fault);
+    return { form: 'stream', events: { next }, upstreamRequestId: `req-${CREDENTIAL}` };
+  },
+  countTokens: () => Promise.reject(fault),
+  countLocally: () => 3,
+  probe: () => Promise.reject(fault),
+};
+
+test('every kind of provider failure loses the credential, and no other text', async () => {
+  const provider = hideCredential(talkative);
+  const made = makeAttempt('http://127.0.0.1:9', {
+    model: 'm',
+    max_tokens: 1,
+    messages: [{ role: 'user', content: 'a' }],
+  });
+  const attempt = { ...made, provider: { ...made.provider, credential: secret } };
+  await expect(provider.submit(attempt)).rejects.toMatchObject(hidden);
+  await expect(provider.countTokens(attempt)).rejects.toMatchObject(hidden);
+  await expect(provider.probe?.(attempt.provider, attempt.signal)).rejects.toMatchObject(hidden);
+  const reply = await provider.submit({ ...attempt, request: { ...attempt.request, stream: true } });
+  expect(reply.upstreamRequestId).toBe('req-[redacted]');
+  if (reply.form === 'stream') await expect(reply.events.next()).rejects.toMatchObject(hidden);
+  expect([provider.kind, provider.countLocally(attempt.request)]).toEqual(['talkative', 3]);
+});

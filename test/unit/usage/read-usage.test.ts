@@ -1,0 +1,106 @@
+// A provider's usage is read without trust, and no number in it is dropped silently.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { bounds } from '../../../src/config.ts';
+import { readUsage } from '../../../src/usage/usage.ts';
+import type { JsonValue } from '../../../src/wire/wire.ts';
+
+const nothing = {
+  input: null,
+  output: null,
+  cacheRead: null,
+  cacheWrite: null,
+  cacheWrite5m: null,
+  cacheWrite1h: null,
+  thinking: null,
+  webSearches: null,
+  speed: null,
+  compactions: [],
+  disbelieved: [],
+  unknown: [],
+};
+
+test('every count of the protocol is read', () => {
+  const usage = {
+    input_tokens: 1,
+    output_tokens: 2,
+    cache_read_input_tokens: 3,
+    cache_creation_input_tokens: 9,
+    cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 },
+    output_tokens_details: { thinking_tokens: 1 },
+    server_tool_use: { web_search_requests: 6, web_fetch_requests: 7 },
+    service_tier: 'standard',
+    inference_geo: null,
+    speed: 'fast',
+  };
+  expect(readUsage(usage)).toEqual({
+    ...nothing,
+    input: 1,
+    output: 2,
+    cacheRead: 3,
+    cacheWrite: 9,
+    cacheWrite5m: 4,
+    cacheWrite1h: 5,
+    thinking: 1,
+    webSearches: 6,
+    speed: 'fast',
+  });
+});
+
+test('absent and null are not zero, and zero is not absent', () => {
+  expect(readUsage(undefined)).toEqual(nothing);
+  expect(readUsage({ input_tokens: null, cache_creation: null, server_tool_use: null })).toEqual(nothing);
+  expect(readUsage({ input_tokens: 0, output_tokens: 0 })).toEqual({ ...nothing, input: 0, output: 0 });
+});
+
+test('an impossible count is ignored and reported', () => {
+  for (const odd of [-1, 1.5, bounds.usageTokensMax + 1, 1e300, '12', true, {}] as JsonValue[]) {
+    expect(readUsage({ output_tokens: odd, input_tokens: 4 })).toEqual({
+      ...nothing,
+      input: 4,
+      disbelieved: ['output_tokens'],
+    });
+  }
+  expect(readUsage({ output_tokens: bounds.usageTokensMax }).output).toBe(bounds.usageTokensMax);
+});
+
+test('an unknown number is reported, also when nested', () => {
+  const usage = {
+    input_tokens: 1,
+    video_tokens: 0,
+    audio: { tokens: 3, kind: 'a' },
+    cache_creation: { ephemeral_9h: 1 },
+  };
+  expect(readUsage(usage).unknown).toEqual(['video_tokens', 'audio.tokens', 'cache_creation.ephemeral_9h']);
+});
+
+test('summaries created by the provider are read separately, and other models are reported', () => {
+  const usage = {
+    iterations: [
+      { type: 'compaction', input_tokens: 180_000, output_tokens: 3_500, cache_creation_input_tokens: 0 },
+      { type: 'message', input_tokens: 23_000, output_tokens: 1_000 },
+      { type: 'advisor_message', input_tokens: 5, output_tokens: 5 },
+    ],
+  };
+  const read = readUsage(usage);
+  expect(read.compactions).toMatchObject([{ input: 180_000, output: 3_500, cacheWrite: 0, cacheRead: null }]);
+  expect(read.unknown).toEqual(['iterations.advisor_message']);
+});
+
+test('for any input, reading does not throw, and gives counts or nulls', () => {
+  const names = fc.constantFrom(
+    'input_tokens',
+    'output_tokens',
+    'cache_creation',
+    'iterations',
+    'server_tool_use',
+    '__proto__',
+  );
+  fc.assert(
+    fc.property(fc.oneof(fc.dictionary(names, fc.jsonValue()), fc.jsonValue()), (value) => {
+      const { input, output } = readUsage(value as JsonValue);
+      for (const count of [input, output]) expect(count === null || (Number.isInteger(count) && count >= 0)).toBe(true);
+    }),
+  );
+});

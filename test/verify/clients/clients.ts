@@ -1,0 +1,150 @@
+// The clients that are run unmodified against the service, each with its own small program in test/verify/clients/programs/.
+// No tests of its own.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const programsDirectory = join(import.meta.dir, 'programs');
+
+/** Requirements that must be installed before a client can run. */
+export type Need = 'packages' | 'python' | 'chromium' | 'curl' | 'go' | 'java';
+
+export interface Client {
+  name: string;
+  needs: Need;
+  /** Its heading in docs/clients.md. */
+  heading: string;
+  /** File in test/verify/clients/programs/, with the code that the page shows. */
+  program: string;
+  command: readonly string[];
+  /** Error classes that it throws: without balance, without the model, without a key. */
+  faults: readonly [string, string, string];
+  /** Conversations that it does not support. */
+  without: readonly string[];
+  /** Runs with --all only: its requirements take minutes to install. */
+  isExtra?: true;
+}
+
+const python = join(programsDirectory, '.venv/bin/python');
+const goProgram = join(programsDirectory, 'go/.built/program');
+const sdkFaults = ['BadRequestError', 'BadRequestError', 'AuthenticationError'] as const;
+
+export const clients: readonly Client[] = [
+  {
+    name: 'anthropic-sdk',
+    needs: 'packages',
+    heading: 'The official SDK for TypeScript',
+    program: 'anthropic-sdk.mjs',
+    command: ['node', 'anthropic-sdk.mjs'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'anthropic-sdk-0',
+    needs: 'packages',
+    heading: 'The official SDK for TypeScript',
+    program: 'anthropic-sdk-0.mjs',
+    command: ['node', 'anthropic-sdk-0.mjs'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'anthropic-python',
+    needs: 'python',
+    heading: 'The official SDK for Python',
+    program: 'anthropic-sdk.py',
+    command: [python, 'anthropic-sdk.py'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'anthropic-python-async',
+    needs: 'python',
+    heading: 'The official SDK for Python',
+    program: 'anthropic-sdk-async.py',
+    command: [python, 'anthropic-sdk-async.py'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'vercel-ai-sdk',
+    needs: 'packages',
+    heading: 'The Vercel AI SDK',
+    program: 'vercel-ai-sdk.mjs',
+    command: ['node', 'vercel-ai-sdk.mjs'],
+    faults: ['APICallError', 'APICallError', 'APICallError'],
+    without: ['count', 'models'],
+  },
+  {
+    name: 'langchain',
+    needs: 'packages',
+    heading: 'LangChain',
+    program: 'langchain.mjs',
+    command: ['node', 'langchain.mjs'],
+    faults: sdkFaults,
+    without: ['count', 'models', 'tool-results'], // It does not mark a result as an error.
+  },
+  {
+    name: 'openai-sdk',
+    needs: 'packages',
+    heading: 'OpenAI’s SDKs',
+    program: 'openai-sdk.mjs',
+    command: ['node', 'openai-sdk.mjs'],
+    faults: sdkFaults,
+    without: ['count', 'tool-results'],
+  },
+  {
+    name: 'openai-python',
+    needs: 'python',
+    heading: 'OpenAI’s SDKs',
+    program: 'openai-sdk.py',
+    command: [python, 'openai-sdk.py'],
+    faults: sdkFaults,
+    without: ['count', 'tool-results'],
+  },
+  {
+    name: 'anthropic-go',
+    needs: 'go',
+    heading: 'The official SDK for Go',
+    program: 'go/main.go',
+    command: [goProgram],
+    faults: ['*apierror.Error', '*apierror.Error', '*apierror.Error'],
+    without: [],
+    isExtra: true,
+  },
+  {
+    name: 'anthropic-java',
+    needs: 'java',
+    heading: 'The official SDK for Java',
+    program: 'java/clients.java',
+    command: ['java', '-cp', 'java/.built/*', 'java/clients.java'],
+    faults: ['BadRequestException', 'BadRequestException', 'UnauthorizedException'],
+    without: [],
+    isExtra: true,
+  },
+  {
+    name: 'browser',
+    needs: 'chromium',
+    heading: 'A page in a browser',
+    program: 'browser-page.mjs',
+    command: [process.execPath, 'browser.ts'],
+    faults: sdkFaults,
+    without: [],
+  },
+  {
+    name: 'curl',
+    needs: 'curl',
+    heading: 'curl',
+    program: 'curl.sh',
+    command: ['sh', 'curl.sh'],
+    faults: ['billing_error', 'not_found_error', 'authentication_error'],
+    without: ['tools', 'streamed-tools', 'tool-results', 'thinking'],
+  },
+];
+
+/** Claude Code's own program: one binary for each kind of machine, so that no install script is needed. Null without it. */
+export function findClaudeCode(): string | null {
+  const scope = join(programsDirectory, 'node_modules/@anthropic-ai');
+  const [found] = existsSync(scope) ? [...new Bun.Glob('claude-code-*/claude').scanSync(scope)] : [];
+  return found === undefined ? null : join(scope, found);
+}

@@ -1,0 +1,174 @@
+// Conversations of one question and one answer: words, pictures, documents, caches, objects, stops, long answers, and
+// what is asked beside messages. No tests of its own.
+
+import { expect } from 'bun:test';
+import { scripts } from '../../../support/scripted-upstream.ts';
+import { sayMessage } from '../upstreams/speak-messages.ts';
+import {
+  blocksOf,
+  type Conversation,
+  expectRecord,
+  modelOf,
+  picture,
+  saidTo,
+  USUAL,
+  USUAL_USAGE,
+  user,
+} from './conversation.ts';
+
+const SAID = 'Hello — ünïcödé \u2028 ✓ 😀 "quoted" \\ back';
+const ANSWERED = 'Good day — ✓ 😀 \u2028 </tag> "so" \\ it is';
+const LONG = Array.from({ length: 6_000 }, (_, line) => `line ${line} ✓\n`).join('');
+const PDF = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n').toString('base64');
+const linked = { type: 'image', source: { type: 'url', url: 'https://images.example.com/cat.png' } };
+const paper = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF } };
+const CITY = {
+  type: 'object',
+  properties: { city: { type: 'string' }, days: { type: 'integer' } },
+  required: ['city', 'days'],
+  additionalProperties: false,
+};
+
+const hello = { max_tokens: 200, system: 'Be brief.', messages: [user(SAID)] };
+
+export const text: Conversation = {
+  name: 'text',
+  body: hello,
+  upstream: [sayMessage({ content: [{ type: 'text', text: ANSWERED }] })],
+  check({ got, sent, records }) {
+    expect(got).toMatchObject({ text: ANSWERED, usage: USUAL_USAGE });
+    expect(got.stopReason).toMatch(/^(?:end_turn|stop)$/);
+    expect(sent).toHaveLength(1);
+    expect(saidTo(sent[0])).toBe(SAID);
+    expect(JSON.stringify(sent[0]?.json['system'])).toContain('Be brief.');
+    expect(sent[0]?.json).toMatchObject({ max_tokens: 200 });
+    expectRecord(records, 1, { ...USUAL, stream: false });
+  },
+};
+
+export const stream: Conversation = {
+  name: 'stream',
+  body: hello,
+  isStreamed: true,
+  upstream: [sayMessage({ content: [{ type: 'text', text: ANSWERED }] })],
+  check({ got, sent, records }) {
+    expect(got).toMatchObject({ text: ANSWERED, usage: USUAL_USAGE });
+    expect(sent.map(({ json }) => json['stream'])).toEqual([true]);
+    expectRecord(records, 1, { ...USUAL, stream: true });
+  },
+};
+
+export const images: Conversation = {
+  name: 'images',
+  body: { max_tokens: 200, messages: [user([{ type: 'text', text: 'Compare.' }, picture, linked])] },
+  upstream: [sayMessage({ content: [{ type: 'text', text: 'Both are small.' }] })],
+  check({ got, sent, records }) {
+    expect(got.text).toBe('Both are small.');
+    expect(blocksOf(sent[0], 'image').map(({ source }) => source as object)).toEqual([picture.source, linked.source]);
+    expectRecord(records, 1, USUAL);
+  },
+};
+
+export const documents: Conversation = {
+  name: 'documents',
+  body: { max_tokens: 200, messages: [user([paper, { type: 'text', text: 'Summarise.' }])] },
+  upstream: [sayMessage({ content: [{ type: 'text', text: 'It is empty.' }] })],
+  check({ got, sent, records }) {
+    expect(got.text).toBe('It is empty.');
+    expect(blocksOf(sent[0], 'document')).toMatchObject([{ source: paper.source }]);
+    expectRecord(records, 1, USUAL);
+  },
+};
+
+export const caching: Conversation = {
+  name: 'caching',
+  body: {
+    max_tokens: 200,
+    system: [{ type: 'text', text: 'Know this.', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    messages: [user([{ type: 'text', text: 'And this.', cache_control: { type: 'ephemeral' } }])],
+  },
+  upstream: [
+    sayMessage({
+      content: [{ type: 'text', text: 'Known.' }],
+      usage: {
+        input_tokens: 20,
+        cache_creation_input_tokens: 50,
+        cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 },
+        cache_read_input_tokens: 100,
+        output_tokens: 30,
+      },
+    }),
+  ],
+  check({ got, sent, records }) {
+    expect(got).toMatchObject({ text: 'Known.', usage: { ...USUAL_USAGE, cacheWrite: 50 } });
+    expect(sent[0]?.json['system']).toMatchObject([{ cache_control: { type: 'ephemeral', ttl: '1h' } }]);
+    expect(blocksOf(sent[0], 'text')).toMatchObject([{ text: 'And this.', cache_control: { type: 'ephemeral' } }]);
+    expectRecord(records, 1, { ...USUAL, cache_creation_input_tokens: 50, cost: '0.000795' });
+  },
+};
+
+export const structured: Conversation = {
+  name: 'structured',
+  body: {
+    max_tokens: 200,
+    messages: [user('Which city, how long?')],
+    output_config: { format: { type: 'json_schema', schema: CITY } },
+  },
+  upstream: [sayMessage({ content: [{ type: 'text', text: '{"city": "Zürich", "days": 2}' }] })],
+  check({ got, sent, records }) {
+    expect(got.object).toEqual({ city: 'Zürich', days: 2 });
+    const schema = { type: 'object', required: ['city', 'days'], additionalProperties: false };
+    expect(sent[0]?.json['output_config']).toMatchObject({ format: { type: 'json_schema', schema } });
+    expectRecord(records, 1, USUAL);
+  },
+};
+
+export const stop: Conversation = {
+  name: 'stop',
+  body: { ...hello, stop_sequences: ['END', '\n\n'] },
+  upstream: [
+    sayMessage({ content: [{ type: 'text', text: 'So far' }], stopReason: 'stop_sequence', stopSequence: 'END' }),
+  ],
+  check({ got, sent, records }) {
+    expect(got.text).toBe('So far');
+    expect(got.stopReason).toMatch(/^stop(?:_sequence)?$/);
+    expect(sent[0]?.json['stop_sequences']).toEqual(['END', '\n\n']);
+    expectRecord(records, 1, USUAL);
+  },
+};
+
+export const long: Conversation = {
+  name: 'long',
+  body: { ...hello, max_tokens: 60_000 },
+  isStreamed: true,
+  upstream: [
+    sayMessage({ content: [{ type: 'text', text: LONG }], usage: { input_tokens: 20, output_tokens: 50_000 } }),
+  ],
+  check({ got, records }) {
+    expect(got.text === LONG ? 'whole' : `${got.text?.length} of ${LONG.length} characters`).toBe('whole');
+    expectRecord(records, 1, { outcome: 'completed', output_tokens: 50_000, cost: '0.75006' });
+  },
+};
+
+export const count: Conversation = {
+  name: 'count',
+  body: { messages: hello.messages, system: hello.system },
+  upstream: [scripts.json('{"input_tokens":42}')],
+  check({ got, sent, records }) {
+    expect(got.inputTokens).toBe(42);
+    expect(sent.map(({ path }) => path)).toEqual(['/v1/messages/count_tokens']);
+    expect(saidTo(sent[0])).toBe(SAID);
+    expect(records).toEqual([]);
+  },
+};
+
+export const models: Conversation = {
+  name: 'models',
+  body: {},
+  upstream: [scripts.good()],
+  check({ got, sent }) {
+    for (const name of ['text', 'models']) expect(got.models).toContain(modelOf(name));
+    expect(new Set(got.models).size).toBe(got.models?.length ?? 0);
+    expect(sent).toEqual([]);
+  },
+};

@@ -1,0 +1,307 @@
+// The official OpenAI SDK against the service, unmodified except for base URL and key: answers, streams, tools,
+// schemas, errors and models.
+
+import { afterAll, expect, test } from 'bun:test';
+import OpenAI from 'openai';
+import { zodResponseFormat } from 'openai/helpers/zod';
+import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
+import { z } from 'zod';
+import { expectMoney, GOOD, type Json, startWorld } from '../../contract/post-messages/world.ts';
+import { eventText, type Script, scripts, UPSTREAM_USAGE, upstreamMessage } from '../../support/scripted-upstream.ts';
+
+const world = await startWorld();
+afterAll(() => world.stop());
+
+const clientOf = (apiKey: string, maxRetries = 0) => new OpenAI({ apiKey, baseURL: `${world.url}/v1`, maxRetries });
+const hello: ChatCompletionMessageParam[] = [{ role: 'user', content: 'Good morning!' }];
+const weather: ChatCompletionTool = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'The weather of a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+};
+/** Returns the rejection of an SDK promise, which sends only when awaited; null if it succeeds. */
+const failureOf = (promise: PromiseLike<unknown>) =>
+  promise.then(
+    () => null,
+    (failure) => failure,
+  );
+const tokens = (text: string) => Math.ceil(Buffer.byteLength(text) / 4);
+const sent = () => JSON.parse(world.upstream.requests.at(-1)?.body ?? '{}') as Json & { messages: Json[] };
+
+/** Answers with these blocks of content, streamed where that is asked for. */
+function saying(content: Json[], stop_reason = 'end_turn'): Script {
+  const message = { ...upstreamMessage(), content, stop_reason };
+  const events = [
+    { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+    ...content.flatMap((block, index) => [
+      { type: 'content_block_start', index, content_block: { ...block, ...startOf(block) } },
+      ...deltasOf(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
+    ]),
+    {
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence: null },
+      usage: { ...UPSTREAM_USAGE, output_tokens: 12 },
+    },
+    { type: 'message_stop' },
+  ];
+  return (answer, request) =>
+    JSON.parse(request.body).stream === true
+      ? scripts.rawStream(events.map((event) => eventText(event)).join(''))(answer, request)
+      : scripts.json(JSON.stringify(message))(answer, request);
+}
+
+function startOf({ type }: Json): Json {
+  if (type === 'text') return { text: '' };
+  return type === 'thinking' ? { thinking: '', signature: '' } : { input: {} };
+}
+
+function deltasOf(block: Json): Json[] {
+  if (block['type'] === 'text') return [{ type: 'text_delta', text: block['text'] }];
+  if (block['type'] === 'thinking')
+    return [
+      { type: 'thinking_delta', thinking: block['thinking'] },
+      { type: 'signature_delta', signature: block['signature'] },
+    ];
+  const json = JSON.stringify(block['input']);
+  return [json.slice(0, 4), json.slice(4)].map((partial_json) => ({ type: 'input_json_delta', partial_json }));
+}
+
+const asks = (...cities: string[]): Script =>
+  saying(
+    [
+      { type: 'thinking', thinking: 'I need the weather.', signature: 'c2lnbmVk' },
+      ...cities.map((city, index) => ({
+        type: 'tool_use',
+        id: `toolu_${index}`,
+        name: 'get_weather',
+        input: { city },
+      })),
+    ],
+    'tool_use',
+  );
+
+test('reads an answer with its text, usage, finish reason and request id', async () => {
+  const { secret } = await world.makeKey();
+  const said = 'ünïcödé ✓';
+  const completion = await clientOf(secret).chat.completions.create({
+    model: 'sandbox-echo',
+    messages: [{ role: 'user', content: said }],
+  });
+  expect(completion).toMatchObject({
+    object: 'chat.completion',
+    choices: [{ message: { role: 'assistant', content: said }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: tokens(said), completion_tokens: tokens(said) },
+  });
+  expect(await world.admin('GET', `/usage/${completion._request_id}`)).toMatchObject({ outcome: 'completed' });
+});
+
+test('reads a stream with its usage, and one that was cut by max_tokens', async () => {
+  const { secret } = await world.makeKey();
+  const stream = await clientOf(secret).chat.completions.create({
+    model: 'sandbox-lorem',
+    messages: hello,
+    max_completion_tokens: 20,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  let text = '';
+  let finish: string | null = null;
+  let usage: unknown;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? '';
+    finish = chunk.choices[0]?.finish_reason ?? finish;
+    usage = chunk.usage;
+  }
+  expect({ finish, tokens: tokens(text) }).toEqual({ finish: 'length', tokens: 20 });
+  expect(usage).toMatchObject({ completion_tokens: 20 });
+});
+
+test('shows images and a PDF', async () => {
+  world.upstream.play(scripts.good());
+  const { secret } = await world.makeKey();
+  await clientOf(secret).chat.completions.create({
+    model: 'plain',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Which?' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'image_url', image_url: { url: 'https://example.org/a.png', detail: 'low' } },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
+        ],
+      },
+    ],
+  });
+  expect(sent().messages[0]?.['content']).toMatchObject([
+    { type: 'text' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+    { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf' } },
+  ]);
+});
+
+test('completes a tool loop with its own runner, in parallel', async () => {
+  const caller = await world.makeKey();
+  for (const stream of [false, true]) {
+    world.upstream.play(asks('Köln', 'Bonn'), saying([{ type: 'text', text: 'Rain in both.' }]));
+    const asked: string[] = [];
+    const callback = async ({ city }: { city: string }) => {
+      asked.push(city);
+      return `rain in ${city}`;
+    };
+    const runnable = { ...weather, function: { ...weather.function, parse: JSON.parse, function: callback } };
+    const request = { model: 'plain', messages: hello, max_tokens: 64, tools: [runnable] };
+    const completions = clientOf(caller.secret).chat.completions;
+    const runner = stream
+      ? completions.runTools({ ...request, stream: true } as never)
+      : completions.runTools(request as never);
+    expect(await runner.finalContent()).toBe('Rain in both.');
+    expect(asked).toEqual(['Köln', 'Bonn']);
+    expect(sent().messages.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'toolu_0', name: 'get_weather', input: { city: 'Köln' } },
+          { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Bonn' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'toolu_0', content: 'rain in Köln' },
+          { type: 'tool_result', tool_use_id: 'toolu_1', content: 'rain in Bonn' },
+        ],
+      },
+    ]);
+  }
+  await expectMoney(world, caller, Array(4).fill({ ...GOOD, outcome: 'completed' }));
+});
+
+test('sends signed thinking back if its message is sent back unchanged', async () => {
+  const { secret } = await world.makeKey();
+  const { completions } = clientOf(secret).chat;
+  const request = { model: 'plain', messages: hello, tools: [weather] };
+  for (const ask of [
+    () => completions.create(request),
+    () => completions.stream(request).finalChatCompletion(), // of `reasoning_details` its helper keeps what came last
+  ]) {
+    world.upstream.play(asks('Köln'));
+    const message = (await ask()).choices[0]?.message as ChatCompletionMessageParam;
+    world.upstream.play(scripts.good());
+    const result: ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'toolu_0', content: 'rain' };
+    await completions.create({ ...request, messages: [...hello, message, result] });
+    expect(sent().messages[1]?.['content']).toEqual([
+      { type: 'thinking', thinking: 'I need the weather.', signature: 'c2lnbmVk' },
+      { type: 'tool_use', id: 'toolu_0', name: 'get_weather', input: { city: 'Köln' } },
+    ]);
+  }
+});
+
+test('accumulates a stream with its own helper', async () => {
+  world.upstream.play(asks('Köln'));
+  const { secret } = await world.makeKey();
+  const stream = clientOf(secret).chat.completions.stream({ model: 'plain', messages: hello, tools: [weather] });
+  const pieces: string[] = [];
+  stream.on('tool_calls.function.arguments.delta', ({ arguments_delta }) => pieces.push(arguments_delta));
+  const completion = await stream.finalChatCompletion();
+  expect(completion.choices[0]).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: { tool_calls: [{ id: 'toolu_0', function: { name: 'get_weather', arguments: '{"city":"Köln"}' } }] },
+  });
+  expect(pieces.join('')).toBe('{"city":"Köln"}');
+});
+
+test('parses an answer by a schema, whole and streamed', async () => {
+  const Place = z.object({ city: z.string(), days: z.number() });
+  world.upstream.play(saying([{ type: 'text', text: '{"city":"Köln","days":3}' }]));
+  const { secret } = await world.makeKey();
+  const request = { model: 'plain', messages: hello, response_format: zodResponseFormat(Place, 'place') };
+  const whole = await clientOf(secret).chat.completions.parse(request);
+  expect(whole.choices[0]?.message.parsed).toEqual({ city: 'Köln', days: 3 });
+  expect(sent()['output_config']).toMatchObject({
+    format: {
+      type: 'json_schema',
+      schema: { type: 'object', required: ['city', 'days'], additionalProperties: false },
+    },
+  });
+  const streamed = await clientOf(secret).chat.completions.stream(request).finalChatCompletion();
+  expect(streamed.choices[0]?.message.parsed).toEqual({ city: 'Köln', days: 3 });
+});
+
+test('throws the error of its class, with type, code, field and request id', async () => {
+  const { secret } = await world.makeKey();
+  const ask = (apiKey: string, model: string, more: object = {}) =>
+    failureOf(clientOf(apiKey).chat.completions.create({ model, messages: hello, ...more }));
+  const unknown = await ask('sk-tp-wrong', 'plain');
+  expect(unknown).toBeInstanceOf(OpenAI.AuthenticationError);
+  expect(unknown).toMatchObject({ code: 'key_invalid', type: 'authentication_error' });
+  expect(unknown.requestID).toMatch(/^req_\w+$/);
+  const none = await ask(secret, 'none');
+  expect(none).toBeInstanceOf(OpenAI.BadRequestError);
+  expect(none).toMatchObject({ code: 'model_not_found', param: 'model' });
+  expect(await ask(secret, 'plain', { n: 2 })).toMatchObject({ status: 400, param: 'n' });
+  expect(await ask(secret, 'sandbox-error-429')).toBeInstanceOf(OpenAI.RateLimitError);
+  expect(await ask(secret, 'sandbox-error-500')).toBeInstanceOf(OpenAI.InternalServerError);
+  const file = { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] };
+  expect(await ask(secret, 'plain', { messages: [file] })).toMatchObject({ code: 'feature_unavailable' });
+});
+
+test('retries only what may succeed later', async () => {
+  const caller = await world.makeKey();
+  world.upstream.play(scripts.overloaded(), scripts.good());
+  const completion = await clientOf(caller.secret, 2).chat.completions.create({ model: 'plain', messages: hello });
+  expect(completion.choices[0]?.message.content).toBe('Hello there, world!');
+  world.upstream.play(scripts.unauthorized());
+  const before = world.upstream.requests.length;
+  const pending = clientOf(caller.secret, 2).chat.completions.create({ model: 'plain', messages: hello });
+  expect(await failureOf(pending)).toMatchObject({ status: 502, code: 'upstream_credentials' });
+  expect(world.upstream.requests.length).toBe(before + 1);
+});
+
+test('throws if a stream breaks off', async () => {
+  const { secret } = await world.makeKey();
+  const stream = await clientOf(secret).chat.completions.create({
+    model: 'sandbox-cut',
+    messages: hello,
+    stream: true,
+  });
+  const read = async () => {
+    for await (const _chunk of stream);
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'upstream_failed' });
+});
+
+test('can abort a stream, and pays for what it received', async () => {
+  const caller = await world.makeKey();
+  const abortedBefore = world.upstream.abortedCount;
+  world.upstream.play(scripts.hangMidStream({ text: 'x'.repeat(400), pieces: 10 }));
+  const stream = await clientOf(caller.secret).chat.completions.create({
+    model: 'plain',
+    messages: hello,
+    max_tokens: 1_000,
+    stream: true,
+  });
+  let count = 0;
+  for await (const chunk of stream) if ((chunk.choices[0]?.delta.content ?? '') !== '' && ++count === 5) break;
+  await world.upstream.aborted(abortedBefore + 1);
+  await expectMoney(world, caller, [{ outcome: 'client_gone', output_tokens: 50, cost: '0.000825' }]);
+});
+
+test('lists and finds the models of its key', async () => {
+  const { secret } = await world.makeKey({}, { models: ['plain', 'sandbox-*'] });
+  const client = clientOf(secret);
+  const ids: string[] = [];
+  for await (const model of client.models.list()) ids.push(model.id);
+  expect(ids).toContain('plain');
+  expect(ids).not.toContain('paired');
+  expect(new Set(ids).size).toBe(ids.length);
+  const found = await client.models.retrieve('plain');
+  expect(found).toMatchObject({ id: 'plain', object: 'model', owned_by: 'turnpike', created: expect.any(Number) });
+  expect(found._request_id).toMatch(/^req_\w+$/);
+  expect(await failureOf(client.models.retrieve('paired'))).toBeInstanceOf(OpenAI.NotFoundError);
+});

@@ -1,0 +1,42 @@
+// `npm run test:clients`: installs the clients, runs each unmodified against the running service, and prints the
+// counts. `-- NAME…` selects clients, `-- --all` includes those that take long to install. Unavailable clients are
+// skipped with a message; under CI that is a failure.
+
+import { join } from 'node:path';
+import { clients, type Need } from './clients.ts';
+import { installNeed } from './install-needs.ts';
+
+const CLAUDE_CODE = 'claude-code';
+const given = process.argv.slice(2);
+const named = given.filter((word) => word !== '--all');
+const known = [...clients.map(({ name }) => name), CLAUDE_CODE];
+const unknown = named.filter((name) => !known.includes(name));
+if (unknown.length > 0) {
+  console.error(`no such client: ${unknown.join(', ')}. There are ${known.join(', ')}.`);
+  process.exit(2);
+}
+
+const isWanted = (name: string, isExtra = false) =>
+  named.length > 0 ? named.includes(name) : !isExtra || given.includes('--all');
+const selected = clients.filter(({ name, isExtra }) => isWanted(name, isExtra));
+const needs = new Set<Need>([
+  ...selected.map(({ needs }) => needs),
+  ...(isWanted(CLAUDE_CODE) ? ['packages' as const] : []),
+]);
+const missing: Need[] = [];
+for (const need of needs) if (!(await installNeed(need))) missing.push(need);
+
+const suites = [
+  ...(selected.length > 0 ? ['./test/verify/clients/every-client.ts'] : []),
+  ...(isWanted(CLAUDE_CODE) ? ['./test/verify/clients/claude-code.ts'] : []),
+];
+// The test runner counts these too, and treats skipped ones the same.
+const child = Bun.spawn([process.execPath, join(import.meta.dir, '..', '..', 'run.ts'), ...suites], {
+  env: {
+    ...process.env,
+    CLIENTS_SELECTED: selected.map(({ name }) => name).join(','),
+    CLIENTS_MISSING: missing.join(','),
+  },
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+process.exitCode = await child.exited;

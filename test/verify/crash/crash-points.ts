@@ -1,0 +1,166 @@
+// Preloaded into the service (`bun --preload`) and its ledger thread: kills the process, or the database process
+// CRASH_DATABASE, at pass number CRASH_PASSING of the point CRASH_LABEL. The service does not know of it.
+
+import { Database } from 'bun:sqlite';
+import { writeSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { relay } from '../../../src/gateway/relay.ts';
+import { type LedgerGate, NodeLedger, type Operation } from '../../../src/ledger/ledger.ts';
+import { type EventSource, type Provider, providerKinds } from '../../../src/providers/providers.ts';
+import { LedgerThread, SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
+import { PING_TEXT } from '../../../src/wire/wire.ts';
+import { LATE_STREAM_MS } from './points.ts';
+
+const wanted = process.env['CRASH_LABEL'];
+const database = process.env['CRASH_DATABASE'];
+let passingsLeft = Number(process.env['CRASH_PASSING']);
+
+if (isMainThread) {
+  startThreadsWithPoints();
+  watchLedger();
+  watchExtensions(LedgerThread.prototype);
+  for (const provider of providerKinds.values()) watchProvider(provider);
+  watchRelay();
+} else {
+  watchCommits();
+}
+
+/** Does not return at the requested pass, unless the database is killed: no further line of this thread runs. */
+export function pass(label: string): void {
+  if (label !== wanted) return;
+  passingsLeft--;
+  if (passingsLeft !== 0) return;
+  writeSync(2, `crash: ${label} ${Date.now()}\n`);
+  if (database !== undefined) return void process.kill(Number(database), 'SIGQUIT');
+  process.kill(process.pid, 'SIGKILL');
+  for (;;); // Waits for the signal.
+}
+
+/** A process preload does not run in its threads. */
+function startThreadsWithPoints(): void {
+  const Plain = globalThis.Worker;
+  globalThis.Worker = class extends Plain {
+    constructor(script: string | URL, options: WorkerOptions = {}) {
+      super(script, { ...options, preload: [import.meta.path] });
+    }
+  };
+}
+
+function watchLedger(): void {
+  const { admit, end } = NodeLedger.prototype;
+  NodeLedger.prototype.admit = async function (...given) {
+    const isMessage = given[0].kind === 'admit';
+    if (isMessage) pass('before-hold');
+    const admission = await admit.apply(this, given);
+    if (isMessage && admission.ok) pass('after-hold');
+    return admission;
+  };
+  NodeLedger.prototype.end = async function (...given) {
+    const isBill = given[0].kind === 'settle';
+    if (isBill) pass('before-settlement');
+    const settlement = await end.apply(this, given);
+    if (isBill) pass('after-settlement');
+    return settlement;
+  };
+}
+
+/** On every path to the ledger. */
+export function watchExtensions(gate: LedgerGate): void {
+  const { submit } = gate;
+  gate.submit = async function (bundle) {
+    const isExtension = bundle.operations.some(({ kind }) => kind === 'extend');
+    if (isExtension) pass('before-extension');
+    const answers = await submit.call(this, bundle);
+    if (isExtension) pass('after-extension');
+    return answers;
+  };
+}
+
+function watchProvider(provider: Provider): void {
+  const submit = provider.submit.bind(provider);
+  provider.submit = async (attempt) => {
+    pass('before-dispatch');
+    const reply = await submit(attempt);
+    return reply.form === 'message' ? reply : { ...reply, events: watchFirst(reply.events) };
+  };
+}
+
+/** The upstream has started, and the client has received nothing. */
+function watchFirst(events: EventSource): EventSource {
+  let isFirst = true;
+  return {
+    async next() {
+      const arrived = await events.next();
+      if (isFirst) pass('before-first-byte');
+      isFirst = false;
+      return arrived;
+    },
+  };
+}
+
+const FLUSH_MS = 1; // The runtime sends the last piece only once it knows that no other follows.
+
+interface Stream {
+  startedMs: number;
+  /** Relayed pieces, without pings. */
+  pieces: number;
+  hasEnded: boolean;
+}
+
+/** The next piece is requested once the previous one was written to the socket. */
+function watchRelay(): void {
+  const { next } = Object.getPrototypeOf(relay.prototype) as AsyncGenerator<string>;
+  const streams = new WeakMap<object, Stream>();
+  relay.prototype.next = async function (this: AsyncGenerator<string>) {
+    const stream = streams.get(this) ?? { startedMs: performance.now(), pieces: 0, hasEnded: false };
+    streams.set(this, stream);
+    passPiece(stream);
+    const piece = await next.call(this);
+    if (!piece.done && piece.value !== PING_TEXT) {
+      stream.pieces++;
+      stream.hasEnded = piece.value.includes('event: message_stop\n');
+    }
+    return piece;
+  };
+}
+
+function passPiece({ startedMs, pieces, hasEnded }: Stream): void {
+  if (pieces === 0) return;
+  if (hasEnded) setTimeout(() => pass('after-last-event'), FLUSH_MS);
+  else if (pieces === 1) pass('after-first-byte');
+  else pass('mid-stream');
+  if (!hasEnded && performance.now() - startedMs > LATE_STREAM_MS) pass('late-stream');
+}
+
+/** Names a commit by the operations in its batch. */
+export const batchNames: Partial<Record<Operation['kind'], string>> = {
+  admit: 'hold',
+  extend: 'extension',
+  settle: 'settlement',
+  credit: 'credit',
+  expire: 'recovery',
+};
+
+/** Between the writes of a batch and its commit, and between the commit and its answers. */
+function watchCommits(): void {
+  let names = new Set<string>();
+  const { transact } = SqliteLedgerStore.prototype;
+  SqliteLedgerStore.prototype.transact = function (bundles, decide) {
+    const kinds = bundles.flatMap(({ operations }) => operations.map(({ kind }) => kind));
+    names = new Set(kinds.flatMap((kind) => batchNames[kind] ?? []));
+    return transact.call(this, bundles, decide);
+  };
+  const { prepare } = Database.prototype;
+  Database.prototype.prepare = function (this: Database, ...given: Parameters<typeof prepare>) {
+    const statement = prepare.apply(this, given);
+    if (given[0] !== 'COMMIT') return statement;
+    const run = statement.run.bind(statement);
+    statement.run = (...values) => {
+      for (const name of names) pass(`${name}-before-commit`);
+      const changes = run(...values);
+      for (const name of names) pass(`${name}-after-commit`);
+      return changes;
+    };
+    return statement;
+  } as typeof prepare;
+}

@@ -1,0 +1,89 @@
+// The economy as part of every test run: that a seed gives the same episode, and that its judge sees what it should.
+// Long runs are `npm run economy`.
+
+import { expect, test } from 'bun:test';
+import { makeDirector } from './director.ts';
+import { type Director, inOrder, runEpisode } from './episode.ts';
+import type { Move } from './moves.ts';
+import { shrink } from './shrink.ts';
+
+const SEEDS = [1, 2, 3, 4, 5, 6];
+const once: Move[] = [
+  {
+    move: 'send',
+    by: 'ann',
+    key: 0,
+    times: 1,
+    model: 'kinds',
+    isStream: true,
+    prompt: [['prose', 300]],
+    answer: [['prose', 2_000]],
+    maxTokens: 1_000,
+    luck: 700,
+    hasIdempotencyKey: false,
+    reads: null,
+  },
+  { move: 'wait', ms: 5_000 },
+];
+
+/** Makes the moves, and then lets something happen to what they came to. */
+function spoiled(spoil: (...given: Parameters<Director>) => void): string | null {
+  let turn = 0;
+  return runEpisode((facts, world) => {
+    if (turn++ === 0) return once;
+    spoil(facts, world);
+    return null;
+  }).finding;
+}
+
+test('the same seed gives the same episode', () => {
+  const hashes = () => SEEDS.map((seed) => runEpisode(makeDirector(seed)).hash);
+  const first = hashes();
+  expect(new Set(first).size).toBe(SEEDS.length);
+  expect(hashes()).toEqual(first);
+});
+
+test('replaying the moves of an episode gives the same result', () => {
+  for (const seed of SEEDS) {
+    const { hash, moves } = runEpisode(makeDirector(seed));
+    expect(runEpisode(inOrder(moves)).hash).toBe(hash);
+  }
+});
+
+test('an answer that is read and paid for breaks no rule', () => {
+  expect(spoiled(() => {})).toBeNull();
+});
+
+test('a slot that is not freed is found', () => {
+  expect(spoiled((_, { gateway }) => void gateway.slots.take(1))).toMatch(/^left over: 1 slots/);
+});
+
+test('a balance that differs from its entries is found', () => {
+  const finding = spoiled((_, { tables }) => {
+    const { account } = tables.entries.find(({ kind }) => kind === 'usage') as { account: number };
+    const row = tables.accountMeters.get(account) as NonNullable<ReturnType<typeof tables.accountMeters.get>>;
+    const used = tables.entries.filter(({ kind }) => kind === 'usage').reduce((sum, { amount }) => sum + amount, 0);
+    tables.accountMeters.set(account, { ...row, balance: row.balance + used });
+  });
+  expect(finding).toMatch(/^ledger: /);
+});
+
+test('a record that differs from what the client saw is found', () => {
+  const finding = spoiled(({ messages }) => {
+    for (const message of messages) message.status = 500;
+  });
+  expect(finding).toMatch(/^record: ann got 500/);
+});
+
+test('an honest account that is billed for more than was produced is found', () => {
+  const finding = spoiled(({ productions }) => {
+    for (const [production] of productions.values()) if (production !== undefined) production.bytes /= 2;
+  });
+  expect(finding).toMatch(/^bill: ann was billed/);
+});
+
+test('shrinking keeps the moves that matter', () => {
+  const moves: Move[] = [1, 2, 3, 4, 5].map((ms) => ({ move: 'wait', ms }));
+  const least = shrink(moves, (fewer) => fewer.some((move) => move.move === 'wait' && move.ms === 4), 100);
+  expect(least).toEqual([{ move: 'wait', ms: 4 }]);
+});

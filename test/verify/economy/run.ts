@@ -1,0 +1,83 @@
+// `npm run economy`: episodes from ECONOMY_SEED on, for ECONOMY_SECONDS. Stops at the first in which an account got or paid what it
+// should not, and shows the least moves that do it. `--seed N` repeats that episode; --episodes K runs that many.
+
+import { parseArgs } from 'node:util';
+import { makeDirector } from './director.ts';
+import { type EpisodeResult, inOrder, runEpisode } from './episode.ts';
+import { watchParser } from './judge.ts';
+import { describeMove } from './moves.ts';
+import { shrink } from './shrink.ts';
+
+const SEED_STEP = 1_000_000; // between runs of other seeds, so that they have no episode in common
+const SHRINK_TRIES = 150;
+
+const { values } = parseArgs({
+  options: { seed: { type: 'string' }, episodes: { type: 'string' }, go: { type: 'boolean', default: false } },
+});
+const first =
+  values.seed === undefined
+    ? wholeNumber('ECONOMY_SEED', process.env['ECONOMY_SEED'] ?? '1') * SEED_STEP
+    : wholeNumber('--seed', values.seed);
+const episodesMax =
+  values.episodes === undefined
+    ? values.seed === undefined
+      ? Number.POSITIVE_INFINITY
+      : 1
+    : wholeNumber('--episodes', values.episodes);
+const secondsMax = wholeNumber('ECONOMY_SECONDS', process.env['ECONOMY_SECONDS'] ?? '60');
+
+watchParser();
+const elapsed = performance.now.bind(performance);
+const startedMs = elapsed();
+const trace = new Bun.CryptoHasher('sha256');
+const rules = new Map<string, { count: number; seed: number; seconds: number }>();
+let [passed, failed, messages] = [0, 0, 0];
+let found: { seed: number; result: EpisodeResult } | null = null;
+for (let seed = first; seed < first + episodesMax && (elapsed() - startedMs) / 1000 < secondsMax; seed++) {
+  const result = runEpisode(makeDirector(seed));
+  trace.update(result.hash);
+  messages += result.messages;
+  if (result.finding === null) {
+    passed++;
+    continue;
+  }
+  failed++;
+  const rule = ruleOf(result.finding);
+  const known = rules.get(rule);
+  if (known !== undefined) known.count++;
+  else {
+    rules.set(rule, { count: 1, seed, seconds: (elapsed() - startedMs) / 1000 });
+    if (values.go) console.log(`${((elapsed() - startedMs) / 1000).toFixed(1)} s, seed ${seed}: ${result.finding}`);
+  }
+  found ??= { seed, result };
+  if (!values.go) break;
+}
+const seconds = (elapsed() - startedMs) / 1000;
+if (found !== null && !values.go) tell(found.seed, found.result);
+for (const [rule, { count, seed, seconds: after }] of rules)
+  console.log(`${rule}: ${count} times, first in episode ${seed} after ${after.toFixed(1)} s`);
+console.log(`trace ${trace.digest('hex').slice(0, 16)}`);
+console.log(`${seconds.toFixed(1)} s, ${passed + failed} episodes, ${messages} messages`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+function tell(seed: number, { finding, moves }: EpisodeResult): void {
+  const rule = ruleOf(finding);
+  const least = shrink(moves, (fewer) => ruleOf(runEpisode(inOrder(fewer)).finding) === rule, SHRINK_TRIES);
+  const { finding: of } = runEpisode(inOrder(least));
+  console.log(`\nepisode ${seed}: ${finding}`);
+  console.log(`\n${least.length} of its ${moves.length} moves are enough: ${of}`);
+  for (const move of least) console.log(`  ${describeMove(move)}`);
+  console.log(`\nto repeat it: npm run economy -- --seed ${seed}\n`);
+}
+
+/** The first word of a finding names the rule. */
+function ruleOf(finding: string | null): string {
+  return finding?.split(':')[0] ?? '';
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  console.error(`${name}: must be a whole number, not "${text}"`);
+  process.exit(2);
+}

@@ -1,0 +1,195 @@
+// One installation in memory, put together from the real parts: the public API, the gateway, the ledger over the
+// store in memory, and another node that only renews its lease and ends what others left. Only its providers,
+// its clients and its time are made up.
+
+import { FailureCounter, KeyDirectory, NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import {
+  AdmissionQueue,
+  type ClientRequest,
+  Conversations,
+  countTokens,
+  type Gateway,
+  getKey,
+  getModel,
+  getUsage,
+  IdempotencyRecords,
+  LastLevels,
+  listModels,
+  PromptCounts,
+  type Reply,
+  RouteHealth,
+  RunningMessages,
+  SelfServiceReads,
+  SilenceWatches,
+  Slots,
+  StreamHolds,
+  submitMessage,
+} from '../../../src/gateway/gateway.ts';
+import { BodiesInFlight } from '../../../src/http/http.ts';
+import { NodeLedger } from '../../../src/ledger/ledger.ts';
+import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
+import { openVault } from '../../../src/secrets/secrets.ts';
+import { Estimates } from '../../../src/usage/usage.ts';
+import { type MemoryTables, memoryStores } from '../../support/memory-store/memory-store.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
+import { catalogOf } from '../../unit/catalog/support.ts';
+import { type AccountName, accountNames, type Cast, cast } from './cast.ts';
+import { modelNames, PRICE } from './models.ts';
+import { makeProvider, type Production, type Wanted } from './provider.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** Called for each message that arrives. */
+export interface Hooks {
+  /** A request reached the gateway under this id; `mark` is the query that its client gave it. */
+  onSubmitted(mark: string, requestId: string): void;
+  /** The reply, before it becomes a Response: a stream is read by hand. */
+  onReply(mark: string, reply: Reply): void;
+  wantedOf(requestId: string): Wanted;
+  onProduction(requestId: string, production: Production): void;
+}
+
+export interface World {
+  gateway: Gateway;
+  dependencies: PublicDependencies;
+  bodies: BodiesInFlight;
+  tables: MemoryTables;
+  /** Ends the timers of both nodes. */
+  close(): void;
+}
+
+const SETTINGS = {
+  upstream_stream_seconds: 120,
+  finish_without_caller_seconds: 60,
+  upstream_first_event_seconds: 60,
+  upstream_silence_seconds: 60,
+};
+
+let madeCatalog: Catalog | null = null;
+
+/** Made within installed virtual time. */
+export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World> {
+  const clock = { nowMs: () => time.epochMs };
+  const stores = memoryStores(clock);
+  const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
+  const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
+  await ledger.open();
+  await peer.open();
+  for (const name of accountNames) await openAccount(stores.accounts, time.epochMs, cast[name]);
+  madeCatalog ??= catalogOf(catalogFile());
+  const catalog = madeCatalog;
+  const { settings } = catalog;
+  const gateway: Gateway = {
+    catalog: () => catalog,
+    authenticator: {
+      keys: new KeyDirectory(stores.accounts, (secret) => [secret]),
+      failures: new FailureCounter(),
+    },
+    ledger,
+    providers: new Map([['sandbox', makeProvider(time, hooks.wantedOf, hooks.onProduction)]]),
+    admissions: new AdmissionQueue(),
+    running: new RunningMessages(),
+    slots: new Slots(() => settings.shedOpenMessages),
+    counting: new PromptCounts(),
+    silence: new SilenceWatches(),
+    streamHolds: new StreamHolds(),
+    estimates: new Estimates(),
+    levels: new LastLevels(),
+    answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
+    selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
+    clock,
+    health: new RouteHealth(() => settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
+    conversations: new Conversations(() => 0),
+    canConnect: async () => true,
+    report: () => {},
+  };
+  const bodies = new BodiesInFlight(() => settings.shedBodyBytes);
+  return {
+    gateway,
+    dependencies: publicOver(gateway, bodies, hooks),
+    bodies,
+    tables: stores.tables,
+    close() {
+      ledger.close();
+      peer.close();
+    },
+  };
+}
+
+/** The public API; a stream that it answers is handed to the hooks, and read by hand. */
+function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): PublicDependencies {
+  const observed = (submit: typeof submitMessage) => async (clientRequest: ClientRequest) => {
+    const mark = clientRequest.query;
+    hooks.onSubmitted(mark, clientRequest.requestId);
+    const reply = await submit(gateway, clientRequest);
+    hooks.onReply(mark, reply);
+    return typeof reply.body === 'string' ? reply : { ...reply, body: unread() };
+  };
+  return {
+    messages: {
+      submitMessage: observed(submitMessage),
+      countTokens: observed(countTokens),
+      listModels: (clientRequest) => listModels(gateway, clientRequest),
+      getModel: (clientRequest, id) => getModel(gateway, clientRequest, id),
+      getKey: (clientRequest) => getKey(gateway, clientRequest),
+      getUsage: (clientRequest, id) => getUsage(gateway, clientRequest, id),
+    },
+    bodies,
+    load: { loopDelayMs: () => 0, openMessages: () => gateway.slots.taken },
+    clock: gateway.clock,
+    settings: () => gateway.catalog().settings,
+    trustedProxies: [],
+    isLeaving: () => false,
+    isDraining: () => false,
+    isStoreAvailable: () => gateway.ledger.isAvailable,
+    report: () => {},
+  };
+}
+
+/** In the place of a stream that is read by hand. */
+async function* unread(): AsyncGenerator<string> {}
+
+async function openAccount(
+  accounts: ReturnType<typeof memoryStores>['accounts'],
+  nowMs: number,
+  { id, creditNano, keys }: Cast[AccountName],
+): Promise<void> {
+  const shared = { createdAtMs: nowMs, status: 'enabled' as const };
+  await accounts.createAccount(
+    { id, name: 'economy', groups: ['default'], ...shared },
+    { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+    { amount: creditNano, kind: 'payment', reference: null, note: null },
+    noAuditContext,
+  );
+  for (const { id: key, secret, terms } of keys)
+    await accounts.createKey(
+      {
+        id: key,
+        accountId: id,
+        name: '',
+        prefix: '',
+        groups: null,
+        models: null,
+        origins: null,
+        addresses: null,
+        madeBy: null,
+        expiresAtMs: null,
+        ...shared,
+      },
+      secret,
+      { status: 'enabled', expiresAtMs: null, ...NO_KEY_LIMITS, ...terms },
+      noAuditContext,
+    );
+}
+
+function catalogFile() {
+  const price = { input: String(PRICE.input), output: String(PRICE.output) };
+  return {
+    providers: Object.fromEntries(modelNames.map((name) => [`of-${name}`, { kind: 'sandbox' }])),
+    models: Object.fromEntries(
+      modelNames.map((name) => [name, { price, routes: [{ provider: `of-${name}`, model: name }] }]),
+    ),
+    groups: { default: { models: ['*'] } },
+    settings: SETTINGS,
+  };
+}

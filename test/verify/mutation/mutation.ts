@@ -1,0 +1,29 @@
+// One guard taken out of the ledger: where it stands, and what stands there without it.
+
+export interface Mutation {
+  name: string;
+  /** The guard that is removed, in words. */
+  removes: string;
+  /** From the project's root. */
+  file: string;
+  /** Occurs exactly once in the file. */
+  find: string;
+  put: string;
+}
+
+type Place = [name: string, removes: string, find: string, put: string];
+
+/** The mutations of one file. */
+export function mutate(file: string, places: readonly Place[]): Mutation[] {
+  return places.map(([name, removes, find, put]) => ({ name, removes, file, find, put }));
+}
+
+/** The file's text with the mutation in it. Throws where what it looks for is not there, or more than once. */
+export function applyMutation(text: string, { name, file, find, put }: Mutation): string {
+  const parts = text.split(find);
+  if (parts.length !== 2)
+    throw new Error(
+      `${name}: ${file} has what it looks for ${parts.length - 1} times, not once: bring the list up to date`,
+    );
+  return parts.join(put);
+}

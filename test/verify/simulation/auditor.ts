@@ -1,0 +1,289 @@
+// Holds every commit against the invariants of the ledger. It keeps sums of its own of what was written, so that
+// each step costs only what it touched, and knows of every message what its end asked for.
+
+import type {
+  Admit,
+  Bundle,
+  Changes,
+  Ending,
+  Extend,
+  HoldRow,
+  LeaseRow,
+  NewEntry,
+} from '../../../src/ledger/ledger.ts';
+import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
+import { ClaimsAudit } from './claims-audit.ts';
+import { accountOverrun, countHold, findBrokenMeters, keyOverrun, type MeterSums } from './meter-sums.ts';
+import type { Trace } from './trace.ts';
+
+const REVENUE = 3;
+const CREDITS = ['payment', 'promotion', 'adjustment', 'debt_write_off'];
+
+/** The cost that a message submitted at its end; null before. */
+export interface Truth {
+  cost: number | null;
+  isAnswer: boolean;
+  /** A whole message whose client gets an error where someone else ended its hold: it costs nothing then. */
+  isFreeWhenLate: boolean;
+}
+
+/** One batch: what it did, and what was asked for. */
+interface Commit {
+  changes: Changes;
+  nowMs: number;
+  admitted: Map<string, Admit>;
+  extended: Map<string, Extend[]>;
+  /** Accounts and keys whose terms it may have changed. */
+  termsSet: Set<number>;
+}
+
+export class Auditor {
+  readonly truths = new Map<string, Truth>();
+  /** Whether the node that admitted this message still has it. */
+  isRunning: (requestId: string) => boolean = () => false;
+  readonly sums: MeterSums = { held: new Map(), running: new Map(), balances: new Map() };
+  readonly holds = new Map<string, HoldRow>();
+  readonly endings = new Map<string, Ending>();
+  readonly #tables: MemoryTables;
+  readonly #trace: Trace;
+  readonly #leases = new Map<string, LeaseRow>();
+  readonly #overruns = new Map<number, number>();
+  /** Billed and refunded amounts of a message's entries. */
+  readonly #billed = new Map<string, number>();
+  readonly #refunded = new Map<string, number>();
+  /** Cost of a message when it expired. */
+  readonly #expiredAt = new Map<string, number>();
+  /** Nodes with epochs of which a hold has expired. */
+  readonly #pastEpochs = new Set<string>();
+  readonly #credited = new Map<string, number>();
+  readonly #claims: ClaimsAudit;
+
+  constructor(tables: MemoryTables, trace: Trace) {
+    this.#tables = tables;
+    this.#trace = trace;
+    this.#claims = new ClaimsAudit(this, (fault) => trace.fail(fault));
+  }
+
+  /** Whether a repeated admission finds its message, or an owner whose lease has lapsed. */
+  isDecided({ requestId, owner }: Admit): boolean {
+    const isKnown = this.holds.has(requestId) || this.endings.has(requestId);
+    return isKnown || this.#leases.get(owner.node)?.epoch !== owner.epoch;
+  }
+
+  /** After each commit. `nowMs`: by the store's clock. */
+  committed(bundles: readonly Bundle[], changes: Changes, nowMs: number): void {
+    const commit = describe(bundles, changes, nowMs);
+    for (const entry of changes.entries) this.#addEntry(entry);
+    for (const ending of changes.endings) this.#addEnding(commit, ending);
+    for (const [requestId, hold] of changes.holds) this.#changeHold(commit, requestId, hold);
+    for (const ending of changes.corrections) {
+      this.#correctEnding(ending);
+      if (ending.endedBy === 'forgiven') this.#claims.reversed(ending.record.requestId, changes);
+    }
+    for (const { record } of [...changes.endings, ...changes.corrections]) this.#compareBill(record.requestId);
+    for (const lease of changes.leases.values()) this.#changeLease(commit, lease);
+    for (const fault of findBrokenMeters(this.sums, changes)) this.#trace.fail(fault);
+    for (const { requestId, key, claim } of commit.admitted.values()) {
+      const isBegun = this.holds.has(requestId) || this.endings.has(requestId);
+      if (claim !== undefined && isBegun) this.#claims.began(requestId, key, claim.name);
+    }
+    this.#claims.committed(changes, nowMs);
+    this.#compareOverruns(commit);
+    this.#trace.note(`commit ${nowMs} of ${bundles.length}: ${[...changes.holds.keys()]}; ${changes.entries.length}`);
+  }
+
+  /** A node got this result for its message: the rows must have it, at this cost. */
+  acknowledged(requestId: string, cost: number): void {
+    const ending = this.#tables.endings.get(requestId);
+    if (ending === undefined) {
+      this.#trace.fail(`${requestId} was acknowledged, and no row has its end`);
+      return;
+    }
+    const { record, endedBy } = ending;
+    const { isAnswer = false } = this.truths.get(requestId) ?? {};
+    if (isAnswer && endedBy !== 'settled') this.#trace.fail(`${requestId} was told complete, and has ${endedBy}`);
+    if (isAnswer) this.#claims.told(requestId);
+    const refunded = this.#refunded.get(requestId) ?? 0;
+    if (endedBy !== 'forgiven' && (cost < record.cost || cost > record.cost + refunded))
+      this.#trace.fail(
+        `${requestId} was acknowledged at ${cost}, and its row has ${record.cost} and ${refunded} refunded`,
+      );
+  }
+
+  /** An operator got this credited amount for the reference. */
+  credited(account: number, reference: string, amount: number): void {
+    const given = this.#credited.get(`${account} ${reference}`);
+    if (given !== amount)
+      this.#trace.fail(`the credit ${reference} of ${account} was told to be ${amount}, and is ${given}`);
+  }
+
+  #addEntry({ account, debit, credit, amount, kind, reference }: NewEntry): void {
+    if (debit === credit || !(amount > 0)) this.#trace.fail(`an entry moves ${amount} from ${debit} to ${credit}`);
+    const { balances } = this.sums;
+    balances.set(debit, (balances.get(debit) ?? 0) - amount);
+    balances.set(credit, (balances.get(credit) ?? 0) + amount);
+    if (reference === null) return;
+    if (CREDITS.includes(kind)) {
+      const name = `${account} ${reference}`;
+      if (this.#credited.has(name)) this.#trace.fail(`the credit ${reference} was given to ${account} twice`);
+      this.#credited.set(name, credit === account ? amount : -amount);
+      return;
+    }
+    this.#billed.set(reference, (this.#billed.get(reference) ?? 0) + (credit === REVENUE ? amount : -amount));
+    if (kind === 'refund') this.#refunded.set(reference, (this.#refunded.get(reference) ?? 0) + amount);
+  }
+
+  #changeHold(commit: Commit, requestId: string, hold: HoldRow | null): void {
+    const known = this.holds.get(requestId);
+    if (known !== undefined) countHold(this.sums, known, -1);
+    if (hold !== null) {
+      if (known === undefined) this.#checkBegin(commit, hold);
+      if (this.endings.has(requestId)) this.#trace.fail(`${requestId} has ended, and holds`);
+      this.holds.set(requestId, hold);
+      countHold(this.sums, hold, 1);
+      return;
+    }
+    this.holds.delete(requestId);
+    if (!this.endings.has(requestId)) this.#trace.fail(`the hold of ${requestId} is gone, and nothing has ended it`);
+  }
+
+  #changeLease({ nowMs }: Commit, lease: LeaseRow): void {
+    const { node, epoch } = lease;
+    const before = this.#leases.get(node);
+    this.#leases.set(node, lease);
+    if (before === undefined || before.epoch === epoch) return;
+    if (epoch < before.epoch) this.#trace.fail(`the epoch of ${node} went back`);
+    if (before.expiresAtMs <= nowMs) return;
+    for (const { requestId, owner } of this.holds.values()) {
+      const isOfThat = owner.node === node && owner.epoch === before.epoch;
+      if (isOfThat && this.isRunning(requestId))
+        this.#trace.fail(`${node} took a new epoch, and gave up its own ${requestId}`);
+    }
+  }
+
+  #checkBegin({ changes, admitted, extended, termsSet }: Commit, hold: HoldRow): void {
+    const { requestId, owner, key, account, amount } = hold;
+    const operation = admitted.get(requestId);
+    if (operation === undefined) {
+      this.#trace.fail(`${requestId} holds, and nobody admitted it`);
+      return;
+    }
+    const before = this.#leases.get(owner.node)?.epoch ?? 0;
+    const after = changes.leases.get(owner.node)?.epoch ?? before;
+    if (owner.epoch < before || owner.epoch > after)
+      this.#trace.fail(`${requestId} was admitted under epoch ${owner.epoch} of ${owner.node}, which has ${before}`);
+    if (this.#pastEpochs.has(`${owner.node} ${owner.epoch}`))
+      this.#trace.fail(`${requestId} was admitted under an epoch of which holds have expired`);
+    const status = changes.keys.get(key)?.status;
+    if (status !== 'enabled' && !termsSet.has(key))
+      this.#trace.fail(`${requestId} was admitted by a key that is ${status}`);
+    if (changes.accounts.get(account)?.enabled !== true && !termsSet.has(account))
+      this.#trace.fail(`${requestId} was admitted by an account that is disabled`);
+    const isAsDecided = !extended.has(requestId);
+    if (isAsDecided && amount > operation.amount) this.#trace.fail(`${requestId} holds more than it asked for`);
+    if (isAsDecided && amount < Math.min(operation.least ?? operation.amount, operation.amount))
+      this.#trace.fail(`${requestId} holds ${amount}, less than the least that it asked for`);
+  }
+
+  #addEnding(commit: Commit, ending: Ending): void {
+    const { record, endedBy } = ending;
+    const { requestId, cost, writtenOff } = record;
+    this.#trace.count(`ended: ${endedBy}`);
+    if (writtenOff > 0) this.#trace.count('written off');
+    if (this.endings.has(requestId)) this.#trace.fail(`${requestId} ended twice`);
+    this.endings.set(requestId, ending);
+    const hold = this.holds.get(requestId);
+    if (hold === undefined && !commit.admitted.has(requestId)) this.#trace.fail(`${requestId} ended and never began`);
+    const isAsHeld = hold !== undefined && !commit.extended.has(requestId);
+    if (isAsHeld && cost <= hold.amount && writtenOff > 0)
+      this.#trace.fail(`${requestId} held ${hold.amount}, cost ${cost}, and ${writtenOff} is written off`);
+    if (endedBy !== 'expired') return;
+    this.#expiredAt.set(requestId, cost);
+    this.#checkExpired(commit, hold, ending);
+  }
+
+  #checkExpired({ changes, nowMs, extended }: Commit, hold: HoldRow | undefined, { record }: Ending): void {
+    if (hold === undefined) return;
+    const { owner, requestId, checkpoint } = hold;
+    this.#pastEpochs.add(`${owner.node} ${owner.epoch}`);
+    const before = this.#leases.get(owner.node);
+    const epochAfter = changes.leases.get(owner.node)?.epoch ?? before?.epoch;
+    if (before !== undefined && before.expiresAtMs > nowMs && epochAfter === owner.epoch)
+      this.#trace.fail(`${requestId} expired while the lease of ${owner.node} stood`);
+    const costs = [checkpoint?.cost ?? 0];
+    for (const extension of extended.get(requestId) ?? [])
+      if (extension.checkpoint !== null) costs.push(extension.checkpoint.cost);
+    if (costs.length === 1 && checkpoint !== null) this.#trace.count('billed at its checkpoint');
+    if (!costs.includes(record.cost + (this.#refunded.get(requestId) ?? 0)))
+      this.#trace.fail(`${requestId} expired at ${record.cost}, and its checkpoints are ${costs}`);
+  }
+
+  /** An ending may be corrected once by its late owner, forgiven once, and refunded in parts. */
+  #correctEnding(ending: Ending): void {
+    const { requestId } = ending.record;
+    const before = this.endings.get(requestId);
+    if (before === undefined) {
+      this.#trace.fail(`${requestId} is corrected, and has not ended`);
+      return;
+    }
+    this.endings.set(requestId, ending);
+    const isMoved = ending.endedBy !== before.endedBy;
+    if (isMoved) this.#trace.count(`then: ${ending.endedBy}`);
+    if (isMoved && before.endedBy === 'forgiven')
+      this.#trace.fail(`${requestId} was forgiven, and is ${ending.endedBy} now`);
+    if (isMoved && ending.endedBy === 'corrected' && before.endedBy !== 'expired')
+      this.#trace.fail(`${requestId} had ${before.endedBy}, and is corrected`);
+    if (isMoved && !['corrected', 'forgiven'].includes(ending.endedBy))
+      this.#trace.fail(`${requestId} had ${before.endedBy}, and is ${ending.endedBy} now`);
+    if (!isMoved && ending.record.cost > before.record.cost) this.#trace.fail(`${requestId} costs more than it did`);
+  }
+
+  /** The record against its entries, and against what its owner asked for. */
+  #compareBill(requestId: string): void {
+    const ending = this.endings.get(requestId);
+    if (ending === undefined) return;
+    const { record, endedBy } = ending;
+    const billed = this.#billed.get(requestId) ?? 0;
+    if (billed !== record.cost)
+      this.#trace.fail(`the entries of ${requestId} bill ${billed}, and its record ${record.cost}`);
+    if (record.writtenOff < 0 || record.writtenOff > record.cost)
+      this.#trace.fail(`${requestId} is written off strangely`);
+    const whole = record.cost + (this.#refunded.get(requestId) ?? 0);
+    const { cost = null, isFreeWhenLate = false } = this.truths.get(requestId) ?? {};
+    if (endedBy === 'settled' && whole !== cost) this.#trace.fail(`${requestId} settled at ${whole}, and cost ${cost}`);
+    if (endedBy === 'released' && whole !== 0) this.#trace.fail(`${requestId} was released, and costs ${whole}`);
+    if (endedBy === 'forgiven' && record.cost !== 0)
+      this.#trace.fail(`${requestId} is forgiven, and costs ${record.cost}`);
+    // By its late owner, who asks for no cost where its admission was in doubt; or by a refund.
+    const lateCost = isFreeWhenLate ? 0 : (cost ?? 0);
+    const isExplained = whole === lateCost || whole === this.#expiredAt.get(requestId);
+    if (endedBy === 'corrected' && !isExplained)
+      this.#trace.fail(`${requestId} is corrected to ${record.cost}, with refunds ${whole}, and cost ${cost}`);
+  }
+
+  /** A quota may be exceeded where it was lowered below what was used; nothing is ever taken beyond it. */
+  #compareOverruns({ changes, termsSet }: Commit): void {
+    const compare = (id: number, overrun: number) => {
+      if (overrun > (this.#overruns.get(id) ?? 0) && !termsSet.has(id))
+        this.#trace.fail(`${id} is over its quota by ${overrun}`);
+      this.#overruns.set(id, overrun);
+    };
+    for (const account of changes.accounts.values()) compare(account.id, accountOverrun(account));
+    for (const key of changes.keys.values()) compare(key.id, keyOverrun(key));
+  }
+}
+
+function describe(bundles: readonly Bundle[], changes: Changes, nowMs: number): Commit {
+  const commit: Commit = { changes, nowMs, admitted: new Map(), extended: new Map(), termsSet: new Set() };
+  for (const { operations } of bundles) {
+    for (const operation of operations) {
+      if (operation.kind === 'admit') commit.admitted.set(operation.requestId, operation);
+      if (operation.kind === 'set-account') commit.termsSet.add(operation.account);
+      if (operation.kind === 'set-key') commit.termsSet.add(operation.key);
+      if (operation.kind !== 'extend') continue;
+      const before = commit.extended.get(operation.requestId) ?? [];
+      commit.extended.set(operation.requestId, [...before, operation]);
+    }
+  }
+  return commit;
+}

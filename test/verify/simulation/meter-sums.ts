@@ -1,0 +1,61 @@
+// Meters of accounts and keys, recomputed from all writes and compared with their rows.
+
+import type { AccountRow, Changes, HoldRow, KeyRow } from '../../../src/ledger/ledger.ts';
+
+/** By the id of an account or key; ids of both are never the same. */
+export interface MeterSums {
+  held: Map<number, number>;
+  /** By the key's id, or the account's id and a group. */
+  running: Map<string, number>;
+  /** Credits less debits, the system's own accounts among them. */
+  balances: Map<number, number>;
+}
+
+/** Adds what a hold takes of the meters, or with −1 takes it out. */
+export function countHold({ held, running }: MeterSums, hold: HoldRow, sign: 1 | -1): void {
+  const { account, key, group, amount } = hold;
+  add(held, account, sign * amount);
+  add(held, key, sign * amount);
+  if (hold.left) return;
+  add(running, `${account} ${group}`, sign);
+  add(running, `${key}`, sign);
+}
+
+/** Violations in the rows that a batch wrote. */
+export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accounts' | 'keys'>): string[] {
+  const faults: string[] = [];
+  const expect = (what: string, is: number, should: number | undefined) => {
+    if (is !== (should ?? 0)) faults.push(`${what} is ${is}, and the sum is ${should ?? 0}`);
+  };
+  for (const account of changes.accounts.values()) {
+    const { id } = account;
+    expect(`balance of ${id}`, account.balance, sums.balances.get(id));
+    expect(`held of ${id}`, account.held, sums.held.get(id));
+    expect(`held of the allowance of ${id}`, account.spending.held, sums.held.get(id));
+    if (account.balance - account.held < -account.creditLine)
+      faults.push(`${id} is below its floor: ${account.balance} less ${account.held} held`);
+    if (account.spending.used < 0) faults.push(`${id} has used ${account.spending.used}`);
+    for (const [group, rates] of Object.entries(account.groups))
+      expect(`running of ${id} in ${group}`, rates.running, sums.running.get(`${id} ${group}`));
+  }
+  for (const key of changes.keys.values()) {
+    expect(`held of the quota of ${key.id}`, key.spending.held, sums.held.get(key.id));
+    expect(`running of ${key.id}`, key.rates.running, sums.running.get(`${key.id}`));
+    if (key.spending.used < 0) faults.push(`${key.id} has used ${key.spending.used}`);
+  }
+  return faults;
+}
+
+/** By how much more is used and held than the allowance permits. */
+export function accountOverrun({ allowance, spending }: AccountRow): number {
+  return allowance === null ? 0 : Math.max(0, spending.used + spending.held - allowance);
+}
+
+/** By how much more is used and held than the quota permits. */
+export function keyOverrun({ quota, spending }: KeyRow): number {
+  return quota === null ? 0 : Math.max(0, spending.used + spending.held - quota);
+}
+
+function add<Name>(sums: Map<Name, number>, name: Name, more: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + more);
+}

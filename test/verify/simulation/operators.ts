@@ -1,0 +1,156 @@
+// Operators: credit with references, again where its answer was lost, corrections, terms that change under
+// messages that run, refunds of what was billed.
+
+import type { Answer, Credit, Operation } from '../../../src/ledger/ledger.ts';
+import type { Chance } from './chance.ts';
+import { Process } from './scheduler.ts';
+import type { World } from './world.ts';
+
+const CREDIT_TRIES = 5;
+const NO_RATES = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null } as const;
+const PERIODS = ['total', 'day', 'week', 'month'] as const;
+
+/** Actions of operators in one run. */
+export interface Rule {
+  pauseMsMax: number;
+  creditMax: number;
+  /** Null: nothing of that kind is bounded. */
+  quotaMax: number | null;
+  allowanceMax: number | null;
+  creditLineMax: number;
+  concurrencyMax: number | null;
+}
+
+export class Operators {
+  readonly #world: World;
+  readonly #chance: Chance;
+  readonly #rule: Rule;
+  readonly #process = new Process();
+  #references = 0;
+  isStopped = false;
+
+  constructor(world: World, rule: Rule) {
+    this.#world = world;
+    this.#chance = world.chance;
+    this.#rule = rule;
+  }
+
+  /** The accounts and keys, with a first payment each. */
+  firstTerms(): Operation[] {
+    const operations: Operation[] = [];
+    for (const account of this.#world.accounts)
+      operations.push(
+        {
+          kind: 'set-account',
+          account,
+          terms: { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+        },
+        this.#credit(account, this.#rule.creditMax),
+      );
+    for (const { key, account } of this.#world.callers) operations.push(this.#setKey(key, account, 'enabled'));
+    return operations;
+  }
+
+  start(): void {
+    if (this.isStopped) return;
+    this.#act();
+    this.#world.scheduler.after(this.#chance.below(this.#rule.pauseMsMax), this.#process, () => this.start());
+  }
+
+  #act(): void {
+    const chance = this.#chance;
+    const account = chance.pick(this.#world.accounts);
+    const { key, account: ofKey } = chance.pick(this.#world.callers);
+    const turn = chance.below(20);
+    if (turn < 8) this.#giveCredit(this.#credit(account, chance.below(this.#rule.creditMax)), 1);
+    else if (turn < 10) void this.#ask(this.#credit(account, -chance.between(1, this.#rule.creditMax)));
+    else if (turn < 13) void this.#ask(this.#setAccount(account));
+    else if (turn < 16)
+      void this.#ask(this.#setKey(key, ofKey, chance.is(0.2) ? chance.pick(['disabled', 'revoked']) : 'enabled'));
+    else if (turn === 16)
+      void this.#ask({
+        kind: 'credit',
+        account,
+        amount: chance.between(1, 50),
+        source: 'write_off',
+        reference: null,
+        note: null,
+      });
+    else this.#refund();
+  }
+
+  /** Again with the same reference until its answer comes; and now and then once more after that. */
+  async #giveCredit(credit: Credit, tries: number): Promise<void> {
+    const { auditor, trace, scheduler } = this.#world;
+    const again = () =>
+      scheduler.after(this.#chance.between(10, 3_000), this.#process, () => void this.#giveCredit(credit, tries + 1));
+    const answer = await this.#ask(credit);
+    if (answer?.ok === true && answer.kind === 'credited' && credit.reference !== null) {
+      auditor.credited(credit.account, credit.reference, answer.amount);
+      if (answer.repeated) trace.count('credit repeated');
+      if (tries === 1 && this.#chance.is(0.3)) again();
+    }
+    if (answer === null && tries < CREDIT_TRIES) again();
+  }
+
+  #refund(): void {
+    const ended = [...this.#world.auditor.endings].slice(-12);
+    if (ended.length === 0) return;
+    // Those that expired at a cost may yet be corrected by their owners.
+    const expired = ended.filter(([, { record, endedBy }]) => endedBy === 'expired' && record.cost > 0);
+    const [requestId] = this.#chance.pick(expired.length > 0 && this.#chance.is(0.5) ? expired : ended);
+    const amount = this.#chance.is(0.5) ? 'all' : this.#chance.between(1, 40);
+    void this.#ask({ kind: 'refund', requestId, amount, note: null });
+  }
+
+  /** On a node that is there. Null: it has no answer, and the ledger may have done it all the same. */
+  async #ask(operation: Operation): Promise<Answer | null> {
+    const { nodes, trace } = this.#world;
+    const up = nodes.flatMap(({ run }) => (run === null ? [] : [run]));
+    if (up.length === 0) return null;
+    try {
+      const [answer] = await this.#chance.pick(up).ledger.submit({ operations: [operation] });
+      trace.count(`${operation.kind}: ${answer?.ok ? 'done' : answer?.reason}`);
+      return answer ?? null;
+    } catch (failure) {
+      if ((failure as { code?: string }).code !== 'store_unavailable')
+        trace.fail(`an operator was told ${(failure as Error).stack}`);
+      return null;
+    }
+  }
+
+  #credit(account: number, amount: number): Credit {
+    const source = amount < 0 ? 'adjustment' : this.#chance.pick(['payment', 'promotion'] as const);
+    return {
+      kind: 'credit',
+      account,
+      amount: amount || 1,
+      source,
+      reference: `reference ${++this.#references}`,
+      note: null,
+    };
+  }
+
+  #setAccount(account: number): Operation {
+    const { allowanceMax, creditLineMax } = this.#rule;
+    const allowance = allowanceMax === null || this.#chance.is(0.5) ? null : this.#chance.below(allowanceMax);
+    const terms = { enabled: this.#chance.is(0.85), creditLine: this.#chance.below(creditLineMax + 1), allowance };
+    return { kind: 'set-account', account, terms: { ...terms, allowancePeriod: this.#chance.pick(PERIODS) } };
+  }
+
+  #setKey(key: number, account: number, status: 'enabled' | 'disabled' | 'revoked'): Operation {
+    const { quotaMax, concurrencyMax } = this.#rule;
+    const quota = quotaMax === null || this.#chance.is(0.5) ? null : this.#chance.below(quotaMax);
+    const concurrency =
+      concurrencyMax === null || this.#chance.is(0.5) ? null : this.#chance.between(1, concurrencyMax);
+    const terms = {
+      status,
+      expiresAtMs: null,
+      quota,
+      quotaPeriod: this.#chance.pick(PERIODS),
+      ...NO_RATES,
+      concurrency,
+    };
+    return { kind: 'set-key', key, account, terms };
+  }
+}
