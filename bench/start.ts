@@ -27,5 +27,12 @@ export async function measureStart(rounds: number): Promise<Figure[]> {
       });
     }
   });
-  return [{ what: `start to the first answer, 100,000 keys, ${records.toLocaleString('en-US')} records`, unit: 'ms', values, aim: 300 }];
+  return [
+    {
+      what: `start to the first answer, 100,000 keys, ${records.toLocaleString('en-US')} records`,
+      unit: 'ms',
+      values,
+      aim: 300,
+    },
+  ];
 }
