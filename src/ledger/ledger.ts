@@ -70,11 +70,13 @@ export {
   type Rows,
   systemAccounts,
 } from './rows.ts';
+export { ResidentLedger } from './resident-ledger.ts';
 export type {
   AccountMeters,
   AnswerStore,
   CallerMeters,
   CallerQuestion,
+  Commit,
   Entry,
   EntryPage,
   FoundUsage,
@@ -86,6 +88,7 @@ export type {
   LimitLevel,
   OpenHold,
   OpenHolds,
+  ResidentStore,
   StoredAnswer,
   StoredUsageRecord,
   UsagePage,

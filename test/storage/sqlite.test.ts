@@ -12,6 +12,7 @@ import {
   lockDirectory,
   openForReading,
   openForWriting,
+  ConnectionWriter,
   SqliteLedgerStore,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
@@ -151,7 +152,7 @@ describe('a restart', () => {
     };
     const before = readAll(store);
     expect(before[2]).toMatchObject({ requestId, amount: 60, left: true, checkpoint: { cost: 20 } });
-    expect(readAll(new SqliteLedgerStore(database, manualClock(START_MS)))).toEqual(before);
+    expect(readAll(new SqliteLedgerStore(database, manualClock(START_MS), new ConnectionWriter(database)))).toEqual(before);
   });
 });
 

@@ -13,6 +13,7 @@ import * as postgres from '../../../src/storage/postgres/postgres.ts';
 import {
   databasePath,
   openForWriting,
+  ConnectionWriter,
   SqliteLedgerStore,
   sqliteStores,
   sumLedger,
@@ -79,7 +80,7 @@ function openStores(clock: Clock): OpenedStores {
   }
   const path = databasePath(directory);
   const database = openForWriting(path);
-  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock)));
+  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database))));
   const close = () => {
     stores.close();
     database.close();

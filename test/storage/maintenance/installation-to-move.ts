@@ -11,6 +11,7 @@ import { GroupCommit, journalRetainedSinceMs } from '../../../src/ledger/ledger.
 import {
   databasePath,
   openForWriting,
+  ConnectionWriter,
   SqliteLedgerStore,
   sqliteStores,
   sumLedger,
@@ -107,7 +108,7 @@ async function useAgain(directory: string, key: string): Promise<void> {
 async function useForMonths(path: string): Promise<void> {
   const clock = manualClock(Date.now() - (MONTHS_DAYS + 1) * DAY_MS); // Its lease has lapsed since.
   const database = openForWriting(path);
-  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock)));
+  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database))));
   const close = () => {
     stores.close();
     database.close();
