@@ -3,8 +3,8 @@
 import { BrokenInvariant } from './base/assert.ts';
 import { InDoubt } from './ledger/ledger.ts';
 import {
-  closeForWriting,
   ConnectionWriter,
+  closeForWriting,
   type FromThread,
   openForWriting,
   type RowCommit,

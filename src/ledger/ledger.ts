@@ -55,6 +55,7 @@ export type {
   UsageRecord,
   UsageSource,
 } from './operation.ts';
+export { ResidentLedger } from './resident-ledger.ts';
 export {
   type AccountRow,
   type Changes,
@@ -70,7 +71,6 @@ export {
   type Rows,
   systemAccounts,
 } from './rows.ts';
-export { ResidentLedger } from './resident-ledger.ts';
 export type {
   AccountMeters,
   AnswerStore,

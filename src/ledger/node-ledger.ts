@@ -164,6 +164,7 @@ export class NodeLedger implements LedgerGate {
       deciding instanceof Promise
         ? await within(this.#timers, bounds.admissionWaitMsMax, deciding, storeIsSilent)
         : deciding;
+    if (!answer.ok && answer.reason === 'claim_answered') await this.flush(); // told only once it is durable
     return this.#admissionOf(operation, answer);
   }
 

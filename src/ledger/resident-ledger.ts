@@ -1,14 +1,11 @@
-// The ledger of a store with one process: decides in memory, on the caller's thread, and writes afterwards.
-//
-// Memory is never behind the disk. Admissions, extensions and freed slots are decided at once and written later: a
-// crash forgets a young hold, as it ends the message. An ending is decided at once and answered when it is durable.
-// If a write fails, the same write is repeated until it succeeds, and nothing is admitted meanwhile. Bundles of
-// changes (credit, accounts, keys) may fail, so they are decided only while memory and disk agree, and nothing else is
-// decided until their outcome is known.
+// The ledger of a store with one process: decides in memory, on the caller's thread, and writes afterwards. An ending is
+// answered once it is durable; admissions and extensions at once. A failed write is repeated until it succeeds. Bundles
+// of changes may fail, so they are decided only while memory and disk agree, and nothing else is decided meanwhile.
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
 import { admit } from './admit.ts';
 import { decide } from './apply-batch.ts';
 import { type BatchFacts, GroupCommit } from './group-commit.ts';
@@ -16,7 +13,7 @@ import type { Admit, Answer, Bundle, Extend, Leave, Release, Settle, Take } from
 import type { Changes, Effect, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
 import type { Commit, LedgerGate, LedgerStore, ResidentStore } from './store.ts';
-import { NothingTaken } from './store-failure.ts';
+import { NothingTaken, storeUnavailable } from './store-failure.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
@@ -40,7 +37,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
   /** Resolves when no write is in progress. */
   #writing: Promise<void> | null = null;
   #writingSinceMs = 0;
-  #failure: unknown = null;
+  #failure: TurnpikeError | null = null;
   /** A bundle waits for the write in progress, and fails with it. */
   #failBundle: ((failure: unknown) => void) | null = null;
   /** Resolves when the bundle in progress has its outcome: nothing is decided before. */
@@ -71,7 +68,8 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
       case 'take':
       case 'extend':
       case 'leave':
-        return [await this.decide(operation)];
+        while (this.#bundleEnd !== null) await this.#bundleEnd;
+        return [this.#decide(operation, false)];
       case 'settle':
       case 'release':
         return [await this.#end(operation, bundle.coCommitted ?? [])];
@@ -80,12 +78,17 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
     }
   }
 
-  decide(operation: Admit | Take | Extend | Leave): Answer | Promise<Answer> {
+  decide(operation: Admit | Take): Answer | Promise<Answer> {
     if (this.#bundleEnd !== null) return this.#bundleEnd.then(() => this.decide(operation));
-    const isNew = operation.kind === 'admit';
-    if (isNew || operation.kind === 'take') this.#requireStore();
+    return this.#decide(operation, true);
+  }
+
+  /** `isNew`: no message had the id before. */
+  #decide(operation: Admit | Take | Extend | Leave, isNew: boolean): Answer {
+    const isAdmission = operation.kind === 'admit' || operation.kind === 'take';
+    if (isAdmission) this.#requireStore();
     this.#store.readClock();
-    const effect = isNew ? admit(this.#staged, operation, true) : decide(this.#staged, operation);
+    const effect = operation.kind === 'admit' ? admit(this.#staged, operation, isNew) : decide(this.#staged, operation);
     this.#stage(effect);
     return effect.answer;
   }
@@ -144,7 +147,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
   }
 
   #requireStore(): void {
-    if (this.#failure !== null) throw new NothingTaken(this.#failure);
+    if (this.#failure !== null) throw new NothingTaken(this.#failure.cause);
     if (this.#writing !== null && performance.now() - this.#writingSinceMs > bounds.admissionWaitMsMax)
       throw new NothingTaken('a write to the disk has not returned');
   }
@@ -169,7 +172,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
     });
   }
 
-  /** What to write; null for nothing. */
+  /** The rows to write; null if there are none. */
   #takeOver(): Commit | null {
     const changes = this.#staged.changes();
     this.#staged = new StagedRows(this.#store.rows);
@@ -195,7 +198,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
         return;
       } catch (failure) {
         if (failure instanceof BrokenInvariant) this.#onBroken(failure);
-        this.#note(failure);
+        this.#note(failure instanceof TurnpikeError ? failure : storeUnavailable(failure));
         await sleep(this.#timers, pauseMs);
       }
     }
@@ -223,7 +226,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
     }
   }
 
-  #note(failure: unknown): void {
+  #note(failure: TurnpikeError | null): void {
     if (failure === null && this.#failure === null) return;
     this.#failure = failure;
     this.onFailure(failure);

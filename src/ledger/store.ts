@@ -17,8 +17,8 @@ export interface LedgerGate {
    */
   submit(bundle: Bundle): Promise<Answer[]>;
   /**
-   * Decides in memory, for a store with one process. A crash forgets it, as the message ends with the process.
-   * A promise while a bundle commits. Throws NothingTaken while the store cannot be written.
+   * Decides in memory, for a store with one process; no message had the id before. A crash forgets it, as the message
+   * ends with the process. A promise while a bundle commits. Throws NothingTaken while the store cannot be written.
    */
   decide?(operation: Admit | Take): Answer | Promise<Answer>;
   /** Resolves when reads of the database see everything decided so far. Absent: they always do. */

@@ -26,7 +26,7 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   const path = databasePath(config.dataDirectory);
   const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
   const vault = openVault(present, previous);
-  // What was decided and not written may or may not be durable: only a restart, which reads it from disk, can tell.
+  // Unwritten changes may or may not be durable: only a restart, which reads them from disk, can tell.
   const exit = (cause: unknown) => {
     log.writeEvent('ledger_thread_failed', { cause: String(cause) });
     log.flush();

@@ -124,7 +124,8 @@ export class SqliteLedgerStore implements ResidentStore, Rows {
       keys.add(hold.key);
     }
     const without = this.#unwritten.subtractor();
-    for (const id of accounts) rows.push(rowOf('writeAccount', accountColumns, without.account(this.account(id) as AccountRow)));
+    for (const id of accounts)
+      rows.push(rowOf('writeAccount', accountColumns, without.account(this.account(id) as AccountRow)));
     for (const id of keys) rows.push(rowOf('writeKey', keyColumns, without.key(this.key(id) as KeyRow)));
     addRecords(rows, changes);
     this.#ahead = changes;

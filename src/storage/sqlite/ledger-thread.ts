@@ -2,7 +2,7 @@
 // process ends.
 
 import { BrokenInvariant } from '../../base/assert.ts';
-import { InDoubt } from '../../ledger/ledger.ts';
+import { InDoubt, NothingTaken } from '../../ledger/ledger.ts';
 import type { LedgerWriter, RowCommit } from './ledger-writer.ts';
 
 /** Messages to the thread: the database to open, then commits. */
@@ -80,5 +80,5 @@ export class LedgerThread implements LedgerWriter {
 
 function failureOf({ cause, kind }: Extract<FromThread, { refused: unknown }>['refused']): Error {
   if (kind === 'broken') return new BrokenInvariant(cause);
-  return kind === 'doubtful' ? new InDoubt(cause) : new Error(cause);
+  return kind === 'doubtful' ? new InDoubt('the commit failed', { cause }) : new NothingTaken(cause);
 }

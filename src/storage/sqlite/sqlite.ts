@@ -59,7 +59,7 @@ export function sqliteLedger(
   return {
     gate,
     async close() {
-      await gate.flush();
+      await gate.submit({ operations: [] }); // answered after everything before it
       database.close();
     },
   };
@@ -72,11 +72,13 @@ export function sqliteLedger(
 export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
   const reads = guardReads(shortReads(sqliteReader(database)));
+  const { openHolds, accountMeters, keyMeters, callerMeters, openMessage } = reads;
+  const meters = readsAfterFlush(gate, { openHolds, accountMeters, keyMeters, callerMeters, openMessage });
+  const lists = reports ?? guardReads(reportReads(database));
+  const holds = readsAfterFlush(gate, { listHolds: lists.listHolds });
   const retention = guardReads(retentionReads(database));
-  const stores = assembleStores(gate, reads, reports ?? guardReads(reportReads(database)), retention);
   return {
-    ...stores,
-    ledger: readsAfterFlush(gate, stores.ledger),
+    ...assembleStores(gate, { ...reads, ...meters }, { ...lists, ...holds }, retention),
     close: () => database.close(),
   };
 }
