@@ -206,7 +206,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
 
   /** Nothing is decided meanwhile. Rejects if a write fails. */
   async #writeAll(): Promise<void> {
-    if (this.#failure !== null) throw this.#failure;
+    if (this.#failure !== null) throw new NothingTaken(this.#failure.cause);
     const failed = new Promise<void>((_, reject) => {
       this.#failBundle = reject;
     });
@@ -230,6 +230,6 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
     if (failure === null && this.#failure === null) return;
     this.#failure = failure;
     this.onFailure(failure);
-    if (failure !== null) this.#failBundle?.(failure);
+    if (failure !== null) this.#failBundle?.(new NothingTaken(failure.cause));
   }
 }

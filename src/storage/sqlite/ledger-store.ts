@@ -106,7 +106,7 @@ export class SqliteLedgerStore implements ResidentStore, Rows {
   }
 
   takeOver(changes: Changes, isAll: boolean): RowCommit | null {
-    if (changes.isEmpty && (!isAll || this.#unwritten.size === 0)) return null;
+    this.readClock();
     const rows: RowWrite[] = [];
     const accounts = new Set(changes.accounts.keys());
     const keys = new Set(changes.keys.keys());
@@ -123,6 +123,7 @@ export class SqliteLedgerStore implements ResidentStore, Rows {
       accounts.add(hold.account);
       keys.add(hold.key);
     }
+    if (rows.length === 0 && changes.isEmpty) return null;
     const without = this.#unwritten.subtractor();
     for (const id of accounts)
       rows.push(rowOf('writeAccount', accountColumns, without.account(this.account(id) as AccountRow)));
