@@ -320,7 +320,7 @@ describe('a bundle of changes', () => {
   });
 });
 
-test('that an idempotency key was answered is told once the answer is durable', async () => {
+test('a repeated idempotency key is reported as answered once the answer is durable', async () => {
   await using opened = await openBench();
   const { bench, writer, ledger } = opened;
   const node = new NodeLedger(ledger, bench.clock, 'node-1', timers);
