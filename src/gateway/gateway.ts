@@ -64,10 +64,10 @@ export async function submitMessage(gateway: Gateway, clientRequest: ClientReque
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(caller.account.id); // 3
-    const bytes = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
+    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
-    const request = await parseInTurns(bytes, clientRequest.protocol); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, bytes); // 5, before 8
+    const request = await parseInTurns(body, clientRequest.protocol); // 5
+    const claim = checkIdempotency(clientRequest.idempotencyKey, request.text); // 5, before 8
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim };
     const { plan, admission } = await admitMessage(gateway, admissionRequest); // 8
