@@ -1,6 +1,5 @@
 // Reads a request body: bounded in bytes, time and the memory of all bodies together.
 
-import { peek } from 'bun';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { machineTimers, within } from '../base/timers.ts';
@@ -102,9 +101,7 @@ export class RequestBody {
       if (bytesDeclared === null) return await this.#readUnknown(bytesMax);
       this.#take(bytesDeclared);
       if (bytesDeclared > SMALL_BODY_BYTES) return await this.#readDeclared(bytesDeclared);
-      const reading = this.#request.blob();
-      const arrived = peek(reading); // often with the request: then no timer is needed
-      return arrived instanceof Blob ? arrived : await within(machineTimers, this.#stallMs, reading, stalled);
+      return await within(machineTimers, this.#stallMs, this.#request.blob(), stalled);
     } catch (cause) {
       if (cause instanceof TurnpikeError) throw cause;
       throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
