@@ -112,7 +112,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.plan = plan;
     this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
     const { settings } = gateway.catalog();
-    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), this);
+    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings)[request.stream ? 'stream' : 'whole'], this);
     this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.streamHold = request.stream ? new StreamHold(gateway.ledger, this, admitted) : null;
@@ -481,7 +481,19 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 }
 
-function watchBounds(settings: Settings, isStream: boolean): WatchBounds {
+/** Settings are immutable: their bounds are computed once. */
+const boundsOf = new WeakMap<Settings, Readonly<Record<'stream' | 'whole', WatchBounds>>>();
+
+function watchBounds(settings: Settings): Readonly<Record<'stream' | 'whole', WatchBounds>> {
+  let computed = boundsOf.get(settings);
+  if (computed === undefined) {
+    computed = { stream: computeBounds(settings, true), whole: computeBounds(settings, false) };
+    boundsOf.set(settings, computed);
+  }
+  return computed;
+}
+
+function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
   return {
     firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
     silenceMs: settings.upstreamSilenceSeconds * 1000,
