@@ -125,8 +125,8 @@ export function countBilled(message: BilledMessage, outcome: Outcome): CountedUs
 
 /** The same events, with estimates in place of missing required counts. */
 export function completeEvents(events: StreamEvent[], estimate: () => TokenCounts): StreamEvent[] {
-  if (!events.some(({ value }) => isLacking(value))) return events; // the common case
-  return events.map((event) => (isLacking(event.value) ? completeEvent(event.value, estimate()) : event));
+  if (!events.some(isLacking)) return events; // the common case
+  return events.map((event) => (isLacking(event) ? completeEvent(event.value, estimate()) : event));
 }
 
 /** The JSON of a whole message, with missing required counts filled in. */
@@ -136,7 +136,8 @@ export function completeText(message: JsonObject, text: string, estimate: () => 
   return JSON.stringify({ ...message, usage: completed(usage, estimate()) });
 }
 
-function isLacking(value: JsonObject): boolean {
+function isLacking({ name, value }: StreamEvent): boolean {
+  if (name === 'content_block_delta') return false;
   if (value['type'] === 'message_delta') return lacks(value['usage'], 'output_tokens');
   const { message } = value;
   return value['type'] === 'message_start' && isJsonObject(message) && lacks(message['usage'], 'input_tokens');

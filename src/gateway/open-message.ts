@@ -245,6 +245,18 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     if (!this.counter.finished) this.#gateway.streamHolds.add(this.streamHold);
   }
 
+  /** The upstream was read. Functions of the message, because two per event would cost more than the count. */
+  readonly onPulled = (arrived: StreamEvent[] | null): StreamEvent[] | null => {
+    if (arrived === null) this.watch.endAttempt();
+    else this.watch.end();
+    return arrived === null ? null : this.take(arrived);
+  };
+
+  readonly onPullFailed = (failure: unknown): never => {
+    this.watch.endAttempt();
+    throw failure;
+  };
+
   /** Counts events and collects them for the idempotency record. Returns them as the client receives them. */
   take(events: StreamEvent[]): StreamEvent[] {
     const reported = this.see(events);
@@ -255,8 +267,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   /** Counts events. Returns them as the client would receive them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
-    return completeEvents(events, () => countBilled(this, 'completed').counts);
+    return completeEvents(events, this.#estimateCounts);
   }
+
+  readonly #estimateCounts = () => countBilled(this, 'completed').counts;
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
   takeMessage(message: JsonObject, text: string): string {

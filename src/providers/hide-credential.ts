@@ -22,7 +22,11 @@ export function hideCredential(provider: Provider): Provider {
       if (credential === null) return reply;
       const upstreamRequestId = redactOrNull(reply.upstreamRequestId, credential);
       if (reply.form === 'message') return { ...reply, upstreamRequestId };
-      return { ...reply, events: { next: () => hiding(reply.events.next(), credential) }, upstreamRequestId };
+      const { events } = reply;
+      if (events.mapFaults === undefined)
+        return { ...reply, events: { next: () => hiding(events.next(), credential) }, upstreamRequestId };
+      events.mapFaults((fault) => redactFault(fault, credential)); // costs nothing per event
+      return { ...reply, upstreamRequestId };
     },
     countTokens: (attempt) => hiding(provider.countTokens(attempt), attempt.provider.credential),
     ...(probe && { probe: (endpoint, signal) => hiding(probe(endpoint, signal), endpoint.credential) }),
