@@ -85,8 +85,7 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
 
   /** `isNew`: no message had the id before. */
   #decide(operation: Admit | Take | Extend | Leave, isNew: boolean): Answer {
-    const isAdmission = operation.kind === 'admit' || operation.kind === 'take';
-    if (isAdmission) this.#requireStore();
+    if (operation.kind !== 'leave') this.#requireStore();
     this.#store.readClock();
     const effect = operation.kind === 'admit' ? admit(this.#staged, operation, isNew) : decide(this.#staged, operation);
     this.#stage(effect);
