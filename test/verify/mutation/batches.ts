@@ -317,7 +317,12 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
     'this.#ended.push(resolve);\n      this.#writeSoon();\n    });\n    return',
     'resolve();\n      this.#writeSoon();\n    });\n    return',
   ],
-  ['refused-while-failing', 'nothing is admitted while writes fail', 'if (isAdmission) this.#requireStore();', ''],
+  [
+    'refused-while-failing',
+    'nothing is admitted while writes fail',
+    "if (operation.kind !== 'leave') this.#requireStore();",
+    '',
+  ],
 ]);
 
 export const batchMutations = [...bundles, ...staged, ...commits, ...records, ...resident];
