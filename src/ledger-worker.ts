@@ -1,24 +1,28 @@
-// The ledger thread: writes commits to the SQLite database, so that a sync of the disk never stops the event loop.
+// The ledger thread: composes the ledger core, group commit and the SQLite store. Bundles come in as text; their results
+// go out when they are durable.
 
-import { BrokenInvariant } from './base/assert.ts';
-import { InDoubt } from './ledger/ledger.ts';
+import { systemClock } from './base/clock.ts';
+import { TurnpikeError } from './errors.ts';
+import { type Answer, type BatchFacts, type Bundle, GroupCommit, NothingTaken } from './ledger/ledger.ts';
 import {
-  ConnectionWriter,
   closeForWriting,
   type FromThread,
   openForWriting,
-  type RowCommit,
+  SqliteLedgerStore,
+  type ThreadFailure,
   type ToThread,
 } from './storage/sqlite/sqlite.ts';
 
 declare const self: Worker;
 
-let writer: ConnectionWriter | null = null;
+let commit: GroupCommit | null = null;
+/** Reported with the next results. */
+let committed: BatchFacts[] = [];
 let close: () => void = () => {};
 
 self.onmessage = ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToThread;
-  if ('commit' in message) write(writer as ConnectionWriter, message.commit);
+  if ('bundles' in message) decide(commit as GroupCommit, message.bundles);
   else if ('open' in message) open(message.open.path);
   else {
     close();
@@ -26,21 +30,26 @@ self.onmessage = ({ data }: MessageEvent<string>) => {
   }
 };
 
-function write(to: ConnectionWriter, commit: RowCommit): void {
-  try {
-    to.write(commit);
-    post({ committed: true });
-  } catch (failure) {
-    const kind = failure instanceof BrokenInvariant ? 'broken' : failure instanceof InDoubt ? 'doubtful' : 'nothing';
-    const cause = failure instanceof InDoubt ? failure.cause : failure;
-    post({ refused: { cause: cause instanceof BrokenInvariant ? cause.message : String(cause), kind } });
+/** Decides one batch of bundles. Their results are posted together, in the same order. */
+function decide(gate: GroupCommit, bundles: readonly Bundle[]): void {
+  const answers: (Answer[] | ThreadFailure)[] = [];
+  for (const [index, bundle] of bundles.entries()) {
+    gate.enqueue(bundle, (given, failure) => {
+      answers[index] = given ?? describeFailure(failure);
+      if (index === bundles.length - 1) postAnswers(answers, gate.batches()); // results come in order
+    });
   }
+}
+
+function postAnswers(answers: (Answer[] | ThreadFailure)[], batches: number): void {
+  post({ answers, batches, committed });
+  committed = [];
 }
 
 function open(path: string): void {
   try {
     const database = openForWriting(path);
-    writer = new ConnectionWriter(database);
+    commit = new GroupCommit(new SqliteLedgerStore(database, systemClock()), (facts) => committed.push(facts));
     close = () => closeForWriting(database);
     post({ opened: true });
   } catch (failure) {
@@ -52,4 +61,13 @@ function open(path: string): void {
 
 function post(message: FromThread): void {
   self.postMessage(JSON.stringify(message));
+}
+
+function describeFailure(failure: unknown): ThreadFailure {
+  const cause = failure instanceof Error ? (failure.cause ?? failure) : failure;
+  return {
+    cause: String(cause),
+    isStoreUnavailable: failure instanceof TurnpikeError && failure.code === 'store_unavailable',
+    isNothingTaken: failure instanceof NothingTaken,
+  };
 }

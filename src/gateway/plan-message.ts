@@ -73,17 +73,15 @@ export function planMessage(
   const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
   const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
   const worstCase = { ...shared, inputTokens: input.most, outputTokens: leastTokens };
-  const least = priceWorstCase(model.price, worstCase, group.multiplierMillionths);
-  const isAllAtOnce = firstTokens === leastTokens; // as without a stream
-  const firstCase = isAllAtOnce ? worstCase : { ...worstCase, outputTokens: firstTokens };
+  const firstCase = { ...worstCase, outputTokens: firstTokens };
   return {
     measure,
     maxTokens,
     inputEstimate: input.typical,
     worstCase,
-    least,
+    least: priceWorstCase(model.price, worstCase, group.multiplierMillionths),
     firstCase,
-    amount: isAllAtOnce ? least : priceWorstCase(model.price, firstCase, group.multiplierMillionths),
+    amount: priceWorstCase(model.price, firstCase, group.multiplierMillionths),
     isCounted: input.isCounted,
     trancheTokens: settings.outputTrancheTokens,
     ...planThinking(request, offer, terms),

@@ -74,8 +74,7 @@ function applyOperation(staged: StagedRows, operation: Operation): Answer {
   return effect.answer;
 }
 
-/** Decides one operation over the rows, which stay as they are. */
-export function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {
+function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {
   switch (operation.kind) {
     case 'admit':
       return admit(rows, operation);

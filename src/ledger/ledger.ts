@@ -55,7 +55,6 @@ export type {
   UsageRecord,
   UsageSource,
 } from './operation.ts';
-export { ResidentLedger } from './resident-ledger.ts';
 export {
   type AccountRow,
   type Changes,
@@ -76,7 +75,6 @@ export type {
   AnswerStore,
   CallerMeters,
   CallerQuestion,
-  Commit,
   Entry,
   EntryPage,
   FoundUsage,
@@ -88,7 +86,6 @@ export type {
   LimitLevel,
   OpenHold,
   OpenHolds,
-  ResidentStore,
   StoredAnswer,
   StoredUsageRecord,
   UsagePage,

@@ -121,31 +121,16 @@ type Reads = Record<string, (...values: never[]) => Promise<unknown>>;
 
 /** The same functions. Errors that they throw become store_unavailable. */
 export function guardReads<Functions extends object>(reads: Functions): Functions {
-  return mapReads(reads, async (read) => {
-    try {
-      return await read();
-    } catch (cause) {
-      if (cause instanceof TurnpikeError) throw cause; // the request is at fault
-      throw new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
-    }
-  });
-}
-
-/** The same functions, which see everything that the gate has decided before. */
-export function readsAfterFlush<Functions extends object>(gate: LedgerGate, reads: Functions): Functions {
-  return mapReads(reads, async (read) => {
-    await gate.flush?.();
-    return read();
-  });
-}
-
-function mapReads<Functions extends object>(
-  reads: Functions,
-  around: (read: () => Promise<unknown>) => Promise<unknown>,
-): Functions {
-  const mapped = Object.entries(reads as unknown as Reads).map(([name, read]) => [
+  const guarded = Object.entries(reads as unknown as Reads).map(([name, read]) => [
     name,
-    (...values: never[]) => around(() => read(...values)),
+    async (...values: never[]) => {
+      try {
+        return await read(...values);
+      } catch (cause) {
+        if (cause instanceof TurnpikeError) throw cause; // the request is at fault
+        throw new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
+      }
+    },
   ]);
-  return Object.fromEntries(mapped) as Functions;
+  return Object.fromEntries(guarded) as Functions;
 }

@@ -13,7 +13,6 @@ export {
 } from './fold-events.ts';
 export {
   decodeBody,
-  decodeBytes,
   isJsonObject,
   isThinking,
   type JsonObject,
@@ -25,7 +24,6 @@ export {
   type Protocol,
   parseJson,
   promptTokens,
-  type ReceivedBody,
   type TokenCounts,
   textOf,
 } from './message-request.ts';

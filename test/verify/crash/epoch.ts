@@ -250,7 +250,6 @@ async function compare(
   const { books, upstream } = world;
   const fresh = await readBooks(service, books, startedMs);
   const seen = world.seen.at(-1) as Seen;
-  const forgetsYoung = store.process === null;
-  const { figures, faults } = compareRound({ seen, calls: upstream.calls, books, fresh, killedAtMs, forgetsYoung });
+  const { figures, faults } = compareRound({ seen, calls: upstream.calls, books, fresh, killedAtMs });
   return { figures, faults: [...faults, ...compareBooks(books, world.seen, await store.check(directory))] };
 }
