@@ -53,6 +53,8 @@ export const bounds = {
   ledgerGatherFrom: 4, // when the last batch had this many bundles, the next is gathered for ledgerGatherMs
   ledgerGatherMs: 1,
   cachedLedgerRowsMax: 100_000,
+  holdUnwrittenMs: 1_000, // a younger hold exists in memory only (SQLite)
+  ledgerWriteMs: 250, // between writes of what need not be durable at once
   rememberedRefusalsMax: 10_000,
   idempotencyKeptMs: 24 * 60 * 60 * 1000,
   failedAttemptsReversedMax: 32, // under one idempotency record, by the response that follows them

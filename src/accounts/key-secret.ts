@@ -2,7 +2,7 @@
 // reveals mistyped and invented keys without a query. Tokens differ only in their prefix.
 
 import { randomBytes } from 'node:crypto';
-import { toBase62 } from '../base/ids.ts';
+import { safeToBase62, toBase62 } from '../base/ids.ts';
 import { Secret } from '../secrets/secrets.ts';
 
 const MARK = 'sk-tp-';
@@ -37,5 +37,5 @@ export function hasSecretShape(mark: string, text: string): boolean {
 }
 
 function checkDigits(body: string): string {
-  return toBase62(BigInt(Bun.hash.crc32(body)), CHECK_DIGITS);
+  return safeToBase62(Bun.hash.crc32(body), CHECK_DIGITS);
 }

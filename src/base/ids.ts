@@ -31,14 +31,14 @@ export function newNumber(): number {
 }
 
 export function formatId(kind: IdKind, value: number): string {
-  return `${kind}_${safeToBase62(value)}`;
+  return `${kind}_${safeToBase62(value, ID_DIGITS)}`;
 }
 
-/** As toBase62, for a safe integer, without slow bigints: every message calls it. */
-function safeToBase62(value: number): string {
+/** As toBase62, for a safe integer that fits, without slow bigints: every message calls it. */
+export function safeToBase62(value: number, digits: number): string {
   let rest = value;
   let text = '';
-  for (let place = 0; place < ID_DIGITS; place++) {
+  for (let place = 0; place < digits; place++) {
     const next = Math.floor(rest / 62);
     text = BASE62[rest - next * 62] + text;
     rest = next;
@@ -66,7 +66,7 @@ function fromBase62(digits: string): number | null {
 
 /** A lower bound for the ids of messages that begin at that time or later. */
 export function earliestRequestId(beganAtMs: number): string {
-  return `req_${safeToBase62(beganAtMs)}`;
+  return `req_${safeToBase62(beganAtMs, ID_DIGITS)}`;
 }
 
 /** When the message of a request id began; null for other text. */
@@ -75,7 +75,8 @@ export function beganAtMs(requestId: string): number | null {
   return fromBase62(requestId.slice(4, 4 + ID_DIGITS));
 }
 
-const randomPool = Buffer.alloc(4096);
+const DIGIT_PAIRS = [...BASE62].flatMap((first) => [...BASE62].map((second) => first + second));
+const randomPool = new Uint16Array(2048);
 let randomPoolUsed = randomPool.length;
 let lastRequestMs = -1;
 let timeDigits = '';
@@ -84,7 +85,7 @@ let timeDigits = '';
 export function newRequestId(nowMs: number): string {
   if (nowMs !== lastRequestMs) {
     lastRequestMs = nowMs;
-    timeDigits = safeToBase62(nowMs);
+    timeDigits = safeToBase62(nowMs, ID_DIGITS);
   }
   let text = `req_${timeDigits}`;
   while (text.length < 4 + ID_DIGITS + REQUEST_RANDOM_DIGITS) {
@@ -92,8 +93,8 @@ export function newRequestId(nowMs: number): string {
       randomFillSync(randomPool);
       randomPoolUsed = 0;
     }
-    const value = (randomPool[randomPoolUsed++] as number) & 63;
-    if (value < 62) text += BASE62[value]; // 62 and 63 are drawn again, so that every character is equally likely
+    // Drawn again without a pair, so that every character is equally likely.
+    text += DIGIT_PAIRS[(randomPool[randomPoolUsed++] as number) & 4095] ?? '';
   }
   return text;
 }

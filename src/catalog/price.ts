@@ -116,7 +116,7 @@ export function rateRecord(
 ): Record<string, string> {
   const rates = appliedRates(price, promptTokens(counts), speed);
   const tier = speed === 'fast' ? 'fast' : rates === price.standard ? 'standard' : 'long_context';
-  const multiplier = formatDecimal(multiplierMillionths, MULTIPLIER_DIGITS);
+  const multiplier = printMultiplier(multiplierMillionths);
   const record: Record<string, string> = { tier, multiplier, ...printRates(rates) };
   if (counts.webSearches > 0) record['web_search_per_thousand'] = formatRate(price.webSearchPerThousand ?? 0n);
   return record;
@@ -131,6 +131,15 @@ const RATE_NAMES = {
   cache_write_1h: 'cacheWrite1h',
 } as const;
 type RateName = keyof typeof RATE_NAMES;
+
+let lastMultiplier = { millionths: MILLION, text: '1' };
+
+/** Most messages have the same. */
+function printMultiplier(millionths: bigint): string {
+  if (lastMultiplier.millionths !== millionths)
+    lastMultiplier = { millionths, text: formatDecimal(millionths, MULTIPLIER_DIGITS) };
+  return lastMultiplier.text;
+}
 
 /** Rates are immutable: each is formatted once. */
 const printedRates = new WeakMap<Rates, Record<RateName, string>>();

@@ -5,12 +5,14 @@ import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import {
   decodeBody,
+  decodeBytes,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   JsonWeight,
   parseExactly,
   parseJson,
+  type ReceivedBody,
   requireText,
   scanJson,
   wrongField,
@@ -146,15 +148,19 @@ const encoder = new TextEncoder();
 
 /** Throws invalid_json, invalid_request (the message begins with the field's path) and feature_unavailable. */
 export function readChatRequest(bytes: Uint8Array): ChatRequest {
-  const text = decodeBody(bytes);
+  const text = decodeBytes(bytes);
+  return readText(text);
+}
+
+function readText(text: string): ChatRequest {
   const { members, terms } = convertRequest(parseText(text, weighText(text)));
   return { bytes: encoder.encode(JSON.stringify(members)), terms };
 }
 
 /** Like readChatRequest, yielding to the event loop between the steps of a long body. */
-export async function readChatInTurns(bytes: Uint8Array): Promise<ChatRequest> {
-  if (bytes.length <= bounds.bodyBytesAtOnceMax) return readChatRequest(bytes);
-  const text = decodeBody(bytes);
+export async function readChatInTurns(received: ReceivedBody): Promise<ChatRequest> {
+  const text = await decodeBody(received);
+  if (Buffer.byteLength(text) <= bounds.bodyBytesAtOnceMax) return readText(text);
   await nextTurn();
   const weight = weighText(text);
   await nextTurn();

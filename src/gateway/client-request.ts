@@ -3,7 +3,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
-import type { Protocol } from '../wire/wire.ts';
+import type { Protocol, ReceivedBody } from '../wire/wire.ts';
 
 /** One request as received. Nothing in it has been verified. */
 export interface ClientRequest {
@@ -33,7 +33,7 @@ export interface ClientRequest {
    * Reads the body, charged to the account's share of body memory. Throws body_too_large, content_type_unsupported,
    * overloaded, request_timeout. Called once, after authentication.
    */
-  readBody(bytesMax: number, accountId: number): Promise<Uint8Array>;
+  readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
   /** Aborted when the client disconnects. */
   signal: AbortSignal;
   /** The client's trace context; null if absent. */

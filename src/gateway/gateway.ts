@@ -12,9 +12,9 @@ import {
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Admitted, Refusal } from '../ledger/ledger.ts';
+import type { Levels } from '../ledger/ledger.ts';
 import { type MessageRequest, parseInTurns, readFeatures } from '../wire/wire.ts';
-import { admitMessage, refuseMessage } from './admit-message.ts';
+import { type AdmissionRequest, admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
@@ -59,15 +59,15 @@ export async function submitMessage(gateway: Gateway, clientRequest: ClientReque
   clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
   let slot: Slot | null = null;
-  let held: HeldMessage | null = null;
+  let held: AdmissionRequest | null = null;
   let message: OpenMessage | null = null;
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(caller.account.id); // 3
-    const bytes = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
+    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
-    const request = await parseInTurns(bytes, clientRequest.protocol); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, bytes); // 5, before 8
+    const request = await parseInTurns(body, clientRequest.protocol); // 5
+    const claim = checkIdempotency(clientRequest.idempotencyKey, request.text); // 5, before 8
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim };
     const { plan, admission } = await admitMessage(gateway, admissionRequest); // 8
@@ -77,14 +77,13 @@ export async function submitMessage(gateway: Gateway, clientRequest: ClientReque
       slot.giveBack();
       return reply;
     }
-    const tellLevels = () => rememberLevels(gateway, catalog, caller, clientRequest, admission);
-    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, plan, admission, tellLevels());
-    held = { ...admissionRequest, requestId: clientRequest.requestId, isStream: request.stream };
+    if (admission.ok) held = admissionRequest;
+    headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
+    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, plan, admission, headers);
     message = new OpenMessage(gateway, admissionRequest, plan, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
     message.beginTrace();
-    headers = tellLevels();
     const opening = openMessage(gateway, message); // 9
     return request.stream
       ? await replyWithStream(gateway, message, opening, headers) // 10, 11
@@ -92,20 +91,25 @@ export async function submitMessage(gateway: Gateway, clientRequest: ClientReque
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
     if (message !== null) await message.fail(error);
-    else if (held !== null) await releaseHold(gateway, held).catch(() => {}); // creating the message failed
+    else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
     slot?.giveBack();
     throw withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
 }
 
-/** Remembers the rate levels of an admission or refusal for other answers of the key. */
+function heldMessage({ clientRequest, caller, request, offer }: AdmissionRequest): HeldMessage {
+  return { requestId: clientRequest.requestId, isStream: request.stream, caller, offer };
+}
+
+/** The rate headers of an admission or refusal, whose levels are remembered for other answers of the key. */
 function rememberLevels(
   gateway: Gateway,
   catalog: Catalog,
   caller: Caller,
   clientRequest: ClientRequest,
-  { levels }: Pick<Admitted | Refusal, 'levels'>,
+  levels: Levels | null,
 ): Record<string, string> {
+  if (levels === null) return headersLastKnown(gateway, catalog, caller, clientRequest);
   gateway.levels.remember(caller, catalog, levels);
   return rateHeaders(levels, clientRequest.vendorPrefix);
 }

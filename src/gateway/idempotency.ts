@@ -16,7 +16,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
  * The idempotency key and body hash of a request; null without a key. Throws invalid_request. The hash is not keyed:
  * it must survive a change of the installation secret.
  */
-export function checkIdempotency(idempotencyKey: string | null, body: Uint8Array): IdempotencyClaim | null {
+export function checkIdempotency(idempotencyKey: string | null, body: string): IdempotencyClaim | null {
   if (idempotencyKey === null) return null;
   if (idempotencyKey.length > bounds.idempotencyKeyCharactersMax || !VISIBLE_ASCII.test(idempotencyKey))
     throw new TurnpikeError(

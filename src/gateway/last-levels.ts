@@ -63,18 +63,52 @@ export function rateHeaders(levels: Levels | null, vendorPrefix: string): Record
   if (levels === null) return headers;
   const { requests, inputTokens, outputTokens } = levels;
   if (requests === null && inputTokens === null && outputTokens === null) return headers;
-  putLevel(headers, `${vendorPrefix}-ratelimit-requests`, requests);
-  putLevel(headers, `${vendorPrefix}-ratelimit-input-tokens`, inputTokens);
-  putLevel(headers, `${vendorPrefix}-ratelimit-output-tokens`, outputTokens);
-  putLevel(headers, `${vendorPrefix}-ratelimit-tokens`, together(inputTokens, outputTokens));
+  const names = namesOf(vendorPrefix);
+  putLevel(headers, names.requests, requests);
+  putLevel(headers, names.inputTokens, inputTokens);
+  putLevel(headers, names.outputTokens, outputTokens);
+  putLevel(headers, names.tokens, together(inputTokens, outputTokens));
   return headers;
 }
 
-function putLevel(headers: Record<string, string>, name: string, level: Level | null): void {
+/** The names of the three headers of one limit. */
+type LimitNames = ReturnType<typeof limitNames>;
+
+const namesByPrefix = new Map<string, Record<'requests' | 'inputTokens' | 'outputTokens' | 'tokens', LimitNames>>();
+
+/** Joined once for each configured prefix. */
+function namesOf(vendorPrefix: string) {
+  let names = namesByPrefix.get(vendorPrefix);
+  if (names === undefined) {
+    names = {
+      requests: limitNames(`${vendorPrefix}-ratelimit-requests`),
+      inputTokens: limitNames(`${vendorPrefix}-ratelimit-input-tokens`),
+      outputTokens: limitNames(`${vendorPrefix}-ratelimit-output-tokens`),
+      tokens: limitNames(`${vendorPrefix}-ratelimit-tokens`),
+    };
+    namesByPrefix.set(vendorPrefix, names);
+  }
+  return names;
+}
+
+function limitNames(name: string) {
+  return { limit: `${name}-limit`, remaining: `${name}-remaining`, reset: `${name}-reset` };
+}
+
+function putLevel(headers: Record<string, string>, names: LimitNames, level: Level | null): void {
   if (level === null) return;
-  headers[`${name}-limit`] = String(level.limit);
-  headers[`${name}-remaining`] = String(level.remaining);
-  headers[`${name}-reset`] = `${new Date(level.resetAtMs).toISOString().slice(0, 19)}Z`;
+  headers[names.limit] = String(level.limit);
+  headers[names.remaining] = String(level.remaining);
+  headers[names.reset] = formatSecond(Math.floor(level.resetAtMs / 1000));
+}
+
+let latestSecond = { second: 0, text: '1970-01-01T00:00:00Z' };
+
+/** Most headers of a response have the same time, and so have those of the next ones. */
+function formatSecond(second: number): string {
+  if (latestSecond.second !== second)
+    latestSecond = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+  return latestSecond.text;
 }
 
 function together(input: Level | null, output: Level | null): Level | null {

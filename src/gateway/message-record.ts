@@ -1,7 +1,7 @@
 // The usage record of a message at its end, or at a checkpoint.
 
 import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
-import { emptyRecord, type Outcome, type UsageRecord } from '../ledger/ledger.ts';
+import type { Outcome, UsageRecord } from '../ledger/ledger.ts';
 import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
 import {
   isJsonObject,
@@ -41,16 +41,15 @@ export function makeRecord(
   const { counts, source } = usage;
   const speed = speedServed(message, usage.speed);
   return {
-    ...emptyRecord({
-      requestId: message.requestId,
-      account: message.caller.account.id,
-      key: message.caller.key.id,
-      group: group.name,
-      model: model.name,
-      stream: message.isStream,
-    }),
+    requestId: message.requestId,
+    atMs: 0,
+    account: message.caller.account.id,
+    key: message.caller.key.id,
+    group: group.name,
+    model: model.name,
     provider: message.route?.provider ?? null,
     upstreamModel: message.route?.upstreamModel ?? null,
+    stream: message.isStream,
     outcome,
     status,
     inputTokens: counts.input,
@@ -61,12 +60,14 @@ export function makeRecord(
     webSearches: counts.webSearches,
     usageSource: source,
     cost: source === 'none' ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
+    writtenOff: 0,
     providerCost: message.route === null ? null : priceRoute(message.route, counts, speed),
     rates: source === 'none' ? {} : rateRecord(model.price, counts, group.multiplierMillionths, speed),
     attempts: message.attempts,
     admittedMs: message.admittedMs,
     latencyMs,
     firstTokenMs: message.firstTokenMs,
+    meters: null,
   };
 }
 
@@ -124,8 +125,8 @@ export function countBilled(message: BilledMessage, outcome: Outcome): CountedUs
 
 /** The same events, with estimates in place of missing required counts. */
 export function completeEvents(events: StreamEvent[], estimate: () => TokenCounts): StreamEvent[] {
-  if (!events.some(({ value }) => isLacking(value))) return events; // the common case
-  return events.map((event) => (isLacking(event.value) ? completeEvent(event.value, estimate()) : event));
+  if (!events.some(isLacking)) return events; // the common case
+  return events.map((event) => (isLacking(event) ? completeEvent(event.value, estimate()) : event));
 }
 
 /** The JSON of a whole message, with missing required counts filled in. */
@@ -135,7 +136,8 @@ export function completeText(message: JsonObject, text: string, estimate: () => 
   return JSON.stringify({ ...message, usage: completed(usage, estimate()) });
 }
 
-function isLacking(value: JsonObject): boolean {
+function isLacking({ name, value }: StreamEvent): boolean {
+  if (name === 'content_block_delta') return false;
   if (value['type'] === 'message_delta') return lacks(value['usage'], 'output_tokens');
   const { message } = value;
   return value['type'] === 'message_start' && isJsonObject(message) && lacks(message['usage'], 'input_tokens');

@@ -112,7 +112,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.plan = plan;
     this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
     const { settings } = gateway.catalog();
-    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings, request.stream), this);
+    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings)[request.stream ? 'stream' : 'whole'], this);
     this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.streamHold = request.stream ? new StreamHold(gateway.ledger, this, admitted) : null;
@@ -245,6 +245,18 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     if (!this.counter.finished) this.#gateway.streamHolds.add(this.streamHold);
   }
 
+  /** The upstream was read. Functions of the message, because two per event would cost more than the count. */
+  readonly onPulled = (arrived: StreamEvent[] | null): StreamEvent[] | null => {
+    if (arrived === null) this.watch.endAttempt();
+    else this.watch.end();
+    return arrived === null ? null : this.take(arrived);
+  };
+
+  readonly onPullFailed = (failure: unknown): never => {
+    this.watch.endAttempt();
+    throw failure;
+  };
+
   /** Counts events and collects them for the idempotency record. Returns them as the client receives them. */
   take(events: StreamEvent[]): StreamEvent[] {
     const reported = this.see(events);
@@ -255,8 +267,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   /** Counts events. Returns them as the client would receive them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
-    return completeEvents(events, () => countBilled(this, 'completed').counts);
+    return completeEvents(events, this.#estimateCounts);
   }
+
+  readonly #estimateCounts = () => countBilled(this, 'completed').counts;
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
   takeMessage(message: JsonObject, text: string): string {
@@ -481,7 +495,19 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 }
 
-function watchBounds(settings: Settings, isStream: boolean): WatchBounds {
+/** Settings are immutable: their bounds are computed once. */
+const boundsOf = new WeakMap<Settings, Readonly<Record<'stream' | 'whole', WatchBounds>>>();
+
+function watchBounds(settings: Settings): Readonly<Record<'stream' | 'whole', WatchBounds>> {
+  let computed = boundsOf.get(settings);
+  if (computed === undefined) {
+    computed = { stream: computeBounds(settings, true), whole: computeBounds(settings, false) };
+    boundsOf.set(settings, computed);
+  }
+  return computed;
+}
+
+function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
   return {
     firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
     silenceMs: settings.upstreamSilenceSeconds * 1000,

@@ -73,15 +73,17 @@ export function planMessage(
   const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
   const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
   const worstCase = { ...shared, inputTokens: input.most, outputTokens: leastTokens };
-  const firstCase = { ...worstCase, outputTokens: firstTokens };
+  const least = priceWorstCase(model.price, worstCase, group.multiplierMillionths);
+  const isAllAtOnce = firstTokens === leastTokens; // as without a stream
+  const firstCase = isAllAtOnce ? worstCase : { ...worstCase, outputTokens: firstTokens };
   return {
     measure,
     maxTokens,
     inputEstimate: input.typical,
     worstCase,
-    least: priceWorstCase(model.price, worstCase, group.multiplierMillionths),
+    least,
     firstCase,
-    amount: priceWorstCase(model.price, firstCase, group.multiplierMillionths),
+    amount: isAllAtOnce ? least : priceWorstCase(model.price, firstCase, group.multiplierMillionths),
     isCounted: input.isCounted,
     trancheTokens: settings.outputTrancheTokens,
     ...planThinking(request, offer, terms),

@@ -200,19 +200,8 @@ function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
 /** The next events, counted on arrival: backpressure from the client does not look like upstream silence. */
 function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
   message.watch.begin();
-  const pulling = events.next().then(
-    (arrived) => {
-      if (arrived === null) message.watch.endAttempt();
-      else message.watch.end();
-      return arrived === null ? null : message.take(arrived);
-    },
-    (failure) => {
-      message.watch.endAttempt();
-      throw failure;
-    },
-  );
-  message.pulling = pulling;
-  return pulling;
+  message.pulling = events.next().then(message.onPulled, message.onPullFailed);
+  return message.pulling;
 }
 
 /** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */

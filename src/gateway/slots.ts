@@ -29,11 +29,26 @@ export class Slots {
     if (shortage === 'full') throw overloaded('Too many messages are in progress. Try again in a moment.');
     if (shortage === 'share')
       throw overloaded("This account is using its full share of the service's capacity. Try again in a moment.");
-    let isTaken = true;
-    const giveBack = () => {
-      if (isTaken) this.#room.giveBack(accountId, 1);
-      isTaken = false;
-    };
-    return { giveBack, [Symbol.dispose]: giveBack };
+    return new TakenSlot(this.#room, accountId);
+  }
+}
+
+class TakenSlot implements Slot {
+  readonly #room: FairShareQuota;
+  readonly #accountId: number;
+  #isTaken = true;
+
+  constructor(room: FairShareQuota, accountId: number) {
+    this.#room = room;
+    this.#accountId = accountId;
+  }
+
+  giveBack(): void {
+    if (this.#isTaken) this.#room.giveBack(this.#accountId, 1);
+    this.#isTaken = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.giveBack();
   }
 }

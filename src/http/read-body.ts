@@ -85,10 +85,10 @@ export class RequestBody {
   }
 
   /**
-   * The bytes, at most `bytesMax`, counted as the owner's. Rejects with body_too_large (at once if the length is declared),
+   * The body, at most `bytesMax` bytes, counted as the owner's. Rejects with body_too_large (at once if the length is declared),
    * content_type_unsupported (compressed), overloaded, request_timeout (the upload stalls, or the client disconnects). Called once.
    */
-  async read(bytesMax: number, owner: number): Promise<Uint8Array> {
+  async read(bytesMax: number, owner: number): Promise<Uint8Array | Blob> {
     this.#owner = owner;
     const { headers } = this.#request;
     const encoding = headers.get('content-encoding')?.trim().toLowerCase();
@@ -100,9 +100,8 @@ export class RequestBody {
     try {
       if (bytesDeclared === null) return await this.#readUnknown(bytesMax);
       this.#take(bytesDeclared);
-      return bytesDeclared <= SMALL_BODY_BYTES
-        ? await within(machineTimers, this.#stallMs, this.#request.bytes(), stalled)
-        : await this.#readDeclared(bytesDeclared);
+      if (bytesDeclared > SMALL_BODY_BYTES) return await this.#readDeclared(bytesDeclared);
+      return await within(machineTimers, this.#stallMs, this.#request.blob(), stalled);
     } catch (cause) {
       if (cause instanceof TurnpikeError) throw cause;
       throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });

@@ -27,9 +27,9 @@ interface Meters extends Payer {
 
 /**
  * Takes everything the message needs, or returns the meter that is exhausted. Admitting an open hold again takes
- * nothing twice.
+ * nothing twice. `isNew`: the id was never admitted before, so no ending is looked up.
  */
-export function admit(rows: Rows, operation: Admit): Effect {
+export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   assertAmount(operation.amount);
   if (operation.least !== undefined) assertAmount(operation.least); // NaN becomes null in JSON
   const lease = rows.lease(operation.owner.node);
@@ -48,7 +48,7 @@ export function admit(rows: Rows, operation: Admit): Effect {
     findMoneyShort(meters, operation.least ?? operation.amount, rows.nowMs) ??
     findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
-  if (rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
+  if (!isNew && rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
   return begin(rows, operation, meters, claimed.claims);
 }
 

@@ -74,7 +74,8 @@ function applyOperation(staged: StagedRows, operation: Operation): Answer {
   return effect.answer;
 }
 
-function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {
+/** Decides one operation over the rows, which stay as they are. */
+export function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {
   switch (operation.kind) {
     case 'admit':
       return admit(rows, operation);

@@ -55,6 +55,7 @@ export type {
   UsageRecord,
   UsageSource,
 } from './operation.ts';
+export { ResidentLedger } from './resident-ledger.ts';
 export {
   type AccountRow,
   type Changes,
@@ -75,6 +76,7 @@ export type {
   AnswerStore,
   CallerMeters,
   CallerQuestion,
+  Commit,
   Entry,
   EntryPage,
   FoundUsage,
@@ -86,6 +88,7 @@ export type {
   LimitLevel,
   OpenHold,
   OpenHolds,
+  ResidentStore,
   StoredAnswer,
   StoredUsageRecord,
   UsagePage,

@@ -107,6 +107,7 @@ export class NodeLedger implements LedgerGate {
   constructor(gate: LedgerGate, clock: Clock, node: string, timers: Timers = machineTimers, hasPeers = false) {
     this.#hasPeers = hasPeers;
     this.#gate = gate;
+    gate.onFailure = (failure) => this.#note(failure);
     this.#clock = clock;
     this.#node = node;
     this.#timers = timers;
@@ -157,6 +158,17 @@ export class NodeLedger implements LedgerGate {
    * does not respond.
    */
   async admit(operation: Admit | Take): Promise<Admission> {
+    if (this.#gate.decide === undefined) return this.#admitInStore(operation);
+    const deciding = this.#gate.decide(operation);
+    const answer =
+      deciding instanceof Promise
+        ? await within(this.#timers, bounds.admissionWaitMsMax, deciding, storeIsSilent)
+        : deciding;
+    if (!answer.ok && answer.reason === 'claim_answered') await this.flush(); // told only once it is durable
+    return this.#admissionOf(operation, answer);
+  }
+
+  async #admitInStore(operation: Admit | Take): Promise<Admission> {
     const remembered = this.#refusals.find(operation, this.#clock.nowMs());
     if (remembered !== null) return remembered;
     const { timesForgotten } = this.#refusals;
@@ -173,15 +185,20 @@ export class NodeLedger implements LedgerGate {
     } finally {
       this.#exit(operation.account);
     }
+    const admission = this.#admissionOf(operation, answer);
+    // A refusal decided before a credit must not be remembered after it.
+    if ('meter' in admission && this.#refusals.timesForgotten === timesForgotten)
+      this.#refusals.remember(operation, admission, this.#clock.nowMs());
+    return admission;
+  }
+
+  #admissionOf(operation: Admit | Take, answer: Answer): Admission {
     if (answer.ok && answer.kind === 'admitted') return answer;
     if (isIdempotencyRefusal(answer)) return answer;
     if (!('meter' in answer)) throw asError(answer);
     // The lease may have been taken again since.
     if (answer.reason === 'not_owner' && operation.kind === 'admit' && operation.owner.epoch === this.#owner?.epoch)
       this.#owner = null;
-    // A refusal decided before a credit must not be remembered after it.
-    if (this.#refusals.timesForgotten === timesForgotten)
-      this.#refusals.remember(operation, answer, this.#clock.nowMs());
     return answer;
   }
 
@@ -226,6 +243,10 @@ export class NodeLedger implements LedgerGate {
     const answers = await this.#guard(bundle);
     if (bundle.operations.some(givesBack)) this.#refusals.forgetAll();
     return answers;
+  }
+
+  async flush(): Promise<void> {
+    await this.#gate.flush?.();
   }
 
   /** A hold of the account was lowered: the next admission must not be answered from memory. */

@@ -22,7 +22,6 @@ import type {
 } from './rows.ts';
 
 export class StagedRows implements Rows {
-  readonly nowMs: number;
   readonly #below: Rows;
   readonly #accounts = new Map<number, AccountRow>();
   readonly #keys = new Map<number, KeyRow>();
@@ -39,7 +38,10 @@ export class StagedRows implements Rows {
 
   constructor(below: Rows) {
     this.#below = below;
-    this.nowMs = below.nowMs;
+  }
+
+  get nowMs(): number {
+    return this.#below.nowMs;
   }
 
   account(id: number): AccountRow | undefined {
@@ -86,8 +88,9 @@ export class StagedRows implements Rows {
     }
   }
 
-  /** Stages the changes of one operation. */
+  /** Stages the changes of one operation: all of them, or none if they violate an invariant. */
   put(effect: Effect): void {
+    this.#check(effect);
     for (const account of effect.accounts ?? []) this.#putAccount(account);
     for (const key of effect.keys ?? []) this.#keys.set(key.id, key);
     for (const hold of effect.holds ?? []) this.#holds.set(hold.requestId, hold);
@@ -140,12 +143,17 @@ export class StagedRows implements Rows {
     };
   }
 
+  #check({ accounts, entries, endings }: Effect): void {
+    for (const { balance, creditLine, held } of accounts ?? []) {
+      assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
+      assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
+    }
+    for (const { amount } of entries ?? []) assert(amount >= 0, 'the amount of an entry is never negative');
+    for (const { record } of endings ?? [])
+      assert(!this.#endings.has(record.requestId), 'a request id is billed at most once');
+  }
+
   #putAccount(account: AccountRow): void {
-    assert(
-      account.balance + account.creditLine >= account.held && account.held >= 0,
-      'a balance minus its holds is never below its floor',
-    );
-    assert(Number.isSafeInteger(account.balance), 'a balance is an exact whole number of nanodollars');
     const { month, changes } = countMonth(this.account(account.id) ?? account, account.balance, this.nowMs);
     this.#months.push(...changes);
     this.#accounts.set(account.id, month === account.month ? account : { ...account, month });
@@ -158,7 +166,6 @@ export class StagedRows implements Rows {
   }
 
   #putEntry(entry: NewEntry): void {
-    assert(entry.amount >= 0, 'the amount of an entry is never negative');
     this.#entries.push(entry);
     if (entry.reference !== null && isCredit(entry)) {
       const amount = entry.credit === entry.account ? entry.amount : -entry.amount;
@@ -167,10 +174,8 @@ export class StagedRows implements Rows {
   }
 
   #putEnding(ending: Ending): void {
-    const { record } = ending;
-    assert(!this.#endings.has(record.requestId), 'a request id is billed at most once');
-    this.#endings.set(record.requestId, ending);
-    this.#countRecord(record, 1);
+    this.#endings.set(ending.record.requestId, ending);
+    this.#countRecord(ending.record, 1);
   }
 
   #putCorrection(ending: Ending, before: UsageRecord): void {

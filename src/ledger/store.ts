@@ -4,18 +4,27 @@ import { DAY_MS, monthStartMs, type Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
 import type { AccountMonth, EntryKind, MonthQuestion, SeldomKind } from './account-month.ts';
-import type { Answer, Bundle, MeterName, Outcome, RateLimits, UsageRecord } from './operation.ts';
+import type { Admit, Answer, Bundle, MeterName, Outcome, RateLimits, Take, UsageRecord } from './operation.ts';
 import type { Changes, HoldRow, Rows } from './rows.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
 import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
-/** Where bundles are decided and made durable: a group commit in this thread or another. */
+/** Where bundles are decided and made durable. */
 export interface LedgerGate {
   /**
    * Resolves to one answer per operation when they are durable. Rejects with NothingTaken or overloaded if nothing
    * was applied, and with another store_unavailable if that is unknown.
    */
   submit(bundle: Bundle): Promise<Answer[]>;
+  /**
+   * Decides in memory, for a store with one process; no message had the id before. A crash forgets it, as the message
+   * ends with the process. A promise while a bundle commits. Throws NothingTaken while the store cannot be written.
+   */
+  decide?(operation: Admit | Take): Answer | Promise<Answer>;
+  /** Resolves when reads of the database see everything decided so far. Absent: they always do. */
+  flush?(): Promise<void>;
+  /** Called with the failure when decided changes cannot be written, and with null once they are. */
+  onFailure?: (failure: unknown) => void;
   /** Number of batches handed to the store, committed or not. */
   batches(): number;
 }
@@ -29,6 +38,25 @@ export interface LedgerStore {
    * locks only briefly.
    */
   transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief?: boolean): Promise<void> | void;
+}
+
+/** Rows to write in one transaction. Only the store interprets it. */
+export type Commit = object;
+
+/** A store with one process, whose rows stay in memory and may be ahead of the disk. */
+export interface ResidentStore extends LedgerStore {
+  readonly rows: Rows;
+  /** Sets the time of `rows`. */
+  readClock(): void;
+  /** Number of holds that are not on the disk. */
+  readonly unwrittenHolds: number;
+  /**
+   * Takes changes over into `rows`, and returns what to write; null for nothing. Holds younger than `holdUnwrittenMs`
+   * are left out unless `isAll`.
+   */
+  takeOver(changes: Changes, isAll: boolean): Commit | null;
+  /** Writes it in one durable transaction. After a failure the same commit must be given again: it is written once. */
+  write(commit: Commit): Promise<void>;
 }
 
 export interface AccountMeters {

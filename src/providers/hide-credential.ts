@@ -1,7 +1,7 @@
 // Removes the credential from every fault of a provider, which may repeat it, plain or encoded, in an error or an id.
 
 import type { Secret } from '../secrets/secrets.ts';
-import { type Provider, ProviderFault } from './provider.ts';
+import { type Provider, ProviderFault, type ProviderReply } from './provider.ts';
 
 const HIDDEN = '[redacted]';
 const CREDENTIAL_CHARACTERS_LEAST = 8; // shorter ones are not secrets, and occur in texts by chance
@@ -13,11 +13,20 @@ export function hideCredential(provider: Provider): Provider {
     ...provider,
     async submit(attempt) {
       const { credential } = attempt.provider;
-      const reply = await hiding(provider.submit(attempt), credential);
+      let reply: ProviderReply;
+      try {
+        reply = await provider.submit(attempt);
+      } catch (thrown) {
+        throw hidden(thrown, credential);
+      }
       if (credential === null) return reply;
       const upstreamRequestId = redactOrNull(reply.upstreamRequestId, credential);
       if (reply.form === 'message') return { ...reply, upstreamRequestId };
-      return { ...reply, events: { next: () => hiding(reply.events.next(), credential) }, upstreamRequestId };
+      const { events } = reply;
+      if (events.mapFaults === undefined)
+        return { ...reply, events: { next: () => hiding(events.next(), credential) }, upstreamRequestId };
+      events.mapFaults((fault) => redactFault(fault, credential)); // costs nothing per event
+      return { ...reply, upstreamRequestId };
     },
     countTokens: (attempt) => hiding(provider.countTokens(attempt), attempt.provider.credential),
     ...(probe && { probe: (endpoint, signal) => hiding(probe(endpoint, signal), endpoint.credential) }),
@@ -33,8 +42,12 @@ export function redactCredential(text: string, credential: Secret | null): strin
 function hiding<Value>(promise: Promise<Value>, credential: Secret | null): Promise<Value> {
   if (credential === null) return promise;
   return promise.catch((thrown) => {
-    throw thrown instanceof ProviderFault ? redactFault(thrown, credential) : thrown;
+    throw hidden(thrown, credential);
   });
+}
+
+function hidden(thrown: unknown, credential: Secret | null): unknown {
+  return thrown instanceof ProviderFault && credential !== null ? redactFault(thrown, credential) : thrown;
 }
 
 function redactFault(fault: ProviderFault, credential: Secret): ProviderFault {
@@ -54,8 +67,11 @@ const formsOfCredential = new WeakMap<Secret, readonly string[]>();
 /** Encoded once: credentials live as long as their catalog. */
 function formsOf(credential: Secret | null): readonly string[] {
   if (credential === null) return [];
-  const forms = formsOfCredential.get(credential) ?? encode(credential.reveal().trim());
-  formsOfCredential.set(credential, forms);
+  let forms = formsOfCredential.get(credential);
+  if (forms === undefined) {
+    forms = encode(credential.reveal().trim());
+    formsOfCredential.set(credential, forms);
+  }
   return forms;
 }
 

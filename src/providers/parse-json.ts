@@ -39,8 +39,11 @@ const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-
 
 /** The provider's request id, under its family's header name; null without one. */
 export function readUpstreamRequestId(headers: Headers): string | null {
-  const name = REQUEST_ID_HEADERS.find((one) => headers.has(one));
-  return name === undefined ? null : headers.get(name);
+  for (const name of REQUEST_ID_HEADERS) {
+    const id = headers.get(name);
+    if (id !== null) return id;
+  }
+  return null;
 }
 
 /** The text of an error as far as it arrives in time: its status is known and must not be lost. */

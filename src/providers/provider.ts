@@ -37,6 +37,8 @@ export type ProviderReply =
 export interface EventSource {
   /** Events in order, at least one, without keep-alives; null at the end. Throws an `error` event as ProviderFault. */
   next(): Promise<StreamEvent[] | null>;
+  /** Changes every fault that `next` will throw; absent: the source cannot do it itself. */
+  mapFaults?(map: (fault: ProviderFault) => ProviderFault): void;
 }
 
 export type FaultKind =

@@ -26,6 +26,7 @@ export class PulledStream implements EventSource {
   readonly #signal: AbortSignal;
   readonly #converter: EventConverter;
   readonly #parser = new EventStreamParser();
+  #mapFault: ((fault: ProviderFault) => ProviderFault) | null = null;
   #fault: ProviderFault | null = null; // thrown after the preceding events
   #isEnded = false;
 
@@ -35,24 +36,40 @@ export class PulledStream implements EventSource {
     this.#converter = converter;
   }
 
-  async next(): Promise<StreamEvent[] | null> {
-    // Bounded by the end of the stream and the signal: the gateway gives up a silent upstream.
-    while (!this.#isEnded) {
-      if (this.#fault !== null) throw this.#fault;
-      let events: StreamEvent[];
-      try {
-        this.#signal.throwIfAborted();
-        const { done, value } = await this.#reader.read();
-        if (done) this.#isEnded = true;
-        events = value === undefined ? this.#converter.end() : this.#take(value);
-      } catch (thrown) {
-        this.#fault = upstreamFault(thrown, this.#signal);
-        throw this.#fault;
-      }
-      if (events.length > 0) return events;
+  mapFaults(map: (fault: ProviderFault) => ProviderFault): void {
+    this.#mapFault = map;
+  }
+
+  next(): Promise<StreamEvent[] | null> {
+    if (this.#fault !== null) return Promise.reject(this.#fault);
+    if (this.#isEnded) return Promise.resolve(null);
+    if (this.#signal.aborted) return Promise.reject(this.#fail(this.#signal.reason));
+    return this.#reader.read().then(this.#onRead, this.#onFailure);
+  }
+
+  // Bound once, because a function per chunk would cost as much as parsing it.
+  readonly #onRead = ({ done, value }: { done: boolean; value?: Uint8Array | undefined }) => {
+    if (done) this.#isEnded = true;
+    const events = value === undefined ? this.#atEnd() : this.#take(value);
+    return events.length > 0 ? events : this.next(); // bounded by the end of the stream and the signal
+  };
+
+  readonly #onFailure = (thrown: unknown): never => {
+    throw this.#fail(thrown);
+  };
+
+  #fail(thrown: unknown): ProviderFault {
+    const fault = upstreamFault(thrown, this.#signal);
+    this.#fault = this.#mapFault === null ? fault : this.#mapFault(fault);
+    return this.#fault;
+  }
+
+  #atEnd(): StreamEvent[] {
+    try {
+      return this.#converter.end();
+    } catch (thrown) {
+      throw this.#fail(thrown);
     }
-    if (this.#fault !== null) throw this.#fault;
-    return null;
   }
 
   /** The events completed by a chunk, up to a fault or the end of the message. */
@@ -60,14 +77,14 @@ export class PulledStream implements EventSource {
     const events: StreamEvent[] = [];
     try {
       for (const event of this.#parser.push(chunk)) {
-        events.push(...this.#converter.take(event));
+        for (const converted of this.#converter.take(event)) events.push(converted);
         if (!this.#converter.isDone) continue;
         this.#isEnded = true;
         this.#awaitEnd();
         break;
       }
     } catch (thrown) {
-      this.#fault = upstreamFault(thrown, this.#signal);
+      this.#fail(thrown);
       this.#cancel();
     }
     return events;

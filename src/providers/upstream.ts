@@ -31,21 +31,25 @@ export async function prepareFetching(): Promise<void> {
  */
 export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
   const startedMs = performance.now();
+  let response: Response;
   try {
-    return await send(call, true);
+    response = await send(call, true);
   } catch (thrown) {
     const isStale =
       STALE_CONNECTION_CODES.includes(errorCode(thrown)) && performance.now() - startedMs <= STALE_CONNECTION_MS_MAX;
     if (!isStale || call.signal.aborted) throw upstreamFault(thrown, call.signal);
+    response = await send(call, false).catch((again) => {
+      throw upstreamFault(again, call.signal);
+    });
   }
-  try {
-    return await send(call, false);
-  } catch (thrown) {
-    throw upstreamFault(thrown, call.signal);
-  }
+  const { status } = response;
+  if (status < 300 || status > 399) return response;
+  await cancelBody(response);
+  // Not followed: the address is the operator's, and the credential must not be sent elsewhere.
+  throw new ProviderFault('failed', `the provider answered with a redirect (${status})`, { status });
 }
 
-async function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
+function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
   const { url, headers, body, signal } = call;
   const settings: BunFetchRequestInit & { timeout: false } = {
     method: body === null ? 'GET' : 'POST',
@@ -56,12 +60,7 @@ async function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
     redirect: 'manual',
     timeout: false,
   };
-  const response = await fetch(url, settings);
-  const { status } = response;
-  if (status < 300 || status > 399) return response;
-  await cancelBody(response);
-  // Not followed: the address is the operator's, and the credential must not be sent elsewhere.
-  throw new ProviderFault('failed', `the provider answered with a redirect (${status})`, { status });
+  return fetch(url, settings);
 }
 
 function errorCode(thrown: unknown): unknown {

@@ -13,6 +13,7 @@ const WITHOUT_VERSION = /^\/(?:messages|chat|models)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {
+  if (routes.has(path)) return path;
   const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
   const trimmed = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
   return WITHOUT_VERSION.test(trimmed) ? `/v1${trimmed}` : trimmed;

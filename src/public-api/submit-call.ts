@@ -25,9 +25,10 @@ const VERSIONS = ['2023-06-01', '2026-10-21'];
 function readVendorHeaders(headers: Headers, prefixes: readonly string[]): VendorHeaders {
   const read: VendorHeaders = { prefix: '', version: null, betas: null, browserDeclared: false };
   for (const prefix of prefixes) {
-    const version = headers.get(`${prefix}-version`);
-    const betas = headers.get(`${prefix}-beta`);
-    const browser = headers.get(`${prefix}-dangerous-direct-browser-access`);
+    const names = namesOf(prefix);
+    const version = headers.get(names.version);
+    const betas = headers.get(names.betas);
+    const browser = headers.get(names.browser);
     if (version === null && betas === null && browser === null) continue;
     if (read.prefix === '') read.prefix = prefix;
     read.version ??= knownVersion(version);
@@ -36,6 +37,19 @@ function readVendorHeaders(headers: Headers, prefixes: readonly string[]): Vendo
   }
   if (read.prefix === '') read.prefix = 'anthropic';
   return read;
+}
+
+const namesByPrefix = new Map<string, Record<'version' | 'betas' | 'browser', string>>();
+
+/** Joined once for each configured prefix. */
+function namesOf(prefix: string) {
+  let names = namesByPrefix.get(prefix);
+  if (names === undefined) {
+    const browser = `${prefix}-dangerous-direct-browser-access`;
+    names = { version: `${prefix}-version`, betas: `${prefix}-beta`, browser };
+    namesByPrefix.set(prefix, names);
+  }
+  return names;
 }
 
 /** Any other date counts as the newest: no provider refuses a client for a later date. */

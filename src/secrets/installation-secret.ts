@@ -2,7 +2,7 @@
 // Keys cannot be recognized and provider credentials cannot be opened without it. During a rotation, the former
 // secret is accepted too.
 
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Config, decodeSecret } from '../config.ts';
@@ -177,7 +177,7 @@ export type SecretHashes = (secret: string) => readonly [string, ...string[]];
 
 /** "sha256." and 43 base64url characters. */
 export function hashSecret(secret: string): string {
-  return `sha256.${createHash('sha256').update(secret).digest('base64url')}`;
+  return `sha256.${Bun.SHA256.hash(secret, 'base64url')}`;
 }
 
 /**

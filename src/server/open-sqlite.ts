@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';
-import { databasePath, LedgerThread, ReportThread, sqliteStores } from '../storage/sqlite/sqlite.ts';
+import { databasePath, LedgerThread, ReportThread, sqliteLedger, sqliteStores } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing } from './server.ts';
@@ -26,14 +26,17 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   const path = databasePath(config.dataDirectory);
   const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
   const vault = openVault(present, previous);
-  const thread = await LedgerThread.start(workerScript('ledger-worker'), path, (cause) => {
-    // Unanswered operations may or may not be durable: only a restart, which reads them from disk, can tell.
+  // Unwritten changes may or may not be durable: only a restart, which reads them from disk, can tell.
+  const exit = (cause: unknown) => {
     log.writeEvent('ledger_thread_failed', { cause: String(cause) });
     log.flush();
     process.exit(1);
-  });
+  };
+  const thread = await LedgerThread.start(workerScript('ledger-worker'), path, exit);
   closing.push(() => thread.close());
-  const ledger = new NodeLedger(thread, clock, NODE);
+  const { gate, close } = sqliteLedger(path, clock, thread, exit);
+  closing.push(close);
+  const ledger = new NodeLedger(gate, clock, NODE);
   closing.push(() => ledger.close());
   const expired = await ledger.open();
   if (expired > 0) log.writeEvent('holds_of_earlier_run_ended', { holds: expired });
@@ -43,5 +46,5 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   closing.push(() => reports.close());
   const stores = sqliteStores(path, ledger, reports.reads);
   closing.push(() => stores.close());
-  return { vault, stores, ledger, gate: thread, clock, feed: null, maintain: null, ...alone };
+  return { vault, stores, ledger, gate, clock, feed: null, maintain: null, ...alone };
 }

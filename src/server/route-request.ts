@@ -110,7 +110,11 @@ function isForOperator(request: Request): boolean {
   // Browsers at the address of the service; API clients get a 404.
   if (path === '/')
     return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
-  return path === METRICS_PATH || [ADMIN_PATH, CONSOLE_PATH].some((one) => path === one || path.startsWith(`${one}/`));
+  return path === METRICS_PATH || isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH);
+}
+
+function isWithin(path: string, parent: string): boolean {
+  return path.startsWith(parent) && (path.length === parent.length || path[parent.length] === '/');
 }
 
 function refuseRequest(failure: TurnpikeError, request: Request, address: string, observers: Observers): Response {

@@ -121,16 +121,31 @@ type Reads = Record<string, (...values: never[]) => Promise<unknown>>;
 
 /** The same functions. Errors that they throw become store_unavailable. */
 export function guardReads<Functions extends object>(reads: Functions): Functions {
-  const guarded = Object.entries(reads as unknown as Reads).map(([name, read]) => [
+  return mapReads(reads, async (read) => {
+    try {
+      return await read();
+    } catch (cause) {
+      if (cause instanceof TurnpikeError) throw cause; // the request is at fault
+      throw new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
+    }
+  });
+}
+
+/** The same functions, which see everything that the gate has decided before. */
+export function readsAfterFlush<Functions extends object>(gate: LedgerGate, reads: Functions): Functions {
+  return mapReads(reads, async (read) => {
+    await gate.flush?.();
+    return read();
+  });
+}
+
+function mapReads<Functions extends object>(
+  reads: Functions,
+  around: (read: () => Promise<unknown>) => Promise<unknown>,
+): Functions {
+  const mapped = Object.entries(reads as unknown as Reads).map(([name, read]) => [
     name,
-    async (...values: never[]) => {
-      try {
-        return await read(...values);
-      } catch (cause) {
-        if (cause instanceof TurnpikeError) throw cause; // the request is at fault
-        throw new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
-      }
-    },
+    (...values: never[]) => around(() => read(...values)),
   ]);
-  return Object.fromEntries(guarded) as Functions;
+  return Object.fromEntries(mapped) as Functions;
 }

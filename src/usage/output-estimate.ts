@@ -54,6 +54,7 @@ export function billedText({ own, votes }: OutputEstimate, classes: Readonly<Byt
 /** Tokens that a hold must cover for text, not rounded: at least `billedText`. */
 export function coverText({ own, votes }: OutputEstimate, classes: Readonly<ByteClasses>): number {
   const bytes = totalBytes(classes);
+  if (bytes === 0) return 0; // common for names and thinking
   const baseline = BASELINE_TOKENS_PER_BYTE * bytes;
   if (own === null && votes.length === 0) return baseline;
   if (own === null) {

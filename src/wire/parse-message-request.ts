@@ -4,8 +4,8 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { JsonObject, JsonValue, MessageRequest, Protocol } from './message-request.ts';
-import { decodeBody, isJsonObject, parseJson } from './message-request.ts';
+import type { JsonObject, JsonValue, MessageRequest, Protocol, ReceivedBody } from './message-request.ts';
+import { decodeBody, decodeBytes, isJsonObject, parseJson } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
 const REQUIRED = 'Field required';
@@ -105,15 +105,15 @@ function checkSystem(system: JsonValue): void {
 
 /** Throws invalid_json, invalid_request (the message begins with the field's path), thread_unsupported_request. */
 export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'messages'): MessageRequest {
-  const text = decodeBody(bytes);
-  const members = scanJson(text); // first, because it bounds the depth for JSON.parse
-  return checkRequest({ text, bytes, members, body: parseJson(text), protocol });
+  const text = decodeBytes(bytes);
+  return parseText(text, Buffer.byteLength(text), protocol);
 }
 
 /** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
-export async function parseInTurns(bytes: Uint8Array, protocol: Protocol = 'messages'): Promise<MessageRequest> {
-  if (bytes.length <= bounds.bodyBytesAtOnceMax) return parseMessageRequest(bytes, protocol);
-  const text = decodeBody(bytes);
+export async function parseInTurns(received: ReceivedBody, protocol: Protocol = 'messages'): Promise<MessageRequest> {
+  const text = await decodeBody(received);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= bounds.bodyBytesAtOnceMax) return parseText(text, bytes, protocol);
   await nextTurn();
   const members = scanJson(text);
   await nextTurn();
@@ -122,8 +122,12 @@ export async function parseInTurns(bytes: Uint8Array, protocol: Protocol = 'mess
   return checkRequest({ text, bytes, members, body, protocol });
 }
 
-interface Parsed extends Pick<MessageRequest, 'text' | 'members' | 'protocol'> {
-  bytes: Uint8Array;
+function parseText(text: string, bytes: number, protocol: Protocol): MessageRequest {
+  const members = scanJson(text); // first, because it bounds the depth for JSON.parse
+  return checkRequest({ text, bytes, members, body: parseJson(text), protocol });
+}
+
+interface Parsed extends Pick<MessageRequest, 'text' | 'bytes' | 'members' | 'protocol'> {
   body: JsonValue;
 }
 
@@ -138,8 +142,7 @@ function checkRequest({ text, bytes, members, body, protocol }: Parsed): Message
   // The next turn of a thread would omit its history. Clients repeat a request that is refused with this code without it.
   if ((body['thread'] ?? null) !== null)
     throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');
-  const markBytes = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  return { text, bytes: bytes.length - markBytes, body, members, model, stream, maxTokens, protocol };
+  return { text, bytes, body, members, model, stream, maxTokens, protocol };
 }
 
 function checkModel(value: JsonValue | undefined): string {

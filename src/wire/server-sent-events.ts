@@ -14,6 +14,8 @@ export class EventTooLong extends Error {
   override name = 'EventTooLong';
 }
 
+const LINE_FEED = 0x0a;
+
 export class EventStreamParser {
   readonly #decoder = new TextDecoder(); // strips a byte order mark, and replaces invalid UTF-8
   #lineParts: string[] = []; // the incomplete line
@@ -26,13 +28,28 @@ export class EventStreamParser {
   push(bytes: Uint8Array): ServerSentEvent[] {
     const text = this.#normalized(this.#decoder.decode(bytes, { stream: true }));
     const events: ServerSentEvent[] = [];
-    let start = 0;
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+    let start = this.#takeWhole(text, events);
+    for (let end = text.indexOf('\n', start); end >= 0; end = text.indexOf('\n', start)) {
       this.#take(this.#lineTo(text.slice(start, end)), events);
       start = end + 1;
     }
     if (start < text.length) this.#hold(text.slice(start));
     return events;
+  }
+
+  /** Takes events with one `data` line and at most an `event` line before it, the common form. Returns their end. */
+  #takeWhole(text: string, events: ServerSentEvent[]): number {
+    let start = 0;
+    while (this.#data === null && this.#name === '' && this.#lineParts.length === 0) {
+      const isNamed = text.startsWith('event: ', start);
+      const data = isNamed ? text.indexOf('\n', start) + 1 : start;
+      const end = data < start || !text.startsWith('data: ', data) ? -1 : text.indexOf('\n', data);
+      if (end < 0 || text.charCodeAt(end + 1) !== LINE_FEED || end - data > bounds.upstreamEventBytesMax) break;
+      const name = (isNamed && text.slice(start + 'event: '.length, data - 1)) || 'message';
+      events.push({ name, text: text.slice(data + 'data: '.length, end) });
+      start = end + 2;
+    }
+    return start;
   }
 
   /** The text with line feeds as line ends, even if CR LF was split between two pushes. */

@@ -13,6 +13,7 @@ export {
 } from './fold-events.ts';
 export {
   decodeBody,
+  decodeBytes,
   isJsonObject,
   isThinking,
   type JsonObject,
@@ -24,6 +25,7 @@ export {
   type Protocol,
   parseJson,
   promptTokens,
+  type ReceivedBody,
   type TokenCounts,
   textOf,
 } from './message-request.ts';

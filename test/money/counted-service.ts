@@ -25,7 +25,7 @@ import { type CheckReport, checkLedger, NodeLedger } from '../../src/ledger/ledg
 import { providerKinds, sandboxModelNames } from '../../src/providers/providers.ts';
 import { openVault } from '../../src/secrets/secrets.ts';
 import * as postgres from '../../src/storage/postgres/postgres.ts';
-import { databasePath, LedgerThread, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
+import { databasePath, LedgerThread, sqliteLedger, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { Estimates } from '../../src/usage/usage.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
@@ -100,18 +100,25 @@ async function openSqlite(): Promise<Opened> {
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const path = databasePath(directory);
   const clock = systemClock();
-  const thread = await LedgerThread.start(new URL('../../src/ledger-worker.ts', import.meta.url), path, (cause) => {
+  const die = (cause: unknown) => {
     throw new Error(`the ledger's thread died: ${cause}`);
-  });
-  const ledger = new NodeLedger(thread, clock, 'local');
+  };
+  const thread = await LedgerThread.start(new URL('../../src/ledger-worker.ts', import.meta.url), path, die);
+  const resident = sqliteLedger(path, clock, thread, die);
+  const ledger = new NodeLedger(resident.gate, clock, 'local');
   await ledger.open();
   const stores = sqliteStores(path, ledger);
   const close = async () => {
     stores.close();
+    await resident.close();
     await thread.close();
     rmSync(directory, { recursive: true, force: true });
   };
-  return { ledger, stores, clock, sums: () => sumLedger(path), close };
+  const sums = async () => {
+    await resident.gate.flush();
+    return sumLedger(path);
+  };
+  return { ledger, stores, clock, sums, close };
 }
 
 async function openPostgres(): Promise<Opened> {

@@ -2,14 +2,16 @@
 // ledger's own thread.
 
 import type { Database } from 'bun:sqlite';
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { GroupCommit, type LedgerGate, type LedgerSums } from '../../src/ledger/ledger.ts';
 import {
+  ConnectionWriter,
   databasePath,
   LedgerThread,
   openForWriting,
   ReportThread,
   SqliteLedgerStore,
+  sqliteLedger,
   sqliteStores,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
@@ -33,7 +35,7 @@ export function openSqlite(
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
   const database = openForWriting(path);
-  const store = new SqliteLedgerStore(database, clock);
+  const store = new SqliteLedgerStore(database, clock, new ConnectionWriter(database));
   const commit = new GroupCommit(store);
   const reports = openReports?.(path);
   const stores = sqliteStores(path, gateOver === undefined ? commit : gateOver(commit), reports?.reads);
@@ -52,19 +54,26 @@ export function openSqliteReports(clock: Clock): OpenedSqlite {
   return openSqlite(clock, undefined, (path) => new ReportThread(script, path, (cause) => console.error(cause)));
 }
 
-/** The store behind the real thread, which has a clock of its own. */
+/** The store of a service: decided here, written by the real thread. */
 export async function openSqliteThread(): Promise<OpenedStores> {
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
   const script = new URL('../../src/ledger-worker.ts', import.meta.url);
   const deaths: unknown[] = [];
-  const thread = await LedgerThread.start(script, path, (cause) => deaths.push(cause));
-  const stores = sqliteStores(path, thread);
+  const die = (cause: unknown) => void deaths.push(cause);
+  const thread = await LedgerThread.start(script, path, die);
+  const ledger = sqliteLedger(path, systemClock(), thread, die);
+  const stores = sqliteStores(path, ledger.gate);
   const close = async () => {
     stores.close();
+    await ledger.close();
     await thread.close();
     directory[Symbol.dispose]();
     if (deaths.length > 0) throw new Error(`the thread ended: ${deaths.join(', ')}`);
   };
-  return { stores, sums: () => sumLedger(path), close };
+  const sums = async () => {
+    await ledger.gate.flush();
+    return sumLedger(path);
+  };
+  return { stores, sums, close };
 }

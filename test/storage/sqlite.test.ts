@@ -6,6 +6,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import {
+  ConnectionWriter,
   DirectoryLocked,
   databasePath,
   LedgerThread,
@@ -151,7 +152,9 @@ describe('a restart', () => {
     };
     const before = readAll(store);
     expect(before[2]).toMatchObject({ requestId, amount: 60, left: true, checkpoint: { cost: 20 } });
-    expect(readAll(new SqliteLedgerStore(database, manualClock(START_MS)))).toEqual(before);
+    expect(readAll(new SqliteLedgerStore(database, manualClock(START_MS), new ConnectionWriter(database)))).toEqual(
+      before,
+    );
   });
 });
 

@@ -88,23 +88,21 @@ function asUserMessage(message: JsonObject): JsonObject {
 
 // Signatures of other kinds, see their files. A provider's own are plain base64, without a dot.
 const FOREIGN = /^(?:gemini\.(?:call|text|end|thought)|openai-responses\.\d+|turnpike\.chat\.\d+)\./;
-const PERHAPS = /"signature"\s*:\s*"(?:gemini|openai-responses|turnpike)\./;
 
-/** The messages without such blocks; undefined if there are none, which needs no walk. */
+/** The messages without such blocks; undefined if there are none. */
 export function dropForeignThinking(request: Pick<MessageRequest, 'text' | 'body'>): JsonValue | undefined {
-  if (!PERHAPS.test(request.text)) return undefined;
-  const { messages } = exactBody(request); // kept parts are written again
-  if (!Array.isArray(messages)) return undefined;
-  const kept = messages.flatMap((message) => {
-    const { content } = isJsonObject(message) ? message : {};
-    if (!Array.isArray(content)) return [message];
-    const own = content.filter((block) => !isForeign(block));
-    if (own.length === content.length) return [message];
+  if (!jsonObjects(request.body['messages']).some(hasForeign)) return undefined;
+  const messages = jsonObjects(exactBody(request)['messages']); // kept parts are written again
+  return messages.flatMap((message) => {
+    if (!hasForeign(message)) return [message];
+    const own = jsonObjects(message['content']).filter((block) => !isForeign(block));
     // A message of such blocks only would become empty and be refused.
-    return own.length === 0 ? [] : [{ ...(message as JsonObject), content: own }];
+    return own.length === 0 ? [] : [{ ...message, content: own }];
   });
-  const isChanged = kept.length < messages.length || kept.some((message, index) => message !== messages[index]);
-  return isChanged ? kept : undefined;
+}
+
+function hasForeign({ content }: JsonObject): boolean {
+  return Array.isArray(content) && content.some(isForeign);
 }
 
 function isForeign(block: JsonValue): boolean {

@@ -1,28 +1,26 @@
-// The ledger's store in SQLite: the only writer of the database, in the ledger's thread. Rows that
-// it read or wrote stay in memory, which is sound because there is no other writer; they are dropped
-// and read again after a commit that failed.
+// The ledger's rows of one process, in memory: read from SQLite when first needed, and written through a writer. This
+// process is the only one that writes them. Memory may be ahead of the disk by what was taken over and not written
+// yet, and by young holds. The disk is consistent at every commit: its rows do not contain holds that it does not have.
 
-import type { Database, Statement } from 'bun:sqlite';
-import { BrokenInvariant } from '../../base/assert.ts';
+import type { Database } from 'bun:sqlite';
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
-import {
-  type AccountRow,
-  type Bundle,
-  type Changes,
-  type Ending,
-  type HoldRow,
-  type IdempotencyRow,
-  InDoubt,
-  type KeyRow,
-  type LeaseRow,
-  type LedgerStore,
-  type Rows,
+import type {
+  AccountRow,
+  Bundle,
+  Changes,
+  Ending,
+  HoldRow,
+  IdempotencyRow,
+  KeyRow,
+  LeaseRow,
+  ResidentStore,
+  Rows,
 } from '../../ledger/ledger.ts';
 import {
   type AccountMetersTable,
   accountColumns,
-  type Cell,
   type ClaimsTable,
   type Column,
   claimColumns,
@@ -42,68 +40,148 @@ import {
   type UsageTable,
   usageColumns,
 } from '../tables.ts';
-import { writeCoCommitted } from './co-committed.ts';
-import { type LedgerStatements, prepareLedgerStatements } from './statements.ts';
+import type { LedgerWriter, RowCommit, RowWrite } from './ledger-writer.ts';
+import { type LedgerReads, prepareLedgerReads } from './statements.ts';
+import { UnwrittenHolds } from './unwritten-holds.ts';
 
-export class SqliteLedgerStore implements LedgerStore {
-  readonly #database: Database;
+export class SqliteLedgerStore implements ResidentStore, Rows {
+  /** One time for all reads of a decision. */
+  nowMs = 0;
   readonly #clock: Clock;
-  readonly #statements: LedgerStatements;
+  readonly #statements: LedgerReads;
+  readonly #writer: LedgerWriter;
   readonly #accounts = new Map<number, AccountRow>();
   readonly #keys = new Map<number, KeyRow>();
   /** All open holds and leases: few, and needed by every settlement. */
   #holds = new Map<string, HoldRow>();
   #leases = new Map<string, LeaseRow>();
-  /** A commit failed: memory is not trusted, and the outcome is read from disk. */
+  readonly #unwritten = new UnwrittenHolds();
+  /** Taken over, and not known to be on the disk. */
+  #ahead: Changes | null = null;
+  /** A bundle's commit failed: its outcome is read from the disk. */
   #isDoubtful = true;
+  readonly #run = randomUUID();
+  #commits = 0;
 
-  constructor(database: Database, clock: Clock) {
-    this.#database = database;
+  /** Reads over `database`, on this thread. */
+  constructor(database: Database, clock: Clock, writer: LedgerWriter) {
     this.#clock = clock;
-    this.#statements = prepareLedgerStatements(database);
+    this.#writer = writer;
+    this.#statements = prepareLedgerReads(database);
     this.#reload();
   }
 
-  transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): void {
+  get rows(): Rows {
+    return this;
+  }
+
+  get unwrittenHolds(): number {
+    return this.#unwritten.size;
+  }
+
+  readClock(): void {
+    this.nowMs = this.#clock.nowMs();
+  }
+
+  /** Only while no hold is unwritten. */
+  async transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): Promise<void> {
     if (this.#isDoubtful) this.#reload();
     if (this.#accounts.size + this.#keys.size > bounds.cachedLedgerRowsMax) this.#forgetRows();
-    const { begin, commit } = this.#statements;
-    let changes: Changes;
-    let isCommitAsked = false;
+    this.readClock();
+    const changes = decide(this);
+    if (changes.isEmpty) return;
+    const rows: RowWrite[] = [];
+    for (const account of changes.accounts.values()) rows.push(rowOf('writeAccount', accountColumns, account));
+    for (const key of changes.keys.values()) rows.push(rowOf('writeKey', keyColumns, key));
+    for (const [requestId, hold] of changes.holds)
+      rows.push(hold === null ? ['deleteHold', requestId] : rowOf('writeHold', holdColumns, hold));
+    addRecords(rows, changes);
     try {
-      // Before rows are read, otherwise each read would be its own transaction. The write lock is taken by the first
-      // write.
-      begin.run();
-      changes = decide(this.#rows());
-      if (changes.isEmpty) {
-        this.#rollBack();
-        return;
-      }
-      this.#write(changes);
-      isCommitAsked = true;
-      commit.run();
+      await this.#writer.write({ name: null, rows, coCommitted: changes.coCommitted });
     } catch (failure) {
       this.#isDoubtful = true;
-      this.#rollBack();
-      if (isRowAtFault(failure)) throw new BrokenInvariant(String(failure), { cause: failure });
-      throw isCommitAsked ? new InDoubt('the commit failed', { cause: failure }) : failure;
+      throw failure;
     }
     this.#remember(changes);
   }
 
-  #rows(): Rows {
-    return {
-      nowMs: this.#clock.nowMs(),
-      account: (id) => this.#accounts.get(id) ?? this.#loadAccount(id),
-      key: (id) => this.#keys.get(id) ?? this.#loadKey(id),
-      hold: (requestId) => this.#holds.get(requestId),
-      ending: (requestId) => this.#loadEnding(requestId),
-      creditedAmount: (account, reference) => this.#loadCredit(account, reference),
-      claim: (key, name) => this.#loadClaim(key, name),
-      lease: (node) => this.#leases.get(node),
-      leases: () => this.#leases.values(),
-      holds: () => this.#holds.values(),
-    };
+  takeOver(changes: Changes, isAll: boolean): RowCommit | null {
+    this.readClock();
+    const rows: RowWrite[] = [];
+    const accounts = new Set(changes.accounts.keys());
+    const keys = new Set(changes.keys.keys());
+    for (const [requestId, hold] of changes.holds) {
+      if (hold === null) {
+        if (!this.#unwritten.remove(requestId)) rows.push(['deleteHold', requestId]);
+      } else if (this.#holds.has(requestId) && !this.#unwritten.has(requestId)) {
+        rows.push(rowOf('writeHold', holdColumns, hold));
+      } else this.#unwritten.put(hold);
+    }
+    this.#remember(changes);
+    for (const hold of this.#unwritten.takeDue(isAll ? Number.POSITIVE_INFINITY : this.nowMs)) {
+      rows.push(rowOf('writeHold', holdColumns, hold));
+      accounts.add(hold.account);
+      keys.add(hold.key);
+    }
+    if (rows.length === 0 && changes.isEmpty) return null;
+    const without = this.#unwritten.subtractor();
+    for (const id of accounts)
+      rows.push(rowOf('writeAccount', accountColumns, without.account(this.account(id) as AccountRow)));
+    for (const id of keys) rows.push(rowOf('writeKey', keyColumns, without.key(this.key(id) as KeyRow)));
+    addRecords(rows, changes);
+    this.#ahead = changes;
+    return { name: `${this.#run} ${++this.#commits}`, rows, coCommitted: changes.coCommitted };
+  }
+
+  async write(commit: RowCommit): Promise<void> {
+    await this.#writer.write(commit);
+    this.#ahead = null;
+  }
+
+  account(id: number): AccountRow | undefined {
+    return this.#accounts.get(id) ?? this.#loadAccount(id);
+  }
+
+  key(id: number): KeyRow | undefined {
+    return this.#keys.get(id) ?? this.#loadKey(id);
+  }
+
+  hold(requestId: string): HoldRow | undefined {
+    return this.#holds.get(requestId);
+  }
+
+  holds(): Iterable<HoldRow> {
+    return this.#holds.values();
+  }
+
+  lease(node: string): LeaseRow | undefined {
+    return this.#leases.get(node);
+  }
+
+  leases(): Iterable<LeaseRow> {
+    return this.#leases.values();
+  }
+
+  ending(requestId: string): Ending | undefined {
+    const isThis = ({ record }: Ending) => record.requestId === requestId;
+    const ahead = this.#ahead?.corrections.findLast(isThis) ?? this.#ahead?.endings.find(isThis);
+    if (ahead !== undefined) return ahead;
+    const row = this.#statements.readUsage.get(requestId) as UsageTable | null;
+    if (row === null) return undefined;
+    const { seq: _, ...record } = readUsageRecord(row);
+    return { record, endedBy: row.ended_by };
+  }
+
+  creditedAmount(account: number, reference: string): number | null {
+    const row = this.#statements.findCredit.get(account, reference) as { change: number } | null;
+    return row === null ? null : row.change;
+  }
+
+  claim(key: number, name: string): IdempotencyRow | undefined {
+    const ahead = this.#ahead?.claims.get(`${key} ${name}`);
+    if (ahead !== undefined) return ahead;
+    const row = this.#statements.checkIdempotency.get(key, name) as ClaimsTable | null;
+    return row === null ? undefined : readIdempotencyRow(row);
   }
 
   #loadAccount(id: number): AccountRow | undefined {
@@ -122,41 +200,6 @@ export class SqliteLedgerStore implements LedgerStore {
     return key;
   }
 
-  #loadEnding(requestId: string): Ending | undefined {
-    const row = this.#statements.readUsage.get(requestId) as UsageTable | null;
-    if (row === null) return undefined;
-    const { seq: _, ...record } = readUsageRecord(row);
-    return { record, endedBy: row.ended_by };
-  }
-
-  #loadCredit(account: number, reference: string): number | null {
-    const row = this.#statements.findCredit.get(account, reference) as { change: number } | null;
-    return row === null ? null : row.change;
-  }
-
-  #loadClaim(key: number, name: string): IdempotencyRow | undefined {
-    const row = this.#statements.checkIdempotency.get(key, name) as ClaimsTable | null;
-    return row === null ? undefined : readIdempotencyRow(row);
-  }
-
-  #write(changes: Changes): void {
-    const statements = this.#statements;
-    for (const account of changes.accounts.values()) write(statements.writeAccount, accountColumns, account);
-    for (const key of changes.keys.values()) write(statements.writeKey, keyColumns, key);
-    for (const [requestId, hold] of changes.holds) {
-      if (hold === null) statements.deleteHold.run(requestId);
-      else write(statements.writeHold, holdColumns, hold);
-    }
-    for (const lease of changes.leases.values()) write(statements.writeLease, leaseColumns, lease);
-    for (const claim of changes.claims.values()) write(statements.writeClaim, claimColumns, claim);
-    for (const entry of changes.entries) write(statements.writeEntry, entryColumns, entry);
-    for (const ending of changes.endings) write(statements.writeUsage, usageColumns, ending);
-    for (const ending of changes.corrections) write(statements.replaceUsage, usageColumns, ending);
-    for (const total of changes.totals.values()) write(statements.writeTotal, totalColumns, total);
-    for (const month of changes.months) write(statements.addMonthChange, monthColumns, month);
-    for (const row of changes.coCommitted) writeCoCommitted(this.#database, row);
-  }
-
   #remember(changes: Changes): void {
     for (const [id, account] of changes.accounts) this.#accounts.set(id, account);
     for (const [id, key] of changes.keys) this.#keys.set(id, key);
@@ -172,12 +215,7 @@ export class SqliteLedgerStore implements LedgerStore {
     this.#keys.clear();
   }
 
-  #rollBack(): void {
-    if (this.#database.inTransaction) this.#statements.rollback.run();
-  }
-
   #reload(): void {
-    this.#rollBack();
     this.#forgetRows();
     const holds = this.#statements.readHolds.all() as { document: string }[];
     this.#holds = new Map(holds.map(readHoldRow).map((hold) => [hold.requestId, hold]));
@@ -187,14 +225,19 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 }
 
-/** Whether a row violated a constraint, so that its bundle is at fault and not the store. */
-function isRowAtFault(failure: unknown): boolean {
-  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
-  return /^SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG)/.test(code);
+/** Everything but meters and holds. */
+function addRecords(rows: RowWrite[], changes: Changes): void {
+  for (const lease of changes.leases.values()) rows.push(rowOf('writeLease', leaseColumns, lease));
+  for (const claim of changes.claims.values()) rows.push(rowOf('writeClaim', claimColumns, claim));
+  for (const entry of changes.entries) rows.push(rowOf('writeEntry', entryColumns, entry));
+  for (const ending of changes.endings) rows.push(rowOf('writeUsage', usageColumns, ending));
+  for (const ending of changes.corrections) rows.push(rowOf('replaceUsage', usageColumns, ending));
+  for (const total of changes.totals.values()) rows.push(rowOf('writeTotal', totalColumns, total));
+  for (const month of changes.months) rows.push(rowOf('addMonthChange', monthColumns, month));
 }
 
-function write<Row>(statement: Statement, columns: readonly Column<Row>[], row: Row): void {
-  const cells: Cell[] = [];
-  for (let at = 0; at < columns.length; at++) cells.push((columns[at] as Column<Row>).of(row));
-  statement.run(...cells);
+function rowOf<Row>(statement: RowWrite[0], columns: readonly Column<Row>[], row: Row): RowWrite {
+  const write: RowWrite = [statement];
+  for (let at = 0; at < columns.length; at++) write.push((columns[at] as Column<Row>).of(row));
+  return write;
 }

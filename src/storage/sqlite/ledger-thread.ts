@@ -1,44 +1,24 @@
-// The ledger's thread as the main thread sees it: bundles are sent as text, once per event loop turn; answers return
-// when they are durable. If the thread fails, the process ends.
+// The ledger's thread as the main thread sees it: it writes one commit at a time, sent as text. If it fails, the
+// process ends.
 
-import { bounds } from '../../config.ts';
-import { asTurnpikeError, TurnpikeError } from '../../errors.ts';
-import { type Answer, type BatchFacts, type Bundle, type LedgerGate, NothingTaken } from '../../ledger/ledger.ts';
+import { BrokenInvariant } from '../../base/assert.ts';
+import { InDoubt, NothingTaken } from '../../ledger/ledger.ts';
+import type { LedgerWriter, RowCommit } from './ledger-writer.ts';
 
-/** Messages to the thread: the database to open, then bundles, one parcel at a time. */
-export type ToThread = { open: { path: string } } | { bundles: Bundle[] } | { close: true };
-/** Messages from the thread: answers when durable, or the failure. */
+/** Messages to the thread: the database to open, then commits. */
+export type ToThread = { open: { path: string } } | { commit: RowCommit } | { close: true };
+/** Messages from the thread. A commit is answered when it is durable, or with its failure. */
 export type FromThread =
   | { opened: true }
   | { failed: string }
-  /** `committed`: the batches that contained it. */
-  | { answers: (Answer[] | ThreadFailure)[]; batches: number; committed: BatchFacts[] }
+  | { committed: true }
+  | { refused: { cause: string; kind: 'broken' | 'doubtful' | 'nothing' } }
   | { closed: true };
 
-export interface ThreadFailure {
-  cause: string;
-  /** False if the bundle itself is at fault: retrying would not help. */
-  isStoreUnavailable: boolean;
-  /** Nothing was applied. */
-  isNothingTaken: boolean;
-}
-
-interface PendingBundle {
-  bundle: Bundle;
-  resolve(answers: Answer[]): void;
-  reject(failure: unknown): void;
-}
-
-export class LedgerThread implements LedgerGate {
-  /** Called for each batch, when its answers have arrived. */
-  onCommitted: (facts: BatchFacts) => void = () => {};
+export class LedgerThread implements LedgerWriter {
   readonly #worker: Worker;
-  /** Not sent yet; sent and not answered yet. Answers arrive in the order of the bundles. */
-  #waiting: PendingBundle[] = [];
-  #sent: PendingBundle[] = [];
-  #lastSize = 0;
-  #isFlushSet = false;
-  #batches = 0;
+  #pending: PromiseWithResolvers<void> | null = null;
+  #isClosing = false;
   #closed: (() => void) | null = null;
 
   /** Only for `start`, which returns it when the database is open. */
@@ -62,72 +42,43 @@ export class LedgerThread implements LedgerGate {
         onDeath(event.message);
       };
       worker.addEventListener('close', () => {
-        if (thread.#closed === null) onDeath('the ledger thread exited');
+        if (!thread.#isClosing) onDeath('the ledger thread exited');
       });
-      worker.postMessage(JSON.stringify({ open: { path } } satisfies ToThread));
+      thread.#post({ open: { path } });
     });
     return thread;
   }
 
-  batches(): number {
-    return this.#batches;
+  /** One at a time: the next only after the answer. */
+  write(commit: RowCommit): Promise<void> {
+    this.#pending = Promise.withResolvers<void>();
+    this.#post({ commit });
+    return this.#pending.promise;
   }
 
-  submit(bundle: Bundle): Promise<Answer[]> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ bundle, resolve, reject });
-      this.#setFlush();
-    });
-  }
-
-  /** Waits for pending bundles, closes the database and ends the thread. */
+  /** Closes the database and ends the thread. Only after the last commit was answered. */
   async close(): Promise<void> {
-    await this.submit({ operations: [] }); // answered after everything before it
+    this.#isClosing = true;
     const closed = new Promise<void>((resolve) => {
       this.#closed = resolve;
     });
-    this.#worker.postMessage(JSON.stringify({ close: true } satisfies ToThread));
+    this.#post({ close: true });
     await closed;
     this.#worker.terminate();
   }
 
-  /**
-   * One parcel at a time: bundles that arrive meanwhile form the next. Under load a parcel is collected a moment
-   * longer, because a commit costs the same CPU for one bundle as for thirty.
-   */
-  #setFlush(): void {
-    if (this.#isFlushSet || this.#sent.length > 0 || this.#waiting.length === 0) return;
-    this.#isFlushSet = true;
-    if (this.#lastSize < bounds.ledgerGatherFrom) setImmediate(() => this.#flush());
-    else setTimeout(() => this.#flush(), bounds.ledgerGatherMs);
-  }
-
-  #flush(): void {
-    this.#isFlushSet = false;
-    this.#sent = this.#waiting;
-    this.#waiting = [];
-    this.#lastSize = this.#sent.length;
-    this.#worker.postMessage(JSON.stringify({ bundles: this.#sent.map((asked) => asked.bundle) } satisfies ToThread));
+  #post(message: ToThread): void {
+    this.#worker.postMessage(JSON.stringify(message));
   }
 
   #receive(message: FromThread): void {
     if ('closed' in message) this.#closed?.();
-    if (!('answers' in message)) return;
-    this.#batches = message.batches;
-    for (const facts of message.committed) this.onCommitted(facts);
-    const asked = this.#sent;
-    this.#sent = [];
-    this.#setFlush();
-    for (const [index, answers] of message.answers.entries()) {
-      if (Array.isArray(answers)) asked[index]?.resolve(answers);
-      else asked[index]?.reject(asError(answers));
-    }
+    else if ('committed' in message) this.#pending?.resolve();
+    else if ('refused' in message) this.#pending?.reject(failureOf(message.refused));
   }
 }
 
-function asError({ cause, isStoreUnavailable, isNothingTaken }: ThreadFailure): TurnpikeError {
-  if (isNothingTaken) return new NothingTaken(cause);
-  return isStoreUnavailable
-    ? new TurnpikeError('store_unavailable', 'The ledger cannot be written.', { cause })
-    : asTurnpikeError(new Error(cause));
+function failureOf({ cause, kind }: Extract<FromThread, { refused: unknown }>['refused']): Error {
+  if (kind === 'broken') return new BrokenInvariant(cause);
+  return kind === 'doubtful' ? new InDoubt('the commit failed', { cause }) : new NothingTaken(cause);
 }

@@ -2,11 +2,14 @@
 
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import type { LedgerGate } from '../../ledger/ledger.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type LedgerGate, ResidentLedger } from '../../ledger/ledger.ts';
 import { reportReads as allReports } from '../report-reads.ts';
 import { shortReads } from '../short-reads.ts';
-import { assembleStores, guardReads, type ReportReads, type Stores } from '../stores.ts';
+import { assembleStores, guardReads, type ReportReads, readsAfterFlush, type Stores } from '../stores.ts';
 import { retentionReads } from './co-committed.ts';
+import { SqliteLedgerStore } from './ledger-store.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
 import { monthReads } from './month-reads.ts';
 import { openForReading } from './open-database.ts';
 import { sqliteReader } from './reader.ts';
@@ -14,7 +17,8 @@ import { sqliteReader } from './reader.ts';
 export { describeMark, type MoveMark } from '../move.ts';
 export type { ReportReads } from '../stores.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
-export { type FromThread, LedgerThread, type ThreadFailure, type ToThread } from './ledger-thread.ts';
+export { type FromThread, LedgerThread, type ToThread } from './ledger-thread.ts';
+export { ConnectionWriter, type LedgerWriter, type RowCommit } from './ledger-writer.ts';
 export { openTables, readMoveMark, removeMoveMark, writeMoveMark } from './move.ts';
 export {
   closeForWriting,
@@ -43,6 +47,24 @@ export function reportReads(database: Database): ReportReads {
   return allReports(sqliteReader(database), monthReads(database));
 }
 
+/** The ledger of one process over the database at `path`: decided in this thread, written by `writer`. `onBroken` must end the process. */
+export function sqliteLedger(
+  path: string,
+  clock: Clock,
+  writer: LedgerWriter,
+  onBroken: (cause: unknown) => void,
+): { gate: ResidentLedger; close(): Promise<void> } {
+  const database = openForReading(path);
+  const gate = new ResidentLedger(new SqliteLedgerStore(database, clock, writer), onBroken);
+  return {
+    gate,
+    async close() {
+      await gate.submit({ operations: [] }); // answered after everything before it
+      database.close();
+    },
+  };
+}
+
 /**
  * The stores over a database that a ledger's thread has open. Writes go through `gate`, the thread or a wrapper that
  * sees every change. `reports` serves lists and reports; by default the same connection does.
@@ -50,8 +72,13 @@ export function reportReads(database: Database): ReportReads {
 export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
   const database = openForReading(path);
   const reads = guardReads(shortReads(sqliteReader(database)));
+  const { openHolds, accountMeters, keyMeters, callerMeters, openMessage } = reads;
+  const meters = readsAfterFlush(gate, { openHolds, accountMeters, keyMeters, callerMeters, openMessage });
+  const lists = reports ?? guardReads(reportReads(database));
+  const holds = readsAfterFlush(gate, { listHolds: lists.listHolds });
+  const retention = guardReads(retentionReads(database));
   return {
-    ...assembleStores(gate, reads, reports ?? guardReads(reportReads(database)), guardReads(retentionReads(database))),
+    ...assembleStores(gate, { ...reads, ...meters }, { ...lists, ...holds }, retention),
     close: () => database.close(),
   };
 }

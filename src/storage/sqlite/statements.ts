@@ -15,18 +15,16 @@ import {
   usageColumns,
 } from '../tables.ts';
 
-export type LedgerStatements = ReturnType<typeof prepareLedgerStatements>;
+export type LedgerReads = ReturnType<typeof prepareLedgerReads>;
+export type LedgerWrites = ReturnType<typeof prepareLedgerWrites>;
 
 /** Prepares all of them on one connection. */
-export function prepareLedgerStatements(database: Database) {
-  return { ...prepareReads(database), ...prepareMeterWrites(database), ...prepareRecordWrites(database) };
+export function prepareLedgerWrites(database: Database) {
+  return { ...prepareMeterWrites(database), ...prepareRecordWrites(database) };
 }
 
-function prepareReads(database: Database) {
+export function prepareLedgerReads(database: Database) {
   return {
-    begin: prepareText(database, 'BEGIN'),
-    commit: prepareText(database, 'COMMIT'),
-    rollback: prepareText(database, 'ROLLBACK'),
     readAccount: prepareText(database, 'SELECT * FROM account_meters WHERE id = $1'),
     readKey: prepareText(database, 'SELECT * FROM key_meters WHERE id = $1'),
     readUsage: prepareText(database, 'SELECT * FROM usage_records WHERE request_id = $1'),

@@ -36,7 +36,10 @@ for (const stream of [false, true])
     if (stream) {
       await ((await first).body as ReadableStream<Uint8Array>).getReader().read();
       await Bun.sleep(2_500); // so that there is a checkpoint to bill after a crash
-    } else await hanging.asked;
+    } else {
+      await hanging.asked;
+      await dying.admin('GET', `/accounts/${caller.account}`); // a read writes young holds down before
+    }
     await kill(dying);
     hanging.goOn();
 

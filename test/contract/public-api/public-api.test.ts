@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../src/errors.ts';
 import type { ClientRequest, Reply } from '../../../src/gateway/client-request.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
+import { decodeBody } from '../../../src/wire/wire.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
 import { type Front, OK, openFront } from './front.ts';
 
@@ -158,7 +159,7 @@ test('a body without a type is content_type_unsupported', async () => {
 test('the gateway receives every part of the request', async () => {
   let body = '';
   open(async (clientRequest) => {
-    body = new TextDecoder().decode(await clientRequest.readBody(1_000, 1));
+    body = await decodeBody(await clientRequest.readBody(1_000, 1));
     return OK;
   });
   const headers = {

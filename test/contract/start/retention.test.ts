@@ -11,6 +11,7 @@ import { GroupCommit } from '../../../src/ledger/ledger.ts';
 import { startServer } from '../../../src/server/server.ts';
 import * as postgres from '../../../src/storage/postgres/postgres.ts';
 import {
+  ConnectionWriter,
   databasePath,
   openForWriting,
   SqliteLedgerStore,
@@ -79,7 +80,10 @@ function openStores(clock: Clock): OpenedStores {
   }
   const path = databasePath(directory);
   const database = openForWriting(path);
-  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock)));
+  const stores = sqliteStores(
+    path,
+    new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database))),
+  );
   const close = () => {
     stores.close();
     database.close();

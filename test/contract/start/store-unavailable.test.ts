@@ -45,6 +45,7 @@ test('on a full disk messages are refused with the reason in the log, and a stre
   const long = { model: 'sandbox-lorem', max_tokens: 800, stream: true, messages: [{ role: 'user', content: 'go' }] };
   const streamed = turnpike.post(secret, long).then((response) => response.text());
   await Bun.sleep(300);
+  await turnpike.admin('GET', `/accounts/${account}`); // a read writes young holds down before
 
   const refused = await fill(turnpike, secret);
   expect(refused.status).toBe(503);
@@ -66,7 +67,7 @@ test('on a full disk messages are refused with the reason in the log, and a stre
   const again = await spawnTurnpike(data);
   const usage = (await again.admin('GET', `/usage?account=${account}&limit=1000`))['data'] as { outcome: string }[];
   const cut = usage.filter(({ outcome }) => outcome !== 'completed').map(({ outcome }) => outcome);
-  expect(cut).toEqual(Array<string>(Number(count)).fill('service_cut'));
+  expect(cut).toEqual(['service_cut']); // the stream; a young message without its bill leaves nothing
   await again.stop();
   expect((await runTurnpike(['check', '--data', data])).exitCode).toBe(0);
 });

@@ -4,7 +4,7 @@
 
 import { afterAll, test } from 'bun:test';
 import { GroupCommit } from '../../../src/ledger/ledger.ts';
-import { SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
+import { ConnectionWriter, SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';
 import { sqliteRows } from '../../verify/simulation/stored-rows.ts';
 import { expectEveryAnswer, type OpenStore, simulate } from './simulation/simulate.ts';
@@ -29,7 +29,7 @@ const open: OpenStore = (clock) => {
   return {
     submit: (bundles) => Promise.all(bundles.map((operations) => gate.submit({ operations }))),
     crash() {
-      gate = new GroupCommit(new SqliteLedgerStore(database, clock));
+      gate = new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database)));
     },
     async submitInVain(bundles) {
       database.run('PRAGMA query_only = ON');

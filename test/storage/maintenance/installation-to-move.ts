@@ -9,6 +9,7 @@ import { DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
 import { GroupCommit, journalRetainedSinceMs } from '../../../src/ledger/ledger.ts';
 import {
+  ConnectionWriter,
   databasePath,
   openForWriting,
   SqliteLedgerStore,
@@ -107,7 +108,10 @@ async function useAgain(directory: string, key: string): Promise<void> {
 async function useForMonths(path: string): Promise<void> {
   const clock = manualClock(Date.now() - (MONTHS_DAYS + 1) * DAY_MS); // Its lease has lapsed since.
   const database = openForWriting(path);
-  const stores = sqliteStores(path, new GroupCommit(new SqliteLedgerStore(database, clock)));
+  const stores = sqliteStores(
+    path,
+    new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database))),
+  );
   const close = () => {
     stores.close();
     database.close();

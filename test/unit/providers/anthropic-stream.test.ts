@@ -51,6 +51,29 @@ test('the JSON of an event is preserved: spaces, 1.0, escapes, key order', async
   expect(events[0]).toMatchObject({ name: 'message_start', value: { n: 1, u: 'é/' } });
 });
 
+test('the value of a delta is its JSON, whatever its text, index and spaces', async () => {
+  const texts = ['', 'plain', 'é中😀\u2028\u007f', '"', 'a\\b', 'line\nfeed', '{"}}', '\ud800'];
+  const lines = [0, 7, 12, 1_234_567_890, -1, 1.5].flatMap((index) =>
+    texts.map((text) => JSON.stringify({ type: 'content_block_delta', index, delta: { type: 'text_delta', text } })),
+  );
+  lines.push(...lines.slice(0, 3).map((line) => line.replace(/}$/, '   }')));
+  await using upstream = await startScriptedUpstream(
+    scripts.rawStream(lines.map((line) => `event: content_block_delta\ndata: ${line}\n\n`).join('')),
+  );
+  const { events } = await readToFault(await open(upstream.url));
+  expect(events.map(({ json }) => json)).toEqual(lines);
+  for (const { name, json, value } of events) expect([name, value]).toEqual(['content_block_delta', JSON.parse(json)]);
+});
+
+test('a delta that is not JSON is a fault', async () => {
+  const whole = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}';
+  const broken = ['"a\t"', '"a""', '"a\\"', '"a\\x"'].map((text) => whole.replace('"a"', text));
+  for (const json of [...broken, whole.replace(':0', ':00'), `${whole}}`, whole.slice(0, -1)]) {
+    await using upstream = await startScriptedUpstream(scripts.rawStream(`data: ${json}\n\n`));
+    expect(await faultOf((await open(upstream.url)).next())).toMatchObject({ kind: 'failed' });
+  }
+});
+
 test('all complete events of a chunk arrive at once, and a batch is never empty', async () => {
   await using upstream = await startScriptedUpstream(scripts.stream(), scripts.splitStream(7));
   expect((await (await open(upstream.url)).next())?.length).toBe(8);

@@ -1,10 +1,12 @@
 // A credential that a provider repeats in its response is removed.
 
 import { expect, test } from 'bun:test';
+import { anthropic } from '../../../src/providers/anthropic/anthropic.ts';
 import { hideCredential, redactCredential } from '../../../src/providers/hide-credential.ts';
 import { type Provider, ProviderFault } from '../../../src/providers/provider.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
-import { makeAttempt } from './make-attempt.ts';
+import { encodeEvent, makeEvent } from '../../../src/wire/wire.ts';
+import { faultOf, makeAttempt } from './make-attempt.ts';
 
 const CREDENTIAL = 'token+of/an.operator~0123456789';
 const secret = new Secret(CREDENTIAL);
@@ -68,4 +70,25 @@ test('every kind of provider failure loses the credential, and no other text', a
   expect(reply.upstreamRequestId).toBe('req-[redacted]');
   if (reply.form === 'stream') await expect(reply.events.next()).rejects.toMatchObject(hidden);
   expect([provider.kind, provider.countLocally(attempt.request)]).toEqual(['talkative', 3]);
+});
+
+test('a fault within a stream loses the credential', async () => {
+  const event = { type: 'error', error: { type: 'api_error', message: `no access for ${CREDENTIAL}` } };
+  using server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(encodeEvent(makeEvent(event)), { headers: { 'content-type': 'text/event-stream' } }),
+  });
+  const body = { model: 'm', max_tokens: 1, stream: true, messages: [{ role: 'user', content: 'a' }] };
+  const made = makeAttempt(server.url.origin, body);
+  const reply = await hideCredential(anthropic).submit({
+    ...made,
+    provider: { ...made.provider, credential: secret },
+  });
+  if (reply.form !== 'stream') throw new Error(reply.form);
+  for (const _read of ['first', 'repeated']) {
+    const { message } = await faultOf(reply.events.next());
+    expect(message).toContain('no access for [redacted]');
+    expect(message).not.toContain(CREDENTIAL);
+  }
 });

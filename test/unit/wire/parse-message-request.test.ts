@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
-import { parseMessageRequest } from '../../../src/wire/wire.ts';
+import { parseInTurns, parseMessageRequest } from '../../../src/wire/wire.ts';
 
 const plain = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
@@ -112,6 +112,16 @@ test('the roles user, assistant and system are all accepted', () => {
     content: [{ type: 'text', text: 'a' }],
   }));
   expect(refusal({ ...plain, messages })[0]).toBe('accepted');
+});
+
+test('a Blob is decoded like its bytes', async () => {
+  const text = JSON.stringify({ ...plain, system: 'é \ufffd 😀' });
+  for (const valid of [text, `\ufeff${text}`]) {
+    const bytes = new TextEncoder().encode(valid);
+    expect(await parseInTurns(new Blob([bytes]))).toEqual(parseMessageRequest(bytes));
+  }
+  const invalid = new Blob([new TextEncoder().encode(text).fill(0xff, 20, 21)]);
+  await expect(parseInTurns(invalid)).rejects.toMatchObject({ code: 'invalid_json' });
 });
 
 test('a thread gets the error code on which clients retry without it', () => {

@@ -5,9 +5,9 @@ import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { relay } from '../../../src/gateway/relay.ts';
-import { type LedgerGate, NodeLedger, type Operation } from '../../../src/ledger/ledger.ts';
+import { type LedgerGate, NodeLedger, type Operation, ResidentLedger } from '../../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, providerKinds } from '../../../src/providers/providers.ts';
-import { LedgerThread, SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
+import { ConnectionWriter, type RowCommit } from '../../../src/storage/sqlite/sqlite.ts';
 import { PING_TEXT } from '../../../src/wire/wire.ts';
 import { LATE_STREAM_MS } from './points.ts';
 
@@ -18,7 +18,7 @@ let passingsLeft = Number(process.env['CRASH_PASSING']);
 if (isMainThread) {
   startThreadsWithPoints();
   watchLedger();
-  watchExtensions(LedgerThread.prototype);
+  watchExtensions(ResidentLedger.prototype);
   for (const provider of providerKinds.values()) watchProvider(provider);
   watchRelay();
 } else {
@@ -141,14 +141,23 @@ export const batchNames: Partial<Record<Operation['kind'], string>> = {
   expire: 'recovery',
 };
 
+/** Names a commit by its rows. A statement that writes a hold stands for a new hold or an extended one. */
+function namesOf({ rows }: RowCommit): string[] {
+  const names = rows.flatMap(([statement, ...cells]) => {
+    if (statement === 'writeHold') return ['hold', 'extension'];
+    if (statement === 'writeUsage') return [cells.includes('expired') ? 'recovery' : 'settlement'];
+    return statement === 'writeEntry' && cells.includes('payment') ? ['credit'] : [];
+  });
+  return [...new Set(names)];
+}
+
 /** Between the writes of a batch and its commit, and between the commit and its answers. */
 function watchCommits(): void {
-  let names = new Set<string>();
-  const { transact } = SqliteLedgerStore.prototype;
-  SqliteLedgerStore.prototype.transact = function (bundles, decide) {
-    const kinds = bundles.flatMap(({ operations }) => operations.map(({ kind }) => kind));
-    names = new Set(kinds.flatMap((kind) => batchNames[kind] ?? []));
-    return transact.call(this, bundles, decide);
+  let names: string[] = [];
+  const { write } = ConnectionWriter.prototype;
+  ConnectionWriter.prototype.write = function (commit) {
+    names = namesOf(commit);
+    return write.call(this, commit);
   };
   const { prepare } = Database.prototype;
   Database.prototype.prepare = function (this: Database, ...given: Parameters<typeof prepare>) {

@@ -250,6 +250,7 @@ async function compare(
   const { books, upstream } = world;
   const fresh = await readBooks(service, books, startedMs);
   const seen = world.seen.at(-1) as Seen;
-  const { figures, faults } = compareRound({ seen, calls: upstream.calls, books, fresh, killedAtMs });
+  const forgetsYoung = store.process === null;
+  const { figures, faults } = compareRound({ seen, calls: upstream.calls, books, fresh, killedAtMs, forgetsYoung });
   return { figures, faults: [...faults, ...compareBooks(books, world.seen, await store.check(directory))] };
 }

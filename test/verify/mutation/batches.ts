@@ -43,25 +43,25 @@ const staged = mutate('src/ledger/staged-rows.ts', [
   [
     'floor',
     'no change leaves a balance less than its holds above its floor',
-    'account.balance + account.creditLine >= account.held && account.held >= 0',
-    'account.held >= 0',
+    'balance + creditLine >= held && held >= 0',
+    'held >= 0',
   ],
   [
     'held-not-negative',
     'no change leaves less than nothing held',
-    'account.balance + account.creditLine >= account.held && account.held >= 0',
-    'account.balance + account.creditLine >= account.held',
+    'balance + creditLine >= held && held >= 0',
+    'balance + creditLine >= held',
   ],
   [
     'balance-exact',
     'no change leaves a balance that is not exact',
-    "assert(Number.isSafeInteger(account.balance), 'a balance is an exact whole number of nanodollars');",
+    "assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');",
     '',
   ],
   [
     'entry-not-negative',
     'no entry moves a negative amount',
-    "assert(entry.amount >= 0, 'the amount of an entry is never negative');",
+    "assert(amount >= 0, 'the amount of an entry is never negative');",
     '',
   ],
   [
@@ -203,14 +203,14 @@ const staged = mutate('src/ledger/staged-rows.ts', [
   [
     'total-once',
     'a message counts once in its daily total',
-    'this.#endings.set(record.requestId, ending);\n    this.#countRecord(record, 1);',
-    'this.#endings.set(record.requestId, ending);\n    this.#countRecord(record, 1);\n    this.#countRecord(record, 1);',
+    'this.#endings.set(ending.record.requestId, ending);\n    this.#countRecord(ending.record, 1);',
+    'this.#endings.set(ending.record.requestId, ending);\n    this.#countRecord(ending.record, 1);\n    this.#countRecord(ending.record, 1);',
   ],
   [
     'total-counted',
     'a message counts in its daily total',
-    'this.#endings.set(record.requestId, ending);\n    this.#countRecord(record, 1);',
-    'this.#endings.set(record.requestId, ending);',
+    'this.#endings.set(ending.record.requestId, ending);\n    this.#countRecord(ending.record, 1);',
+    'this.#endings.set(ending.record.requestId, ending);',
   ],
   ['total-corrected', 'a corrected message counts once in its daily total', 'this.#countRecord(before, -1);', ''],
   [
@@ -310,4 +310,19 @@ const records = mutate('src/ledger/usage-record.ts', [
   ],
 ]);
 
-export const batchMutations = [...bundles, ...staged, ...commits, ...records];
+const resident = mutate('src/ledger/resident-ledger.ts', [
+  [
+    'answered-durable',
+    'an ending is answered once it is durable',
+    'this.#ended.push(resolve);\n      this.#writeSoon();\n    });\n    return',
+    'resolve();\n      this.#writeSoon();\n    });\n    return',
+  ],
+  [
+    'refused-while-failing',
+    'nothing is admitted while writes fail',
+    "if (operation.kind !== 'leave') this.#requireStore();",
+    '',
+  ],
+]);
+
+export const batchMutations = [...bundles, ...staged, ...commits, ...records, ...resident];

@@ -25,4 +25,5 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['refund:only-left:8v91ac', 'accounts are never deleted'],
   ['refund:never:kv2aul', 'keys are never deleted'],
   ['claim:never:kop9c6', 'no record is stored under null'],
+  ['admit:only-right:xzkbwo', 'only a lookup is saved: no message had the id before'],
 ]);

@@ -22,7 +22,7 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'decided-before-credit',
     'a refusal decided before a credit is not remembered after it',
-    'if (this.#refusals.timesForgotten === timesForgotten)',
+    ' && this.#refusals.timesForgotten === timesForgotten',
     '',
   ],
   [

@@ -1,7 +1,7 @@
 // The stores that a run in memory is asked of once more: SQLite, and PostgreSQL with its faults.
 
 import { applyBatch, type LedgerStore } from '../../../src/ledger/ledger.ts';
-import { SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
+import { ConnectionWriter, SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
 import { type OpenedSqlite, openSqlite } from '../../storage/open-sqlite.ts';
 import { Chance } from './chance.ts';
 import { contend } from './contention/contend.ts';
@@ -38,7 +38,11 @@ function followSqlite(): OpenedFollower {
       store = opened.store;
     },
     crash() {
-      store = new SqliteLedgerStore((opened as OpenedSqlite).database, clock);
+      store = new SqliteLedgerStore(
+        (opened as OpenedSqlite).database,
+        clock,
+        new ConnectionWriter((opened as OpenedSqlite).database),
+      );
     },
     ask(_, bundles, atMs) {
       nowMs = atMs;

@@ -1,0 +1,362 @@
+// The ledger that decides in memory: random operations against the store that decides on disk, with writes that fail
+// or are in doubt, and the disk checked after each write. Then each rule by itself.
+
+import type { Database, Statement } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { Clock } from '../../../src/base/clock.ts';
+import { machineTimers, type Timers } from '../../../src/base/timers.ts';
+import { bounds } from '../../../src/config.ts';
+import {
+  type Answer,
+  type Bundle,
+  checkLedger,
+  NodeLedger,
+  NothingTaken,
+  type Operation,
+  ResidentLedger,
+} from '../../../src/ledger/ledger.ts';
+import {
+  ConnectionWriter,
+  databasePath,
+  type LedgerWriter,
+  openForReading,
+  openForWriting,
+  type RowCommit,
+  SqliteLedgerStore,
+  sqliteStores,
+  sumLedger,
+} from '../../../src/storage/sqlite/sqlite.ts';
+import { temporaryDirectory } from '../../storage/temporary-directory.ts';
+import { makeRandom } from '../../support/random.ts';
+import { sqliteRows } from '../../verify/simulation/stored-rows.ts';
+import { type OpenStore, simulate } from './simulation/simulate.ts';
+import { ask, failureOf, openWorkbench, type Workbench } from './workbench.ts';
+
+const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 12);
+const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
+const FASTER = 100; // Pauses before a repetition are this much shorter.
+
+const timers: Timers = {
+  ...machineTimers,
+  after: (ms, callback) => machineTimers.after(ms / FASTER, callback),
+};
+
+type Moment = 'before' | 'at the commit' | 'after the commit' | 'after';
+
+/** The real writer, on a database whose commits fail where `at` throws. */
+class FaultyWriter implements LedgerWriter {
+  /** Called at each moment of a commit. */
+  at: (moment: Moment, commit: RowCommit) => void | Promise<void> = () => {};
+  readonly #writer: ConnectionWriter;
+  #commit: RowCommit = { name: null, rows: [], coCommitted: [] };
+
+  constructor(database: Database) {
+    const prepare = database.prepare.bind(database) as (text: string) => Statement;
+    database.prepare = ((text: string) => {
+      const statement = prepare(text);
+      if (text !== 'COMMIT') return statement;
+      const run = statement.run.bind(statement);
+      statement.run = () => {
+        void this.at('at the commit', this.#commit);
+        const changes = run();
+        void this.at('after the commit', this.#commit);
+        return changes;
+      };
+      return statement;
+    }) as typeof database.prepare;
+    this.#writer = new ConnectionWriter(database);
+  }
+
+  async write(commit: RowCommit): Promise<void> {
+    this.#commit = commit;
+    await this.at('before', commit);
+    this.#writer.write(commit);
+    await this.at('after', commit);
+  }
+}
+
+function fail(cause: unknown): never {
+  throw new Error(`the disk refused what was decided: ${cause}`);
+}
+
+function openResident(clock: Clock) {
+  const directory = temporaryDirectory();
+  const path = databasePath(directory.path);
+  const database = openForWriting(path);
+  database.run('PRAGMA synchronous = OFF');
+  const writer = new FaultyWriter(database);
+  const start = () => new ResidentLedger(new SqliteLedgerStore(openForReading(path), clock, writer), fail, timers);
+  const close = () => {
+    database.close();
+    directory[Symbol.dispose]();
+  };
+  return { path, database, writer, start, close };
+}
+
+const answered = new Map<string, number>();
+const failures = new Map<string, number>();
+
+describe('decisions in memory are those of the disk, whatever write fails', () => {
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++)
+    test(`seed ${seed}`, () => simulate(seed, openUnderFaults, answered), 60_000);
+  afterAll(() => {
+    if (SEEDS >= 10) expect([...failures.keys()].sort()).toEqual(['after the commit', 'at the commit', 'before']);
+  });
+});
+
+const openUnderFaults: OpenStore = (clock, seed) => {
+  const { path, database, writer, start, close } = openResident(clock);
+  const random = makeRandom(seed);
+  const happens = (name: Moment) => {
+    if (random() > 0.1) return false;
+    failures.set(name, (failures.get(name) ?? 0) + 1);
+    return true;
+  };
+  writer.at = (moment, { name }) => {
+    if (moment === 'after') expect(checkLedger(sumLedger(path))).toMatchObject({ ok: true, faults: [] });
+    // A bundle that fails is not repeated.
+    else if (name !== null && happens(moment)) throw new Error(`the disk failed ${moment}`);
+  };
+  let ledger = start();
+  return {
+    async submit(bundles) {
+      const answers: Promise<Answer[]>[] = [];
+      for (const operations of bundles) {
+        // Endings are decided at once. An admission may be refused meanwhile, and a bundle is decided later.
+        if (!isEnding(operations)) await Promise.all(answers);
+        answers.push(submitAtLast(ledger, { operations }));
+        if (!isEnding(operations)) await Promise.all(answers);
+      }
+      return Promise.all(answers);
+    },
+    async crash() {
+      await flushAtLast(ledger);
+      ledger = start();
+    },
+    submitInVain: async () => [],
+    async rows() {
+      await flushAtLast(ledger);
+      return sqliteRows(database);
+    },
+    async sums() {
+      await flushAtLast(ledger);
+      return sumLedger(path);
+    },
+    close,
+  };
+};
+
+interface Bench extends AsyncDisposable {
+  bench: Workbench;
+  ledger: ResidentLedger;
+  writer: FaultyWriter;
+  /** The ledger that a restart would open, over what is on the disk now. */
+  afterCrash(): ResidentLedger;
+  holdsOnDisk(): string[];
+}
+
+async function openBench(): Promise<Bench> {
+  const opened: Partial<Bench> = {};
+  const bench = await openWorkbench((clock) => {
+    const { path, database, writer, start, close } = openResident(clock);
+    const ledger = start();
+    opened.ledger = ledger;
+    opened.writer = writer;
+    opened.afterCrash = start;
+    opened.holdsOnDisk = () =>
+      (database.query('SELECT request_id FROM holds').all() as { request_id: string }[]).map((row) => row.request_id);
+    const stores = sqliteStores(path, ledger);
+    const sums = async () => {
+      await flushAtLast(ledger);
+      return sumLedger(path);
+    };
+    return { stores, sums, close };
+  }, 100);
+  return { ...(opened as Bench), bench, [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose]() };
+}
+
+/** Until the next write has ended. */
+async function nextWrite(writer: FaultyWriter): Promise<void> {
+  const { at } = writer;
+  const written = Promise.withResolvers<void>();
+  writer.at = (moment, commit) => {
+    if (moment === 'after') written.resolve();
+    return at(moment, commit);
+  };
+  await written.promise;
+  writer.at = at;
+  await Bun.sleep(0);
+}
+
+describe('a hold', () => {
+  test('is in memory only while it is young, and on the disk afterwards', async () => {
+    await using opened = await openBench();
+    const { bench, writer, holdsOnDisk } = opened;
+    const requestId = await bench.begin(60);
+    await nextWrite(writer);
+    expect(holdsOnDisk()).toEqual([]);
+    bench.clock.advance(bounds.holdUnwrittenMs);
+    await nextWrite(writer);
+    expect(holdsOnDisk()).toEqual([requestId]);
+    await bench.settle(requestId, 10);
+    expect(holdsOnDisk()).toEqual([]);
+  });
+
+  test('that is young is forgotten by a crash, with all that it held', async () => {
+    await using opened = await openBench();
+    const { bench, ledger, afterCrash } = opened;
+    const requestId = await bench.begin(60);
+    const restarted = afterCrash();
+    expect(await ask(restarted, { kind: 'expire' })).toMatchObject({ holds: 0 });
+    expect(await ask(restarted, bench.admission(100))).toMatchObject({ ok: true, amount: 100 });
+    expect(await ask(ledger, bench.admission(100))).toMatchObject({ ok: false, available: 40 });
+    await bench.settle(requestId, 0);
+  });
+
+  test('with an idempotency key or a checkpoint is on the disk with the next write', async () => {
+    await using opened = await openBench();
+    const { bench, writer, holdsOnDisk } = opened;
+    const claim = { name: 'order-17', requestHash: 'hash' };
+    const claimed = await bench.begin(10, { claim });
+    const streamed = await bench.begin(10);
+    const checkpoint = bench.record(streamed, { cost: 5 });
+    await ask(opened.ledger, { kind: 'extend', requestId: streamed, amount: 'same', checkpoint });
+    await bench.begin(10);
+    await nextWrite(writer);
+    expect(holdsOnDisk().sort()).toEqual([claimed, streamed].sort());
+  });
+});
+
+describe('an ending', () => {
+  test('is answered once it is durable, and counts for admissions at once', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const requestId = await bench.begin(100);
+    await flushAtLast(ledger);
+    const released = Promise.withResolvers<void>();
+    writer.at = (moment) => (moment === 'before' ? released.promise : undefined);
+    let isAnswered = false;
+    const ending = bench.settle(requestId, 40).then(() => {
+      isAnswered = true;
+    });
+    expect(await ask(ledger, bench.admission(61))).toMatchObject({ ok: false, available: 60 });
+    expect(await ask(ledger, bench.admission(60))).toMatchObject({ ok: true });
+    await Bun.sleep(5);
+    expect(isAnswered).toBe(false);
+    released.resolve();
+    await ending;
+  });
+
+  for (const broken of ['before', 'at the commit', 'after the commit'] as const)
+    test(`whose write fails ${broken} is written once, and nothing is admitted meanwhile`, async () => {
+      await using opened = await openBench();
+      const { bench, writer, ledger } = opened;
+      const seen: unknown[] = [];
+      ledger.onFailure = (failure) => seen.push(failure);
+      const requestId = await bench.begin(100);
+      await flushAtLast(ledger);
+      const repeated = Promise.withResolvers<void>();
+      const failed = Promise.withResolvers<void>();
+      let isFirst = true;
+      writer.at = (moment) => {
+        if (isFirst && moment === broken) {
+          isFirst = false;
+          failed.resolve();
+          throw new Error('the disk is full');
+        }
+        return !isFirst && moment === 'before' ? repeated.promise : undefined;
+      };
+      const ending = bench.settle(requestId, 40);
+      await failed.promise;
+      await Bun.sleep(0);
+      expect(await failureOf(ask(ledger, bench.admission(1)))).toBeInstanceOf(NothingTaken);
+      expect(await failureOf(bench.credit(5))).toBeInstanceOf(NothingTaken);
+      repeated.resolve();
+      expect(await ending).toMatchObject({ ok: true, cost: 40 });
+      expect(seen).toMatchObject([{ code: 'store_unavailable' }, null]);
+      expect(await bench.wallet()).toEqual({ balance: 60, held: 0 });
+    });
+});
+
+describe('a bundle of changes', () => {
+  test('delays what comes after it until its outcome is known', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const begun = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    writer.at = (moment) => {
+      if (moment !== 'before') return;
+      begun.resolve();
+      return released.promise;
+    };
+    const credit = bench.credit(50);
+    await begun.promise;
+    const admission = ask(ledger, bench.admission(150));
+    released.resolve();
+    expect(await Promise.all([credit, admission])).toMatchObject([{ ok: true }, { ok: true, amount: 150 }]);
+  });
+
+  test('that cannot be written changes nothing, in memory either', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    writer.at = (moment, { name }) => {
+      if (name === null && moment === 'at the commit') throw new Error('the disk is full');
+    };
+    expect(await failureOf(bench.credit(50))).toMatchObject({ code: 'store_unavailable' });
+    writer.at = () => {};
+    expect(await ask(ledger, bench.admission(101))).toMatchObject({ ok: false, available: 100 });
+  });
+
+  test('that was written although its commit seemed to fail counts afterwards', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    writer.at = (moment, { name }) => {
+      if (name === null && moment === 'after the commit') throw new Error('the disk is gone');
+    };
+    expect(await failureOf(bench.credit(50))).toMatchObject({ code: 'store_unavailable' });
+    writer.at = () => {};
+    await bench.credit(1);
+    expect(await ask(ledger, bench.admission(151))).toMatchObject({ ok: true });
+  });
+});
+
+test('a repeated idempotency key is reported as answered once the answer is durable', async () => {
+  await using opened = await openBench();
+  const { bench, writer, ledger } = opened;
+  const node = new NodeLedger(ledger, bench.clock, 'node-1', timers);
+  const claim = { name: 'order-17', requestHash: 'hash' };
+  const requestId = await bench.begin(10, { claim });
+  await flushAtLast(ledger);
+  const written = Promise.withResolvers<void>();
+  writer.at = (moment) => (moment === 'before' ? written.promise : undefined);
+  const record = bench.record(requestId, { cost: 5 });
+  const ending = ask(ledger, { kind: 'settle', requestId, record, isAnswer: true });
+  let isTold = false;
+  const repeated = node.admit(bench.admission(10, { claim })).then((answer) => {
+    isTold = true;
+    return answer;
+  });
+  await Bun.sleep(2);
+  expect(isTold).toBe(false);
+  written.resolve();
+  expect(await repeated).toMatchObject({ reason: 'claim_answered', requestId });
+  await ending;
+});
+
+/** A bundle that was refused because an earlier write failed may be repeated: nothing of it was applied. */
+async function submitAtLast(ledger: ResidentLedger, bundle: Bundle): Promise<Answer[]> {
+  for (;;) {
+    try {
+      return await ledger.submit(bundle);
+    } catch (failure) {
+      if (!(failure instanceof NothingTaken)) throw failure;
+      await Bun.sleep(1);
+    }
+  }
+}
+
+function isEnding([operation, ...others]: readonly Operation[]): boolean {
+  return others.length === 0 && (operation?.kind === 'settle' || operation?.kind === 'release');
+}
+
+const flushAtLast = (ledger: ResidentLedger) => submitAtLast(ledger, { operations: [] });
