@@ -39,10 +39,7 @@ export async function countByProvider(
     if (exact !== null) return exact;
     if (isUnhealthy(gateway.health.breakerState(target))) continue;
     attemptIterator.begin(target);
-    const attempt = makeAttempt({ request, clientRequest, maxTokens: 1 }, target, {
-      trace: clientRequest.trace,
-      signal,
-    });
+    const attempt = makeAttempt({ request, clientRequest, maxTokens: 1 }, target, signal, clientRequest.trace);
     try {
       const count = await provider.countTokens(attempt);
       if (count !== null) return count;

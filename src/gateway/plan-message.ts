@@ -6,6 +6,7 @@ import {
   type Offer,
   outputTokensThatFit,
   priceWorstCase,
+  type Route,
   type Settings,
   type WorstCase,
 } from '../catalog/catalog.ts';
@@ -49,8 +50,8 @@ export interface MessagePlan {
 export interface PlanTerms {
   features: RequestFeatures;
   settings: Pick<Settings, 'outputTrancheTokens' | 'outputFloorTokens'>;
-  /** The provider of a route. */
-  providerOf(name: string): Provider;
+  /** The provider of each route of the offer. */
+  providers: readonly Provider[];
 }
 
 /** Plans a message over an offer. `counted` is the provider's token count of the prompt, if it was requested. */
@@ -63,18 +64,20 @@ export function planMessage(
   const { model, group } = offer;
   const { features, settings } = terms;
   const measure = measurePrompt(request);
-  const input = planInput(request, offer, terms.providerOf, measure, counted);
+  const input = planInput(request, offer, terms.providers, measure, counted);
   const maxTokens = planMaxTokens(request, offer, input.typical);
-  const shared = {
+  const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
+  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
+  const worstCase: WorstCase = {
+    inputTokens: input.most,
+    outputTokens: leastTokens,
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     speed: features.speed,
     cacheWrites: features.cacheControl,
   };
-  const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
-  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
-  const worstCase = { ...shared, inputTokens: input.most, outputTokens: leastTokens };
   const least = priceWorstCase(model.price, worstCase, group.multiplierMillionths);
   const isAllAtOnce = firstTokens === leastTokens; // as without a stream
+  const { thinks, budgetTokens } = readThinking(request);
   const firstCase = isAllAtOnce ? worstCase : { ...worstCase, outputTokens: firstTokens };
   return {
     measure,
@@ -86,7 +89,9 @@ export function planMessage(
     amount: isAllAtOnce ? least : priceWorstCase(model.price, firstCase, group.multiplierMillionths),
     isCounted: input.isCounted,
     trancheTokens: settings.outputTrancheTokens,
-    ...planThinking(request, offer, terms),
+    // A model that thinks by default is planned like one that was asked to think.
+    thinks: thinks || thinksByDefault(offer, terms.providers),
+    budgetTokens,
   };
 }
 
@@ -122,15 +127,10 @@ function planMaxTokens(request: MessageRequest, { model }: Offer, promptTokens: 
   return Math.max(usual, Math.min(limit, budgetTokens + OPEN_END_TOKENS, room));
 }
 
-/** A model that thinks by default is planned like one that was asked to think. */
-function planThinking(
-  request: MessageRequest,
-  { routes }: Offer,
-  { providerOf }: PlanTerms,
-): Pick<MessagePlan, 'thinks' | 'budgetTokens'> {
-  const { thinks, budgetTokens } = readThinking(request);
-  const isUnasked = routes.some(({ provider, upstreamModel }) => providerOf(provider).thinksByDefault?.(upstreamModel));
-  return { thinks: thinks || isUnasked, budgetTokens };
+function thinksByDefault({ routes }: Offer, providers: readonly Provider[]): boolean {
+  for (let at = 0; at < routes.length; at++)
+    if (providers[at]?.thinksByDefault?.((routes[at] as Route).upstreamModel) === true) return true;
+  return false;
 }
 
 interface PlannedInput {
@@ -143,11 +143,11 @@ interface PlannedInput {
 function planInput(
   request: MessageRequest,
   offer: Offer,
-  providerOf: PlanTerms['providerOf'],
+  providers: readonly Provider[],
   measure: PromptMeasure,
   counted: number | null,
 ): PlannedInput {
-  const exact = countLocally(request, offer, providerOf);
+  const exact = countLocally(request, providers);
   if (exact !== null) return { most: exact, typical: exact, isCounted: true };
   const windowTokens = offer.model.maxInputTokens ?? Number.POSITIVE_INFINITY;
   const upperBound = Math.min(inputTokensUpperBound(measure), windowTokens);
@@ -159,10 +159,10 @@ function planInput(
 }
 
 /** The exact count if every provider of the offer can count locally; the largest of them. */
-function countLocally(request: MessageRequest, offer: Offer, providerOf: (name: string) => Provider): number | null {
+function countLocally(request: MessageRequest, providers: readonly Provider[]): number | null {
   let most: number | null = null;
-  for (const route of offer.routes) {
-    const count = providerOf(route.provider).countLocally(request);
+  for (const provider of providers) {
+    const count = provider.countLocally(request);
     if (count === null) return null;
     most = Math.max(most ?? 0, count);
   }
