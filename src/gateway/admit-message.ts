@@ -2,29 +2,14 @@
 // the provider's token count is requested. If only uncounted prompts of the same account stand in the way, the
 // message waits for them.
 
-import type { Caller } from '../accounts/accounts.ts';
-import { type Offer, priceWorstCase } from '../catalog/catalog.ts';
+import { priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { Admission, Admit, IdempotencyClaim, Refusal } from '../ledger/ledger.ts';
-import type { MessageRequest } from '../wire/wire.ts';
-import type { ClientRequest } from './client-request.ts';
+import type { Admission, Admit, Refusal } from '../ledger/ledger.ts';
 import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
-import { type MessagePlan, maxTokensThatFit, type PlanTerms, planMessage } from './plan-message.ts';
-import { isIdempotencyRefusal, refusalError } from './refusal-error.ts';
-
-/** A message that requests admission. */
-export interface AdmissionRequest {
-  clientRequest: ClientRequest;
-  caller: Caller;
-  request: MessageRequest;
-  offer: Offer;
-  terms: PlanTerms;
-  claim: IdempotencyClaim | null;
-  /** Replaced when the provider has counted the prompt. */
-  plan: MessagePlan;
-}
+import { isIdempotencyRefusal, refusalError } from './message-errors.ts';
+import { type AdmissionRequest, maxTokensThatFit, planMessage } from './plan-message.ts';
 
 /** One decision over all meters. A promise only if it must be waited for. */
 export function admitMessage(gateway: Gateway, admissionRequest: AdmissionRequest): Admission | Promise<Admission> {

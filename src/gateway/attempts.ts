@@ -17,9 +17,10 @@ import {
 } from '../providers/providers.ts';
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
+import { faultError, stopError } from './message-errors.ts';
 import type { OpenMessage } from './open-message.ts';
-import { AttemptIterator, findTargets, type Target } from './routes/routes.ts';
-import { faultError, stopError } from './stop-error.ts';
+import type { Target } from './route-health.ts';
+import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };

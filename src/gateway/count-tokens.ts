@@ -4,11 +4,12 @@
 import { bounds } from '../config.ts';
 import { ProviderFault } from '../providers/providers.ts';
 import { measurePrompt } from '../usage/usage.ts';
-import type { AdmissionRequest } from './admit-message.ts';
 import { isOfCredential, makeAttempt, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
-import { AttemptIterator, type BreakerState, findTargets } from './routes/routes.ts';
-import { faultError } from './stop-error.ts';
+import { faultError } from './message-errors.ts';
+import type { AdmissionRequest } from './plan-message.ts';
+import type { BreakerState } from './route-health.ts';
+import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The request to count, and its caller. */
 export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'request' | 'offer'>;

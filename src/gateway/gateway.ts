@@ -15,37 +15,32 @@ import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { type MessageRequest, parseInTurns, readFeatures } from '../wire/wire.ts';
-import { type AdmissionRequest, admitMessage, refuseMessage } from './admit-message.ts';
+import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
-import { describeKey } from './describe-key.ts';
-import { describeUsage } from './describe-usage.ts';
-import { checkIdempotency, replayResponse } from './idempotency.ts';
+import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
+import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { OpenMessage } from './open-message.ts';
-import { type PlanTerms, planMessage } from './plan-message.ts';
-import { idempotencyError, isIdempotencyRefusal, refusalError } from './refusal-error.ts';
+import { type HeldMessage, OpenMessage, releaseHold } from './open-message.ts';
+import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
-import { type HeldMessage, releaseHold } from './release-hold.ts';
-import type { Slot } from './slots.ts';
-import { endedElsewhere } from './stop-error.ts';
+import type { Slot } from './running-messages.ts';
+import { describeKey, describeUsage } from './self-service.ts';
 
-export { AdmissionQueue } from './admission-queue.ts';
-export type { ClientRequest, MessageReport, Reply } from './client-request.ts';
+export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
+export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
 export { type MessageTimes, startTimes } from './client-request.ts';
+export { Conversations } from './conversations.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
-export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
-export { PromptCounts } from './prompt-counts.ts';
-export { Conversations, listHealth, RouteHealth, type TargetHealth } from './routes/routes.ts';
-export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
-export { type SelfServiceReader, SelfServiceReads } from './self-service-reads.ts';
+export { listHealth, RouteHealth, type TargetHealth } from './route-health.ts';
+export { type CutReason, type Running, RunningMessages, Slots } from './running-messages.ts';
+export { type SelfServiceReader, SelfServiceReads } from './self-service.ts';
 export { SilenceWatches } from './silence-watch.ts';
-export { Slots } from './slots.ts';
 export { StreamHolds } from './stream-hold.ts';
 
 /** After a slower body the caller is identified again: the key may have been revoked or rotated meanwhile. */
@@ -78,7 +73,7 @@ export async function submitMessage(gateway: Gateway, clientRequest: ClientReque
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (isIdempotencyRefusal(admission)) {
       const lastKnown = headersLastKnown(gateway, catalog, caller, clientRequest);
-      const reply = await replayResponse(gateway, admissionRequest, admission, lastKnown); // 7
+      const reply = await replayResponse(gateway.answers, admissionRequest, admission, lastKnown); // 7
       slot.giveBack();
       return reply;
     }

@@ -12,8 +12,8 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
+import type { StopReason } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
-import type { StopReason } from './stop-error.ts';
 import type { StreamHold } from './stream-hold.ts';
 
 /** The properties of a message that its record needs, besides usage. */

@@ -7,13 +7,20 @@ import type { TraceContext } from '../base/trace-context.ts';
 import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
+import {
+  type Admitted,
+  emptyRecord,
+  type Outcome,
+  type Settlement,
+  type UsageRecord,
+  withoutItsEnd,
+} from '../ledger/ledger.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
 import type { JsonObject, MessageRequest, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import type { AdmissionRequest } from './admit-message.ts';
-import type { ClientRequest, MessageReport } from './client-request.ts';
+import type { ClientRequest, MessageReport, MessageTrace } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
+import { clientTooSlow, moneyError, type StopReason, stopError } from './message-errors.ts';
 import {
   type BilledMessage,
   completeEvents,
@@ -23,14 +30,10 @@ import {
   type RecordedMessage,
   writeOffReason,
 } from './message-record.ts';
-import type { MessageTrace } from './message-trace.ts';
-import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
-import { releaseHold } from './release-hold.ts';
-import type { Permit, Target } from './routes/routes.ts';
-import type { CutReason, Running } from './running-messages.ts';
+import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
+import type { Permit, Target } from './route-health.ts';
+import type { CutReason, Running, Slot } from './running-messages.ts';
 import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
-import type { Slot } from './slots.ts';
-import { clientTooSlow, moneyError, type StopReason, stopError } from './stop-error.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
 
 const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
@@ -514,4 +517,20 @@ function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
     clientMs: bounds.clientPausedSecondsMax * 1000,
     slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
   };
+}
+
+/** The hold's owner and offer. */
+export type HeldMessage = Pick<AdmissionRequest, 'caller' | 'offer'> & { requestId: string; isStream: boolean };
+
+/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
+export function releaseHold(
+  gateway: Gateway,
+  { requestId, caller, offer, isStream }: HeldMessage,
+): Promise<Settlement> {
+  const { account, key } = caller;
+  const { group, model } = offer;
+  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
+  const record = { ...emptyRecord(known), outcome: 'failed' as const };
+  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
+  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }

@@ -1,6 +1,7 @@
 // The plan of a message before admission: output limit, prompt estimate, the amount to hold and the minimum that must
 // be available.
 
+import type { Caller } from '../accounts/accounts.ts';
 import {
   DEFAULT_MAX_TOKENS,
   type Offer,
@@ -10,9 +11,11 @@ import {
   type Settings,
   type WorstCase,
 } from '../catalog/catalog.ts';
+import type { IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';
 import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
+import type { ClientRequest } from './client-request.ts';
 
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request without `max_uses`
 const OUTPUT_TOKENS_MAX = 1_000_000_000; // for a model without a limit; keeps sums exact
@@ -52,6 +55,18 @@ export interface PlanTerms {
   settings: Pick<Settings, 'outputTrancheTokens' | 'outputFloorTokens'>;
   /** The provider of each route of the offer. */
   providers: readonly Provider[];
+}
+
+/** A message that requests admission. */
+export interface AdmissionRequest {
+  clientRequest: ClientRequest;
+  caller: Caller;
+  request: MessageRequest;
+  offer: Offer;
+  terms: PlanTerms;
+  claim: IdempotencyClaim | null;
+  /** Replaced when the provider has counted the prompt. */
+  plan: MessagePlan;
 }
 
 /** Plans a message over an offer. `counted` is the provider's token count of the prompt, if it was requested. */
