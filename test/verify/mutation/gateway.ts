@@ -372,12 +372,6 @@ const relays = mutate('src/gateway/relay.ts', [
     'if (covering === null) {\n        this.#give(',
     'if (covering !== undefined) {\n        this.#give(',
   ],
-  [
-    'relay-plain-left',
-    'deltas for a client that disconnected are read to the end',
-    '&& !message.hasDisconnected && isDeltas',
-    '&& isDeltas',
-  ],
 ]);
 
 const plans = mutate('src/gateway/plan-message.ts', [
