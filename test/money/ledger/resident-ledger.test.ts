@@ -332,7 +332,7 @@ test('a repeated idempotency key is reported as answered once the answer is dura
   const record = bench.record(requestId, { cost: 5 });
   const ending = ask(ledger, { kind: 'settle', requestId, record, isAnswer: true });
   let isTold = false;
-  const repeated = node.admit(bench.admission(10, { claim })).then((answer) => {
+  const repeated = Promise.resolve(node.admit(bench.admission(10, { claim }))).then((answer) => {
     isTold = true;
     return answer;
   });
