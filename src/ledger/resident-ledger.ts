@@ -113,7 +113,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
   }
 
   end(operation: Settle | Release, waitMs: number, coCommitted: unknown[]): Promise<Settlement> {
-    return this.#end(operation, waitMs, coCommitted);
+    return this.#end(operation, waitMs, coCommitted, true);
   }
 
   /** Decides the operations of messages and renewals of the lease in memory, and others as bundles. */
@@ -121,7 +121,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     const [operation] = bundle.operations;
     if (operation !== undefined && bundle.operations.length === 1) {
       if (operation.kind === 'settle' || operation.kind === 'release')
-        return [await this.#end(operation, Number.POSITIVE_INFINITY, bundle.coCommitted ?? [])];
+        return [await this.#end(operation, Number.POSITIVE_INFINITY, bundle.coCommitted ?? [], false)];
       if (operation.kind === 'admit' || operation.kind === 'take') {
         if (this.#waiting !== null) return this.#afterBundle(() => this.submit(bundle));
         return [this.#decide(operation, false)];
@@ -152,7 +152,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     failed.promise.catch(() => {});
     this.#failBundle = failed.reject;
     try {
-      if (this.#failure !== null && this.#retryNow === null) throw new NothingTaken(this.#failure.cause);
+      if (this.#failure !== null && this.#isWriteLate()) throw new NothingTaken(this.#failure.cause);
       this.#retryNow?.();
       while (this.#writing !== null) await Promise.race([this.#writing, failed.promise]);
       this.#waiting = new Set();
@@ -191,25 +191,26 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     return applyOperation(this.#rows, operation);
   }
 
-  #end(operation: Settle | Release, waitMs: number, coCommitted: unknown[]): Promise<EndAnswer> {
+  /** `isLast`: the hold must not stay open, whatever the record is. */
+  #end(operation: Settle | Release, waitMs: number, coCommitted: unknown[], isLast: boolean): Promise<EndAnswer> {
     const told = Promise.withResolvers<EndAnswer>();
     const untilMs = performance.now() + waitMs;
     const ending: Unfinished = { account: operation.record.account, untilMs, answer: ENDED, told };
     this.#unfinished.add(ending);
-    if (this.#waiting === null) this.#endNow(ending, operation, coCommitted);
-    else this.#waiting.add(() => this.#endNow(ending, operation, coCommitted));
+    if (this.#waiting === null) this.#endNow(ending, operation, coCommitted, isLast);
+    else this.#waiting.add(() => this.#endNow(ending, operation, coCommitted, isLast));
     this.#lookForLate();
     return told.promise;
   }
 
-  #endNow(ending: Unfinished, operation: Settle | Release, coCommitted: unknown[]): void {
+  #endNow(ending: Unfinished, operation: Settle | Release, coCommitted: unknown[], isLast: boolean): void {
     try {
       const answer = this.#apply(operation);
       if (answer.ok && answer.kind === 'ended') ending.answer = answer;
       if (answer.ok) this.#rows.putCoCommitted(coCommitted);
     } catch (failure) {
       ending.told.reject(failure);
-      this.#releaseUncharged(operation);
+      if (isLast) this.#releaseUncharged(operation);
     }
     this.#whenDurable.push(() => {
       this.#unfinished.delete(ending);
@@ -218,7 +219,6 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     this.#writeSoon();
   }
 
-  /** An ending that violates an invariant must not leave its hold open. */
   #releaseUncharged({ requestId, record }: Settle | Release): void {
     try {
       this.#apply({ kind: 'release', requestId, record: { ...emptyRecord(record), outcome: 'failed' } });
@@ -322,6 +322,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
         this.#batches++;
+        this.#writingSinceMs = performance.now();
         await write();
         this.#rows.written();
         this.#note(null);
@@ -366,6 +367,10 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     if (this.#failure !== null) this.#failBundle?.(new NothingTaken(this.#failure.cause));
   }
 
+  #isWriteLate(): boolean {
+    return performance.now() - this.#writingSinceMs > bounds.admissionWaitMsMax;
+  }
+
   /** Submitters of endings stop waiting after their time. A write that does not return counts as failed. */
   #lookForLate(): void {
     if (this.#isLooking) return;
@@ -375,7 +380,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
       const nowMs = performance.now();
       for (const { untilMs, told } of this.#unfinished) if (untilMs <= nowMs) told.reject(storeIsSilent());
       const isWriting = this.#writing !== null || this.#waiting !== null;
-      if (isWriting && this.#failure === null && nowMs - this.#writingSinceMs > bounds.admissionWaitMsMax)
+      if (isWriting && this.#failure === null && this.#isWriteLate())
         this.#note(new NothingTaken('a write to the disk has not returned'));
       if (isWriting || this.#unfinished.size > 0) this.#lookForLate();
     });

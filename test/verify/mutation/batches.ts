@@ -353,8 +353,8 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
   [
     'end-after-bundle',
     'nothing ends before the outcome of a bundle is known',
-    'if (this.#waiting === null) this.#endNow(ending, operation, coCommitted);\n    else this.#waiting.add(() => this.#endNow(ending, operation, coCommitted));',
-    'this.#endNow(ending, operation, coCommitted);',
+    'if (this.#waiting === null) this.#endNow(ending, operation, coCommitted, isLast);\n    else',
+    'this.#endNow(ending, operation, coCommitted, isLast);\n    if (false)',
   ],
   [
     'reload-doubtful',
@@ -392,7 +392,12 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
     ' || ofAccount >= bounds.ledgerQueuePerAccountMax',
     '',
   ],
-  ['uncharged', 'an ending that cannot be decided releases its hold', 'this.#releaseUncharged(operation);', ''],
+  [
+    'uncharged',
+    'an ending that cannot be decided releases its hold',
+    'if (isLast) this.#releaseUncharged(operation);',
+    '',
+  ],
   [
     'co-committed',
     'an ending writes its co-committed rows',
