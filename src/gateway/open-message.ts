@@ -16,7 +16,7 @@ import {
   withoutItsEnd,
 } from '../ledger/ledger.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import type { JsonObject, MessageRequest, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import type { ClientRequest, MessageReport, MessageTrace } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
@@ -271,6 +271,12 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return reported;
   }
 
+  /** Counts and collects deltas that are not parsed. */
+  takePlain(deltas: PlainDeltas): void {
+    this.counter.observePlain(deltas);
+    this.answer?.addText(deltas.text());
+  }
+
   /** Counts events. Returns them as the client would receive them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
@@ -340,7 +346,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   #freeSlots(): void {
     const { account, key } = this.caller;
     const { requestId } = this.clientRequest;
-    this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name).catch(() => {}); // the ending frees them as well
+    void this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name);
   }
 
   /** A retry with the same idempotency key gets the response, so the stream is finished. */
