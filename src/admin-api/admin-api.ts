@@ -1,24 +1,10 @@
 // The door of the admin API under /api/v1, for console and commands. Not on the path of a message.
 
-import { accountRoutes } from './accounts.ts';
-import { makeAdminApp, requireInstallation } from './admin-app.ts';
-import { applyRoutes } from './apply.ts';
-import { attentionRoutes } from './attention.ts';
-import { auditRoutes } from './audit.ts';
-import { catalogRoutes, modelRoutes } from './catalog.ts';
-import { makeChangeLock } from './changes.ts';
-import { creditRoutes, refundRoutes } from './credits.ts';
+import { newRequestId } from '../base/ids.ts';
+import { errorResponse } from '../http/http.ts';
+import { requireInstallation } from './authenticate.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { entryRoutes, statementRoutes } from './entries.ts';
-import { type AcceptVerified, invitationRoutes, makeAcceptVerified } from './invitations.ts';
-import { keyRoutes } from './keys.ts';
-import { addOpenapi } from './openapi.ts';
-import { personRoutes } from './people.ts';
-import { providerRoutes } from './providers.ts';
-import { addRoute } from './route.ts';
-import { meRoutes, tokenRoutes } from './tokens.ts';
-import { usageRoutes } from './usage.ts';
-import { totalRoutes } from './usage-totals.ts';
+import type { AcceptVerified } from './invitations.ts';
 
 export type {
   AdminAnswered,
@@ -29,7 +15,7 @@ export type {
   SessionFinder,
   SignIn,
 } from './dependencies.ts';
-export { makeFirstOperator } from './people.ts';
+export { makeFirstOperator } from './make-invitation.ts';
 
 export interface AdminApi {
   /** Answers every request under /api/v1 from `address`, including unknown paths. Never throws or rejects. */
@@ -40,35 +26,30 @@ export interface AdminApi {
   acceptVerified: AcceptVerified;
 }
 
-/** The admin API of a process: it contains the change lock. */
+/** The admin API of a process. Its routes are loaded with the first request that needs them: their libraries need 8 MB. */
 export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
-  const app = makeAdminApp(dependencies);
-  const withChangeLock = makeChangeLock(dependencies);
-  const routes = [
-    ...accountRoutes,
-    ...creditRoutes,
-    ...entryRoutes,
-    ...statementRoutes,
-    ...keyRoutes,
-    ...modelRoutes,
-    ...providerRoutes,
-    ...totalRoutes, // before records of messages, whose path would match
-    ...usageRoutes,
-    ...refundRoutes,
-    ...applyRoutes,
-    ...catalogRoutes,
-    ...tokenRoutes,
-    ...personRoutes,
-    ...invitationRoutes(dependencies),
-    ...attentionRoutes,
-    ...auditRoutes,
-    ...meRoutes,
-  ];
-  for (const route of routes) addRoute(app, route, dependencies, withChangeLock);
-  addOpenapi(app, dependencies);
+  let loading: Promise<Pick<AdminApi, 'fetch' | 'acceptVerified'>> | null = null;
+  const load = () => {
+    loading ??= import('./answer-requests.ts')
+      .then(({ makeRoutedApi }) => makeRoutedApi(dependencies))
+      .catch((failure) => {
+        loading = null; // the next request tries again
+        throw failure;
+      });
+    return loading;
+  };
   return {
-    fetch: (request, address, isOverTls = false) => app.fetch(request, { address, isOverTls }),
+    async fetch(request, address, isOverTls) {
+      try {
+        return await (await load()).fetch(request, address, isOverTls);
+      } catch (failure) {
+        // Only if the routes cannot be loaded: they answer their own errors.
+        const requestId = newRequestId(dependencies.clock.nowMs());
+        dependencies.report(requestId, failure);
+        return errorResponse(failure, requestId);
+      }
+    },
     requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
-    acceptVerified: makeAcceptVerified(dependencies, withChangeLock),
+    acceptVerified: async (email, address) => (await load()).acceptVerified(email, address),
   };
 }

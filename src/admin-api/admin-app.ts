@@ -11,7 +11,8 @@ import { bounds } from '../config.ts';
 import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
 import { bodyChunks, declaredLength, refuseCrossSite } from '../http/http.ts';
 import { scanJson } from '../wire/wire.ts';
-import { type AdminDependencies, installation, type Principal, roleRefusal } from './dependencies.ts';
+import { authenticate } from './authenticate.ts';
+import type { AdminDependencies, Principal } from './dependencies.ts';
 
 /** Requests of an account that run at a time: a few in all, fewer of one token. */
 export class AccountConcurrency {
@@ -210,19 +211,6 @@ export function noObject(kind: string, name: string): TurnpikeError {
   return new TurnpikeError('object_not_found', `There is no ${kind} "${name}".`);
 }
 
-/**
- * Throws token_missing, token_invalid, too_many_failures or role_not_allowed unless the request has a token of the
- * installation.
- */
-export async function requireInstallation(
-  dependencies: AdminDependencies,
-  request: Request,
-  address: string,
-): Promise<void> {
-  const principal = await authenticate(dependencies, request.headers.get('authorization') ?? undefined, address);
-  if (principal.accountId !== null) throw roleRefusal(principal, installation);
-}
-
 /** A token takes precedence over a session. */
 async function authenticateEither(
   dependencies: AdminDependencies,
@@ -241,23 +229,6 @@ async function authenticateEither(
   context.set('cookies', found?.cookies ?? []);
   const { id, role, accountId } = person;
   return { id: formatId('person', id), role, accountId, expiresAtMs: null };
-}
-
-/** A wrong token slows down guessing by its response; a valid one is never refused. */
-async function authenticate(
-  dependencies: AdminDependencies,
-  authorization: string | undefined,
-  address: string,
-): Promise<Principal> {
-  const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  if (token === undefined)
-    throw new TurnpikeError('token_missing', 'The header "authorization: Bearer <token>" is required.');
-  const principal = await dependencies.verifyToken(token);
-  if (principal !== null) return principal;
-  throw (
-    dependencies.countFailure(address) ??
-    new TurnpikeError('token_invalid', 'The token is unknown, expired or revoked.')
-  );
 }
 
 /** Owners of a disabled account can read but not change it. */

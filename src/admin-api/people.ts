@@ -3,10 +3,10 @@
 
 import { z } from '@hono/zod-openapi';
 import { makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
-import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { formatId, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { hashSecret, type Secret } from '../secrets/secrets.ts';
+import { hashSecret } from '../secrets/secrets.ts';
 import { askedAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
@@ -19,6 +19,7 @@ import {
   refuseBeyond,
 } from './dependencies.ts';
 import { accountField, actorShown, emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { makeInvitation } from './make-invitation.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { accountOfRole, roleField, shownSecret } from './tokens.ts';
@@ -268,22 +269,4 @@ async function storeLink(call: Call, id: string, remember: Remember): Promise<Ma
   const auditContext = recordAudit(call, [note], remember(id, secret));
   await call.people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, auditContext);
   return { object: id, secret };
-}
-
-/** The parts of a new person that do not depend on who invites whom. */
-function makeInvitation(nowMs: number) {
-  const secret = makeLinkSecret();
-  const status = 'invited' as const;
-  const times = { linkExpiresAtMs: nowMs + bounds.linkMs, createdAtMs: nowMs };
-  return { id: newNumber(), status, ...times, secret, linkHash: hashSecret(secret.reveal()) };
-}
-
-/** An invitation as operator, with its link. Stores nothing. */
-export function makeFirstOperator(nowMs: number): { person: Person; linkHash: string; secret: Secret } {
-  const { secret, linkHash, ...link } = makeInvitation(nowMs);
-  return {
-    person: { ...link, accountId: null, role: 'operator', email: null, name: '', madeBy: 'start' },
-    linkHash,
-    secret,
-  };
 }

@@ -29,9 +29,14 @@ export interface Attempt {
   signal: AbortSignal;
 }
 
-export type ProviderReply =
-  | { form: 'stream'; events: EventSource; upstreamRequestId: string | null }
-  | { form: 'message'; message: JsonObject; text: string; upstreamRequestId: string | null };
+export interface WholeReply {
+  form: 'message';
+  message: JsonObject;
+  text: string;
+  upstreamRequestId: string | null;
+}
+
+export type ProviderReply = { form: 'stream'; events: EventSource; upstreamRequestId: string | null } | WholeReply;
 
 /** Events with backpressure: the provider is read only as fast as `next` is called. */
 export interface EventSource {

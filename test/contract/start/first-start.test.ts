@@ -100,3 +100,21 @@ test('files in a directory that others can read are readable by their owner only
   }
   await server.stop();
 });
+
+test('the first two requests to the admin API, sent together, create one account under one idempotency key', async () => {
+  const data = newDirectory();
+  const server = await start(data);
+  const { token } = JSON.parse(readFileSync(join(data, 'operator.json'), 'utf8'));
+  const create = async () => {
+    const response = await fetch(`${server.url}/api/v1/accounts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'first' },
+      body: JSON.stringify({ name: 'acme' }),
+    });
+    return (await response.json()) as { id: string };
+  };
+  const [one, other] = await Promise.all([create(), create()]);
+  expect(one.id).toStartWith('acct_');
+  expect(other.id).toBe(one.id);
+  await server.stop();
+});

@@ -1,0 +1,54 @@
+// The admin API with all of its routes.
+
+import { accountRoutes } from './accounts.ts';
+import type { AdminApi } from './admin-api.ts';
+import { makeAdminApp } from './admin-app.ts';
+import { applyRoutes } from './apply.ts';
+import { attentionRoutes } from './attention.ts';
+import { auditRoutes } from './audit.ts';
+import { catalogRoutes, modelRoutes } from './catalog.ts';
+import { makeChangeLock } from './changes.ts';
+import { creditRoutes, refundRoutes } from './credits.ts';
+import type { AdminDependencies } from './dependencies.ts';
+import { entryRoutes, statementRoutes } from './entries.ts';
+import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
+import { keyRoutes } from './keys.ts';
+import { addOpenapi } from './openapi.ts';
+import { personRoutes } from './people.ts';
+import { providerRoutes } from './providers.ts';
+import { addRoute } from './route.ts';
+import { meRoutes, tokenRoutes } from './tokens.ts';
+import { usageRoutes } from './usage.ts';
+import { totalRoutes } from './usage-totals.ts';
+
+/** Contains the change lock: one for a process. */
+export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'acceptVerified'> {
+  const app = makeAdminApp(dependencies);
+  const withChangeLock = makeChangeLock(dependencies);
+  const routes = [
+    ...accountRoutes,
+    ...creditRoutes,
+    ...entryRoutes,
+    ...statementRoutes,
+    ...keyRoutes,
+    ...modelRoutes,
+    ...providerRoutes,
+    ...totalRoutes, // before records of messages, whose path would match
+    ...usageRoutes,
+    ...refundRoutes,
+    ...applyRoutes,
+    ...catalogRoutes,
+    ...tokenRoutes,
+    ...personRoutes,
+    ...invitationRoutes(dependencies),
+    ...attentionRoutes,
+    ...auditRoutes,
+    ...meRoutes,
+  ];
+  for (const route of routes) addRoute(app, route, dependencies, withChangeLock);
+  addOpenapi(app, dependencies);
+  return {
+    fetch: (request, address, isOverTls = false) => app.fetch(request, { address, isOverTls }),
+    acceptVerified: makeAcceptVerified(dependencies, withChangeLock),
+  };
+}
