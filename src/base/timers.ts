@@ -77,7 +77,10 @@ export class EqualWaits {
     this.#isTimed = false;
     for (const wait of this.#waits) {
       const leftMs = wait.endMs - performance.now();
-      if (leftMs > 0) return this.#time(Math.ceil(leftMs));
+      if (leftMs > 0) {
+        this.#time(Math.ceil(leftMs));
+        return;
+      }
       this.#waits.delete(wait);
       wait.onEnd();
     }
