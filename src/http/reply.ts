@@ -32,11 +32,11 @@ export function withSecurityHeaders(response: Response, isOverTls: boolean): Res
   return response;
 }
 
-/** JSON text, or the text of an event stream as it arrives. */
+/** JSON text, or the text of an event stream as it arrives, perhaps as bytes of UTF-8. */
 interface HttpReply {
   status: number;
   headers: Record<string, string>;
-  body: string | AsyncIterable<string>;
+  body: string | AsyncIterable<string | Uint8Array>;
 }
 
 const JSON_HEADERS = {
@@ -69,7 +69,7 @@ export function toResponse(
 ): Response {
   const headers = typeof body === 'string' ? shared.json : shared.stream;
   // An async iterable is pulled with backpressure; a ReadableStream of type "direct" would buffer without bound.
-  const response = new Response(body as string | (AsyncIterable<string> & BodyInit), { status, headers });
+  const response = new Response(body as string | (AsyncIterable<string | Uint8Array> & BodyInit), { status, headers });
   response.headers.set('request-id', requestId);
   for (const name in own) response.headers.set(name, own[name] as string);
   return response;

@@ -10,6 +10,7 @@ import { sandbox } from './sandbox/sandbox.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,
+  type EventReceiver,
   type EventSource,
   type FaultKind,
   type Provider,
