@@ -1,4 +1,4 @@
-// What a key reads about itself: its limits, and the usage of its messages. One query per key at a time.
+// Self-service reads of a key: its limits, and the usage of its messages. One query per key at a time.
 
 import { type Caller, groupsOf } from '../accounts/accounts.ts';
 import { type Clock, type Period, periodEndMs } from '../base/clock.ts';
