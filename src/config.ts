@@ -165,7 +165,6 @@ export const bounds = {
   storeConnectSecondsMax: 3,
   storeSilenceMsMax: 1_000, // beyond the server's own limit, before a silent connection is given up
   // Write connections to PostgreSQL: the server gives up before the node does
-  ledgerLanes: 2, // for accounts; more make smaller batches, which cost more
   batchTriesMax: 5,
   writeLockMsMax: 3_000,
   lockedTryMsMax: 200, // for an account that is locked elsewhere; the lane's other accounts wait as long
@@ -178,7 +177,6 @@ export const bounds = {
   writeEndMsMax: 3_000, // for an abandoned session to end
   commitOutcomeWaitMsMax: 10_000, // until it is known whether a commit without a response took effect
   holdsExpiredAtOnce: 500,
-  messagesRoutedMax: 200_000, // running messages whose lane is kept
   // PostgreSQL's tables
   migrationWaitMsMax: 60_000, // for another node that migrates
   migrationLockMsMax: 2_000,

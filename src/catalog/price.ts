@@ -37,6 +37,16 @@ const SEARCHES_TO_MILLION = 1_000n; // search prices are per thousand, token pri
  * requests for one, so the provider searched unasked. `fast` requires fast rates, which checkFeatures ensures.
  */
 export function priceMessage(price: ModelPrice, counts: TokenCounts, multiplierMillionths: bigint, speed: Speed): Nano {
+  if (counts.webSearches === 0) {
+    const small = smallRates(appliedRates(price, promptTokens(counts), speed), multiplierMillionths);
+    const sum =
+      product(counts.input, small.input) +
+      product(counts.output, small.output) +
+      product(counts.cacheRead, small.cacheRead) +
+      product(counts.cacheWrite5m, small.cacheWrite5m) +
+      product(counts.cacheWrite1h, small.cacheWrite1h);
+    if (sum <= Number.MAX_SAFE_INTEGER) return roundUpSmall(sum, small.perNano);
+  }
   return roundUp(messageUnits(price, counts, speed) * multiplierMillionths);
 }
 
@@ -54,6 +64,15 @@ function messageUnits(price: ModelPrice, counts: TokenCounts, speed: Speed): big
 
 /** At least priceMessage of any split of these counts at this speed. */
 export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMillionths: bigint): Nano {
+  const { longContext } = price;
+  const isOneTier = most.speed === 'fast' || longContext === null || most.inputTokens <= longContext.aboveTokens;
+  if (isOneTier && most.webSearches === 0) {
+    const rates = most.speed === 'fast' ? fastRates(price) : price.standard;
+    const small = smallRates(rates, multiplierMillionths);
+    const sum =
+      product(most.inputTokens, dearestInput(small, most.cacheWrites)) + product(most.outputTokens, small.output);
+    if (sum <= Number.MAX_SAFE_INTEGER) return roundUpSmall(sum, small.perNano);
+  }
   const dearest = dearestRates(price, most);
   const units =
     unitsOf(most.inputTokens, dearest.input) +
@@ -175,10 +194,14 @@ function dearestRates(
 }
 
 function dearestOf(rates: Rates, cacheWrites: CacheWrites): { input: bigint; output: bigint } {
+  return { input: dearestInput(rates, cacheWrites), output: rates.output };
+}
+
+function dearestInput<Rate extends bigint | number>(rates: PromptRates<Rate>, cacheWrites: CacheWrites = '1h'): Rate {
   let input = larger(rates.input, rates.cacheRead);
   if (cacheWrites !== 'none') input = larger(input, rates.cacheWrite5m);
   if (cacheWrites === '1h') input = larger(input, rates.cacheWrite1h);
-  return { input, output: rates.output };
+  return input;
 }
 
 function fastRates(price: ModelPrice): Rates {
@@ -202,8 +225,65 @@ function roundUp(units: bigint): Nano {
   return exactNumber(nano > NANO_MAX ? NANO_MAX : nano);
 }
 
-function larger(one: bigint, other: bigint): bigint {
+function larger<Rate extends bigint | number>(one: Rate, other: Rate): Rate {
   return one > other ? one : other;
+}
+
+type PromptRates<Rate> = Record<'input' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h', Rate>;
+
+/** Rates times a multiplier, per token, in parts of a nanodollar: integers, or infinite if any is not a safe integer. */
+interface SmallRates extends PromptRates<number> {
+  output: number;
+  multiplierMillionths: bigint;
+  /** Parts in a nanodollar, a power of ten. */
+  perNano: number;
+}
+
+const PER_NANO_MAX = 1_000_000n; // of usual prices, none needs more than a thousand
+
+/** By rates, for the multiplier last used with them: most messages have the same. */
+const smallRatesOf = new WeakMap<Rates, SmallRates>();
+
+/**
+ * Sums of products with these are exact as long as they do not exceed Number.MAX_SAFE_INTEGER: all terms are integers
+ * of at least 0, so a term or partial sum beyond it would make the whole exceed it, too. Bigints cost a message more
+ * than the rest of its price.
+ */
+function smallRates(rates: Rates, multiplierMillionths: bigint): SmallRates {
+  const known = smallRatesOf.get(rates);
+  if (known !== undefined && known.multiplierMillionths === multiplierMillionths) return known;
+  const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = rates;
+  const units = [input, output, cacheRead, cacheWrite5m, cacheWrite1h].map((rate) => rate * multiplierMillionths);
+  let perNano = 1n;
+  while (perNano < PER_NANO_MAX && units.some((unit) => (unit * perNano) % UNITS_PER_NANO !== 0n)) perNano *= 10n;
+  const toSmall = (rate: bigint) => {
+    const parts = rate * multiplierMillionths * perNano;
+    const isSmall = parts % UNITS_PER_NANO === 0n && parts / UNITS_PER_NANO <= BigInt(Number.MAX_SAFE_INTEGER);
+    return isSmall ? exactNumber(parts / UNITS_PER_NANO) : Number.POSITIVE_INFINITY;
+  };
+  const small: SmallRates = {
+    multiplierMillionths,
+    perNano: exactNumber(perNano),
+    input: toSmall(input),
+    output: toSmall(output),
+    cacheRead: toSmall(cacheRead),
+    cacheWrite5m: toSmall(cacheWrite5m),
+    cacheWrite1h: toSmall(cacheWrite1h),
+  };
+  smallRatesOf.set(rates, small);
+  return small;
+}
+
+function product(count: number, rate: number): number {
+  if (count === 0) return 0;
+  assert(isWholeNumber(count), 'a token count is a non-negative integer');
+  return count * rate;
+}
+
+/** Parts of a nanodollar, rounded up to nanodollars. */
+function roundUpSmall(parts: number, perNano: number): Nano {
+  const rest = parts % perNano;
+  return Math.min((parts - rest) / perNano + (rest > 0 ? 1 : 0), bounds.nanoPerMessageMax);
 }
 
 /** All amounts are exact decimals in USD. */

@@ -99,25 +99,21 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 /** The request for a provider. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
-  { route, settings, credential }: Pick<Target, 'route' | 'settings' | 'credential'>,
+  { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
   begun: Pick<Attempt, 'signal' | 'trace'>,
 ): Attempt {
   const { request, clientRequest, maxTokens } = message;
   assert(request !== null, 'the request is kept until a route answers');
   return {
-    provider: {
-      name: settings.name,
-      kind: settings.kind,
-      baseUrl: settings.baseUrl,
-      credential: credential?.secret ?? null,
-    },
+    provider: endpoint,
     request,
     upstreamModel: route.upstreamModel,
     maxTokens,
     version: clientRequest.version,
     betas: clientRequest.betas,
     requestId: clientRequest.requestId,
-    ...begun,
+    signal: begun.signal,
+    trace: begun.trace ?? null,
   };
 }
 

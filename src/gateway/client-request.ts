@@ -76,7 +76,7 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   /** JSON text, or the text of an event stream as it arrives. */
-  body: string | AsyncIterable<string>;
+  body: string | AsyncIterable<string | Uint8Array>;
   /** For streams: settles when the request's body is no longer needed. May settle after the reply begins. */
   requestInUse?: Promise<unknown>;
 }

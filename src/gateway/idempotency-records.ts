@@ -109,6 +109,11 @@ export class ResponseCollector implements MemoryReservation {
     this.#keep(text);
   }
 
+  /** The text of events other than the last. */
+  addText(text: string): void {
+    if (!this.#hasEnd && !this.#isForgotten) this.#keep(text);
+  }
+
   /** The whole response; null if incomplete. */
   text(): string | null {
     return this.isWhole ? this.#parts.join('') : null;

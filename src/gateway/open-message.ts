@@ -9,7 +9,7 @@ import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
 import type { Attempt } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
+import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent } from '../wire/wire.ts';
 import type { AdmissionRequest } from './admit-message.ts';
 import type { ClientRequest, MessageReport } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
@@ -262,6 +262,12 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     const reported = this.see(events);
     this.answer?.addEvents(reported);
     return reported;
+  }
+
+  /** Counts and collects deltas that are not parsed. */
+  takePlain(deltas: PlainDeltas): void {
+    this.counter.observePlain(deltas);
+    this.answer?.addText(deltas.text());
   }
 
   /** Counts events. Returns them as the client would receive them. */

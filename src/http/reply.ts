@@ -32,11 +32,11 @@ export function withSecurityHeaders(response: Response, isOverTls: boolean): Res
   return response;
 }
 
-/** JSON text, or the text of an event stream as it arrives. */
+/** JSON text, or the text of an event stream as it arrives, perhaps as bytes of UTF-8. */
 interface HttpReply {
   status: number;
   headers: Record<string, string>;
-  body: string | AsyncIterable<string>;
+  body: string | AsyncIterable<string | Uint8Array>;
 }
 
 const JSON_HEADERS = {
@@ -58,7 +58,7 @@ export function toResponse(
   const form = typeof body === 'string' ? JSON_HEADERS : STREAM_HEADERS;
   const headers = { ...form, 'request-id': requestId, ...more, ...own };
   // An async iterable is pulled with backpressure; a ReadableStream of type "direct" would buffer without bound.
-  return new Response(body as string | (AsyncIterable<string> & BodyInit), { status, headers });
+  return new Response(body as string | (AsyncIterable<string | Uint8Array> & BodyInit), { status, headers });
 }
 
 export function errorResponse(

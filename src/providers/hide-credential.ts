@@ -1,36 +1,20 @@
 // Removes the credential from every fault of a provider, which may repeat it, plain or encoded, in an error or an id.
 
 import type { Secret } from '../secrets/secrets.ts';
-import { type Provider, ProviderFault, type ProviderReply } from './provider.ts';
+import { ProviderFault, type ProviderReply } from './provider.ts';
 
 const HIDDEN = '[redacted]';
 const CREDENTIAL_CHARACTERS_LEAST = 8; // shorter ones are not secrets, and occur in texts by chance
 
-/** The same provider; its errors and ids do not contain the credential. */
-export function hideCredential(provider: Provider): Provider {
-  const { probe } = provider;
-  return {
-    ...provider,
-    async submit(attempt) {
-      const { credential } = attempt.provider;
-      let reply: ProviderReply;
-      try {
-        reply = await provider.submit(attempt);
-      } catch (thrown) {
-        throw hidden(thrown, credential);
-      }
-      if (credential === null) return reply;
-      const upstreamRequestId = redactOrNull(reply.upstreamRequestId, credential);
-      if (reply.form === 'message') return { ...reply, upstreamRequestId };
-      const { events } = reply;
-      if (events.mapFaults === undefined)
-        return { ...reply, events: { next: () => hiding(events.next(), credential) }, upstreamRequestId };
-      events.mapFaults((fault) => redactFault(fault, credential)); // costs nothing per event
-      return { ...reply, upstreamRequestId };
-    },
-    countTokens: (attempt) => hiding(provider.countTokens(attempt), attempt.provider.credential),
-    ...(probe && { probe: (endpoint, signal) => hiding(probe(endpoint, signal), endpoint.credential) }),
-  };
+/** The same reply; its ids, and the faults of its events, do not contain the credential. */
+export function hideInReply(reply: ProviderReply, credential: Secret | null): ProviderReply {
+  if (credential === null) return reply;
+  reply.upstreamRequestId = redactOrNull(reply.upstreamRequestId, credential);
+  if (reply.form === 'message') return reply;
+  const { events } = reply;
+  if (events.mapFaults === undefined) reply.events = { next: () => hiding(events.next(), credential) };
+  else events.mapFaults((fault) => redactFault(fault, credential)); // costs nothing per event
+  return reply;
 }
 
 /** The text without the credential, plain or in base64, also within a longer text. */
@@ -39,14 +23,15 @@ export function redactCredential(text: string, credential: Secret | null): strin
 }
 
 /** The same promise; the ProviderFault it rejects with does not contain the credential. */
-function hiding<Value>(promise: Promise<Value>, credential: Secret | null): Promise<Value> {
+export function hiding<Value>(promise: Promise<Value>, credential: Secret | null): Promise<Value> {
   if (credential === null) return promise;
   return promise.catch((thrown) => {
-    throw hidden(thrown, credential);
+    throw hideInFault(thrown, credential);
   });
 }
 
-function hidden(thrown: unknown, credential: Secret | null): unknown {
+/** The same error; a ProviderFault loses the credential. */
+export function hideInFault(thrown: unknown, credential: Secret | null): unknown {
   return thrown instanceof ProviderFault && credential !== null ? redactFault(thrown, credential) : thrown;
 }
 

@@ -4,14 +4,12 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import type { JsonObject, StreamEvent } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
-import { readErrorText, readObject, readUpstreamRequestId } from './parse-json.ts';
+import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
+import { readObject, readUpstreamRequestId } from './parse-json.ts';
 import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
 import { ProviderFault } from './provider.ts';
 import { type EventConverter, PulledStream } from './pull-stream.ts';
-import { cancelBody, fetchUpstream } from './upstream.ts';
-
-/** The fault of an error response. Pure. */
-type MapFault = (status: number, headers: Headers, bodyText: string, nowMs: number) => ProviderFault;
+import { cancelBody, fetchUpstream, type MapFault, readFault } from './upstream.ts';
 
 type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 
@@ -29,18 +27,31 @@ export interface Api {
   countModels(answer: JsonObject): number | null | undefined;
 }
 
-/** The provider of a kind; without `countTokens` it counts no tokens. */
-export function apiProvider(
-  kind: string,
-  api: Api,
-  methods: Pick<Provider, 'submit' | 'thinksByDefault'> & Partial<Pick<Provider, 'countTokens'>>,
-): Provider {
+/** Sends and reads one attempt. Faults and replies may repeat the credential. */
+interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Provider, 'countTokens'>> {
+  /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
+  send(attempt: Attempt): Promise<Response>;
+  /** Reads that answer. Throws ProviderFault. */
+  read(response: Response, attempt: Attempt): Promise<ProviderReply>;
+}
+
+/** The provider of a kind; without `countTokens` it counts no tokens. Its faults and replies hide the credential. */
+export function apiProvider(kind: string, api: Api, { send, read, countTokens, ...rest }: ApiMethods): Provider {
   return {
     kind,
-    countTokens: async () => null,
+    async submit(attempt) {
+      const { credential } = attempt.provider;
+      try {
+        return hideInReply(await read(await send(attempt), attempt), credential);
+      } catch (thrown) {
+        throw hideInFault(thrown, credential);
+      }
+    },
+    countTokens: async (attempt) =>
+      countTokens === undefined ? null : hiding(countTokens(attempt), attempt.provider.credential),
     countLocally: () => null,
-    probe: (endpoint, signal) => probeApi(api, endpoint, signal),
-    ...methods,
+    probe: (endpoint, signal) => hiding(probeApi(api, endpoint, signal), endpoint.credential),
+    ...rest,
   };
 }
 
@@ -50,7 +61,12 @@ export function makeHeaders(
   keyHeader: KeyHeader,
   accept: string,
 ): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept, 'user-agent': 'turnpike' };
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept,
+    'accept-encoding': 'identity',
+    'user-agent': 'turnpike',
+  };
   if (trace) {
     headers['traceparent'] = trace.traceparent;
     if (trace.tracestate !== null) headers['tracestate'] = trace.tracestate;
@@ -67,7 +83,7 @@ export function makeHeaders(
 }
 
 /** A 2xx response to a POST. Throws ProviderFault otherwise. */
-export async function post(
+export function post(
   api: Api,
   attempt: Attempt,
   url: string,
@@ -75,13 +91,26 @@ export async function post(
   accept = attempt.request.stream ? 'text/event-stream' : 'application/json',
 ): Promise<Response> {
   const { signal } = attempt;
-  const response = await fetchUpstream({ url, headers: api.headers(attempt, accept), body, signal });
-  if (response.ok) return response;
-  throw await readFault(response, signal, api.mapFault);
+  return fetchUpstream({ url, headers: headersOf(api, attempt, accept), body, signal, mapFault: api.mapFault });
 }
 
-async function readFault(response: Response, signal: AbortSignal, mapFault: MapFault): Promise<ProviderFault> {
-  return mapFault(response.status, response.headers, await readErrorText(response, signal), Date.now());
+interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
+  accept: string;
+  headers: Record<string, string>;
+}
+
+/** The latest headers per endpoint, which lives as long as its catalog: most messages have the same. */
+const keptHeaders = new WeakMap<ProviderEndpoint, KeptHeaders>();
+
+function headersOf(api: Api, attempt: Attempt, accept: string): Record<string, string> {
+  const { provider, version, betas, trace } = attempt;
+  if (trace) return api.headers(attempt, accept);
+  const kept = keptHeaders.get(provider);
+  if (kept !== undefined && kept.accept === accept && kept.version === version && kept.betas === betas)
+    return kept.headers;
+  const headers = api.headers(attempt, accept);
+  keptHeaders.set(provider, { accept, version, betas, headers });
+  return headers;
 }
 
 /** The token count in a member of the response to a count request. Throws ProviderFault. */

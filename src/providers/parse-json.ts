@@ -34,7 +34,6 @@ function faultOf({ what, upstreamRequestId }: ParsedText, words: string): Provid
   return new ProviderFault('failed', `the provider sent ${what} that ${words}`, { upstreamRequestId });
 }
 
-const ERROR_BODY_MS_MAX = 5_000;
 const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-generation-id'];
 
 /** The provider's request id, under its family's header name; null without one. */
@@ -46,32 +45,36 @@ export function readUpstreamRequestId(headers: Headers): string | null {
   return null;
 }
 
-/** The text of an error as far as it arrives in time: its status is known and must not be lost. */
-export async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
-  try {
-    return (await readBounded(response, bounds.upstreamErrorBytesMax, signal, ERROR_BODY_MS_MAX)) ?? '';
-  } catch (thrown) {
-    const fault = upstreamFault(thrown, signal);
-    if (fault.kind === 'aborted') throw fault;
-    return '';
-  }
-}
-
-interface Answer<Value> {
+export interface Answer<Value> {
   value: Value;
   text: string;
   upstreamRequestId: string | null;
 }
 
 /** The JSON object of a response. Throws ProviderFault (failed, aborted). */
-export async function readObject(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonObject>> {
-  const { value, text, upstreamRequestId } = await readJson(response, signal, parse);
-  if (isJsonObject(value)) return { value, text, upstreamRequestId };
-  throw new ProviderFault('failed', 'the provider answered with JSON that is not an object', { upstreamRequestId });
+export function readObject(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonObject>> {
+  return readAnswer(response, signal, requireObject, parse);
 }
 
 /** The JSON of a response. Throws ProviderFault (failed, aborted). */
-export async function readJson(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonValue>> {
+export function readJson(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonValue>> {
+  return readAnswer(response, signal, (answer) => answer, parse);
+}
+
+/** The same answer. Throws ProviderFault (failed). */
+export function requireObject(answer: Answer<JsonValue>): Answer<JsonObject> {
+  if (isJsonObject(answer.value)) return answer as Answer<JsonObject>;
+  const { upstreamRequestId } = answer;
+  throw new ProviderFault('failed', 'the provider answered with JSON that is not an object', { upstreamRequestId });
+}
+
+/** The JSON of a response, converted. Throws ProviderFault (failed, aborted). */
+export async function readAnswer<Converted>(
+  response: Response,
+  signal: AbortSignal,
+  convert: (answer: Answer<JsonValue>) => Converted,
+  parse?: Parse,
+): Promise<Converted> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
   if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
     await cancelBody(response);
@@ -79,8 +82,13 @@ export async function readJson(response: Response, signal: AbortSignal, parse?: 
       upstreamRequestId,
     });
   }
-  const text = await readBounded(response, bounds.upstreamBodyBytesMax, signal);
+  let text: string | null;
+  try {
+    text = await readBounded(response, bounds.upstreamBodyBytesMax);
+  } catch (thrown) {
+    throw upstreamFault(thrown, signal);
+  }
   if (text === null)
     throw new ProviderFault('failed', 'the response of the provider is too long', { upstreamRequestId });
-  return { value: parseJson(text, { what: 'a response', upstreamRequestId }, parse), text, upstreamRequestId };
+  return convert({ value: parseJson(text, { what: 'a response', upstreamRequestId }, parse), text, upstreamRequestId });
 }

@@ -2,7 +2,6 @@
 
 import { anthropic } from './anthropic/anthropic.ts';
 import { gemini } from './gemini/gemini.ts';
-import { hideCredential } from './hide-credential.ts';
 import { openai } from './openai/openai.ts';
 import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
@@ -11,6 +10,7 @@ import { sandbox } from './sandbox/sandbox.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,
+  type EventReceiver,
   type EventSource,
   type FaultKind,
   type Provider,
@@ -22,9 +22,9 @@ export { sandboxModelNames } from './sandbox/sandbox.ts';
 export { canConnect, prepareFetching } from './upstream.ts';
 
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([
-  [anthropic.kind, hideCredential(anthropic)],
-  [openai.kind, hideCredential(openai)],
-  [openaiResponses.kind, hideCredential(openaiResponses)],
-  [gemini.kind, hideCredential(gemini)],
+  [anthropic.kind, anthropic],
+  [openai.kind, openai],
+  [openaiResponses.kind, openaiResponses],
+  [gemini.kind, gemini],
   [sandbox.kind, sandbox],
 ]);

@@ -2,7 +2,11 @@
 
 import { connect } from 'node:net';
 import { parseDigits, parseWholeNumber } from '../base/checked-number.ts';
+import { bounds } from '../config.ts';
 import { ProviderFault } from './provider.ts';
+
+/** The fault of an error response. Pure. */
+export type MapFault = (status: number, headers: Headers, bodyText: string, nowMs: number) => ProviderFault;
 
 export interface UpstreamCall {
   url: string;
@@ -10,6 +14,8 @@ export interface UpstreamCall {
   /** null sends a GET. */
   body: string | null;
   signal: AbortSignal;
+  /** Absent: an answer of any status is returned. */
+  mapFault?: MapFault;
 }
 
 // A stale kept-alive connection fails within a round trip. A later failure may follow work that must not be repeated.
@@ -25,9 +31,9 @@ export async function prepareFetching(): Promise<void> {
 }
 
 /**
- * Resolves with the head of an answer of any status but a redirect. The caller owns the body and reads it to its end or
- * cancels it. Retries once, on a new connection, if a kept one was closed; never after a byte of an answer's body.
- * Throws ProviderFault (failed, timeout, aborted).
+ * Resolves with the head of an answer; never of a redirect, and with `mapFault` only of a 2xx. The caller owns the body
+ * and reads it to its end or cancels it. Retries once, on a new connection, if a kept one was closed; never after a byte
+ * of an answer's body. Throws ProviderFault (failed, timeout, aborted, or of `mapFault`).
  */
 export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
   const startedMs = performance.now();
@@ -42,18 +48,21 @@ export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
       throw upstreamFault(again, call.signal);
     });
   }
+  if (response.ok) return response;
   const { status } = response;
-  if (status < 300 || status > 399) return response;
-  await cancelBody(response);
-  // Not followed: the address is the operator's, and the credential must not be sent elsewhere.
-  throw new ProviderFault('failed', `the provider answered with a redirect (${status})`, { status });
+  if (status >= 300 && status <= 399) {
+    await cancelBody(response);
+    // Not followed: the address is the operator's, and the credential must not be sent elsewhere.
+    throw new ProviderFault('failed', `the provider answered with a redirect (${status})`, { status });
+  }
+  if (call.mapFault === undefined) return response;
+  throw await readFault(response, call.signal, call.mapFault);
 }
 
-function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
-  const { url, headers, body, signal } = call;
+function send({ url, headers, body, signal }: UpstreamCall, keepalive: boolean): Promise<Response> {
   const settings: BunFetchRequestInit & { timeout: false } = {
     method: body === null ? 'GET' : 'POST',
-    headers: { ...headers, 'accept-encoding': 'identity' },
+    headers,
     body,
     signal,
     keepalive,
@@ -61,6 +70,24 @@ function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
     timeout: false,
   };
   return fetch(url, settings);
+}
+
+/** The fault of an answer that is not 2xx. */
+export async function readFault(response: Response, signal: AbortSignal, mapFault: MapFault): Promise<ProviderFault> {
+  return mapFault(response.status, response.headers, await readErrorText(response, signal), Date.now());
+}
+
+const ERROR_BODY_MS_MAX = 5_000;
+
+/** The text of an error as far as it arrives in time: its status is known and must not be lost. */
+async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
+  try {
+    return (await readBounded(response, bounds.upstreamErrorBytesMax, ERROR_BODY_MS_MAX)) ?? '';
+  } catch (thrown) {
+    const fault = upstreamFault(thrown, signal);
+    if (fault.kind === 'aborted') throw fault;
+    return '';
+  }
 }
 
 function errorCode(thrown: unknown): unknown {
@@ -78,24 +105,16 @@ export function upstreamFault(thrown: unknown, signal: AbortSignal): ProviderFau
 }
 
 /**
- * The text of a body; null, after cancelling it, if it has more bytes. With `msMax`, the text received by then. Throws
- * ProviderFault (failed, aborted) if the connection breaks.
+ * The text of a body; null, after cancelling it, if it has more bytes. With `msMax`, the text received by then. Rejects
+ * if the connection breaks or the call is aborted (`upstreamFault`).
  */
-export async function readBounded(
-  response: Response,
-  bytesMax: number,
-  signal: AbortSignal,
-  msMax: number | null = null,
-): Promise<string | null> {
-  try {
-    const bytes = parseWholeNumber(response.headers.get('content-length') ?? '');
-    // The runtime bounds the body by its length header.
-    const isBounded = bytes !== null && bytes <= bytesMax && !response.headers.has('content-encoding');
-    if (msMax === null && isBounded) return await response.text();
-    return response.body === null ? '' : await readChunks(response.body.getReader(), bytesMax, msMax);
-  } catch (thrown) {
-    throw upstreamFault(thrown, signal);
-  }
+export function readBounded(response: Response, bytesMax: number, msMax: number | null = null): Promise<string | null> {
+  const bytes = parseWholeNumber(response.headers.get('content-length') ?? '');
+  // The runtime bounds the body by its length header.
+  const isBounded = bytes !== null && bytes <= bytesMax && !response.headers.has('content-encoding');
+  if (msMax === null && isBounded) return response.text();
+  if (response.body === null) return Promise.resolve('');
+  return readChunks(response.body.getReader(), bytesMax, msMax);
 }
 
 async function readChunks(

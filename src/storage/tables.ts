@@ -263,6 +263,8 @@ export type Cell = number | string | null;
 export interface Column<Row> {
   name: string;
   type: 'bigint' | 'text';
+  /** A text made by JSON.stringify: never null, and without control characters. */
+  isJson?: true;
   of(row: Row): Cell;
 }
 
@@ -277,7 +279,7 @@ export const accountColumns: readonly Column<AccountRow>[] = [
   whole('allowance_used', (row) => row.spending.used),
   whole('allowance_held', (row) => row.spending.held),
   whole('allowance_period_start_ms', (row) => row.spending.periodStartMs),
-  text('group_rates', (row) => JSON.stringify(row.groups)),
+  json('group_rates', (row) => JSON.stringify(row.groups)),
   whole('month_start_ms', (row) => row.month.startMs),
   whole('month_opening', (row) => row.month.opening),
 ];
@@ -292,8 +294,8 @@ export const keyColumns: readonly Column<KeyRow>[] = [
   whole('quota_used', (row) => row.spending.used),
   whole('quota_held', (row) => row.spending.held),
   whole('quota_period_start_ms', (row) => row.spending.periodStartMs),
-  text('limits', (row) => JSON.stringify(row.limits)),
-  text('rates', (row) => JSON.stringify(row.rates)),
+  json('limits', (row) => JSON.stringify(row.limits)),
+  json('rates', (row) => JSON.stringify(row.rates)),
   whole('last_used_at_ms', (row) => row.lastUsedAtMs),
 ];
 
@@ -352,7 +354,7 @@ export const usageColumns: readonly Column<Ending>[] = [
   whole('cost', ({ record }) => record.cost),
   whole('written_off', ({ record }) => record.writtenOff),
   whole('provider_cost', ({ record }) => record.providerCost),
-  text('details', ({ record }) => writeDetails(record)),
+  json('details', ({ record }) => writeDetails(record)),
 ];
 
 /** The first four columns identify the total; the others are added to the stored values. */
@@ -402,4 +404,8 @@ export function whole<Row>(name: string, of: (row: Row) => number | null): Colum
 
 export function text<Row>(name: string, of: (row: Row) => string | null): Column<Row> {
   return { name, type: 'text', of };
+}
+
+export function json<Row>(name: string, of: (row: Row) => string): Column<Row> {
+  return { name, type: 'text', isJson: true, of };
 }

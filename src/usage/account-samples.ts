@@ -28,19 +28,23 @@ function newFit(): Fit {
   return { matrix: Array(CLASSES * CLASSES).fill(0), vector: Array(CLASSES).fill(0), coefficients: [...PRIOR] };
 }
 
+// Allocated once: a sample of every message is added.
+const shares = new Float64Array(CLASSES);
+const image = new Float64Array(CLASSES); // the matrix times the shares
+
 /** Adds a message. Only evidence in its own direction is forgotten: samples of another script stay, however old. */
-function addSample(fit: Fit, classes: Readonly<ByteClasses>, tokens: number): void {
-  const { matrix, vector } = fit;
+function addSample({ matrix, vector }: Fit, classes: Readonly<ByteClasses>, tokens: number): void {
   const bytes = totalBytes(classes);
   const weight = Math.min(1, bytes / WEIGHED_FULLY_BYTES);
-  const shares = classes.map((count) => count / bytes);
+  for (let at = 0; at < CLASSES; at++) shares[at] = (classes[at] as number) / bytes;
+  for (let row = 0; row < CLASSES; row++) image[row] = rowDot(matrix, row, shares);
   const beyondPrior = tokens / bytes - dot(shares, PRIOR);
-  const image = shares.map((_, row) => rowDot(matrix, row, shares)); // the matrix times the shares
   const known = dot(shares, image);
   const fading = known > 1e-9 ? (FORGETTING * weight) / known : 0;
   const projected = dot(shares, vector);
   for (let row = 0; row < CLASSES; row++) {
-    const [share, seen] = [shares[row] as number, image[row] as number];
+    const share = shares[row] as number;
+    const seen = image[row] as number;
     vector[row] = (vector[row] as number) + weight * share * beyondPrior - fading * seen * projected;
     for (let column = 0; column < CLASSES; column++) {
       const at = row * CLASSES + column;
@@ -74,14 +78,14 @@ function limit(coefficient: number): number {
   return Math.min(COEFFICIENT_MOST, Math.max(COEFFICIENT_LEAST, coefficient));
 }
 
-function rowDot(matrix: readonly number[], row: number, vector: readonly number[]): number {
+function rowDot(matrix: readonly number[], row: number, vector: Float64Array): number {
   let sum = 0;
   for (let column = 0; column < CLASSES; column++)
     sum += (matrix[row * CLASSES + column] as number) * (vector[column] as number);
   return sum;
 }
 
-function dot(left: readonly number[], right: readonly number[] | Coefficients): number {
+function dot(left: Float64Array, right: Float64Array | readonly number[] | Coefficients): number {
   let sum = 0;
   for (let at = 0; at < CLASSES; at++) sum += (left[at] as number) * (right[at] as number);
   return sum;

@@ -1,26 +1,27 @@
 // Counts the usage of one message from its events or its whole. `total` alone decides which counts are credible.
 
 import { bounds } from '../config.ts';
-import type { JsonObject, JsonValue, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { JsonObject, JsonValue, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import { isJsonObject, isThinking, jsonObjects, NO_TOKENS } from '../wire/wire.ts';
 import type { ByteClasses } from './byte-classes.ts';
 import { BASELINE_ESTIMATE, type OutputEstimate } from './output-estimate.ts';
 import { ProducedOutput } from './produced-output.ts';
 import { NAMES_MAX, type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
 
-/** Adds up the parts. Cache writes without a lifetime count as 5 minutes, the protocol's default. */
-function sumCounts(parts: readonly PartialCounts[], webSearches: number): TokenCounts {
-  const counts: TokenCounts = { ...NO_TOKENS, webSearches };
-  for (const part of parts) {
-    const written1h = part.cacheWrite1h ?? 0;
-    const written = Math.max(part.cacheWrite ?? 0, (part.cacheWrite5m ?? 0) + written1h);
-    counts.input += part.input ?? 0;
-    counts.output += part.output ?? 0;
-    counts.cacheRead += part.cacheRead ?? 0;
-    counts.cacheWrite5m += written - written1h;
-    counts.cacheWrite1h += written1h;
-  }
-  return counts;
+/** The counts with this input and output. Cache writes without a lifetime count as 5 minutes, the protocol's default. */
+function countsOf(part: PartialCounts, input: number, output: number): TokenCounts {
+  const cacheWrite1h = part.cacheWrite1h ?? 0;
+  const written = Math.max(part.cacheWrite ?? 0, (part.cacheWrite5m ?? 0) + cacheWrite1h);
+  const cacheWrite5m = written - cacheWrite1h;
+  return { input, output, cacheRead: part.cacheRead ?? 0, cacheWrite5m, cacheWrite1h, webSearches: 0 };
+}
+
+function addCounts(counts: TokenCounts, more: TokenCounts): void {
+  counts.input += more.input;
+  counts.output += more.output;
+  counts.cacheRead += more.cacheRead;
+  counts.cacheWrite5m += more.cacheWrite5m;
+  counts.cacheWrite1h += more.cacheWrite1h;
 }
 
 /** Counts of a stream are cumulative: a later count replaces an earlier one, unless it is absent. */
@@ -98,13 +99,26 @@ export class MessageCounter {
   #finishedAtMs: number | null = null;
   readonly #thinks: boolean;
   readonly #elapsedMs: () => number;
-  readonly #output: ProducedOutput;
+  readonly #estimateOf: OutputEstimate;
+  #measured: ProducedOutput | null = null;
+  /** Content of a whole message, measured only for an estimate or a sample. */
+  #unmeasured: JsonValue | undefined = undefined;
 
   constructor(options: CounterOptions = {}) {
     const { estimate = BASELINE_ESTIMATE, thinks = false, elapsedMs = sinceStart } = options;
     this.#thinks = thinks;
     this.#elapsedMs = elapsedMs;
-    this.#output = new ProducedOutput(estimate, elapsedMs);
+    this.#estimateOf = estimate;
+  }
+
+  get #output(): ProducedOutput {
+    const output = this.#measured ?? new ProducedOutput(this.#estimateOf, this.#elapsedMs);
+    this.#measured = output;
+    if (this.#unmeasured !== undefined) {
+      for (const block of jsonObjects(this.#unmeasured)) output.addBlock(block);
+      this.#unmeasured = undefined;
+    }
+    return output;
   }
 
   get started(): boolean {
@@ -161,12 +175,21 @@ export class MessageCounter {
     }
   }
 
+  /** Counts deltas that are not parsed. */
+  observePlain(deltas: PlainDeltas): void {
+    this.#contentSeen = true;
+    this.#outputIsFinal = false; // an earlier count was not final
+    this.#output.addPlain(deltas);
+  }
+
   observeMessage(message: JsonObject): void {
     this.#started = true;
     this.#finished = true;
     this.#takeModel(message);
     this.#takeStopReason(message);
-    for (const block of jsonObjects(message['content'])) this.#countBlock(block);
+    const { content } = message;
+    this.#contentSeen ||= Array.isArray(content) && content.some(isJsonObject);
+    this.#unmeasured = content;
     this.#outputIsFinal = this.#takeUsage(message['usage']).output !== null;
   }
 
@@ -188,7 +211,7 @@ export class MessageCounter {
   /** The prompt's tokens as reported, without summaries made by the provider; null until reported. */
   reportedPrompt(): TokenCounts | null {
     if (this.#usage === null || this.#usage.input === null) return null;
-    return sumCounts([{ ...this.#usage, output: 0 }], 0);
+    return countsOf(this.#usage, this.#usage.input, 0);
   }
 
   /** The sample for the estimator; null unless the message has finished with a reported count. */
@@ -219,11 +242,11 @@ export class MessageCounter {
     const output = isFinal
       ? reportedOutput
       : Math.max(Math.min(this.#estimate(use, limits.outputTokensMax), outputMost), reportedOutput ?? 0);
+    const counts = countsOf(usage, usage.input ?? limits.inputEstimate, output);
+    counts.webSearches = usage.webSearches ?? 0;
+    for (const part of usage.compactions) addCounts(counts, countsOf(part, part.input ?? 0, part.output ?? 0));
     return {
-      counts: sumCounts(
-        [{ ...usage, input: usage.input ?? limits.inputEstimate, output }, ...usage.compactions],
-        usage.webSearches ?? 0,
-      ),
+      counts,
       source: isFinal && usage.input !== null ? 'reported' : 'estimated',
       disbelieved: isCredible ? disbelieved : [...disbelieved, 'output_tokens'],
       unknown,

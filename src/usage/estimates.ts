@@ -34,6 +34,8 @@ export class Estimates {
   readonly #models = new Map<string, ModelSamples>();
   /** Samples of all models; most recent at the end. */
   readonly #recent = new Map<AccountSamples, ModelSamples>();
+  /** At the end of both orders. */
+  #latest: AccountSamples | null = null;
   readonly #changed = new Set<string>();
 
   /** `stored` is the output of `takeChanged`. Invalid documents are ignored. */
@@ -65,11 +67,17 @@ export class Estimates {
     const sample = counter.sample();
     if (sample === null) return;
     const { visible, streamedMs, tokens } = sample;
-    if (visible !== null && visible.tokens > 0 && isEnoughText(visible.classes))
-      this.#add(model, account, (samples) => samples.addText(visible.classes, visible.tokens));
-    if (streamedMs === null || !(streamedMs >= STREAM_MS_LEAST) || tokens < STREAM_TOKENS_LEAST) return;
-    const tokensPerSecond = Math.min(TOKENS_PER_SECOND_MOST, (tokens * 1000) / streamedMs);
-    this.#add(model, account, (samples) => samples.addSpeed(tokensPerSecond));
+    const isText = visible !== null && visible.tokens > 0 && isEnoughText(visible.classes);
+    const isTimed = streamedMs !== null && streamedMs >= STREAM_MS_LEAST && tokens >= STREAM_TOKENS_LEAST;
+    if (!isText && !isTimed) return;
+    const samplesOfModel = this.#modelOf(model);
+    const samples = samplesOfModel.accounts.get(account) ?? new AccountSamples(account);
+    this.#keep(samplesOfModel, samples);
+    const isChangedByText = isText && samples.addText(visible.classes, visible.tokens);
+    const isChangedBySpeed =
+      isTimed && samples.addSpeed(Math.min(TOKENS_PER_SECOND_MOST, (tokens * 1000) / streamedMs));
+    if (isChangedByText || isChangedBySpeed) samplesOfModel.others = null;
+    this.#changed.add(model);
   }
 
   /** Models changed since the last call, at most `max`; the rest follow in the next call. */
@@ -85,14 +93,6 @@ export class Estimates {
       taken.push([name, { version: 2, accounts }]);
     }
     return taken;
-  }
-
-  #add(name: string, account: number, add: (samples: AccountSamples) => boolean): void {
-    const model = this.#modelOf(name);
-    const samples = model.accounts.get(account) ?? new AccountSamples(account);
-    this.#keep(model, samples);
-    if (add(samples)) model.others = null;
-    this.#changed.add(name);
   }
 
   #modelOf(name: string): ModelSamples {
@@ -111,6 +111,8 @@ export class Estimates {
 
   /** Moves to the end of both orders; evicts the least recently sampled account. */
   #keep(model: ModelSamples, samples: AccountSamples): void {
+    if (samples === this.#latest) return;
+    this.#latest = samples;
     model.accounts.delete(samples.account);
     model.accounts.set(samples.account, samples);
     this.#recent.delete(samples);

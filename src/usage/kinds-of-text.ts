@@ -92,11 +92,15 @@ export class KindsOfText {
   /** The most recent kind is at the end; the least recent is evicted. */
   add(classes: Readonly<ByteClasses>, ratio: number): void {
     const bytes = totalBytes(classes);
-    const shares = classes.map((count) => count / bytes);
     const known = nearest(this.#kinds, classes, SAME_KIND_MOST);
-    const kind = known ?? { shares, ratios: new RecentSamples(RATIOS_KEPT) };
-    kind.shares = kind.shares.map((share, at) => share + ((shares[at] as number) - share) * CENTER_FOLLOWS);
+    const kind = known ?? { shares: classes.map((count) => count / bytes), ratios: new RecentSamples(RATIOS_KEPT) };
+    const { shares } = kind;
+    for (let at = 0; at < shares.length; at++) {
+      const share = shares[at] as number;
+      shares[at] = share + ((classes[at] as number) / bytes - share) * CENTER_FOLLOWS;
+    }
     kind.ratios.add(ratio);
+    if (this.#kinds.at(-1) === kind) return;
     this.#kinds = [...this.#kinds.filter((other) => other !== kind), kind].slice(-KINDS_MAX);
   }
 

@@ -51,8 +51,14 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
   const details = objectOf(usage['output_tokens_details']);
   const searches = objectOf(usage['server_tool_use']);
   const speed = usage['speed'];
+  const { input, output, cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h } = readCounts(usage, disbelieved);
   return {
-    ...readCounts(usage, disbelieved),
+    input,
+    output,
+    cacheRead,
+    cacheWrite,
+    cacheWrite5m,
+    cacheWrite1h,
     thinking: readCount(details, 'thinking_tokens', disbelieved),
     webSearches: readCount(searches, 'web_search_requests', disbelieved),
     speed: speed === 'standard' || speed === 'fast' ? speed : null,
@@ -91,26 +97,29 @@ function readCompactions(iterations: JsonValue | undefined, disbelieved: string[
 
 function unknownNumbers(usage: JsonObject): string[] {
   const names: string[] = [];
-  const note = (name: string) => {
-    const shown = name.slice(0, NAME_CHARACTERS_MAX);
-    if (!KNOWN.has(name) && names.length < NAMES_MAX && !names.includes(shown)) names.push(shown);
-  };
   for (const name of Object.keys(usage)) {
     const value = usage[name];
-    if (typeof value === 'number') note(name);
-    else if (name === 'iterations') noteIterations(value, note);
+    if (typeof value === 'number') noteUnknown(names, name);
+    else if (name === 'iterations') noteIterations(names, value);
     else if (isJsonObject(value)) {
-      for (const inner of Object.keys(value)) if (typeof value[inner] === 'number') note(`${name}.${inner}`);
+      for (const inner of Object.keys(value))
+        if (typeof value[inner] === 'number') noteUnknown(names, `${name}.${inner}`);
     }
   }
   return names;
 }
 
+function noteUnknown(names: string[], name: string): void {
+  if (KNOWN.has(name) || names.length >= NAMES_MAX) return;
+  const shown = name.slice(0, NAME_CHARACTERS_MAX);
+  if (!names.includes(shown)) names.push(shown);
+}
+
 /** Tokens of another model, such as an advisor, are not in the total counts and have no price here. */
-function noteIterations(iterations: JsonValue | undefined, note: (name: string) => void): void {
+function noteIterations(names: string[], iterations: JsonValue | undefined): void {
   for (const iteration of jsonObjects(iterations)) {
     const type = String(iteration['type']);
-    if (!COUNTED_ITERATIONS.includes(type)) note(`iterations.${type}`);
+    if (!COUNTED_ITERATIONS.includes(type)) noteUnknown(names, `iterations.${type}`);
   }
 }
 

@@ -1,23 +1,23 @@
 // A node with one lane to PostgreSQL through a proxy that injects faults, and invariants that hold after any fault.
 
 import { expect } from 'bun:test';
-import { type GateOptions, PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
+import { type LaneOptions, PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
 import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { runOn, type TestPostgres } from '../support/start-postgres.ts';
 
 /** Silence is detected quickly. The server's limits are below the node's, as in production. */
-export const SHORT: GateOptions = {
+export const SHORT: LaneOptions = {
   limits: { lockMsMax: 400, statementMsMax: 600, idleMsMax: 500, roundTripMsMax: 1_000 },
   outcomeMsMax: 3_000,
 };
 /** The node gives up first, so that an abandoned request can arrive late. */
-export const IMPATIENT: GateOptions = {
+export const IMPATIENT: LaneOptions = {
   limits: { lockMsMax: 3_000, statementMsMax: 5_000, idleMsMax: 5_000, roundTripMsMax: 400 },
   outcomeMsMax: 3_000,
 };
 /** No timeout ends while a server restarts. */
-export const PATIENT: GateOptions = {
+export const PATIENT: LaneOptions = {
   limits: { lockMsMax: 3_000, statementMsMax: 5_000, idleMsMax: 10_000, roundTripMsMax: 10_000 },
 };
 const LEFT_MS_MAX = 10_000;
@@ -31,7 +31,7 @@ export interface Faulty extends AsyncDisposable {
   /** The node's address of the proxy. It is already connected. */
   gate: PostgresGate;
   /** Address for another node that bypasses the proxy; closed with the rest. */
-  openGate(options: GateOptions): PostgresGate;
+  openGate(options: LaneOptions): PostgresGate;
   /** Rows in the database. */
   isHeld(requestId: string): Promise<boolean>;
   /** Cost in the message's record; null if it has none. */
@@ -45,7 +45,7 @@ export async function openFaulty(server: TestPostgres, balance: number, options 
   const proxy = await startFaultProxy(server.port);
   const gates: PostgresGate[] = [];
   const bench = await openWorkbench((clock) => {
-    const gate = new PostgresGate(url, { lanes: 1, clock });
+    const gate = new PostgresGate(url, { clock });
     const stores = postgresStores(url, gate);
     gates.push(gate);
     const close = async () => {
@@ -55,8 +55,8 @@ export async function openFaulty(server: TestPostgres, balance: number, options 
     };
     return { stores, sums: () => sumLedger(url), close };
   }, balance);
-  const openGate = (to: string, how: GateOptions) => {
-    const gate = new PostgresGate(to, { lanes: 1, clock: bench.clock, ...how });
+  const openGate = (to: string, how: LaneOptions) => {
+    const gate = new PostgresGate(to, { clock: bench.clock, ...how });
     gates.push(gate);
     return gate;
   };

@@ -20,7 +20,7 @@ export function openPostgres(clock: Clock): Promise<OpenedPostgres> {
 
 /** Has the lanes of a node. */
 export function openPostgresLanes(clock: Clock, gateOver?: (gate: LedgerGate) => LedgerGate): Promise<OpenedPostgres> {
-  return open((url) => new PostgresGate(url, { clock, lanes: 2 }), gateOver);
+  return open((url) => new PostgresGate(url, { clock }), gateOver);
 }
 
 async function open(

@@ -124,7 +124,7 @@ describe.skipIf(cannotStartPostgres)('nodes are notified', () => {
     await using opened = await openFeed();
     const { bench, account, heard } = opened;
     const { accounts, gate } = bench.stores;
-    const id = 2_000; // Changes without an account go to this lane.
+    const id = 2_000;
     await accounts.createAccount({ ...account, id }, { ...accountTerms, creditLine: 900 }, null, noAuditContext);
     await bench.credit(-500, { account: id });
     await heard();
@@ -187,7 +187,7 @@ describe.skipIf(cannotStartPostgres)('changes by many concurrent writers', () =>
   test('reach a polling reader once each, and not before they can be read', async () => {
     await using opened = await openFeed();
     const { bench, feed, url, account } = opened;
-    const gates = [1, 2, 3].map(() => new PostgresGate(url, { lanes: 6 })); // Small batches, so that there are many.
+    const gates = Array.from({ length: 12 }, () => new PostgresGate(url)); // Small batches, so that there are many.
     const stores = gates.map((gate) => postgresStores(url, gate));
     const begun = await feed.readEpoch();
     const write = async (writer: number) => {

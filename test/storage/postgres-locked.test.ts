@@ -12,8 +12,8 @@ import { type OpenedPostgres, openPostgresLanes } from './open-postgres.ts';
 interface Nodes extends AsyncDisposable {
   bench: Workbench;
   gates: readonly [PostgresGate, PostgresGate];
-  /** Another account of the same lane on the first node, with its key. */
-  accountOfSameLane(): Promise<{ account: number; key: number }>;
+  /** Another account, with its key. */
+  otherAccount(): Promise<{ account: number; key: number }>;
   /** Holds the lock until it is disposed of. */
   lock(account: number): Promise<AsyncDisposable>;
 }
@@ -26,10 +26,8 @@ async function openNodes(): Promise<Nodes> {
   return {
     bench,
     gates,
-    async accountOfSameLane() {
-      let account = await bench.addAccount(1_000);
-      while (account % bounds.ledgerLanes !== bench.account % bounds.ledgerLanes)
-        account = await bench.addAccount(1_000);
+    async otherAccount() {
+      const account = await bench.addAccount(1_000);
       return { account, key: await bench.addKey({}, account) };
     },
     async lock(account) {
@@ -86,7 +84,7 @@ describe.skipIf(cannotStartPostgres)('an account that another transaction has lo
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const [gate] = gates;
-    const others = await nodes.accountOfSameLane();
+    const others = await nodes.otherAccount();
     const lock = await nodes.lock(bench.account);
     const admission = bench.admission(100);
     const record = bench.record(admission.requestId, { outcome: 'failed', status: 502, usageSource: 'none' });
@@ -109,7 +107,7 @@ describe.skipIf(cannotStartPostgres)('an account that another transaction has lo
   test('delays no other account at any node, even if nodes queue for it', async () => {
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
-    const others = await nodes.accountOfSameLane();
+    const others = await nodes.otherAccount();
     for (const gate of gates) await ask(gate, bench.admission(1, others)); // Each has its connection.
     const lock = await nodes.lock(bench.account);
     const own = gates.map((gate) => ask(gate, bench.admission(1)));
@@ -123,7 +121,7 @@ describe.skipIf(cannotStartPostgres)('an account that another transaction has lo
     await using nodes = await openNodes();
     const { bench, gates } = nodes;
     const [gate] = gates;
-    const others = await nodes.accountOfSameLane();
+    const others = await nodes.otherAccount();
     const longer = await nodes.lock(bench.account);
     const lock = await nodes.lock(others.account);
     const own = ask(gate, bench.admission(1)).catch(() => null); // It may be refused.

@@ -131,7 +131,7 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
     expect(tended.reduce((sum, { leasesDropped }) => sum + leasesDropped, 0)).toBe(2);
     expect(await leases(url)).toEqual(['alive', 'holding', 'lapsed', 'moved', 'moved-today', 'node-1']);
     // The lease now has a time by which it is dropped a day later. It is neither moved again nor counted as alive.
-    const gate = new PostgresGate(url, { lanes: 1 });
+    const gate = new PostgresGate(url);
     await ask(gate, { kind: 'expire' });
     await gate.close();
     const [moved] = await runOn(

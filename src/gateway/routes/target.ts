@@ -8,12 +8,15 @@ import {
   type ProviderSettings,
   type Route,
 } from '../../catalog/catalog.ts';
+import type { ProviderEndpoint } from '../../providers/providers.ts';
 
 export interface Target {
   readonly route: Route;
   readonly settings: ProviderSettings;
   /** null if the provider needs none. */
   readonly credential: Credential | null;
+  /** The address of its requests. */
+  readonly endpoint: ProviderEndpoint;
   /** The route's weight divided among its credentials. */
   readonly weight: number;
   /** Identifies the route of this model; its concurrency limit counts by it. */
@@ -40,12 +43,14 @@ function makeTargets(providers: Catalog['providers'], offer: Offer, account: num
     const settings = providers.get(route.provider);
     if (settings === undefined) continue; // removed meanwhile
     const place = `${route.provider}\n${route.upstreamModel}`;
+    const { name, kind, baseUrl } = settings;
     const credentials = usableCredentials(settings, offer, account);
     for (const credential of credentials)
       targets.push({
         route,
         settings,
         credential,
+        endpoint: { name, kind, baseUrl, credential: credential?.secret ?? null },
         weight: route.weight / credentials.length,
         routeKey: `${offer.model.name}\n${place}`,
         healthKey: credential === null ? place : `${place}\n${credential.name}`,

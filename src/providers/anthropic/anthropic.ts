@@ -1,11 +1,10 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
-import { parseDigits } from '../../base/checked-number.ts';
-import { type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
+import { type JsonValue, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
 import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
-import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
-import { ProviderFault } from '../provider.ts';
+import { type Answer, parseObject, readAnswer, readUpstreamRequestId, requireObject } from '../parse-json.ts';
+import { ProviderFault, type WholeReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 
@@ -20,13 +19,13 @@ const api: Api = {
 };
 
 export const anthropic = apiProvider('anthropic', api, {
-  async submit(attempt) {
-    const response = await post(api, attempt, api.url(attempt.provider, '/v1/messages'), convertMessageBody(attempt));
-    const { signal, request } = attempt;
-    if (!request.stream) return { form: 'message', ...(await readMessage(response, signal)) };
-    return await openStream(response, signal, {
+  send: (attempt) => post(api, attempt, api.url(attempt.provider, '/v1/messages'), convertMessageBody(attempt)),
+
+  read(response, { request, signal }) {
+    if (!request.stream) return readAnswer(response, signal, convertMessage);
+    return openStream(response, signal, {
       converter: () => convertEvents(readUpstreamRequestId(response.headers)),
-      whole: async () => unfoldMessage((await readMessage(response, signal)).message),
+      whole: async () => unfoldMessage((await readAnswer(response, signal, convertMessage)).message),
     });
   },
 
@@ -38,10 +37,10 @@ export const anthropic = apiProvider('anthropic', api, {
     }),
 });
 
-async function readMessage(response: Response, signal: AbortSignal) {
-  const { value, text, upstreamRequestId } = await readObject(response, signal);
-  if (value['type'] === 'error') throw mapErrorEvent(value, upstreamRequestId);
-  if (value['type'] === 'message') return { message: value, text, upstreamRequestId };
+function convertMessage(answer: Answer<JsonValue>): WholeReply {
+  const { value: message, text, upstreamRequestId } = requireObject(answer);
+  if (message['type'] === 'error') throw mapErrorEvent(message, upstreamRequestId);
+  if (message['type'] === 'message') return { form: 'message', message, text, upstreamRequestId };
   throw new ProviderFault('failed', 'the provider answered with JSON that is not a message', { upstreamRequestId });
 }
 
@@ -50,6 +49,7 @@ function convertEvents(upstreamRequestId: string | null): EventConverter {
   let isBegun = false;
   let isDone = false;
   return {
+    passesDeltas: true,
     get isDone() {
       return isDone;
     },
@@ -71,17 +71,7 @@ function convertEvents(upstreamRequestId: string | null): EventConverter {
   };
 }
 
-// Most events are text without escapes: matching these costs a fraction of parsing JSON. Any other form is parsed.
-const TEXT_DELTA =
-  /^\{"type":"content_block_delta","index":(0|[1-9]\d{0,8}),"delta":\{"type":"text_delta","text":"([ !#-[\]-\uffff]*)"\} *\}$/;
-
 function readEvent(text: string, upstreamRequestId: string | null): StreamEvent {
-  const matched = TEXT_DELTA.exec(text);
-  if (matched !== null) {
-    const delta = { type: 'text_delta', text: matched[2] as string };
-    const index = parseDigits(matched[1] as string);
-    return { name: 'content_block_delta', json: text, value: { type: 'content_block_delta', index, delta } };
-  }
   const value = parseObject(text, { what: 'an event', upstreamRequestId });
   const name = value['type'];
   if (typeof name !== 'string')

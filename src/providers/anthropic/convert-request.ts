@@ -17,7 +17,6 @@ const BUDGET_MOST = 32_768; // of any higher effort
 
 function adaptChat(attempt: Attempt, messages: JsonValue | undefined): Changes {
   const { request, upstreamModel } = attempt;
-  if (request.protocol !== 'chat-completions') return {};
   const generation = claudeGeneration(upstreamModel);
   const sent = jsonObjects(messages ?? request.body['messages']);
   const thinking = adaptThinking(attempt, generation, sent);
@@ -91,7 +90,8 @@ const FOREIGN = /^(?:gemini\.(?:call|text|end|thought)|openai-responses\.\d+|tur
 
 /** The messages without such blocks; undefined if there are none. */
 export function dropForeignThinking(request: Pick<MessageRequest, 'text' | 'body'>): JsonValue | undefined {
-  if (!jsonObjects(request.body['messages']).some(hasForeign)) return undefined;
+  const sent = request.body['messages'];
+  if (!Array.isArray(sent) || !sent.some(hasForeign)) return undefined;
   const messages = jsonObjects(exactBody(request)['messages']); // kept parts are written again
   return messages.flatMap((message) => {
     if (!hasForeign(message)) return [message];
@@ -101,20 +101,21 @@ export function dropForeignThinking(request: Pick<MessageRequest, 'text' | 'body
   });
 }
 
-function hasForeign({ content }: JsonObject): boolean {
+function hasForeign(message: JsonValue): boolean {
+  const content = isJsonObject(message) ? message['content'] : null;
   return Array.isArray(content) && content.some(isForeign);
 }
 
 function isForeign(block: JsonValue): boolean {
-  const { type, signature } = isJsonObject(block) ? block : {};
-  return type === 'thinking' && FOREIGN.test(textOf(signature));
+  return isJsonObject(block) && block['type'] === 'thinking' && FOREIGN.test(textOf(block['signature']));
 }
 
 const VERSION_DEFAULT = '2023-06-01';
 
 /** The URL of a path such as "/v1/messages"; the base may include "/v1" or not. */
 export function convertUrl(baseUrl: string, path: string): string {
-  return baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '') + path;
+  const base = baseUrl.endsWith('/') ? baseUrl.replace(/\/+$/, '') : baseUrl;
+  return (base.endsWith('/v1') ? base.slice(0, -3) : base) + path;
 }
 
 /** All headers. Of the client's, only version, betas and trace are forwarded. Throws ProviderFault (credentials). */
@@ -129,12 +130,11 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
 /** The body of POST /v1/messages. Throws ProviderFault (rejected). */
 export function convertMessageBody(attempt: Attempt): string {
   const { request, upstreamModel, maxTokens } = attempt;
+  const { top_k, top_p } = request.body;
   const changes: Changes = {};
   // Old versions of LangChain send -1 for "unset", which the provider refuses.
-  for (const name of ['top_k', 'top_p']) {
-    const value = request.body[name];
-    if (typeof value === 'number' && value < 0) changes[name] = undefined;
-  }
+  if (typeof top_k === 'number' && top_k < 0) changes['top_k'] = undefined;
+  if (typeof top_p === 'number' && top_p < 0) changes['top_p'] = undefined;
   if (request.model !== upstreamModel) changes['model'] = upstreamModel;
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
   changeConversation(changes, attempt);
@@ -144,7 +144,7 @@ export function convertMessageBody(attempt: Attempt): string {
 function changeConversation(changes: Changes, attempt: Attempt): void {
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;
-  Object.assign(changes, adaptChat(attempt, messages));
+  if (attempt.request.protocol === 'chat-completions') Object.assign(changes, adaptChat(attempt, messages));
 }
 
 // Members that do not concern the prompt; the counter refuses unknown ones.

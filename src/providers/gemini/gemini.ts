@@ -31,11 +31,14 @@ const api: Api = {
 export const gemini = apiProvider('gemini', api, {
   thinksByDefault,
 
-  async submit(attempt) {
-    const { signal, request, provider, upstreamModel } = attempt;
+  send(attempt) {
+    const { request, provider, upstreamModel } = attempt;
     const method = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-    const url = convertUrl(provider.baseUrl, upstreamModel, method);
-    const response = await post(api, attempt, url, convertBody(attempt));
+    return post(api, attempt, convertUrl(provider.baseUrl, upstreamModel, method), convertBody(attempt));
+  },
+
+  read(response, attempt) {
+    const { signal, request, upstreamModel } = attempt;
     const terms: AnswerTerms = {
       requestId: attempt.requestId,
       upstreamModel: plainModel(upstreamModel),
@@ -43,7 +46,7 @@ export const gemini = apiProvider('gemini', api, {
       callIds: callIdsOf(request.body),
       thinks: readThinking(request.body) === 'on',
     };
-    return await openAnswer(response, attempt, {
+    return openAnswer(response, attempt, {
       converter: () => convertEvents(terms),
       // Numbers in tool inputs keep their digits.
       whole: async () => convertAnswer((await readJson(response, signal, parseExactly)).value, terms),

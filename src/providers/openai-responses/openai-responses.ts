@@ -23,8 +23,9 @@ const api: Api = {
 export const openaiResponses = apiProvider('openai-responses', api, {
   thinksByDefault,
 
-  async submit(attempt) {
-    const response = await send(attempt);
+  send,
+
+  read(response, attempt) {
     const { request, requestId, provider, upstreamModel } = attempt;
     const terms: AnswerTerms = {
       messageId: messageIdOf(requestId),
@@ -35,7 +36,7 @@ export const openaiResponses = apiProvider('openai-responses', api, {
       callIds: callIdsOf(request.body),
       upstreamRequestId: readUpstreamRequestId(response.headers),
     };
-    return await openAnswer(response, attempt, {
+    return openAnswer(response, attempt, {
       converter: () => convertEvents(terms),
       whole: async () => convertAnswer((await readObject(response, attempt.signal, parseWithArguments)).value, terms),
     });

@@ -23,11 +23,14 @@ const api: Api = {
 export const openai = apiProvider('openai', api, {
   thinksByDefault,
 
-  async submit(attempt) {
-    const profile = chooseProfile(attempt.provider.baseUrl, attempt.upstreamModel);
-    const body = JSON.stringify(convertBody(attempt, profile));
-    const response = await post(api, attempt, convertChatUrl(attempt), body);
-    return await openAnswer(response, attempt, {
+  send(attempt) {
+    const body = JSON.stringify(convertBody(attempt, profileOf(attempt)));
+    return post(api, attempt, convertChatUrl(attempt), body);
+  },
+
+  read(response, attempt) {
+    const profile = profileOf(attempt);
+    return openAnswer(response, attempt, {
       converter: () => convertEvents(attempt, profile, readUpstreamRequestId(response.headers)),
       async whole() {
         const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
@@ -37,6 +40,10 @@ export const openai = apiProvider('openai', api, {
     });
   },
 });
+
+function profileOf({ provider, upstreamModel }: Attempt): Profile {
+  return chooseProfile(provider.baseUrl, upstreamModel);
+}
 
 /** Converts the stream of an answer: each event is one chunk, and [DONE] ends it. */
 export function convertEvents(attempt: Attempt, profile: Profile, upstreamRequestId: string | null): EventConverter {

@@ -10,6 +10,7 @@ import {
   type Cell,
   type Column,
   holdColumns,
+  json,
   keyColumns,
   readText,
   text,
@@ -112,13 +113,19 @@ function partitionName(month: number): string {
   return `usage_records_${String(month).padStart(6, '0')}`;
 }
 
+const ACCOUNT_TERMS = ['enabled', 'credit_line', 'allowance', 'allowance_period'];
+const KEY_TERMS = ['account_id', 'status', 'expires_at_ms', 'quota', 'quota_period', 'limits'];
+/** The columns that messages change. */
+export const accountMeterColumns = accountColumns.filter(({ name }) => !ACCOUNT_TERMS.includes(name));
+export const keyMeterColumns = keyColumns.filter(({ name }) => !KEY_TERMS.includes(name));
+
 /** With the columns by which other nodes find a hold. */
 export const sharedHoldColumns: readonly Column<HoldRow>[] = [
   ...holdColumns.filter(({ name }) => name !== 'document'),
   text('node', (row) => row.owner.node),
   whole('epoch', (row) => row.owner.epoch),
   text('claim', (row) => row.claim),
-  text('document', (row) => suitDocument(JSON.stringify(row))), // the database reads its members to compute sums
+  json('document', (row) => suitDocument(JSON.stringify(row))), // the database reads its members to compute sums
 ];
 
 /** The first two identify the record: its partition is part of the key. */
@@ -128,9 +135,12 @@ export const partitionedUsageColumns: readonly Column<Ending>[] = [
   ...usageColumns.slice(1),
 ];
 
-/** An array for each column. */
+/** Separates JSON texts, which contain no control characters: nothing is escaped, neither here nor in the database. */
+export const JSON_SEPARATOR = '\u001f';
+
+/** A parameter for each column: an array, or JSON texts with a separator. */
 export function columnsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
-  return columns.map(({ of }) => arrayOf(rows.map(of)));
+  return columns.map(({ isJson, of }) => (isJson ? rows.map(of).join(JSON_SEPARATOR) : arrayOf(rows.map(of))));
 }
 
 /** An array as PostgreSQL writes them: one text, for a parameter that is cast to its type. */

@@ -229,16 +229,10 @@ function lost(message: string, cause?: unknown): ConnectionLost {
   return new ConnectionLost(message, { cause, isSilent: false });
 }
 
-const LEASES = 1;
+const LANES = 2; // for messages and for leases
 const CHANGES = 1;
 const UPKEEP = 1; // at the start, while old rows are dropped, and months are made
 
 /** Connections of one node. Maintenance commands use a few more while they run. */
 export const connectionsPerNode =
-  bounds.signInConnections +
-  bounds.ledgerLanes +
-  LEASES +
-  bounds.readConnections +
-  bounds.reportConnections +
-  CHANGES +
-  UPKEEP;
+  bounds.signInConnections + LANES + bounds.readConnections + bounds.reportConnections + CHANGES + UPKEEP;

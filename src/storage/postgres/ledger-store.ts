@@ -132,7 +132,7 @@ class Batch {
       return;
     }
     const asked = [
-      ...writeChanges(changes, loaded),
+      ...writeChanges(changes, loaded, this.#needs.told),
       ...writeCoCommitted(changes),
       ...raiseEpoch(this.#needs.told, changes, loaded.rows.nowMs),
     ];

@@ -280,16 +280,6 @@ function addPayer(found: CollectedNeeds, { account, key }: { account: number; ke
   found.keys.add(key);
 }
 
-/** The account of a bundle; null if it names none. */
-export function accountOf({ operations }: Bundle): number | null {
-  for (const operation of operations) {
-    if ('account' in operation) return operation.account;
-    if ('record' in operation) return operation.record.account;
-    if (operation.kind === 'extend' && operation.checkpoint !== null) return operation.checkpoint.account;
-  }
-  return null;
-}
-
 /** From then on a transaction waits only briefly for locks. */
 export const BRIEF_LOCKS: Statement = { text: `SET LOCAL lock_timeout = ${bounds.lockedTryMsMax}`, values: [] };
 

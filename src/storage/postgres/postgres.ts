@@ -33,7 +33,7 @@ export {
   openMoveSession,
   refuseRows,
 } from './fill-database.ts';
-export { type GateOptions, PostgresGate } from './ledger-gate.ts';
+export { PostgresGate } from './ledger-gate.ts';
 export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
 export {
   type MaintenanceResult,

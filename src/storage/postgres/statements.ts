@@ -15,9 +15,12 @@ import {
 } from '../tables.ts';
 import {
   ACCOUNT_COLUMNS,
+  accountMeterColumns,
   asFloat,
   asNumbers,
+  JSON_SEPARATOR,
   KEY_COLUMNS,
+  keyMeterColumns,
   partitionedUsageColumns,
   sharedHoldColumns,
   USAGE_COLUMNS,
@@ -26,6 +29,7 @@ import type { Statement } from './connection.ts';
 
 const BIGINTS = (at: number) => `$${at}::text::bigint[]`;
 const TEXTS = (at: number) => `$${at}::text::text[]`;
+const JSON_TEXTS = (at: number) => `string_to_array($${at}::text, '${JSON_SEPARATOR}')`;
 const CLAIM_COLUMNS = readText('c', claimColumns, asFloat);
 const LEASE_COLUMNS = readText('l', leaseColumns, asFloat);
 /** The database's time, or a test's. */
@@ -127,8 +131,8 @@ export const UPDATE_LEASES = updateText('leases', leaseColumns, 1);
 
 /** All writes of ordinary messages as one statement. Its parameters are the columns of all parts, in order. */
 export const WRITE_MESSAGES = joinTexts([
-  [UPDATE_ACCOUNTS, accountColumns.length],
-  [UPDATE_KEYS, keyColumns.length],
+  [updateText('account_meters', accountMeterColumns, 1), accountMeterColumns.length],
+  [updateText('key_meters', keyMeterColumns, 1), keyMeterColumns.length],
   [DELETE_HOLDS, 1],
   [WRITE_HOLDS, sharedHoldColumns.length],
   [INSERT_ENTRIES, entryColumns.length],
@@ -179,8 +183,13 @@ function updateText<Row>(table: string, columns: readonly Column<Row>[], named: 
 }
 
 function unnestText<Row>(columns: readonly Column<Row>[]): string {
-  const arrays = columns.map(({ type }, at) => (type === 'text' ? TEXTS(at + 1) : BIGINTS(at + 1)));
+  const arrays = columns.map((column, at) => arrayText(column)(at + 1));
   return `unnest(${arrays.join(', ')}) AS given (${namesOf(columns)})`;
+}
+
+function arrayText({ type, isJson }: Pick<Column<never>, 'type' | 'isJson'>): (at: number) => string {
+  if (isJson) return JSON_TEXTS;
+  return type === 'text' ? TEXTS : BIGINTS;
 }
 
 function joinTexts(parts: readonly (readonly [text: string, values: number])[]): string {

@@ -1,6 +1,6 @@
 // The second round trip of a batch: its writes, one statement per table with one array per column.
 
-import type { Changes, DailyTotal, HoldRow } from '../../ledger/ledger.ts';
+import type { Changes, DailyTotal, HoldRow, Operation } from '../../ledger/ledger.ts';
 import {
   accountColumns,
   type Column,
@@ -11,13 +11,21 @@ import {
   monthColumns,
   totalColumns,
 } from '../tables.ts';
-import { arrayOf, columnsOf, partitionedUsageColumns, sharedHoldColumns, suitText } from './columns.ts';
+import {
+  accountMeterColumns,
+  arrayOf,
+  columnsOf,
+  keyMeterColumns,
+  partitionedUsageColumns,
+  sharedHoldColumns,
+  suitText,
+} from './columns.ts';
 import type { Statement } from './connection.ts';
 import type { LoadedRows } from './load-rows.ts';
 import * as statements from './statements.ts';
 
-/** The statements that write the ledger's own changes. */
-export function writeChanges(changes: Changes, loaded: LoadedRows): Statement[] {
+/** The statements that write the ledger's own changes. `told`: the operations that may change terms. */
+export function writeChanges(changes: Changes, loaded: LoadedRows, told: readonly Operation[]): Statement[] {
   const asked: Statement[] = [];
   if (changes.accounts.size + changes.keys.size + changes.holds.size + changes.leases.size === 0) return asked;
   const write = <Row>(text: string, columns: readonly Column<Row>[], rows: readonly Row[]) => {
@@ -25,7 +33,7 @@ export function writeChanges(changes: Changes, loaded: LoadedRows): Statement[] 
   };
   const parts = partsOf(changes, loaded);
   const { accounts, keys, leases, begun, ended, totals } = parts;
-  if (isOrdinary(changes, parts)) return [writeMessages(changes, parts)];
+  if (isOrdinary(changes, parts, told)) return [writeMessages(changes, parts)];
   write(statements.INSERT_ACCOUNTS, accountColumns, accounts.made);
   write(statements.UPDATE_ACCOUNTS, accountColumns, accounts.changed);
   write(statements.INSERT_KEYS, keyColumns, keys.made);
@@ -83,9 +91,10 @@ function divide<Id, Row>(rows: ReadonlyMap<Id, Row>, stored: ReadonlyMap<Id, Row
   return { made, changed };
 }
 
-/** Whether the batch writes only what messages without an idempotency key write. */
-function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts): boolean {
+/** Whether the batch writes only what messages without an idempotency key write: no terms of accounts or keys. */
+function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts, told: readonly Operation[]): boolean {
   return (
+    told.length === 0 &&
     accounts.made.length === 0 &&
     keys.made.length === 0 &&
     changes.leases.size === 0 &&
@@ -100,8 +109,8 @@ function writeMessages(changes: Changes, { accounts, keys, begun, ended, totals 
   return {
     text: statements.WRITE_MESSAGES,
     values: [
-      ...columnsOf(accountColumns, accounts.changed),
-      ...columnsOf(keyColumns, keys.changed),
+      ...columnsOf(accountMeterColumns, accounts.changed),
+      ...columnsOf(keyMeterColumns, keys.changed),
       arrayOf(ended),
       ...columnsOf(sharedHoldColumns, begun),
       ...columnsOf(entryColumns, changes.entries),

@@ -70,7 +70,7 @@ function openOver(nodes: PostgresNodes): OpenStore {
 }
 
 function openLanes(url: string, clock: Clock): PostgresGate {
-  return new PostgresGate(url, { clock, lanes: 2 });
+  return new PostgresGate(url, { clock });
 }
 
 /** Sequential: lanes keep no order between accounts. */

@@ -143,13 +143,15 @@ const decimals = (wholeMax: number, digits: number) =>
   fc
     .tuple(fc.nat(wholeMax), fc.array(fc.nat(9), { maxLength: digits }))
     .map(([whole, rest]) => (rest.length === 0 ? `${whole}` : `${whole}.${rest.join('')}`));
-const tiers: fc.Arbitrary<Tier> = fc.record({
-  input: decimals(200, 12),
-  output: decimals(700, 12),
-  cache_read: decimals(20, 12),
-  cache_write_5m: decimals(300, 12),
-  cache_write_1h: decimals(400, 12),
-});
+const tiersOf = (digits: number): fc.Arbitrary<Tier> =>
+  fc.record({
+    input: decimals(200, digits),
+    output: decimals(700, digits),
+    cache_read: decimals(20, digits),
+    cache_write_5m: decimals(300, digits),
+    cache_write_1h: decimals(400, digits),
+  });
+const ZERO_TIER: Tier = { input: '0', output: '0', cache_read: '0', cache_write_5m: '0', cache_write_1h: '0' };
 const tokens = fc.oneof(fc.nat(20), fc.nat(400_000));
 const usages: fc.Arbitrary<TokenCounts> = fc.record({
   input: tokens,
@@ -157,14 +159,16 @@ const usages: fc.Arbitrary<TokenCounts> = fc.record({
   cacheRead: tokens,
   cacheWrite5m: tokens,
   cacheWrite1h: tokens,
-  webSearches: fc.nat(30),
+  webSearches: fc.oneof(fc.constant(0), fc.nat(30)),
 });
-const prices = fc.record({
-  standard: tiers,
-  long: fc.record({ above: fc.integer({ min: 1, max: 500_000 }), tier: tiers }),
-  fast: tiers,
-  search: decimals(100, 12),
-});
+const pricesOf = (digits: number) =>
+  fc.record({
+    standard: tiersOf(digits),
+    long: fc.record({ above: fc.integer({ min: 1, max: 500_000 }), tier: tiersOf(digits) }),
+    fast: tiersOf(digits),
+    search: decimals(100, digits),
+  });
+const prices = fc.oneof(pricesOf(3), pricesOf(12)); // summed in numbers, and in bigints
 const multipliers = decimals(3, 6);
 const speeds = fc.constantFrom('standard' as const, 'fast' as const);
 
@@ -199,6 +203,21 @@ describe('for any price and usage', () => {
         const tier = speed === 'fast' ? stated.fast : prompt > stated.long.above ? stated.long.tier : stated.standard;
         const cost = priceMessage(priceFrom(stated), used, millionths(multiplier), speed);
         expect(BigInt(cost)).toBe(costByFractions(tier, stated.search, used, multiplier));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('a sum close to what a number can hold is exact', () => {
+    const near = fc.integer({ min: -3_000, max: 3_000 }).map((offset) => Math.floor(2 ** 53 / 1_000_000) + offset);
+    const counted = fc.record({ input: near, output: fc.nat(3_000_000) });
+    fc.assert(
+      fc.property(counted, fc.constantFrom('1', '1.5', '0.1'), (used, multiplier) => {
+        const tier: Tier = { ...ZERO_TIER, input: '0.001', output: '0.000000001' };
+        const long = { above: 1_000_000_000, tier };
+        const price = priceFrom({ standard: tier, long, fast: tier, search: '0' });
+        const cost = priceMessage(price, counts(used), millionths(multiplier), 'standard');
+        expect(BigInt(cost)).toBe(costByFractions(tier, '0', counts(used), multiplier));
       }),
       { numRuns: 300 },
     );

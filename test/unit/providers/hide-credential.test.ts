@@ -2,8 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import { anthropic } from '../../../src/providers/anthropic/anthropic.ts';
-import { hideCredential, redactCredential } from '../../../src/providers/hide-credential.ts';
-import { type Provider, ProviderFault } from '../../../src/providers/provider.ts';
+import { redactCredential } from '../../../src/providers/hide-credential.ts';
+import { apiProvider } from '../../../src/providers/http-api.ts';
+import { ProviderFault } from '../../../src/providers/provider.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 import { encodeEvent, makeEvent } from '../../../src/wire/wire.ts';
 import { faultOf, makeAttempt } from './make-attempt.ts';
@@ -43,33 +44,45 @@ const hidden = {
   upstreamRequestId: '[redacted]',
 };
 
-const talkative: Provider = {
-  kind: 'talkative',
-  submit: async ({ request }) => {
-    if (!request.stream) throw fault;
-    const next = () => Promise.reject(fault);
-    return { form: 'stream', events: { next }, upstreamRequestId: `req-${CREDENTIAL}` };
+const talkative = apiProvider(
+  'talkative',
+  {
+    url: ({ baseUrl }) => baseUrl,
+    headers: () => {
+      throw fault;
+    },
+    mapFault: () => fault,
+    modelsPath: '/models',
+    messagePath: null,
+    countModels: () => null,
   },
-  countTokens: () => Promise.reject(fault),
-  countLocally: () => 3,
-  probe: () => Promise.reject(fault),
-};
+  {
+    send: async ({ request }) => {
+      if (!request.stream) throw fault;
+      return new Response();
+    },
+    read: async () => ({
+      form: 'stream',
+      events: { next: () => Promise.reject(fault) },
+      upstreamRequestId: `req-${CREDENTIAL}`,
+    }),
+    countTokens: () => Promise.reject(fault),
+  },
+);
 
 test('every kind of provider failure loses the credential, and no other text', async () => {
-  const provider = hideCredential(talkative);
   const made = makeAttempt('http://127.0.0.1:9', {
     model: 'm',
     max_tokens: 1,
     messages: [{ role: 'user', content: 'a' }],
   });
   const attempt = { ...made, provider: { ...made.provider, credential: secret } };
-  await expect(provider.submit(attempt)).rejects.toMatchObject(hidden);
-  await expect(provider.countTokens(attempt)).rejects.toMatchObject(hidden);
-  await expect(provider.probe?.(attempt.provider, attempt.signal)).rejects.toMatchObject(hidden);
-  const reply = await provider.submit({ ...attempt, request: { ...attempt.request, stream: true } });
+  await expect(talkative.submit(attempt)).rejects.toMatchObject(hidden);
+  await expect(talkative.countTokens(attempt)).rejects.toMatchObject(hidden);
+  await expect(talkative.probe?.(attempt.provider, attempt.signal)).rejects.toMatchObject(hidden);
+  const reply = await talkative.submit({ ...attempt, request: { ...attempt.request, stream: true } });
   expect(reply.upstreamRequestId).toBe('req-[redacted]');
   if (reply.form === 'stream') await expect(reply.events.next()).rejects.toMatchObject(hidden);
-  expect([provider.kind, provider.countLocally(attempt.request)]).toEqual(['talkative', 3]);
 });
 
 test('a fault within a stream loses the credential', async () => {
@@ -81,7 +94,7 @@ test('a fault within a stream loses the credential', async () => {
   });
   const body = { model: 'm', max_tokens: 1, stream: true, messages: [{ role: 'user', content: 'a' }] };
   const made = makeAttempt(server.url.origin, body);
-  const reply = await hideCredential(anthropic).submit({
+  const reply = await anthropic.submit({
     ...made,
     provider: { ...made.provider, credential: secret },
   });

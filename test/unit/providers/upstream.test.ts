@@ -1,6 +1,7 @@
 // The only module that calls fetch: what it retries, what it refuses, and how failures are distinguished.
 
 import { expect, test } from 'bun:test';
+import { readJson } from '../../../src/providers/parse-json.ts';
 import { cancelBody, fetchUpstream, readBounded } from '../../../src/providers/upstream.ts';
 import { startFaultUpstream, type Wire } from '../../support/fault-upstream.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
@@ -72,7 +73,7 @@ test('a redirect is not followed, so that the credential is sent nowhere else', 
 
 test('a body is read up to its maximum size, then the upstream is stopped', async () => {
   await using upstream = await startScriptedUpstream(scripts.json('12345'));
-  const read = async (bytesMax: number) => readBounded(await fetchUpstream(call(upstream.url)), bytesMax, signal);
+  const read = async (bytesMax: number) => readBounded(await fetchUpstream(call(upstream.url)), bytesMax);
   expect(await read(5)).toBe('12345');
   expect(await read(4)).toBeNull();
   upstream.play(scripts.splitStream(3));
@@ -90,8 +91,8 @@ test('a compressed body is bounded by its uncompressed size', async () => {
     answer.end();
   };
   await using upstream = await startScriptedUpstream(bomb);
-  expect(await readBounded(await fetchUpstream(call(upstream.url)), 10_000, signal)).toBeNull();
-  expect((await readBounded(await fetchUpstream(call(upstream.url)), 1_000_000, signal))?.length).toBe(1_000_000);
+  expect(await readBounded(await fetchUpstream(call(upstream.url)), 10_000)).toBeNull();
+  expect((await readBounded(await fetchUpstream(call(upstream.url)), 1_000_000))?.length).toBe(1_000_000);
 });
 
 test('a body that is read for a limited time is the part that has arrived by then', async () => {
@@ -100,13 +101,13 @@ test('a body that is read for a limited time is the part that has arrived by the
     await answer.write('part');
   };
   await using upstream = await startScriptedUpstream(hang);
-  expect(await readBounded(await fetchUpstream(call(upstream.url)), 100, signal, 50)).toBe('part');
+  expect(await readBounded(await fetchUpstream(call(upstream.url)), 100, 50)).toBe('part');
   await upstream.aborted();
 });
 
 test('a body that breaks off is a failure', async () => {
   await using upstream = await startScriptedUpstream(scripts.dropMidStream());
-  expect((await faultOf(readBounded(await fetchUpstream(call(upstream.url)), 10_000, signal))).kind).toBe('failed');
+  expect((await faultOf(readJson(await fetchUpstream(call(upstream.url)), signal))).kind).toBe('failed');
 });
 
 test('an unused body is stopped', async () => {
@@ -143,7 +144,7 @@ test.each<[string, (wire: Wire, good: string) => void | Promise<void>]>([
   let count = 0;
   await using upstream = await startFaultUpstream((wire) => play(wire, `answer ${++count}`));
   for (const answer of ['answer 1', 'answer 2', 'answer 3']) {
-    expect(await readBounded(await fetchUpstream(call(upstream.url)), 100, signal)).toBe(answer);
+    expect(await readBounded(await fetchUpstream(call(upstream.url)), 100)).toBe(answer);
     await Bun.sleep(answer === 'answer 1' ? 0 : 40); // once before and once after the unsolicited response has arrived
   }
   expect(upstream.requests).toHaveLength(3);

@@ -191,6 +191,7 @@ const writes = mutate('src/storage/postgres/write-changes.ts', [
     '    totals.length <= 1\n',
     '    totals.length >= 0\n',
   ],
+  ['postgres-terms-written', 'changed terms are written', '    told.length === 0 &&\n', ''],
   ['postgres-leases-written', 'leases are written', '    changes.leases.size === 0 &&\n', ''],
   [
     'postgres-holds-deleted',

@@ -27,5 +27,14 @@ export function makeTarget(
     baseUrl: '',
     credentials: credential === null ? [] : [credential],
   };
-  return { route, settings, credential, weight: route.weight, routeKey: `model ${provider}`, healthKey: provider };
+  const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };
+  return {
+    route,
+    settings,
+    credential,
+    endpoint,
+    weight: route.weight,
+    routeKey: `model ${provider}`,
+    healthKey: provider,
+  };
 }

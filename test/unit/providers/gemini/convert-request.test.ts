@@ -47,6 +47,7 @@ describe('the address', () => {
     expect(convertHeaders(attempt, 'text/event-stream')).toEqual({
       'content-type': 'application/json',
       accept: 'text/event-stream',
+      'accept-encoding': 'identity',
       'user-agent': 'turnpike',
       'x-goog-api-key': GEMINI_KEY,
     });

@@ -395,6 +395,7 @@ describe('the address and the headers', () => {
     expect(headers).toEqual({
       'content-type': 'application/json',
       accept: 'application/json',
+      'accept-encoding': 'identity',
       'user-agent': 'turnpike',
       authorization: 'Bearer sk-ours',
       traceparent: '00-1',

@@ -285,7 +285,12 @@ describe('the address and the headers', () => {
       const provider = { ...attempt.provider, credential };
       return convertHeaders({ ...attempt, provider }, 'application/json');
     };
-    const plain = { 'content-type': 'application/json', accept: 'application/json', 'user-agent': 'turnpike' };
+    const plain = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'turnpike',
+    };
     const traced = { ...plain, traceparent: '00-1-2-01' };
     expect(headersOf('openai', new Secret('sk-1'))).toEqual({ ...traced, authorization: 'Bearer sk-1' });
     expect(headersOf('azure', new Secret('k1'))).toEqual({ ...traced, 'api-key': 'k1' });
