@@ -10,34 +10,34 @@ export interface ClientRequest {
   requestId: string;
   receivedAtMs: number;
   /** The key sent in `x-api-key` or `authorization: Bearer`; null if absent. */
-  secret: string | null;
+  readonly secret: string | null;
   /** The protocol of the original body, before translation to Messages. */
-  protocol: Protocol;
+  readonly protocol: Protocol;
   /** The `origin` header; null if absent. */
-  origin: string | null;
+  readonly origin: string | null;
   /** Whether `<vendor>-dangerous-direct-browser-access: true` was sent. */
-  browserDeclared: boolean;
-  /** The client's IP address: the socket's, or the one reported by trusted proxies. */
-  address: string;
+  readonly browserDeclared: boolean;
+  /** The client's IP address: the socket's, or the one reported by trusted proxies. Reading it first is slow. */
+  readonly address: string;
   /** The vendor prefix of the request's headers; `anthropic` by default. */
-  vendorPrefix: string;
+  readonly vendorPrefix: string;
   /** The query string without the question mark. Only lists use it. */
-  query: string;
+  readonly query: string;
   /** `<vendor>-version`, a known value; null if absent. */
-  version: string | null;
+  readonly version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null if absent. */
-  betas: string | null;
+  readonly betas: string | null;
   /** `idempotency-key` as received; null if absent. Only messages use it. */
-  idempotencyKey: string | null;
+  readonly idempotencyKey: string | null;
   /**
    * Reads the body, charged to the account's share of body memory. Throws body_too_large, content_type_unsupported,
    * overloaded, request_timeout. Called once, after authentication.
    */
   readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
   /** Aborted when the client disconnects. */
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
   /** The client's trace context; null if absent. */
-  trace: TraceContext | null;
+  readonly trace: TraceContext | null;
   /** Filled in as the request is processed. */
   readonly times: MessageTimes;
   /** Set by the gateway after authentication. */

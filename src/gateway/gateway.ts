@@ -50,12 +50,18 @@ export { StreamHolds } from './stream-hold.ts';
 const SLOW_BODY_MS = 100;
 
 /**
- * Handles one message. Resolves to the reply, whose body may be a stream. Throws TurnpikeError for every error before
- * the first byte.
+ * Handles one message. Resolves to the reply, whose body may be a stream. Rejects with TurnpikeError for every error before
+ * the first byte, and throws it if the key is known to be wrong.
  */
-export async function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  const caller = identify(gateway, clientRequest); // 3
+  if (!(caller instanceof Promise)) return submitAs(gateway, clientRequest, caller);
+  return caller.then((found) => submitAs(gateway, clientRequest, found));
+}
+
+async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Reply> {
   const catalog = gateway.catalog();
-  let caller = await identify(gateway, clientRequest); // 3
+  let caller = identified;
   clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
   let slot: Slot | null = null;
@@ -177,8 +183,7 @@ async function answerCaller(
 }
 
 function identify(gateway: Gateway, clientRequest: ClientRequest): Caller | Promise<Caller> {
-  const { origin, address, secret } = clientRequest;
-  return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.authenticator);
+  return authenticate(clientRequest.secret, clientRequest, gateway.clock.nowMs(), gateway.authenticator);
 }
 
 /** Required for messages only: lookups are free of charge. */
