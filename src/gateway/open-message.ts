@@ -5,8 +5,7 @@ import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import { ABSENT } from '../base/roster.ts';
 import type { TraceContext } from '../base/trace-context.ts';
-import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import type { Offer, Route, Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import {
   type Admitted,
@@ -35,7 +34,7 @@ import type { OpenAttempt } from './open-attempt.ts';
 import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
 import type { Target } from './route-health.ts';
 import type { CutReason, Running, Slot } from './running-messages.ts';
-import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
+import { SilenceWatch, type WatchHooks, watchBounds } from './silence-watch.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
 
 const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
@@ -269,18 +268,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.streamHold.begin();
     if (!this.counter.finished) this.#gateway.streamHolds.add(this.streamHold);
   }
-
-  /** The upstream was read. Functions of the message, because two per event would cost more than the count. */
-  readonly onPulled = (arrived: StreamEvent[] | null): StreamEvent[] | null => {
-    if (arrived === null) this.watch.endAttempt();
-    else this.watch.end();
-    return arrived === null ? null : this.take(arrived);
-  };
-
-  readonly onPullFailed = (failure: unknown): never => {
-    this.watch.endAttempt();
-    throw failure;
-  };
 
   /** Counts events and collects them for the idempotency record. Returns them as the client receives them. */
   take(events: StreamEvent[]): StreamEvent[] {
@@ -522,28 +509,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     }
     this.#gateway.report(report);
   }
-}
-
-/** Settings are immutable: their bounds are computed once. */
-const boundsOf = new WeakMap<Settings, Readonly<Record<'stream' | 'whole', WatchBounds>>>();
-
-function watchBounds(settings: Settings): Readonly<Record<'stream' | 'whole', WatchBounds>> {
-  let computed = boundsOf.get(settings);
-  if (computed === undefined) {
-    computed = { stream: computeBounds(settings, true), whole: computeBounds(settings, false) };
-    boundsOf.set(settings, computed);
-  }
-  return computed;
-}
-
-function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
-  return {
-    firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
-    silenceMs: settings.upstreamSilenceSeconds * 1000,
-    totalMs: isStream ? settings.upstreamStreamSeconds * 1000 : Number.POSITIVE_INFINITY,
-    clientMs: bounds.clientPausedSecondsMax * 1000,
-    slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
-  };
 }
 
 /** The hold's owner and offer. */

@@ -352,8 +352,19 @@ function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
 /** The next events, counted on arrival: backpressure from the client does not look like upstream silence. */
 function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
   message.watch.begin();
-  message.pulling = events.next().then(message.onPulled, message.onPullFailed);
+  message.pulling = read(message, events);
   return message.pulling;
+}
+
+async function read(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
+  let arrived: StreamEvent[] | null = null;
+  try {
+    arrived = await events.next();
+    if (arrived !== null) message.watch.end();
+  } finally {
+    if (arrived === null) message.watch.endAttempt();
+  }
+  return arrived && message.take(arrived);
 }
 
 /** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */
