@@ -66,7 +66,7 @@ function askLedger(
   { ledger }: Gateway,
   admissionRequest: AdmissionRequest,
   { amount, least }: MessagePlan,
-): Promise<Admission> {
+): Admission | Promise<Admission> {
   const { clientRequest, caller, request, offer, claim } = admissionRequest;
   return ledger.admit({
     kind: 'admit',

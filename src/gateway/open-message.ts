@@ -336,7 +336,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   #freeSlots(): void {
     const { account, key } = this.caller;
     const { requestId } = this.clientRequest;
-    this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name).catch(() => {}); // the ending frees them as well
+    void this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name);
   }
 
   /** A retry with the same idempotency key gets the response, so the stream is finished. */
