@@ -1,5 +1,5 @@
-// A client's request and the reply to it, independent of HTTP mechanics: the interface between public-api and
-// gateway.
+// A client's request and the reply to it, independent of HTTP mechanics, and its report and trace: the interfaces between
+// public-api, gateway and observability.
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
@@ -110,4 +110,33 @@ export function startTimes(): MessageTimes {
     endedMs: null,
     settledMs: null,
   };
+}
+
+/** An admitted message at its beginning. */
+export interface TraceStart {
+  requestId: string;
+  receivedAtMs: number;
+  /** The same moment on the clock of `performance.now()`. */
+  startedMs: number;
+  /** The client's trace context. */
+  parent: TraceContext | null;
+}
+
+/** The target of an attempt. */
+export interface TracedRoute {
+  provider: string;
+  /** Kind of the provider, such as "anthropic". */
+  kind: string;
+  baseUrl: string;
+  /** Model name at the provider. */
+  model: string;
+}
+
+export interface MessageTrace {
+  /** An attempt begins; one at a time. Returns the trace context for the provider. */
+  beginAttempt(route: TracedRoute): TraceContext;
+  /** The attempt failed, or began to answer; then its span lasts as long as the message. */
+  endAttempt(result: string, status: number | null): void;
+  /** The message has ended. */
+  end(report: MessageReport): void;
 }

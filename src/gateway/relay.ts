@@ -5,8 +5,8 @@ import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from '../providers/providers.ts';
 import { encodeEvent, PING_TEXT, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
+import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './message-errors.ts';
 import type { CutOutcome, OpenMessage } from './open-message.ts';
-import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './stop-error.ts';
 
 class PingWait {
   readonly #pingMs: number;

@@ -17,6 +17,7 @@ export {
   type ProviderEndpoint,
   ProviderFault,
   type ProviderReply,
+  type WholeReply,
 } from './provider.ts';
 export { sandboxModelNames } from './sandbox/sandbox.ts';
 export { canConnect, prepareFetching } from './upstream.ts';
