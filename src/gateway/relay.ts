@@ -204,7 +204,7 @@ interface RelayState {
 }
 
 async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, state: RelayState): AsyncGenerator<Piece> {
-  message.hasReply = true;
+  message.beginReply();
   const { wait } = state;
   let events: EventSource | null = null;
   let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
@@ -323,8 +323,7 @@ export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): vo
 
 /** Reads a stream to its end after the client disconnected, so that it is billed as reported. Never rejects. */
 async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
-  if (message.isFinishing) return;
-  message.isFinishing = true;
+  if (!message.finishUnread()) return;
   message.watch.resume();
   try {
     const { events } = requireStream(await opening);
