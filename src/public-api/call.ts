@@ -8,15 +8,7 @@ import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { type ClientRequest, type MessageTimes, type Reply, startTimes } from '../gateway/gateway.ts';
-import {
-  type BodiesInFlight,
-  type Connection,
-  clientAddress,
-  pathOf,
-  queryOf,
-  RequestBody,
-  readBearer,
-} from '../http/http.ts';
+import { type BodiesInFlight, type Connection, clientAddress, queryOf, RequestBody, readBearer } from '../http/http.ts';
 
 export type { ClientRequest, Reply };
 
@@ -93,13 +85,13 @@ export class Call implements ClientRequest, Answered {
   #body: RequestBody | null = null;
   #isIdleChanged = false;
 
-  constructor(request: Request, connection: Connection, dependencies: PublicDependencies) {
+  constructor(request: Request, path: string, connection: Connection, dependencies: PublicDependencies) {
     this.request = request;
+    this.path = path;
     this.connection = connection;
     this.dependencies = dependencies;
     this.receivedAtMs = dependencies.clock.nowMs();
     this.requestId = newRequestId(this.receivedAtMs);
-    this.path = pathOf(request.url);
     this.origin = request.headers.get('origin');
     if (dependencies.reportsAddress) this.#findAddress();
   }

@@ -8,6 +8,7 @@ import {
   corsHeaders,
   errorResponse,
   isOverTls,
+  pathOf,
   preflightResponse,
   type SharedHeaders,
   securityHeaders,
@@ -30,10 +31,11 @@ export function handlePublic(
   request: Request,
   connection: Connection,
   dependencies: PublicDependencies,
+  path: string = pathOf(request.url),
 ): Response | Promise<Response> {
-  const call = new Call(request, connection, dependencies);
-  if (request.method === 'OPTIONS' && isForBrowsers(call.path))
-    return preflightResponse(request.headers, call.requestId, securityHeaders(kindOf(call.path), isSecure(call)));
+  const call = new Call(request, path, connection, dependencies);
+  if (request.method === 'OPTIONS' && isForBrowsers(path))
+    return preflightResponse(request.headers, call.requestId, securityHeaders(kindOf(path), isSecure(call)));
   try {
     const reply = answerCall(call, request.method);
     return reply instanceof Promise ? respondLater(call, reply) : respond(call, reply);
