@@ -39,7 +39,7 @@ export class AdmissionQueue {
     if (queue === undefined) return;
     queue.version = ++this.#version;
     if (queue.uncounted === 0) this.#accounts.delete(accountId); // nothing else to wait for
-    for (const wake of queue.waiting) wake();
+    if (queue.waiting.size > 0) for (const wake of queue.waiting) wake();
   }
 
   /** Read before asking the ledger and passed to `wait`, so that money given back in between is not missed. */

@@ -30,6 +30,8 @@ interface ModelSamples {
   others: OutputEstimate | null;
 }
 
+const NO_VOTES: readonly TextFit[] = Object.freeze([]);
+
 export class Estimates {
   readonly #models = new Map<string, ModelSamples>();
   /** Samples of all models; most recent at the end. */
@@ -50,7 +52,7 @@ export class Estimates {
     if (known === undefined) return BASELINE_ESTIMATE;
     const samples = known.accounts.get(account);
     const [own, speeds] = [samples?.text ?? null, samples?.speeds ?? null];
-    if (own !== null && speeds !== null) return estimateOf(own, [], speeds.top, speeds.low);
+    if (own !== null && speeds !== null) return estimateOf(own, NO_VOTES, speeds.top, speeds.low);
     known.others ??= estimateByOthers(known);
     const { others } = known;
     if (own === null && speeds === null) return others;

@@ -44,6 +44,32 @@ test('a request without version and betas is sent as 2023-06-01 without betas', 
   expect(headers).not.toHaveProperty('anthropic-beta');
 });
 
+test('clients of one endpoint get their own version, betas and trace sent, in any order', async () => {
+  await using upstream = await startScriptedUpstream(scripts.good());
+  const { provider } = makeAttempt(upstream.url, BODY);
+  const trace = { traceparent: '00-1-2-01', tracestate: null };
+  const clients = [
+    { version: null, betas: null, trace: null },
+    { version: null, betas: 'b-1', trace: null },
+    { version: '2026-10-21', betas: 'b-1', trace },
+    { version: '2026-10-21', betas: 'b-1', trace: null },
+    { version: null, betas: null, trace: null },
+  ];
+  for (const client of [...clients, ...clients.toReversed()])
+    await anthropic.submit(makeAttempt(upstream.url, BODY, { provider, ...client }));
+  const shown = upstream.requests.map(({ headers }) => [
+    headers['anthropic-version'],
+    headers['anthropic-beta'] ?? null,
+    headers['traceparent'] ?? null,
+  ]);
+  const expected = clients.map(({ version, betas, trace: sent }) => [
+    version ?? '2023-06-01',
+    betas,
+    sent?.traceparent ?? null,
+  ]);
+  expect(shown).toEqual([...expected, ...expected.toReversed()]);
+});
+
 test('a base URL may have a path, a trailing slash, or the /v1 of the endpoint', async () => {
   await using upstream = await startScriptedUpstream(scripts.good());
   for (const base of ['', '/', '/v1', '/v1/', '/proxy', '/proxy/v1'])
