@@ -37,7 +37,9 @@ export function withGroupRates(
   { requests, inputTokens, outputTokens, drainedAtMs, running }: RateMeters,
   limits: RateLimits,
 ): AccountRow['groups'] {
-  return { ...groups, [group]: { requests, inputTokens, outputTokens, drainedAtMs, running, limits } };
+  const rates = { requests, inputTokens, outputTokens, drainedAtMs, running, limits };
+  for (const other in groups) if (other !== group) return { ...groups, [group]: rates };
+  return { [group]: rates };
 }
 
 // The rows of each message are written out field by field: copying with a spread costs several times as much.
