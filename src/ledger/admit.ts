@@ -80,9 +80,7 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claims: Idempotency
       available,
       levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs),
     },
-    accounts: [
-      withMeters(account, account.balance, account.held + amount, withHeld(account.spending, amount), groups),
-    ],
+    accounts: [withMeters(account, account.balance, account.held + amount, withHeld(account.spending, amount), groups)],
     keys: [keyAfter],
     holds: [
       {
