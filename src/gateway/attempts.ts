@@ -2,6 +2,7 @@
 // received nothing, and never after a provider rejected the content.
 
 import { assert } from '../base/assert.ts';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -11,12 +12,16 @@ import {
   type FaultKind,
   type Provider,
   ProviderFault,
+  type ProviderReply,
+  type WholeReply,
 } from '../providers/providers.ts';
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
+import { faultError, stopError } from './message-errors.ts';
+import { OpenAttempt } from './open-attempt.ts';
 import type { OpenMessage } from './open-message.ts';
-import { AttemptIterator, findTargets, type Target } from './routes/routes.ts';
-import { faultError, stopError } from './stop-error.ts';
+import type { Target } from './route-health.ts';
+import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
@@ -40,24 +45,28 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
     const permit = gateway.health.enter(target);
     if (permit === null) continue;
     attemptIterator.begin(target);
-    message.permit = permit;
-    message.route = target.route;
-    const startedMs = performance.now();
+    const attempt = new OpenAttempt(target, permit);
+    message.attempt = attempt;
     try {
-      const opened = await tryTarget(gateway, message, target);
+      const reply = await send(gateway, message, attempt);
+      attempt.upstreamRequestId = reply.upstreamRequestId;
+      if ((reply.form === 'stream') !== message.isStream)
+        throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
+      const opened: Opened =
+        reply.form === 'message' ? takeWhole(message, reply) : await takeOpening(gateway, message, reply.events);
       message.request = null; // no other target will be tried
       message.clientRequest.times.answeredMs = performance.now();
       permit.answered(opened.form === 'message');
       conversation?.keep(target);
-      noteAttempt(message, target, startedMs, null);
+      noteAttempt(message, attempt, null);
       return opened;
     } catch (thrown) {
-      const fault = asFault(message, thrown);
-      message.dropAttempt();
+      const fault = asFault(message, attempt, thrown);
+      attempt.abort();
       permit.failed(fault.kind, fault.retryAfterMs);
       message.watch.endAttempt();
-      message.upstreamRequestId = fault.upstreamRequestId ?? message.upstreamRequestId;
-      noteAttempt(message, target, startedMs, fault);
+      attempt.upstreamRequestId = fault.upstreamRequestId ?? attempt.upstreamRequestId;
+      noteAttempt(message, attempt, fault);
       failure = stopError(message) ?? faultError(fault);
       if (isOver(message)) break; // partial output is billed as received
       message.rewind();
@@ -100,7 +109,8 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
   { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
-  begun: Pick<Attempt, 'signal' | 'trace'>,
+  signal: AbortSignal,
+  trace: TraceContext | null,
 ): Attempt {
   const { request, clientRequest, maxTokens } = message;
   assert(request !== null, 'the request is kept until a route answers');
@@ -112,28 +122,28 @@ export function makeAttempt(
     version: clientRequest.version,
     betas: clientRequest.betas,
     requestId: clientRequest.requestId,
-    signal: begun.signal,
-    trace: begun.trace ?? null,
+    signal,
+    trace,
   };
 }
 
-async function tryTarget(gateway: Gateway, message: OpenMessage, target: Target): Promise<Opened> {
-  const { settings } = target;
-  const provider = providerOfKind(gateway, settings);
-  const attempt = makeAttempt(message, target, message.beginAttempt(target));
+function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAttempt): Promise<ProviderReply> {
+  const provider = providerOfKind(gateway, target.settings);
+  const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
   message.watch.beginAttempt();
-  const reply = await provider.submit(attempt);
-  message.upstreamRequestId = reply.upstreamRequestId;
-  if ((reply.form === 'stream') !== message.isStream)
-    throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
-  if (reply.form === 'message') {
-    message.watch.end();
-    return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
-  }
-  const first = await readOpening(message, reply.events);
+  return provider.submit(attempt);
+}
+
+function takeWhole(message: OpenMessage, reply: WholeReply): Opened {
+  message.watch.end();
+  return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
+}
+
+async function takeOpening(gateway: Gateway, message: OpenMessage, events: EventSource): Promise<Opened> {
+  const first = await readOpening(message, events);
   message.answer?.addEvents(first);
   message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.clientRequest.receivedAtMs);
-  return { form: 'stream', first, events: reply.events };
+  return { form: 'stream', first, events };
 }
 
 /**
@@ -167,8 +177,8 @@ function isContent({ name, value }: StreamEvent): boolean {
 /**
  * A provider fault as it is, an expired time limit as a timeout, anything else as a failed provider with its cause.
  */
-function asFault(message: OpenMessage, thrown: unknown): ProviderFault {
-  if (message.stopReason === 'timeout') return new ProviderFault('timeout', message.lateWords, { cause: thrown });
+function asFault(message: OpenMessage, { lateWords }: OpenAttempt, thrown: unknown): ProviderFault {
+  if (message.stopReason === 'timeout') return new ProviderFault('timeout', lateWords, { cause: thrown });
   if (thrown instanceof ProviderFault) return thrown;
   return new ProviderFault('failed', 'the provider failed unexpectedly', { cause: thrown });
 }
@@ -182,12 +192,8 @@ function isOver(message: OpenMessage): boolean {
   return message.stopReason !== null && message.stopReason !== 'timeout';
 }
 
-function noteAttempt(
-  message: OpenMessage,
-  { route, credential }: Target,
-  startedMs: number,
-  fault: ProviderFault | null,
-): void {
+function noteAttempt(message: OpenMessage, { target, startedMs }: OpenAttempt, fault: ProviderFault | null): void {
+  const { route, credential } = target;
   const lastedMs = performance.now() - startedMs;
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;

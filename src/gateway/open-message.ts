@@ -2,18 +2,26 @@
 // disconnected, upstream failure, revoked key); the first one counts.
 
 import type { Caller } from '../accounts/accounts.ts';
+import { assert } from '../base/assert.ts';
 import { ABSENT } from '../base/roster.ts';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
-import type { Attempt } from '../providers/providers.ts';
+import {
+  type Admitted,
+  emptyRecord,
+  type Outcome,
+  type Settlement,
+  type UsageRecord,
+  withoutItsEnd,
+} from '../ledger/ledger.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
-import type { AdmissionRequest } from './admit-message.ts';
-import type { ClientRequest, MessageReport } from './client-request.ts';
+import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { ClientRequest, MessageReport, MessageTrace } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
+import { clientTooSlow, moneyError, type StopReason, stopError } from './message-errors.ts';
 import {
   type BilledMessage,
   completeEvents,
@@ -23,21 +31,32 @@ import {
   type RecordedMessage,
   writeOffReason,
 } from './message-record.ts';
-import type { MessageTrace } from './message-trace.ts';
-import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
-import { releaseHold } from './release-hold.ts';
-import type { Permit, Target } from './routes/routes.ts';
-import type { CutReason, Running } from './running-messages.ts';
+import type { OpenAttempt } from './open-attempt.ts';
+import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
+import type { Target } from './route-health.ts';
+import type { CutReason, Running, Slot } from './running-messages.ts';
 import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
-import type { Slot } from './slots.ts';
-import { clientTooSlow, moneyError, type StopReason, stopError } from './stop-error.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
 
 const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
-const LATE_WORDS = 'no response within the time limit';
 
 /** How a broken stream ends, by whose fault it is. */
 export type CutOutcome = Extract<Outcome, 'upstream_cut' | 'client_gone' | 'service_cut'>;
+
+/**
+ * `opening`: attempts are being made. `streaming`: status 200 was sent, and the client reads the stream.
+ * `finishing-unread`: the stream is read to its end without its client. `settling`: the hold is being ended. `settled`: it
+ * has ended, or its ending is left to the ledger.
+ */
+type Phase = 'opening' | 'streaming' | 'finishing-unread' | 'settling' | 'settled';
+
+const NEXT_PHASES: Readonly<Record<Phase, readonly Phase[]>> = {
+  opening: ['streaming', 'finishing-unread', 'settling'],
+  streaming: ['finishing-unread', 'settling'],
+  'finishing-unread': ['settling'],
+  settling: ['settled'],
+  settled: [],
+};
 
 export class OpenMessage implements Running, HeldStream, RecordedMessage, BilledMessage, WatchHooks {
   place = ABSENT; // position in RunningMessages
@@ -58,33 +77,23 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   readonly watch: SilenceWatch;
   /** null if tracing is off. */
   trace: MessageTrace | null = null;
-  /** The route that answered, or was tried last. */
-  route: Route | null = null;
-  /** Its permit; null before the first attempt. */
-  permit: Permit | null = null;
-  /** The text of the timeout error, by the limit that was exceeded. */
-  lateWords = LATE_WORDS;
-  /** Kind of that route's provider. */
-  providerKind: string | null = null;
-  upstreamRequestId: string | null = null;
+  /** The attempt that answered, or the last one; null before the first. */
+  attempt: OpenAttempt | null = null;
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
   /** Collects the response if the message has an idempotency key. */
   readonly answer: ResponseCollector | null;
   /** The client disconnected or stopped reading. */
   hasDisconnected = false;
-  /** Status 200 was sent: errors are sent in the stream. */
-  hasReply = false;
   /** The relay waits for the upstream or the ledger, and will notice a disconnect itself. */
   isRelaying = false;
-  /** The stream is read to its end after its client disconnected. */
-  isFinishing = false;
   /** The pending read of the upstream; its events are counted when it resolves. */
   pulling: Promise<StreamEvent[] | null> | null = null;
   readonly #gateway: Gateway;
   readonly #slot: Slot;
-  /** The latest attempt. */
-  #attempt: { controller: AbortController; baseUrl: string } | null = null;
+  #phase: Phase = 'opening';
+  /** Status 200 was sent: errors are sent in the stream. */
+  #hasReply = false;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
   /**
@@ -92,13 +101,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    * lowered.
    */
   #isUncounted: boolean;
-  /** The ledger has been asked to end the hold. */
-  #isLedgerAsked = false;
 
   constructor(
     gateway: Gateway,
-    { clientRequest, caller, request, offer, claim }: AdmissionRequest,
-    plan: MessagePlan,
+    { clientRequest, caller, request, offer, claim, plan }: AdmissionRequest,
     admitted: Admitted,
     slot: Slot,
   ) {
@@ -143,12 +149,35 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return this.maxTokens < this.plan.maxTokens;
   }
 
+  /** The route that answered, or was tried last. */
+  get route(): Route | null {
+    return this.attempt?.target.route ?? null;
+  }
+
   get keyId(): number {
     return this.caller.key.id;
   }
 
   get hasEnded(): boolean {
-    return this.#ending !== null;
+    return this.#phase === 'settling' || this.#phase === 'settled';
+  }
+
+  #transition(to: Phase): void {
+    assert(NEXT_PHASES[this.#phase].includes(to), `a message that is ${this.#phase} does not become ${to}`);
+    this.#phase = to;
+  }
+
+  /** The stream's status 200 was sent. */
+  beginReply(): void {
+    this.#hasReply = true;
+    if (this.#phase === 'opening') this.#transition('streaming');
+  }
+
+  /** Whether the stream is now to be read to its end without its client; false from the second call on. */
+  finishUnread(): boolean {
+    if (this.#phase !== 'opening' && this.#phase !== 'streaming') return false;
+    this.#transition('finishing-unread');
+    return true;
   }
 
   /** Separate from the constructor: a tracer may throw, and until then the hold has no owner. */
@@ -157,30 +186,24 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.trace = this.#gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
   }
 
-  /** For the next attempt: its abort signal and trace context. */
-  beginAttempt({ route, settings }: Target): Pick<Attempt, 'signal' | 'trace'> {
+  /** The trace context of the next attempt. An error in tracing leaves a gap in the trace, and affects no message. */
+  beginTraceOfAttempt({ route, settings }: Target): TraceContext | null {
+    if (this.trace === null) return this.clientRequest.trace;
     const { kind, baseUrl } = settings;
-    const attempt = { controller: new AbortController(), baseUrl };
-    this.#attempt = attempt;
-    this.lateWords = LATE_WORDS;
-    this.providerKind = kind;
-    this.upstreamRequestId = null;
     const { provider, upstreamModel: model } = route;
-    const reported = this.#traced((trace) => trace.beginAttempt({ provider, kind, baseUrl, model }));
-    return { signal: attempt.controller.signal, trace: reported ?? this.clientRequest.trace };
+    try {
+      return this.trace.beginAttempt({ provider, kind, baseUrl, model });
+    } catch {
+      return this.clientRequest.trace;
+    }
   }
 
   /** The attempt failed, or began to answer. */
   endTraceOfAttempt(result: string, status: number | null): void {
-    this.#traced((trace) => trace.endAttempt(result, status));
-  }
-
-  /** An error in tracing leaves a gap in the trace and does not affect the message. */
-  #traced<Value>(tell: (trace: MessageTrace) => Value): Value | null {
     try {
-      return this.trace === null ? null : tell(this.trace);
+      this.trace?.endAttempt(result, status);
     } catch {
-      return null;
+      // A gap in the trace.
     }
   }
 
@@ -205,28 +228,30 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   async #checkConnection(msMax: number): Promise<void> {
-    const attempt = this.#attempt;
+    const { attempt } = this;
+    if (attempt === null) return;
     // If the check fails, the other time limits of the attempt apply.
-    const isThere = await this.#gateway.canConnect(attempt?.baseUrl ?? '', msMax).catch(() => true);
+    const isThere = await this.#gateway.canConnect(attempt.target.settings.baseUrl, msMax).catch(() => true);
     const hasAnswered = this.request === null || this.counter.started;
-    if (isThere || hasAnswered || attempt !== this.#attempt || this.hasEnded) return;
-    this.lateWords = 'no connection within the time limit';
+    if (isThere || hasAnswered || attempt !== this.attempt || this.hasEnded) return;
+    attempt.lateWords = 'no connection within the time limit';
     this.stop('timeout');
   }
 
   /** The attempt failed: aborts its upstream request. */
   dropAttempt(): void {
-    this.#attempt?.controller.abort();
+    this.attempt?.abort();
   }
 
   /** Aborts the upstream. A timeout ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
     if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
-    this.#attempt?.controller.abort();
+    this.attempt?.abort();
   }
 
   #makeCounter(): MessageCounter {
     const estimate = this.#gateway.estimates.output(this.offer.model.name, this.caller.account.id);
+    if (!this.isStream) return new MessageCounter({ estimate }); // a whole message takes no time
     return new MessageCounter({ estimate, thinks: this.plan.thinks, elapsedMs: () => this.watch.activeMs() });
   }
 
@@ -264,18 +289,27 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return reported;
   }
 
+  /** Counts and collects deltas that are not parsed. */
+  takePlain(deltas: PlainDeltas): void {
+    this.counter.observePlain(deltas);
+    this.answer?.addText(deltas.text());
+  }
+
   /** Counts events. Returns them as the client would receive them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
-    return completeEvents(events, this.#estimateCounts);
+    return completeEvents(events, this);
   }
 
-  readonly #estimateCounts = () => countBilled(this, 'completed').counts;
+  /** Reported counts, and estimates of the others. */
+  countsSoFar(): TokenCounts {
+    return countBilled(this, 'completed').counts;
+  }
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
   takeMessage(message: JsonObject, text: string): string {
     this.counter.observeMessage(message);
-    const reported = completeText(message, text, () => countBilled(this, 'completed').counts);
+    const reported = completeText(message, text, this);
     this.answer?.addMessage(reported);
     return reported;
   }
@@ -304,7 +338,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.stop(reason);
     if (!this.isStream || !this.counter.started) return;
     const error = stopError(this) as TurnpikeError;
-    this.endQuietly('service_cut', this.hasReply ? 200 : error.status, error);
+    this.endQuietly('service_cut', this.#hasReply ? 200 : error.status, error);
   }
 
   /**
@@ -386,50 +420,54 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
+    const { times } = this.clientRequest;
+    this.#transition('settling');
     this.watch.finish();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
     this.streamHold?.close();
+    let usage: CountedUsage | null = null;
+    let record: UsageRecord | null = null;
+    let reported = error;
+    let ending: Promise<Settlement> | null = null;
     try {
       this.#endPermit(outcome);
-      const usage = countBilled(this, outcome);
-      return await this.#endHold(this.#record(outcome, status, usage), usage, error);
+      usage = countBilled(this, outcome);
+      record = this.#record(outcome, status, usage);
+      times.endedMs = performance.now();
+      ending = this.#endInLedger(record, usage);
+      const settlement = await ending;
+      times.settledMs = performance.now();
+      if (settlement.ok) record.writtenOff = settlement.writtenOff;
+      else record = withoutItsEnd(record);
+      if (usage.source === 'reported')
+        this.#gateway.estimates.addSample(this.offer.model.name, this.caller.account.id, this.counter);
+      return settlement;
     } catch (thrown) {
-      if (!this.#isLedgerAsked) await this.#release();
+      reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
+      // An invariant violation before the ledger was asked; the ledger retries in the background.
+      if (ending === null) await releaseHold(this.#gateway, this).catch(() => {});
       throw thrown;
     } finally {
-      this.watch.close();
-      if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
-      this.answer?.giveBack();
-      this.#gateway.running.remove(this);
-      this.#slot.giveBack();
-      this.onHoldLowered();
+      this.#close();
+      if (record !== null && usage !== null) this.#report(record, usage, reported);
     }
+  }
+
+  #close(): void {
+    this.#transition('settled');
+    this.watch.close();
+    if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
+    this.answer?.giveBack();
+    this.#gateway.running.remove(this);
+    this.#slot.giveBack();
+    this.onHoldLowered();
   }
 
   /** An answer that its provider ended early counts as a failure of the target. */
   #endPermit(outcome: Outcome): void {
-    if (outcome === 'upstream_cut') this.permit?.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
-    else this.permit?.finish();
-  }
-
-  async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
-    const { times } = this.clientRequest;
-    times.endedMs = performance.now();
-    let reported = error;
-    let stored = record;
-    try {
-      const settlement = await this.#endInLedger(record, usage);
-      times.settledMs = performance.now();
-      if (settlement.ok) record.writtenOff = settlement.writtenOff;
-      else stored = withoutItsEnd(record);
-      this.#learn(usage);
-      return settlement;
-    } catch (thrown) {
-      reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
-      throw thrown;
-    } finally {
-      this.#report(stored, usage, reported);
-    }
+    if (outcome === 'upstream_cut')
+      this.attempt?.permit.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
+    else this.attempt?.permit.finish();
   }
 
   /**
@@ -441,10 +479,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     const { answer, requestId } = this;
     if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
       const rows = this.#answerRows(answer);
-      this.#isLedgerAsked = true;
       return ledger.end({ kind: 'settle', requestId, record, isAnswer: true }, this.settleWaitMs, rows);
     }
-    this.#isLedgerAsked = true;
     return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
   }
 
@@ -458,20 +494,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     }
   }
 
-  /** Invariant violation before the ledger was asked: releases the hold without charge. */
-  async #release(): Promise<void> {
-    await releaseHold(this.#gateway, this).catch(() => {}); // the ledger retries in the background
-  }
-
   #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {
     const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.clientRequest.receivedAtMs);
     return makeRecord(this, outcome, status, usage, latencyMs);
-  }
-
-  /** Reported usage becomes a sample for the estimator. */
-  #learn({ source }: CountedUsage): void {
-    if (source !== 'reported') return;
-    this.#gateway.estimates.addSample(this.offer.model.name, this.caller.account.id, this.counter);
   }
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
@@ -479,18 +504,22 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       requestId: record.requestId,
       record,
       times: this.clientRequest.times,
-      providerKind: record.provider === null ? null : this.providerKind,
+      providerKind: this.attempt?.target.settings.kind ?? null,
       responseModel: this.counter.model,
       stopReason: this.counter.stopReason,
       address: this.clientRequest.address,
       code: error?.code ?? null,
       cause: error?.details.cause ?? null,
-      upstreamRequestId: this.upstreamRequestId,
+      upstreamRequestId: this.attempt?.upstreamRequestId ?? null,
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
       writeOffReason: writeOffReason(this, record, usage),
     };
-    this.#traced((trace) => trace.end(report));
+    try {
+      this.trace?.end(report);
+    } catch {
+      // A gap in the trace.
+    }
     this.#gateway.report(report);
   }
 }
@@ -515,4 +544,20 @@ function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
     clientMs: bounds.clientPausedSecondsMax * 1000,
     slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
   };
+}
+
+/** The hold's owner and offer. */
+export type HeldMessage = Pick<AdmissionRequest, 'caller' | 'offer'> & { requestId: string; isStream: boolean };
+
+/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
+export function releaseHold(
+  gateway: Gateway,
+  { requestId, caller, offer, isStream }: HeldMessage,
+): Promise<Settlement> {
+  const { account, key } = caller;
+  const { group, model } = offer;
+  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
+  const record = { ...emptyRecord(known), outcome: 'failed' as const };
+  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
+  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }
