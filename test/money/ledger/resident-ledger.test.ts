@@ -323,6 +323,21 @@ describe('a bundle of changes', () => {
     expect(await ask(ledger, bench.admission(31))).toMatchObject({ ok: false, available: 30 });
   });
 
+  test('that waits for a write fails with it', async () => {
+    await using opened = await openBench();
+    const { bench, writer } = opened;
+    const requestId = await bench.begin(100);
+    let isBroken = true;
+    writer.at = (moment) => {
+      if (isBroken && moment === 'before') throw new Error('the disk is full');
+    };
+    const ending = bench.settle(requestId, 10);
+    expect(await failureOf(bench.credit(5))).toBeInstanceOf(NothingTaken);
+    isBroken = false;
+    expect(await ending).toMatchObject({ ok: true });
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+  });
+
   test('that hangs lets an admission be given up, which then takes nothing', async () => {
     await using opened = await openBench();
     const { bench, writer, ledger } = opened;
@@ -405,6 +420,10 @@ describe('a write that does not return', () => {
     const endings = ids.map((requestId) => bench.settle(requestId, 0));
     expect(() => ledger.admit(bench.admission(0))).toThrow('overloaded');
     expect(ledger.admit(bench.admission(0, { account, key }))).toMatchObject({ ok: true });
+    const { ledgerQueueMax } = bounds;
+    Object.assign(bounds, { ledgerQueueMax: bounds.ledgerQueuePerAccountMax });
+    expect(() => ledger.admit(bench.admission(0, { account, key }))).toThrow('overloaded');
+    Object.assign(bounds, { ledgerQueueMax });
     released.resolve();
     await Promise.all(endings);
     expect(await ask(ledger, bench.admission(1))).toMatchObject({ ok: true });
