@@ -6,14 +6,14 @@ import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Caller, Key } from './account.ts';
 import type { KeyDirectory } from './key-directory.ts';
-import { hasKeyShape } from './key-secret.ts';
+import { hasKeyShape, KEY_CHARACTERS } from './key-secret.ts';
 
-/** Where a secret was sent from. */
-export interface Circumstances {
+/** The client that sends a secret. */
+export interface Sender {
   /** The `origin` header; null if the request does not come from a browser. */
-  origin: string | null;
-  address: string;
-  nowMs: number;
+  readonly origin: string | null;
+  /** Read only if it is needed. */
+  readonly address: string;
 }
 
 /** Dependencies of authentication. */
@@ -30,7 +30,8 @@ export interface Authenticator {
  */
 export function authenticate(
   secret: string | null,
-  circumstances: Circumstances,
+  sender: Sender,
+  nowMs: number,
   authenticator: Authenticator,
 ): Caller | Promise<Caller> {
   if (secret === null)
@@ -38,34 +39,35 @@ export function authenticate(
       'key_missing',
       'x-api-key header is required: send the key there, or as Authorization: Bearer.',
     );
-  if (!hasKeyShape(secret)) throw refuseUnknown(circumstances, authenticator);
-  const found = authenticator.keys.find(secret);
-  if (found instanceof Promise) return found.then((caller) => admitCaller(caller, circumstances, authenticator));
-  return admitCaller(found, circumstances, authenticator);
+  const found = find(secret, authenticator.keys);
+  if (found instanceof Promise) return found.then((caller) => admitCaller(caller, sender, nowMs, authenticator));
+  return admitCaller(found, sender, nowMs, authenticator);
 }
 
-function admitCaller(caller: Caller | null, circumstances: Circumstances, authenticator: Authenticator): Caller {
-  if (caller === null) throw refuseUnknown(circumstances, authenticator);
+/** A cached key needs no check of its format. */
+function find(secret: string, keys: KeyDirectory): Caller | null | Promise<Caller | null> {
+  if (secret.length !== KEY_CHARACTERS) return null;
+  return keys.findCached(secret) ?? (hasKeyShape(secret) ? keys.find(secret) : null);
+}
+
+function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { failures }: Authenticator): Caller {
+  if (caller === null)
+    throw (
+      failures.count(sender.address, nowMs) ?? new TurnpikeError('key_invalid', 'invalid x-api-key: no such API key.')
+    );
   const { key, account } = caller;
   if (key.status !== 'enabled') throw new TurnpikeError('key_disabled', 'This API key is disabled.');
-  if (key.expiresAtMs !== null && key.expiresAtMs <= circumstances.nowMs)
+  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
     throw new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
-  if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= circumstances.nowMs)
+  if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= nowMs)
     throw new TurnpikeError('key_expired', 'This secret of the API key has been replaced. Use the new secret.');
   if (account.status !== 'enabled') throw new TurnpikeError('account_disabled', 'The account of this key is disabled.');
   // Requests without an origin do not come from a browser, so the list does not apply.
-  if (key.origins !== null && circumstances.origin !== null && !key.origins.includes(circumstances.origin))
+  if (key.origins !== null && sender.origin !== null && !key.origins.includes(sender.origin))
     throw new TurnpikeError('origin_not_allowed', 'This API key may not be used from this origin.');
-  if (key.addresses !== null && !isAllowedAddress(key.addresses, circumstances.address))
+  if (key.addresses !== null && !isAllowedAddress(key.addresses, sender.address))
     throw new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
   return caller;
-}
-
-function refuseUnknown(circumstances: Circumstances, authenticator: Authenticator): TurnpikeError {
-  return (
-    authenticator.failures.count(circumstances.address, circumstances.nowMs) ??
-    new TurnpikeError('key_invalid', 'invalid x-api-key: no such API key.')
-  );
 }
 
 /** Parsed once per list in the directory. */

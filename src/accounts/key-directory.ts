@@ -48,15 +48,22 @@ export class KeyDirectory {
    */
   find(secret: string): Caller | null | Promise<Caller | null> {
     const hash = hashSecret(secret);
+    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(secret, hash);
+  }
+
+  /** The same without a query: null if the secret is unknown or not cached. */
+  findCached(secret: string): Caller | null {
+    return this.#findByHash(hashSecret(secret));
+  }
+
+  #findByHash(hash: string): Caller | null {
     const recent = this.#recent.get(hash);
     if (recent !== undefined) return recent;
     const older = this.#older.get(hash);
-    if (older !== undefined) {
-      this.#older.delete(hash);
-      this.#remember(hash, older);
-      return older;
-    }
-    return this.#lookups.get(hash) ?? this.#startLookup(secret, hash);
+    if (older === undefined) return null;
+    this.#older.delete(hash);
+    this.#remember(hash, older);
+    return older;
   }
 
   /** The key changed: the next `find` reads it again. */

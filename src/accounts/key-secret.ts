@@ -10,6 +10,9 @@ const SECRET_BYTES = 32;
 const BODY_DIGITS = 43; // 62^43 > 2^256
 const CHECK_DIGITS = 6; // 62^6 > 2^32
 const SHOWN_CHARACTERS = 4; // after the prefix
+
+/** The length of a key's secret. */
+export const KEY_CHARACTERS: number = MARK.length + BODY_DIGITS + CHECK_DIGITS;
 const BODY = new RegExp(`^[0-9A-Za-z]{${BODY_DIGITS + CHECK_DIGITS}}$`);
 
 /** A new key's secret, to be shown once, and the prefix that may always be shown. */

@@ -54,10 +54,15 @@ export function isInRanges(address: Address, ranges: readonly AddressRange[]): b
 
 /** The network of one subscriber: an IPv4 address itself, the /64 of an IPv6 address. Other text is returned as is. */
 export function subscriberNetwork(text: string): string {
+  if (!text.includes(':')) return text;
   const address = parseAddress(text);
   if (address === null) return text;
   const [first, second, , last] = address.words;
-  return address.isV4 ? `v4:${last}` : `v6:${first}:${second}`;
+  return address.isV4 ? formatV4(last) : `v6:${first}:${second}`;
+}
+
+function formatV4(word: number): string {
+  return `${word >>> 24}.${(word >>> 16) & 255}.${(word >>> 8) & 255}.${word & 255}`;
 }
 
 function contains(range: AddressRange, address: Address): boolean {

@@ -45,6 +45,53 @@ export function within<Value>(timers: Timers, ms: number, promise: Promise<Value
   });
 }
 
+/** Many waits of one length, with at most one timer of the runtime. */
+export class EqualWaits {
+  readonly #ms: number;
+  /** In the order of their ends. */
+  readonly #waits = new Set<EqualWait>();
+  #isTimed = false;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** Calls `onEnd` after the length of these waits, unless the returned wait is passed to `cancel` before. */
+  begin(onEnd: () => void): EqualWait {
+    const wait = { endMs: performance.now() + this.#ms, onEnd };
+    this.#waits.add(wait);
+    if (!this.#isTimed) this.#time(this.#ms);
+    return wait;
+  }
+
+  cancel(wait: EqualWait): void {
+    this.#waits.delete(wait);
+  }
+
+  #time(ms: number): void {
+    this.#isTimed = true;
+    setTimeout(() => this.#endDue(), ms).unref();
+  }
+
+  #endDue(): void {
+    this.#isTimed = false;
+    for (const wait of this.#waits) {
+      const leftMs = wait.endMs - performance.now();
+      if (leftMs > 0) {
+        this.#time(Math.ceil(leftMs));
+        return;
+      }
+      this.#waits.delete(wait);
+      wait.onEnd();
+    }
+  }
+}
+
+export interface EqualWait {
+  readonly endMs: number;
+  readonly onEnd: () => void;
+}
+
 /** Resolves on the next turn of the event loop: lets other work run between steps of long work. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

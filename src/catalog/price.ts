@@ -132,12 +132,29 @@ export function rateRecord(
   counts: TokenCounts,
   multiplierMillionths: bigint,
   speed: Speed,
-): Record<string, string> {
+): Readonly<Record<string, string>> {
   const rates = appliedRates(price, promptTokens(counts), speed);
   const tier = speed === 'fast' ? 'fast' : rates === price.standard ? 'standard' : 'long_context';
-  const multiplier = printMultiplier(multiplierMillionths);
-  const record: Record<string, string> = { tier, multiplier, ...printRates(rates) };
-  if (counts.webSearches > 0) record['web_search_per_thousand'] = formatRate(price.webSearchPerThousand ?? 0n);
+  const record = recordOf(rates, tier, multiplierMillionths);
+  if (counts.webSearches === 0) return record;
+  return { ...record, web_search_per_thousand: formatRate(price.webSearchPerThousand ?? 0n) };
+}
+
+interface KeptRecord {
+  tier: string;
+  multiplierMillionths: bigint;
+  record: Readonly<Record<string, string>>;
+}
+
+/** The latest record by rates: most messages have the same. */
+const keptRecords = new WeakMap<Rates, KeptRecord>();
+
+function recordOf(rates: Rates, tier: string, multiplierMillionths: bigint): KeptRecord['record'] {
+  const kept = keptRecords.get(rates);
+  if (kept?.multiplierMillionths === multiplierMillionths && kept.tier === tier) return kept.record;
+  const multiplier = formatDecimal(multiplierMillionths, MULTIPLIER_DIGITS);
+  const record = Object.freeze({ tier, multiplier, ...printRates(rates) });
+  keptRecords.set(rates, { tier, multiplierMillionths, record });
   return record;
 }
 
@@ -150,15 +167,6 @@ const RATE_NAMES = {
   cache_write_1h: 'cacheWrite1h',
 } as const;
 type RateName = keyof typeof RATE_NAMES;
-
-let lastMultiplier = { millionths: MILLION, text: '1' };
-
-/** Most messages have the same. */
-function printMultiplier(millionths: bigint): string {
-  if (lastMultiplier.millionths !== millionths)
-    lastMultiplier = { millionths, text: formatDecimal(millionths, MULTIPLIER_DIGITS) };
-  return lastMultiplier.text;
-}
 
 /** Rates are immutable: each is formatted once. */
 const printedRates = new WeakMap<Rates, Record<RateName, string>>();

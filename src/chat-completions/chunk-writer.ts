@@ -219,13 +219,14 @@ export class ChunkWriter {
 
 /** Propagates cancellation to its source. */
 export async function* convertEvents(
-  events: AsyncIterable<string>,
+  events: AsyncIterable<string | Uint8Array>,
   terms: ChatTerms,
   createdAtMs: number,
 ): AsyncGenerator<string> {
   const writer = new ChunkWriter(terms, createdAtMs);
-  for await (const text of events) {
-    const written = writer.push(text);
+  const decoder = new TextDecoder();
+  for await (const piece of events) {
+    const written = writer.push(typeof piece === 'string' ? piece : decoder.decode(piece)); // bytes are whole events
     if (written !== '') yield written;
   }
 }

@@ -2,6 +2,7 @@
 // received nothing, and never after a provider rejected the content.
 
 import { assert } from '../base/assert.ts';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -11,12 +12,15 @@ import {
   type FaultKind,
   type Provider,
   ProviderFault,
+  type ProviderReply,
+  type WholeReply,
 } from '../providers/providers.ts';
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
+import { faultError, stopError } from './message-errors.ts';
 import type { OpenMessage } from './open-message.ts';
-import { AttemptIterator, findTargets, type Target } from './routes/routes.ts';
-import { faultError, stopError } from './stop-error.ts';
+import type { Target } from './route-health.ts';
+import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
@@ -44,7 +48,12 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
     message.route = target.route;
     const startedMs = performance.now();
     try {
-      const opened = await tryTarget(gateway, message, target);
+      const reply = await send(gateway, message, target);
+      message.upstreamRequestId = reply.upstreamRequestId;
+      if ((reply.form === 'stream') !== message.isStream)
+        throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
+      const opened: Opened =
+        reply.form === 'message' ? takeWhole(message, reply) : await takeOpening(gateway, message, reply.events);
       message.request = null; // no other target will be tried
       message.clientRequest.times.answeredMs = performance.now();
       permit.answered(opened.form === 'message');
@@ -100,7 +109,8 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
   { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
-  begun: Pick<Attempt, 'signal' | 'trace'>,
+  signal: AbortSignal,
+  trace: TraceContext | null,
 ): Attempt {
   const { request, clientRequest, maxTokens } = message;
   assert(request !== null, 'the request is kept until a route answers');
@@ -112,28 +122,29 @@ export function makeAttempt(
     version: clientRequest.version,
     betas: clientRequest.betas,
     requestId: clientRequest.requestId,
-    signal: begun.signal,
-    trace: begun.trace ?? null,
+    signal,
+    trace,
   };
 }
 
-async function tryTarget(gateway: Gateway, message: OpenMessage, target: Target): Promise<Opened> {
-  const { settings } = target;
-  const provider = providerOfKind(gateway, settings);
-  const attempt = makeAttempt(message, target, message.beginAttempt(target));
+function send(gateway: Gateway, message: OpenMessage, target: Target): Promise<ProviderReply> {
+  const provider = providerOfKind(gateway, target.settings);
+  const signal = message.beginAttempt(target);
+  const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
   message.watch.beginAttempt();
-  const reply = await provider.submit(attempt);
-  message.upstreamRequestId = reply.upstreamRequestId;
-  if ((reply.form === 'stream') !== message.isStream)
-    throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
-  if (reply.form === 'message') {
-    message.watch.end();
-    return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
-  }
-  const first = await readOpening(message, reply.events);
+  return provider.submit(attempt);
+}
+
+function takeWhole(message: OpenMessage, reply: WholeReply): Opened {
+  message.watch.end();
+  return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
+}
+
+async function takeOpening(gateway: Gateway, message: OpenMessage, events: EventSource): Promise<Opened> {
+  const first = await readOpening(message, events);
   message.answer?.addEvents(first);
   message.firstTokenMs = Math.max(0, gateway.clock.nowMs() - message.clientRequest.receivedAtMs);
-  return { form: 'stream', first, events: reply.events };
+  return { form: 'stream', first, events };
 }
 
 /**

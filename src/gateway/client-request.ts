@@ -1,5 +1,5 @@
-// A client's request and the reply to it, independent of HTTP mechanics: the interface between public-api and
-// gateway.
+// A client's request and the reply to it, independent of HTTP mechanics, and its report and trace: the interfaces between
+// public-api, gateway and observability.
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
@@ -10,34 +10,34 @@ export interface ClientRequest {
   requestId: string;
   receivedAtMs: number;
   /** The key sent in `x-api-key` or `authorization: Bearer`; null if absent. */
-  secret: string | null;
+  readonly secret: string | null;
   /** The protocol of the original body, before translation to Messages. */
-  protocol: Protocol;
+  readonly protocol: Protocol;
   /** The `origin` header; null if absent. */
-  origin: string | null;
+  readonly origin: string | null;
   /** Whether `<vendor>-dangerous-direct-browser-access: true` was sent. */
-  browserDeclared: boolean;
-  /** The client's IP address: the socket's, or the one reported by trusted proxies. */
-  address: string;
+  readonly browserDeclared: boolean;
+  /** The client's IP address: the socket's, or the one reported by trusted proxies. Reading it first is slow. */
+  readonly address: string;
   /** The vendor prefix of the request's headers; `anthropic` by default. */
-  vendorPrefix: string;
+  readonly vendorPrefix: string;
   /** The query string without the question mark. Only lists use it. */
-  query: string;
+  readonly query: string;
   /** `<vendor>-version`, a known value; null if absent. */
-  version: string | null;
+  readonly version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null if absent. */
-  betas: string | null;
+  readonly betas: string | null;
   /** `idempotency-key` as received; null if absent. Only messages use it. */
-  idempotencyKey: string | null;
+  readonly idempotencyKey: string | null;
   /**
    * Reads the body, charged to the account's share of body memory. Throws body_too_large, content_type_unsupported,
    * overloaded, request_timeout. Called once, after authentication.
    */
   readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
   /** Aborted when the client disconnects. */
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
   /** The client's trace context; null if absent. */
-  trace: TraceContext | null;
+  readonly trace: TraceContext | null;
   /** Filled in as the request is processed. */
   readonly times: MessageTimes;
   /** Set by the gateway after authentication. */
@@ -76,7 +76,7 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   /** JSON text, or the text of an event stream as it arrives. */
-  body: string | AsyncIterable<string>;
+  body: string | AsyncIterable<string | Uint8Array>;
   /** For streams: settles when the request's body is no longer needed. May settle after the reply begins. */
   requestInUse?: Promise<unknown>;
 }
@@ -110,4 +110,33 @@ export function startTimes(): MessageTimes {
     endedMs: null,
     settledMs: null,
   };
+}
+
+/** An admitted message at its beginning. */
+export interface TraceStart {
+  requestId: string;
+  receivedAtMs: number;
+  /** The same moment on the clock of `performance.now()`. */
+  startedMs: number;
+  /** The client's trace context. */
+  parent: TraceContext | null;
+}
+
+/** The target of an attempt. */
+export interface TracedRoute {
+  provider: string;
+  /** Kind of the provider, such as "anthropic". */
+  kind: string;
+  baseUrl: string;
+  /** Model name at the provider. */
+  model: string;
+}
+
+export interface MessageTrace {
+  /** An attempt begins; one at a time. Returns the trace context for the provider. */
+  beginAttempt(route: TracedRoute): TraceContext;
+  /** The attempt failed, or began to answer; then its span lasts as long as the message. */
+  endAttempt(result: string, status: number | null): void;
+  /** The message has ended. */
+  end(report: MessageReport): void;
 }

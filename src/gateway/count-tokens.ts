@@ -4,11 +4,12 @@
 import { bounds } from '../config.ts';
 import { ProviderFault } from '../providers/providers.ts';
 import { measurePrompt } from '../usage/usage.ts';
-import type { AdmissionRequest } from './admit-message.ts';
 import { isOfCredential, makeAttempt, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
-import { AttemptIterator, type BreakerState, findTargets } from './routes/routes.ts';
-import { faultError } from './stop-error.ts';
+import { faultError } from './message-errors.ts';
+import type { AdmissionRequest } from './plan-message.ts';
+import type { BreakerState } from './route-health.ts';
+import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The request to count, and its caller. */
 export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'request' | 'offer'>;
@@ -39,10 +40,7 @@ export async function countByProvider(
     if (exact !== null) return exact;
     if (isUnhealthy(gateway.health.breakerState(target))) continue;
     attemptIterator.begin(target);
-    const attempt = makeAttempt({ request, clientRequest, maxTokens: 1 }, target, {
-      trace: clientRequest.trace,
-      signal,
-    });
+    const attempt = makeAttempt({ request, clientRequest, maxTokens: 1 }, target, signal, clientRequest.trace);
     try {
       const count = await provider.countTokens(attempt);
       if (count !== null) return count;

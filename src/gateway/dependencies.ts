@@ -6,17 +6,15 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import type { Estimates } from '../usage/usage.ts';
-import type { AdmissionQueue } from './admission-queue.ts';
-import type { MessageReport } from './client-request.ts';
+import type { AdmissionQueue, PromptCounts } from './admission-queue.ts';
+import type { MessageReport, MessageTrace, TraceStart } from './client-request.ts';
+import type { Conversations } from './conversations.ts';
 import type { IdempotencyRecords } from './idempotency-records.ts';
 import type { LastLevels } from './last-levels.ts';
-import type { MessageTrace, TraceStart } from './message-trace.ts';
-import type { PromptCounts } from './prompt-counts.ts';
-import type { Conversations, RouteHealth } from './routes/routes.ts';
-import type { RunningMessages } from './running-messages.ts';
-import type { SelfServiceReads } from './self-service-reads.ts';
+import type { RouteHealth } from './route-health.ts';
+import type { RunningMessages, Slots } from './running-messages.ts';
+import type { SelfServiceReads } from './self-service.ts';
 import type { SilenceWatches } from './silence-watch.ts';
-import type { Slots } from './slots.ts';
 import type { StreamHolds } from './stream-hold.ts';
 
 /** Limits on the time that a stream's client waits without a byte. */

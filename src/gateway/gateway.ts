@@ -12,50 +12,53 @@ import {
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { Levels } from '../ledger/ledger.ts';
+import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
+import type { Provider } from '../providers/providers.ts';
 import { type MessageRequest, parseInTurns, readFeatures } from '../wire/wire.ts';
-import { type AdmissionRequest, admitMessage, refuseMessage } from './admit-message.ts';
+import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
-import { describeKey } from './describe-key.ts';
-import { describeUsage } from './describe-usage.ts';
-import { checkIdempotency, replayResponse } from './idempotency.ts';
+import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
+import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { OpenMessage } from './open-message.ts';
-import type { PlanTerms } from './plan-message.ts';
-import { idempotencyError, isIdempotencyRefusal, refusalError } from './refusal-error.ts';
+import { type HeldMessage, OpenMessage, releaseHold } from './open-message.ts';
+import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
-import { type HeldMessage, releaseHold } from './release-hold.ts';
-import type { Slot } from './slots.ts';
+import type { Slot } from './running-messages.ts';
+import { describeKey, describeUsage } from './self-service.ts';
 
-export { AdmissionQueue } from './admission-queue.ts';
-export type { ClientRequest, MessageReport, Reply } from './client-request.ts';
+export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
+export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
 export { type MessageTimes, startTimes } from './client-request.ts';
+export { Conversations } from './conversations.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
-export type { MessageTrace, TracedRoute, TraceStart } from './message-trace.ts';
-export { PromptCounts } from './prompt-counts.ts';
-export { Conversations, listHealth, RouteHealth, type TargetHealth } from './routes/routes.ts';
-export { type CutReason, type Running, RunningMessages } from './running-messages.ts';
-export { type SelfServiceReader, SelfServiceReads } from './self-service-reads.ts';
+export { listHealth, RouteHealth, type TargetHealth } from './route-health.ts';
+export { type CutReason, type Running, RunningMessages, Slots } from './running-messages.ts';
+export { type SelfServiceReader, SelfServiceReads } from './self-service.ts';
 export { SilenceWatches } from './silence-watch.ts';
-export { Slots } from './slots.ts';
 export { StreamHolds } from './stream-hold.ts';
 
 /** After a slower body the caller is identified again: the key may have been revoked or rotated meanwhile. */
 const SLOW_BODY_MS = 100;
 
 /**
- * Handles one message. Resolves to the reply, whose body may be a stream. Throws TurnpikeError for every error before
- * the first byte.
+ * Handles one message. Resolves to the reply, whose body may be a stream. Rejects with TurnpikeError for every error before
+ * the first byte, and throws it if the key is known to be wrong.
  */
-export async function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  const caller = identify(gateway, clientRequest); // 3
+  if (!(caller instanceof Promise)) return submitAs(gateway, clientRequest, caller);
+  return caller.then((found) => submitAs(gateway, clientRequest, found));
+}
+
+async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Reply> {
   const catalog = gateway.catalog();
-  let caller = await identify(gateway, clientRequest); // 3
+  let caller = identified;
   clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
   let slot: Slot | null = null;
@@ -69,25 +72,28 @@ export async function submitMessage(gateway: Gateway, clientRequest: ClientReque
     const request = await parseInTurns(body, clientRequest.protocol); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request.text); // 5, before 8
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
-    const admissionRequest = { clientRequest, caller, request, offer, terms, claim };
-    const { plan, admission } = await admitMessage(gateway, admissionRequest); // 8
+    const plan = planMessage(request, offer, terms);
+    const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
+    const admitting = admitMessage(gateway, admissionRequest); // 8
+    const admission = admitting instanceof Promise ? await admitting : admitting;
     if (isIdempotencyRefusal(admission)) {
       const lastKnown = headersLastKnown(gateway, catalog, caller, clientRequest);
-      const reply = await replayResponse(gateway, admissionRequest, admission, lastKnown); // 7
+      const reply = await replayResponse(gateway.answers, admissionRequest, admission, lastKnown); // 7
       slot.giveBack();
       return reply;
     }
     if (admission.ok) held = admissionRequest;
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
-    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, plan, admission, headers);
-    message = new OpenMessage(gateway, admissionRequest, plan, admission, slot); // the message owns hold and slot now
+    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, admission, headers);
+    message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
     message.beginTrace();
     const opening = openMessage(gateway, message); // 9
-    return request.stream
-      ? await replyWithStream(gateway, message, opening, headers) // 10, 11
-      : await replyWithMessage(message, opening, headers); // 11
+    if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
+    const text = requireWhole(await opening);
+    requireOwnEnd(await message.complete()); // 11
+    return { status: 200, headers, body: text };
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
     if (message !== null) await message.fail(error);
@@ -124,7 +130,13 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     const offer = requireOwn(catalog, sold, caller, storedObject);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
-    const admission = await gateway.ledger.admit({ kind: 'take', account: account.id, key: key.id, group, limits });
+    const admission: Admission = await gateway.ledger.admit({
+      kind: 'take',
+      account: account.id,
+      key: key.id,
+      group,
+      limits,
+    });
     if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
     gateway.levels.remember(caller, catalog, admission.levels);
     const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
@@ -177,8 +189,7 @@ async function answerCaller(
 }
 
 function identify(gateway: Gateway, clientRequest: ClientRequest): Caller | Promise<Caller> {
-  const { origin, address, secret } = clientRequest;
-  return authenticate(secret, { origin, address, nowMs: gateway.clock.nowMs() }, gateway.authenticator);
+  return authenticate(clientRequest.secret, clientRequest, gateway.clock.nowMs(), gateway.authenticator);
 }
 
 /** Required for messages only: lookups are free of charge. */
@@ -210,6 +221,21 @@ function scopeOf(caller: Caller): CallerScope {
   return { account: caller.account.id, keyModels: caller.key.models, groups: groupsOf(caller) };
 }
 
+/** An offer with the provider of each of its routes. */
+interface ProvidedOffer {
+  offer: Offer;
+  providers: readonly Provider[];
+}
+
+interface KeptOffer extends ProvidedOffer {
+  catalog: Catalog;
+  /** As requested. */
+  name: string;
+}
+
+/** The latest offer per caller: most clients use one model. */
+const keptOffers = new WeakMap<Caller, KeptOffer>();
+
 /** The offer, and the inputs of its plan other than the request. */
 function resolveOffer(
   gateway: Gateway,
@@ -218,19 +244,29 @@ function resolveOffer(
   request: MessageRequest,
   betas: string | null,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = resolveModel(catalog, scopeOf(caller), request.model);
+  const sold = findOffer(gateway, catalog, caller, request.model);
   const features = readFeatures(request, betas);
-  const offer = requireOwn(catalog, sold, caller, features.storedObject);
+  const offer = requireOwn(catalog, sold.offer, caller, features.storedObject);
   checkFeatures(offer, features);
-  const providerOf = (name: string) => {
-    const kind = catalog.providers.get(name)?.kind ?? '';
-    const provider = gateway.providers.get(kind);
-    if (provider === undefined)
-      throw new TurnpikeError('internal', 'A provider of this model has a kind that this version does not support.');
-    return provider;
-  };
-  const { settings } = catalog;
-  return { offer, terms: { features, settings, providerOf } };
+  const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
+  return { offer, terms: { features, settings: catalog.settings, providers } };
+}
+
+function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, name: string): ProvidedOffer {
+  const kept = keptOffers.get(caller);
+  if (kept !== undefined && kept.catalog === catalog && kept.name === name) return kept;
+  const offer = resolveModel(catalog, scopeOf(caller), name);
+  const found = { catalog, name, offer, providers: providersOf(gateway, catalog, offer) };
+  keptOffers.set(caller, found);
+  return found;
+}
+
+function providersOf(gateway: Gateway, catalog: Catalog, { routes }: Offer): Provider[] {
+  return routes.map(({ provider: name }) => {
+    const provider = gateway.providers.get(catalog.providers.get(name)?.kind ?? '');
+    if (provider !== undefined) return provider;
+    throw new TurnpikeError('internal', 'A provider of this model has a kind that this version does not support.');
+  });
 }
 
 /** Begins to open a target, and watches for the client's disconnect from now on. */
@@ -241,24 +277,20 @@ function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
     throw new TurnpikeError('internal', 'The client disconnected before the message was sent to the provider.');
   }
   const opening = openRoute(gateway, message);
-  opening.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
+  if (message.isStream) opening.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
   signal.addEventListener('abort', () => leaveMessage(message, opening));
   return opening;
 }
 
-/** The provider's JSON, sent after the message is billed. */
-async function replyWithMessage(
-  message: OpenMessage,
-  opening: Promise<Opened>,
-  headers: Record<string, string>,
-): Promise<Reply> {
-  const opened = await opening;
-  if (opened.form === 'stream')
-    throw new TurnpikeError('upstream_failed', 'The provider of this model returned a stream, but none was requested.');
-  const settlement = await message.complete();
-  if (!settlement.ok)
-    throw new TurnpikeError('internal', 'Another node ended this message because it considered it abandoned.');
-  return { status: 200, headers, body: opened.text };
+/** The provider's JSON. */
+function requireWhole(opened: Opened): string {
+  if (opened.form === 'message') return opened.text;
+  throw new TurnpikeError('upstream_failed', 'The provider of this model returned a stream, but none was requested.');
+}
+
+/** Throws unless the message was ended by this node. */
+function requireOwnEnd(settlement: Settlement): void {
+  if (!settlement.ok) throw endedElsewhere();
 }
 
 /**

@@ -1,12 +1,83 @@
-// Stored responses of messages with an idempotency key: collected while relayed, sealed for the store, opened for a
-// retry. Memory use is bounded by a fair-share quota.
+// Idempotency keys of messages: reading the key, and collecting, sealing and replaying the stored response. The ledger
+// decides who holds a key, and how long (ledger/idempotency.ts). Memory use is bounded by a fair-share quota.
 
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { bounds } from '../config.ts';
-import { overloaded } from '../errors.ts';
-import type { AnswerStore } from '../ledger/ledger.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
+import type { AnswerStore, IdempotencyClaim, IdempotencyRefusal } from '../ledger/ledger.ts';
 import { SealBroken, type Vault } from '../secrets/secrets.ts';
 import { encodeEvent, type StreamEvent } from '../wire/wire.ts';
+import type { ClientRequest, Reply } from './client-request.ts';
+import { idempotencyError } from './message-errors.ts';
+import type { AdmissionRequest } from './plan-message.ts';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+/**
+ * The idempotency key and body hash of a request; null without a key. Throws invalid_request. The hash is not keyed:
+ * it must survive a change of the installation secret.
+ */
+export function checkIdempotency(idempotencyKey: string | null, body: string): IdempotencyClaim | null {
+  if (idempotencyKey === null) return null;
+  if (idempotencyKey.length > bounds.idempotencyKeyCharactersMax || !VISIBLE_ASCII.test(idempotencyKey))
+    throw new TurnpikeError(
+      'invalid_request',
+      `idempotency-key: must be 1 to ${bounds.idempotencyKeyCharactersMax} printable characters without spaces`,
+    );
+  return { name: idempotencyKey, requestHash: new Bun.CryptoHasher('sha256').update(body).digest('base64url') };
+}
+
+/**
+ * Replays the stored response of the message that holds the idempotency key, free of charge. Throws
+ * idempotency_in_progress, idempotency_mismatch, idempotency_answer_gone, overloaded, store_unavailable.
+ */
+export async function replayResponse(
+  answers: IdempotencyRecords,
+  { clientRequest, caller, request }: Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'request'>,
+  refusal: IdempotencyRefusal,
+  headers: Record<string, string>,
+): Promise<Reply> {
+  if (refusal.reason !== 'claim_answered') throw idempotencyError(refusal);
+  const { requestId } = refusal;
+  const text = await answers.find(requestId);
+  if (text === null) throw answerGone(requestId);
+  const reply = {
+    status: 200,
+    headers: { ...headers, 'idempotency-replayed': 'true', 'idempotency-original-request-id': requestId },
+  };
+  if (!request.stream) {
+    clientRequest.replayOf = requestId;
+    return { ...reply, body: text };
+  }
+  const room = answers.reserve(caller.account.id, text);
+  clientRequest.replayOf = requestId;
+  clientRequest.signal.addEventListener('abort', room.giveBack);
+  if (clientRequest.signal.aborted) room.giveBack();
+  clientRequest.expect('stream');
+  return { ...reply, body: inPieces(text, clientRequest, room) };
+}
+
+/** The events of a stream in chunks, as fast as the client reads. */
+async function* inPieces(text: string, clientRequest: ClientRequest, room: MemoryReservation): AsyncGenerator<string> {
+  try {
+    for (let start = 0; start < text.length; ) {
+      const end = text.indexOf('\n\n', start + bounds.replayPieceCharactersLeast);
+      const next = end < 0 ? text.length : end + 2;
+      yield text.slice(start, next);
+      start = next;
+    }
+  } finally {
+    room.giveBack();
+    clientRequest.expect('end');
+  }
+}
+
+function answerGone(requestId: string): TurnpikeError {
+  return new TurnpikeError(
+    'idempotency_answer_gone',
+    `The request with this idempotency key was answered and charged (${requestId}), but its response is no longer stored. Use a new idempotency key to send it again.`,
+  );
+}
 
 /** Reserved memory for one response. */
 export interface MemoryReservation {
@@ -107,6 +178,11 @@ export class ResponseCollector implements MemoryReservation {
       if (this.#hasEnd) break;
     }
     this.#keep(text);
+  }
+
+  /** The text of events other than the last. */
+  addText(text: string): void {
+    if (!this.#hasEnd && !this.#isForgotten) this.#keep(text);
   }
 
   /** The whole response; null if incomplete. */

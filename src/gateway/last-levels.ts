@@ -102,13 +102,16 @@ function putLevel(headers: Record<string, string>, names: LimitNames, level: Lev
   headers[names.reset] = formatSecond(Math.floor(level.resetAtMs / 1000));
 }
 
-let latestSecond = { second: 0, text: '1970-01-01T00:00:00Z' };
+/** The latest times, by second: limits reset within a minute. */
+const formatted = Array.from({ length: 64 }, () => ({ second: -1, text: '' }));
 
-/** Most headers of a response have the same time, and so have those of the next ones. */
 function formatSecond(second: number): string {
-  if (latestSecond.second !== second)
-    latestSecond = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
-  return latestSecond.text;
+  const latest = formatted[second % formatted.length] as { second: number; text: string };
+  if (latest.second !== second) {
+    latest.second = second;
+    latest.text = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+  }
+  return latest.text;
 }
 
 function together(input: Level | null, output: Level | null): Level | null {

@@ -12,8 +12,8 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
+import type { StopReason } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
-import type { StopReason } from './stop-error.ts';
 import type { StreamHold } from './stream-hold.ts';
 
 /** The properties of a message that its record needs, besides usage. */
@@ -123,17 +123,22 @@ export function countBilled(message: BilledMessage, outcome: Outcome): CountedUs
   return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };
 }
 
+interface CountingMessage {
+  /** Reported counts, and estimates of the others. */
+  countsSoFar(): TokenCounts;
+}
+
 /** The same events, with estimates in place of missing required counts. */
-export function completeEvents(events: StreamEvent[], estimate: () => TokenCounts): StreamEvent[] {
+export function completeEvents(events: StreamEvent[], message: CountingMessage): StreamEvent[] {
   if (!events.some(isLacking)) return events; // the common case
-  return events.map((event) => (isLacking(event) ? completeEvent(event.value, estimate()) : event));
+  return events.map((event) => (isLacking(event) ? completeEvent(event.value, message.countsSoFar()) : event));
 }
 
 /** The JSON of a whole message, with missing required counts filled in. */
-export function completeText(message: JsonObject, text: string, estimate: () => TokenCounts): string {
-  const { usage } = message;
+export function completeText(whole: JsonObject, text: string, message: CountingMessage): string {
+  const { usage } = whole;
   if (!lacks(usage, 'input_tokens') && !lacks(usage, 'output_tokens')) return text;
-  return JSON.stringify({ ...message, usage: completed(usage, estimate()) });
+  return JSON.stringify({ ...whole, usage: completed(usage, message.countsSoFar()) });
 }
 
 function isLacking({ name, value }: StreamEvent): boolean {

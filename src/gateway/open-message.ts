@@ -3,17 +3,24 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { ABSENT } from '../base/roster.ts';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
-import type { Attempt } from '../providers/providers.ts';
+import {
+  type Admitted,
+  emptyRecord,
+  type Outcome,
+  type Settlement,
+  type UsageRecord,
+  withoutItsEnd,
+} from '../ledger/ledger.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
-import type { AdmissionRequest } from './admit-message.ts';
-import type { ClientRequest, MessageReport } from './client-request.ts';
+import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { ClientRequest, MessageReport, MessageTrace } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
+import { clientTooSlow, moneyError, type StopReason, stopError } from './message-errors.ts';
 import {
   type BilledMessage,
   completeEvents,
@@ -23,14 +30,10 @@ import {
   type RecordedMessage,
   writeOffReason,
 } from './message-record.ts';
-import type { MessageTrace } from './message-trace.ts';
-import { type MessagePlan, payableMaxTokens } from './plan-message.ts';
-import { releaseHold } from './release-hold.ts';
-import type { Permit, Target } from './routes/routes.ts';
-import type { CutReason, Running } from './running-messages.ts';
+import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
+import type { Permit, Target } from './route-health.ts';
+import type { CutReason, Running, Slot } from './running-messages.ts';
 import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
-import type { Slot } from './slots.ts';
-import { clientTooSlow, moneyError, type StopReason, stopError } from './stop-error.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
 
 const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
@@ -83,8 +86,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   pulling: Promise<StreamEvent[] | null> | null = null;
   readonly #gateway: Gateway;
   readonly #slot: Slot;
-  /** The latest attempt. */
-  #attempt: { controller: AbortController; baseUrl: string } | null = null;
+  /** Aborts the latest attempt. */
+  #controller: AbortController | null = null;
+  /** The address of its provider. */
+  #baseUrl = '';
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
   /**
@@ -92,13 +97,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    * lowered.
    */
   #isUncounted: boolean;
-  /** The ledger has been asked to end the hold. */
-  #isLedgerAsked = false;
 
   constructor(
     gateway: Gateway,
-    { clientRequest, caller, request, offer, claim }: AdmissionRequest,
-    plan: MessagePlan,
+    { clientRequest, caller, request, offer, claim, plan }: AdmissionRequest,
     admitted: Admitted,
     slot: Slot,
   ) {
@@ -157,30 +159,34 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.trace = this.#gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
   }
 
-  /** For the next attempt: its abort signal and trace context. */
-  beginAttempt({ route, settings }: Target): Pick<Attempt, 'signal' | 'trace'> {
-    const { kind, baseUrl } = settings;
-    const attempt = { controller: new AbortController(), baseUrl };
-    this.#attempt = attempt;
+  /** The abort signal of the next attempt. */
+  beginAttempt({ settings }: Target): AbortSignal {
+    this.#controller = new AbortController();
+    this.#baseUrl = settings.baseUrl;
     this.lateWords = LATE_WORDS;
-    this.providerKind = kind;
+    this.providerKind = settings.kind;
     this.upstreamRequestId = null;
+    return this.#controller.signal;
+  }
+
+  /** The trace context of the next attempt. An error in tracing leaves a gap in the trace, and affects no message. */
+  beginTraceOfAttempt({ route, settings }: Target): TraceContext | null {
+    if (this.trace === null) return this.clientRequest.trace;
+    const { kind, baseUrl } = settings;
     const { provider, upstreamModel: model } = route;
-    const reported = this.#traced((trace) => trace.beginAttempt({ provider, kind, baseUrl, model }));
-    return { signal: attempt.controller.signal, trace: reported ?? this.clientRequest.trace };
+    try {
+      return this.trace.beginAttempt({ provider, kind, baseUrl, model });
+    } catch {
+      return this.clientRequest.trace;
+    }
   }
 
   /** The attempt failed, or began to answer. */
   endTraceOfAttempt(result: string, status: number | null): void {
-    this.#traced((trace) => trace.endAttempt(result, status));
-  }
-
-  /** An error in tracing leaves a gap in the trace and does not affect the message. */
-  #traced<Value>(tell: (trace: MessageTrace) => Value): Value | null {
     try {
-      return this.trace === null ? null : tell(this.trace);
+      this.trace?.endAttempt(result, status);
     } catch {
-      return null;
+      // A gap in the trace.
     }
   }
 
@@ -205,28 +211,29 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   async #checkConnection(msMax: number): Promise<void> {
-    const attempt = this.#attempt;
+    const attempt = this.#controller;
     // If the check fails, the other time limits of the attempt apply.
-    const isThere = await this.#gateway.canConnect(attempt?.baseUrl ?? '', msMax).catch(() => true);
+    const isThere = await this.#gateway.canConnect(this.#baseUrl, msMax).catch(() => true);
     const hasAnswered = this.request === null || this.counter.started;
-    if (isThere || hasAnswered || attempt !== this.#attempt || this.hasEnded) return;
+    if (isThere || hasAnswered || attempt !== this.#controller || this.hasEnded) return;
     this.lateWords = 'no connection within the time limit';
     this.stop('timeout');
   }
 
   /** The attempt failed: aborts its upstream request. */
   dropAttempt(): void {
-    this.#attempt?.controller.abort();
+    this.#controller?.abort();
   }
 
   /** Aborts the upstream. A timeout ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
     if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
-    this.#attempt?.controller.abort();
+    this.#controller?.abort();
   }
 
   #makeCounter(): MessageCounter {
     const estimate = this.#gateway.estimates.output(this.offer.model.name, this.caller.account.id);
+    if (!this.isStream) return new MessageCounter({ estimate }); // a whole message takes no time
     return new MessageCounter({ estimate, thinks: this.plan.thinks, elapsedMs: () => this.watch.activeMs() });
   }
 
@@ -264,18 +271,27 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return reported;
   }
 
+  /** Counts and collects deltas that are not parsed. */
+  takePlain(deltas: PlainDeltas): void {
+    this.counter.observePlain(deltas);
+    this.answer?.addText(deltas.text());
+  }
+
   /** Counts events. Returns them as the client would receive them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.counter.observe(event);
-    return completeEvents(events, this.#estimateCounts);
+    return completeEvents(events, this);
   }
 
-  readonly #estimateCounts = () => countBilled(this, 'completed').counts;
+  /** Reported counts, and estimates of the others. */
+  countsSoFar(): TokenCounts {
+    return countBilled(this, 'completed').counts;
+  }
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
   takeMessage(message: JsonObject, text: string): string {
     this.counter.observeMessage(message);
-    const reported = completeText(message, text, () => countBilled(this, 'completed').counts);
+    const reported = completeText(message, text, this);
     this.answer?.addMessage(reported);
     return reported;
   }
@@ -330,7 +346,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   #freeSlots(): void {
     const { account, key } = this.caller;
     const { requestId } = this.clientRequest;
-    this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name).catch(() => {}); // the ending frees them as well
+    void this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name);
   }
 
   /** A retry with the same idempotency key gets the response, so the stream is finished. */
@@ -386,50 +402,51 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
+    const { times } = this.clientRequest;
     this.watch.finish();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
     this.streamHold?.close();
+    let usage: CountedUsage | null = null;
+    let record: UsageRecord | null = null;
+    let reported = error;
+    let ending: Promise<Settlement> | null = null;
     try {
       this.#endPermit(outcome);
-      const usage = countBilled(this, outcome);
-      return await this.#endHold(this.#record(outcome, status, usage), usage, error);
+      usage = countBilled(this, outcome);
+      record = this.#record(outcome, status, usage);
+      times.endedMs = performance.now();
+      ending = this.#endInLedger(record, usage);
+      const settlement = await ending;
+      times.settledMs = performance.now();
+      if (settlement.ok) record.writtenOff = settlement.writtenOff;
+      else record = withoutItsEnd(record);
+      if (usage.source === 'reported')
+        this.#gateway.estimates.addSample(this.offer.model.name, this.caller.account.id, this.counter);
+      return settlement;
     } catch (thrown) {
-      if (!this.#isLedgerAsked) await this.#release();
+      reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
+      // An invariant violation before the ledger was asked; the ledger retries in the background.
+      if (ending === null) await releaseHold(this.#gateway, this).catch(() => {});
       throw thrown;
     } finally {
-      this.watch.close();
-      if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
-      this.answer?.giveBack();
-      this.#gateway.running.remove(this);
-      this.#slot.giveBack();
-      this.onHoldLowered();
+      this.#close();
+      if (record !== null && usage !== null) this.#report(record, usage, reported);
     }
+  }
+
+  #close(): void {
+    this.watch.close();
+    if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
+    this.answer?.giveBack();
+    this.#gateway.running.remove(this);
+    this.#slot.giveBack();
+    this.onHoldLowered();
   }
 
   /** An answer that its provider ended early counts as a failure of the target. */
   #endPermit(outcome: Outcome): void {
     if (outcome === 'upstream_cut') this.permit?.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
     else this.permit?.finish();
-  }
-
-  async #endHold(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): Promise<Settlement> {
-    const { times } = this.clientRequest;
-    times.endedMs = performance.now();
-    let reported = error;
-    let stored = record;
-    try {
-      const settlement = await this.#endInLedger(record, usage);
-      times.settledMs = performance.now();
-      if (settlement.ok) record.writtenOff = settlement.writtenOff;
-      else stored = withoutItsEnd(record);
-      this.#learn(usage);
-      return settlement;
-    } catch (thrown) {
-      reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
-      throw thrown;
-    } finally {
-      this.#report(stored, usage, reported);
-    }
   }
 
   /**
@@ -441,10 +458,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     const { answer, requestId } = this;
     if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
       const rows = this.#answerRows(answer);
-      this.#isLedgerAsked = true;
       return ledger.end({ kind: 'settle', requestId, record, isAnswer: true }, this.settleWaitMs, rows);
     }
-    this.#isLedgerAsked = true;
     return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
   }
 
@@ -458,20 +473,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     }
   }
 
-  /** Invariant violation before the ledger was asked: releases the hold without charge. */
-  async #release(): Promise<void> {
-    await releaseHold(this.#gateway, this).catch(() => {}); // the ledger retries in the background
-  }
-
   #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {
     const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.clientRequest.receivedAtMs);
     return makeRecord(this, outcome, status, usage, latencyMs);
-  }
-
-  /** Reported usage becomes a sample for the estimator. */
-  #learn({ source }: CountedUsage): void {
-    if (source !== 'reported') return;
-    this.#gateway.estimates.addSample(this.offer.model.name, this.caller.account.id, this.counter);
   }
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
@@ -490,7 +494,11 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       unknown: usage.unknown,
       writeOffReason: writeOffReason(this, record, usage),
     };
-    this.#traced((trace) => trace.end(report));
+    try {
+      this.trace?.end(report);
+    } catch {
+      // A gap in the trace.
+    }
     this.#gateway.report(report);
   }
 }
@@ -515,4 +523,20 @@ function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
     clientMs: bounds.clientPausedSecondsMax * 1000,
     slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
   };
+}
+
+/** The hold's owner and offer. */
+export type HeldMessage = Pick<AdmissionRequest, 'caller' | 'offer'> & { requestId: string; isStream: boolean };
+
+/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
+export function releaseHold(
+  gateway: Gateway,
+  { requestId, caller, offer, isStream }: HeldMessage,
+): Promise<Settlement> {
+  const { account, key } = caller;
+  const { group, model } = offer;
+  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
+  const record = { ...emptyRecord(known), outcome: 'failed' as const };
+  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
+  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }

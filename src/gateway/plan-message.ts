@@ -1,17 +1,21 @@
 // The plan of a message before admission: output limit, prompt estimate, the amount to hold and the minimum that must
 // be available.
 
+import type { Caller } from '../accounts/accounts.ts';
 import {
   DEFAULT_MAX_TOKENS,
   type Offer,
   outputTokensThatFit,
   priceWorstCase,
+  type Route,
   type Settings,
   type WorstCase,
 } from '../catalog/catalog.ts';
+import type { IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';
 import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
+import type { ClientRequest } from './client-request.ts';
 
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request without `max_uses`
 const OUTPUT_TOKENS_MAX = 1_000_000_000; // for a model without a limit; keeps sums exact
@@ -49,8 +53,20 @@ export interface MessagePlan {
 export interface PlanTerms {
   features: RequestFeatures;
   settings: Pick<Settings, 'outputTrancheTokens' | 'outputFloorTokens'>;
-  /** The provider of a route. */
-  providerOf(name: string): Provider;
+  /** The provider of each route of the offer. */
+  providers: readonly Provider[];
+}
+
+/** A message that requests admission. */
+export interface AdmissionRequest {
+  clientRequest: ClientRequest;
+  caller: Caller;
+  request: MessageRequest;
+  offer: Offer;
+  terms: PlanTerms;
+  claim: IdempotencyClaim | null;
+  /** Replaced when the provider has counted the prompt. */
+  plan: MessagePlan;
 }
 
 /** Plans a message over an offer. `counted` is the provider's token count of the prompt, if it was requested. */
@@ -63,18 +79,20 @@ export function planMessage(
   const { model, group } = offer;
   const { features, settings } = terms;
   const measure = measurePrompt(request);
-  const input = planInput(request, offer, terms.providerOf, measure, counted);
+  const input = planInput(request, offer, terms.providers, measure, counted);
   const maxTokens = planMaxTokens(request, offer, input.typical);
-  const shared = {
+  const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
+  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
+  const worstCase: WorstCase = {
+    inputTokens: input.most,
+    outputTokens: leastTokens,
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     speed: features.speed,
     cacheWrites: features.cacheControl,
   };
-  const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
-  const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
-  const worstCase = { ...shared, inputTokens: input.most, outputTokens: leastTokens };
   const least = priceWorstCase(model.price, worstCase, group.multiplierMillionths);
   const isAllAtOnce = firstTokens === leastTokens; // as without a stream
+  const { thinks, budgetTokens } = readThinking(request);
   const firstCase = isAllAtOnce ? worstCase : { ...worstCase, outputTokens: firstTokens };
   return {
     measure,
@@ -86,7 +104,9 @@ export function planMessage(
     amount: isAllAtOnce ? least : priceWorstCase(model.price, firstCase, group.multiplierMillionths),
     isCounted: input.isCounted,
     trancheTokens: settings.outputTrancheTokens,
-    ...planThinking(request, offer, terms),
+    // A model that thinks by default is planned like one that was asked to think.
+    thinks: thinks || thinksByDefault(offer, terms.providers),
+    budgetTokens,
   };
 }
 
@@ -122,15 +142,10 @@ function planMaxTokens(request: MessageRequest, { model }: Offer, promptTokens: 
   return Math.max(usual, Math.min(limit, budgetTokens + OPEN_END_TOKENS, room));
 }
 
-/** A model that thinks by default is planned like one that was asked to think. */
-function planThinking(
-  request: MessageRequest,
-  { routes }: Offer,
-  { providerOf }: PlanTerms,
-): Pick<MessagePlan, 'thinks' | 'budgetTokens'> {
-  const { thinks, budgetTokens } = readThinking(request);
-  const isUnasked = routes.some(({ provider, upstreamModel }) => providerOf(provider).thinksByDefault?.(upstreamModel));
-  return { thinks: thinks || isUnasked, budgetTokens };
+function thinksByDefault({ routes }: Offer, providers: readonly Provider[]): boolean {
+  for (let at = 0; at < routes.length; at++)
+    if (providers[at]?.thinksByDefault?.((routes[at] as Route).upstreamModel) === true) return true;
+  return false;
 }
 
 interface PlannedInput {
@@ -143,11 +158,11 @@ interface PlannedInput {
 function planInput(
   request: MessageRequest,
   offer: Offer,
-  providerOf: PlanTerms['providerOf'],
+  providers: readonly Provider[],
   measure: PromptMeasure,
   counted: number | null,
 ): PlannedInput {
-  const exact = countLocally(request, offer, providerOf);
+  const exact = countLocally(request, providers);
   if (exact !== null) return { most: exact, typical: exact, isCounted: true };
   const windowTokens = offer.model.maxInputTokens ?? Number.POSITIVE_INFINITY;
   const upperBound = Math.min(inputTokensUpperBound(measure), windowTokens);
@@ -159,10 +174,10 @@ function planInput(
 }
 
 /** The exact count if every provider of the offer can count locally; the largest of them. */
-function countLocally(request: MessageRequest, offer: Offer, providerOf: (name: string) => Provider): number | null {
+function countLocally(request: MessageRequest, providers: readonly Provider[]): number | null {
   let most: number | null = null;
-  for (const route of offer.routes) {
-    const count = providerOf(route.provider).countLocally(request);
+  for (const provider of providers) {
+    const count = provider.countLocally(request);
     if (count === null) return null;
     most = Math.max(most ?? 0, count);
   }

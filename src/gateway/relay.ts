@@ -2,16 +2,16 @@
 // an error after the first byte is sent as an error event, never as a clean end.
 
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import { type EventSource, ProviderFault } from '../providers/providers.ts';
-import { encodeEvent, PING_TEXT, type StreamEvent } from '../wire/wire.ts';
+import { type EventReceiver, type EventSource, ProviderFault } from '../providers/providers.ts';
+import { encodeEvent, PING_TEXT, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
+import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './message-errors.ts';
 import type { CutOutcome, OpenMessage } from './open-message.ts';
-import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './stop-error.ts';
 
 class PingWait {
   readonly #pingMs: number;
   #sinceMs = 0;
-  #wake: ((word: 'ping') => void) | null = null;
+  #wake: (() => void) | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(pingMs: number) {
@@ -24,11 +24,20 @@ class PingWait {
    */
   for<Value>(pending: Promise<Value>): Promise<Value | 'ping'> {
     return new Promise((resolve, reject) => {
-      this.#sinceMs = performance.now();
-      this.#wake = resolve;
-      this.#timer ??= setTimeout(() => this.#look(), this.#pingMs);
+      this.begin(performance.now(), () => resolve('ping')); // no effect if the promise has resolved
       pending.then(resolve, reject);
     });
+  }
+
+  /** Calls `wake` after the interval, unless another wait begins or this one ends. */
+  begin(nowMs: number, wake: () => void): void {
+    this.#sinceMs = nowMs;
+    this.#wake = wake;
+    this.#timer ??= setTimeout(() => this.#look(), this.#pingMs);
+  }
+
+  end(): void {
+    this.#wake = null;
   }
 
   close(): void {
@@ -42,20 +51,161 @@ class PingWait {
     if (this.#wake === null) return;
     const leftMs = this.#pingMs - (performance.now() - this.#sinceMs);
     if (leftMs > 0) this.#timer = setTimeout(() => this.#look(), leftMs);
-    else this.#wake('ping'); // no effect if the promise has resolved
+    else this.#wake();
   }
 }
 
 const SETTLE_QUICKLY_MS = 200; // before buffered events are flushed without waiting for settlement
 
-/** The text of the client's stream. While `opening` is pending, pings are sent. */
-export async function* relay(
-  message: OpenMessage,
-  opening: Promise<Opened>,
-  pingIntervalMs: number,
-): AsyncGenerator<string> {
+type Piece = string | Uint8Array;
+
+/** The client's stream. While `opening` is pending, pings are sent. */
+export function relay(message: OpenMessage, opening: Promise<Opened>, pingIntervalMs: number): AsyncIterable<Piece> {
+  return new RelayedStream(message, opening, pingIntervalMs);
+}
+
+/**
+ * Deltas are relayed here, with one promise and without a generator. Everything else is left to `relayEvents`, which is
+ * suspended after the last events it sent, and finds the pending read in `message.pulling`.
+ */
+class RelayedStream implements AsyncIterableIterator<Piece>, EventReceiver {
+  readonly #message: OpenMessage;
+  readonly #steps: AsyncGenerator<Piece>;
+  readonly #state: RelayState;
+  /** Resolves the pending `next`; null if this object does not wait for the upstream. */
+  #resolve: ((result: IteratorResult<Piece> | Promise<IteratorResult<Piece>>) => void) | null = null;
+  /** Resolves `message.pulling`, which replaces the pending read for `relayEvents`. */
+  #handOver: ((events: StreamEvent[] | null | Promise<never>) => void) | null = null;
+
+  constructor(message: OpenMessage, opening: Promise<Opened>, pingIntervalMs: number) {
+    this.#message = message;
+    this.#state = { wait: new PingWait(pingIntervalMs), source: null, covering: null };
+    this.#steps = relayEvents(message, opening, this.#state);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Piece>> {
+    return this.#state.source === null || this.#message.hasDisconnected ? this.#steps.next() : new Promise(this.#pull);
+  }
+
+  /** The client disconnected. */
+  return(): Promise<IteratorResult<Piece>> {
+    if (this.#resolve !== null) this.#leaveRead({ done: true, value: undefined });
+    return this.#steps.return(undefined);
+  }
+
+  readonly #pull = (resolve: (result: IteratorResult<Piece> | Promise<IteratorResult<Piece>>) => void) => {
+    const { watch } = this.#message;
+    const nowMs = performance.now();
+    this.#resolve = resolve;
+    this.#message.isRelaying = true;
+    watch.resume(nowMs);
+    watch.begin(nowMs);
+    this.#state.wait.begin(nowMs, this.#ping);
+    this.#state.source?.pull?.(this);
+  };
+
+  onEvents(events: StreamEvent[] | PlainDeltas | null): void {
+    try {
+      this.#take(events);
+    } catch (thrown) {
+      this.onFault(thrown);
+    }
+  }
+
+  onFault(fault: unknown): void {
+    this.#message.watch.endAttempt();
+    this.#giveUp(Promise.reject(fault));
+  }
+
+  #take(arrived: StreamEvent[] | PlainDeltas | null): void {
+    const message = this.#message;
+    const nowMs = performance.now();
+    if (arrived === null) message.watch.endAttempt();
+    else message.watch.end(nowMs);
+    const events = arrived === null ? null : count(message, arrived);
+    if (events !== null && this.#resolve !== null && !message.hasDisconnected && isDeltas(events)) {
+      const covering = message.streamHold?.see() ?? null;
+      if (covering === null) {
+        this.#give(events instanceof PlainDeltas ? events.bytes : encode(events), nowMs);
+        return;
+      }
+      this.#state.covering = covering;
+    }
+    this.#giveUp(events instanceof PlainDeltas ? events.events() : events);
+  }
+
+  #give(piece: Piece, nowMs: number): void {
+    const resolve = this.#resolve;
+    this.#resolve = null;
+    this.#state.wait.end();
+    this.#message.isRelaying = false;
+    this.#message.watch.pause(nowMs);
+    resolve?.({ done: false, value: piece });
+  }
+
+  /** The read has ended in another way: `relayEvents` goes on with it. */
+  #giveUp(events: StreamEvent[] | null | Promise<never>): void {
+    const handOver = this.#handOver;
+    this.#handOver = null;
+    if (handOver !== null) {
+      handOver(events);
+      return;
+    }
+    const pulling = Promise.resolve(events);
+    pulling.catch(() => undefined); // the generator may not get to it
+    this.#message.pulling = pulling;
+    this.#state.source = null;
+    const resolve = this.#resolve;
+    this.#resolve = null;
+    resolve?.(this.#steps.next());
+  }
+
+  readonly #ping = () => {
+    if (this.#resolve !== null) this.#leaveRead({ done: false, value: PING_TEXT });
+  };
+
+  /** Answers the pending `next` before the read has ended. */
+  #leaveRead(result: IteratorResult<Piece>): void {
+    const pulling = new Promise<StreamEvent[] | null>((resolve) => {
+      this.#handOver = resolve;
+    });
+    pulling.catch(() => undefined);
+    this.#message.pulling = pulling;
+    this.#state.source = null;
+    const resolve = this.#resolve;
+    this.#resolve = null;
+    this.#state.wait.end();
+    this.#message.isRelaying = false;
+    this.#message.watch.pause();
+    resolve?.(result);
+  }
+}
+
+function isDeltas(events: StreamEvent[] | PlainDeltas): boolean {
+  return events instanceof PlainDeltas || events.every(({ name }) => name === 'content_block_delta');
+}
+
+function count(message: OpenMessage, events: StreamEvent[] | PlainDeltas): StreamEvent[] | PlainDeltas {
+  if (!(events instanceof PlainDeltas)) return message.take(events);
+  message.takePlain(events);
+  return events;
+}
+
+interface RelayState {
+  readonly wait: PingWait;
+  /** While `relayEvents` is suspended between two reads, and leaves the next one to RelayedStream. */
+  source: EventSource | null;
+  /** The pending answer of `StreamHold.see` for the events in `message.pulling`. */
+  covering: Promise<boolean> | null;
+}
+
+async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, state: RelayState): AsyncGenerator<Piece> {
   message.hasReply = true;
-  const wait = new PingWait(pingIntervalMs);
+  const { wait } = state;
   let events: EventSource | null = null;
   let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
     const stream = requireStream(opened);
@@ -78,7 +228,8 @@ export async function* relay(
         if (!message.hasEnded) await finishWithoutCaller(message, opening);
         return;
       }
-      const covering = message.streamHold?.see() ?? null;
+      const covering = state.covering ?? message.streamHold?.see() ?? null;
+      state.covering = null;
       if (covering !== null && !(yield* withPings(message, wait, covering)) && endsForMoney(message)) {
         yield* give(message, encode(payablePart(message, arrived)));
         message.stopForMoney();
@@ -100,16 +251,18 @@ export async function* relay(
         continue;
       }
       message.isRelaying = false;
-      message.watch.pause();
-      yield encode(arrived); // inlined `give`, to avoid a generator per event
-      message.watch.resume();
+      const source = events as unknown as EventSource;
+      if (source.pull !== undefined) state.source = source;
+      yield* give(message, encode(arrived));
+      state.source = null;
       if (message.hasDisconnected) return;
-      pending = pull(message, events as unknown as EventSource);
+      pending = message.pulling ?? pull(message, source);
     }
   } catch (thrown) {
     yield* give(message, yield* withPings(message, wait, fail(message, thrown))); // settlement comes first and may take long
   } finally {
     // The reader was cancelled; the disconnect signal may come before or after.
+    state.source = null;
     wait.close();
     message.watch.resume();
     message.isRelaying = false;
@@ -123,7 +276,7 @@ async function* withPings<Value>(
   message: OpenMessage,
   wait: PingWait,
   pending: Promise<Value>,
-): AsyncGenerator<string, Value> {
+): AsyncGenerator<Piece, Value> {
   message.isRelaying = true;
   for (;;) {
     const value = await wait.for(pending);

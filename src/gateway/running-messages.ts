@@ -1,6 +1,8 @@
-// Messages in progress on this node, so that shutdown can wait for them or end them early.
+// Messages in progress on this node: their number is bounded, and shutdown can wait for them or end them early.
 
+import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { type Placed, Roster } from '../base/roster.ts';
+import { overloaded } from '../errors.ts';
 
 /** Why the service ends a message early. */
 export type CutReason = 'revoked' | 'draining';
@@ -64,5 +66,54 @@ export class RunningMessages {
     await promise;
     clearTimeout(timer);
     return this.#running.size === 0;
+  }
+}
+
+/** The slot of one message. */
+export interface Slot extends Disposable {
+  /** Only the first call counts. */
+  giveBack(): void;
+}
+
+export class Slots {
+  readonly #room: FairShareQuota;
+
+  /** `slotsMax` is read on each call, because the setting may change. */
+  constructor(slotsMax: () => number) {
+    this.#room = new FairShareQuota(slotsMax);
+  }
+
+  /** Number of slots taken. */
+  get taken(): number {
+    return this.#room.taken;
+  }
+
+  /** Takes a slot for the account. Throws overloaded if none is left, or the account has used its fair share. */
+  take(accountId: number): Slot {
+    const shortage = this.#room.take(accountId, 1);
+    if (shortage === 'full') throw overloaded('Too many messages are in progress. Try again in a moment.');
+    if (shortage === 'share')
+      throw overloaded("This account is using its full share of the service's capacity. Try again in a moment.");
+    return new TakenSlot(this.#room, accountId);
+  }
+}
+
+class TakenSlot implements Slot {
+  readonly #room: FairShareQuota;
+  readonly #accountId: number;
+  #isTaken = true;
+
+  constructor(room: FairShareQuota, accountId: number) {
+    this.#room = room;
+    this.#accountId = accountId;
+  }
+
+  giveBack(): void {
+    if (this.#isTaken) this.#room.giveBack(this.#accountId, 1);
+    this.#isTaken = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.giveBack();
   }
 }

@@ -14,8 +14,8 @@ import { TurnpikeError } from '../errors.ts';
 import type { Admitted, NodeLedger, UsageRecord } from '../ledger/ledger.ts';
 import type { MessageCounter } from '../usage/usage.ts';
 import type { TokenCounts } from '../wire/wire.ts';
+import { endedElsewhere } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
-import { endedElsewhere } from './stop-error.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;

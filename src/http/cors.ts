@@ -15,15 +15,18 @@ const ALWAYS = [
 const LIMITS = ['requests', 'input-tokens', 'output-tokens', 'tokens'];
 const FIGURES = ['limit', 'remaining', 'reset'];
 
-const exposedByPrefix = new Map<string, string>();
-
-/** CORS headers for a response. `vendorPrefix` is a configured prefix. */
-export function corsHeaders(origin: string | null, vendorPrefix: string): Record<string, string> {
+/** CORS headers for a response to a request without an origin; `allowOrigin` adds one. */
+export function corsHeaders(vendorPrefix: string): Record<string, string> {
+  const rates = LIMITS.flatMap((limit) => FIGURES.map((figure) => `${vendorPrefix}-ratelimit-${limit}-${figure}`));
   return {
-    'access-control-allow-origin': origin ?? '*',
-    'access-control-expose-headers': exposedHeaders(vendorPrefix),
-    ...(origin !== null && { vary: 'origin' }),
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': [...ALWAYS, ...rates].join(', '),
   };
+}
+
+export function allowOrigin(headers: Headers, origin: string): void {
+  headers.set('access-control-allow-origin', origin);
+  headers.set('vary', 'origin');
 }
 
 /** The response to a preflight, which needs no authentication. `more` adds headers. */
@@ -47,16 +50,6 @@ export function preflightResponse(
   if (asked.get('access-control-request-private-network') === 'true')
     headers['access-control-allow-private-network'] = 'true';
   return new Response(null, { status: 204, headers });
-}
-
-function exposedHeaders(vendorPrefix: string): string {
-  let exposed = exposedByPrefix.get(vendorPrefix);
-  if (exposed === undefined) {
-    const rates = LIMITS.flatMap((limit) => FIGURES.map((figure) => `${vendorPrefix}-ratelimit-${limit}-${figure}`));
-    exposed = [...ALWAYS, ...rates].join(', ');
-    exposedByPrefix.set(vendorPrefix, exposed);
-  }
-  return exposed;
 }
 
 const SAME = 'same-origin';

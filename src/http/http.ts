@@ -1,7 +1,7 @@
 // The door of HTTP mechanics: sockets, limits, bodies, addresses, CORS, responses. Knows no routes, keys or messages.
 
 export { clientAddress, isOverTls } from './client-address.ts';
-export { corsHeaders, preflightResponse, refuseCrossSite } from './cors.ts';
+export { allowOrigin, corsHeaders, preflightResponse, refuseCrossSite } from './cors.ts';
 export { LoopDelay } from './loop-delay.ts';
 export { BodiesInFlight, bodyChunks, declaredLength, RequestBody } from './read-body.ts';
 export {
@@ -9,7 +9,9 @@ export {
   pathOf,
   queryOf,
   readBearer,
+  type SharedHeaders,
   securityHeaders,
+  shareHeaders,
   toResponse,
   withSecurityHeaders,
 } from './reply.ts';

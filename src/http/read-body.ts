@@ -2,7 +2,7 @@
 
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
-import { machineTimers, within } from '../base/timers.ts';
+import { EqualWaits } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Connection } from './serve-http.ts';
@@ -19,7 +19,7 @@ export function declaredLength(headers: Headers): number | null {
   });
 }
 
-/** Smaller bodies are read at once; larger ones are watched while they arrive. */
+/** Smaller bodies are read at once; larger ones are timed chunk by chunk. */
 const SMALL_BODY_BYTES = 128 * 1024;
 const WATCH_INTERVAL_MS = 1_000;
 const STALL_MS = bounds.requestHeadSecondsMax * 1_000;
@@ -29,10 +29,16 @@ export class BodiesInFlight {
   readonly #room: FairShareQuota;
   /** Number of requests whose body is in memory or still to come. */
   open = 0;
+  /** How long a body may send nothing, and a small one may take. */
+  readonly stallMs: number;
+  /** Waits for small bodies. */
+  readonly waits: EqualWaits;
 
   /** `bytesMax` is read on each call, because the setting may change. */
-  constructor(bytesMax: () => number) {
+  constructor(bytesMax: () => number, stallMs: number = STALL_MS) {
     this.#room = new FairShareQuota(bytesMax);
+    this.stallMs = stallMs;
+    this.waits = new EqualWaits(stallMs);
   }
 
   get bytes(): number {
@@ -67,7 +73,6 @@ export class RequestBody {
   readonly #request: Request;
   readonly #connection: Connection;
   readonly #inFlight: BodiesInFlight;
-  readonly #stallMs: number;
   /** The declared length; null without one. */
   readonly bytesDeclared: number | null;
   #owner = 0;
@@ -75,20 +80,20 @@ export class RequestBody {
   #isOpen = true;
 
   /** Throws invalid_request for an invalid length; then there is nothing to release. */
-  constructor(request: Request, connection: Connection, inFlight: BodiesInFlight, stallMs: number = STALL_MS) {
+  constructor(request: Request, connection: Connection, inFlight: BodiesInFlight) {
     this.#request = request;
     this.#connection = connection;
     this.#inFlight = inFlight;
-    this.#stallMs = stallMs;
     this.bytesDeclared = declaredLength(request.headers);
     inFlight.open++; // last, because a failed constructor has nothing to release
   }
 
   /**
-   * The body, at most `bytesMax` bytes, counted as the owner's. Rejects with body_too_large (at once if the length is declared),
-   * content_type_unsupported (compressed), overloaded, request_timeout (the upload stalls, or the client disconnects). Called once.
+   * The body, at most `bytesMax` bytes, counted as the owner's. Throws or rejects with body_too_large (at once if the length is
+   * declared), content_type_unsupported (compressed), overloaded, request_timeout (the upload stalls, or the client disconnects).
+   * Called once.
    */
-  async read(bytesMax: number, owner: number): Promise<Uint8Array | Blob> {
+  read(bytesMax: number, owner: number): Promise<Uint8Array | Blob> {
     this.#owner = owner;
     const { headers } = this.#request;
     const encoding = headers.get('content-encoding')?.trim().toLowerCase();
@@ -96,16 +101,9 @@ export class RequestBody {
       throw new TurnpikeError('content_type_unsupported', 'content-encoding: send the body uncompressed.');
     const { bytesDeclared } = this;
     if (bytesDeclared !== null && bytesDeclared > bytesMax) throw tooLarge(bytesMax);
-    if (bytesDeclared === null && this.#request.body === null) return new Uint8Array(0);
-    try {
-      if (bytesDeclared === null) return await this.#readUnknown(bytesMax);
-      this.#take(bytesDeclared);
-      if (bytesDeclared > SMALL_BODY_BYTES) return await this.#readDeclared(bytesDeclared);
-      return await within(machineTimers, this.#stallMs, this.#request.blob(), stalled);
-    } catch (cause) {
-      if (cause instanceof TurnpikeError) throw cause;
-      throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
-    }
+    if (bytesDeclared !== null) this.#take(bytesDeclared);
+    const isSmall = bytesDeclared !== null && bytesDeclared <= SMALL_BODY_BYTES;
+    return isSmall ? this.#readSmall() : this.#readLarge(bytesDeclared, bytesMax);
   }
 
   /** Releases the body's memory. Only the first call counts. */
@@ -121,6 +119,31 @@ export class RequestBody {
     this.#bytesTaken += bytes;
   }
 
+  #readSmall(): Promise<Blob> {
+    const { waits } = this.#inFlight;
+    return new Promise((resolve, reject) => {
+      const wait = waits.begin(() => reject(stalled()));
+      this.#request.blob().then(
+        (blob) => {
+          waits.cancel(wait);
+          resolve(blob);
+        },
+        (cause) => {
+          waits.cancel(wait);
+          reject(lost(cause));
+        },
+      );
+    });
+  }
+
+  async #readLarge(bytesDeclared: number | null, bytesMax: number): Promise<Uint8Array> {
+    try {
+      return bytesDeclared === null ? await this.#readUnknown(bytesMax) : await this.#readDeclared(bytesDeclared);
+    } catch (thrown) {
+      throw thrown instanceof TurnpikeError ? thrown : lost(thrown);
+    }
+  }
+
   async #readDeclared(bytesDeclared: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(bytesDeclared);
     let received = 0;
@@ -132,6 +155,7 @@ export class RequestBody {
   }
 
   async #readUnknown(bytesMax: number): Promise<Uint8Array> {
+    if (this.#request.body === null) return new Uint8Array(0);
     const chunks: Uint8Array[] = [];
     let received = 0;
     await this.#receive((chunk) => {
@@ -146,6 +170,7 @@ export class RequestBody {
   /** Passes each chunk to `accept` as it arrives, and ends an upload that stalls or is too slow. */
   async #receive(accept: (chunk: Uint8Array) => void): Promise<void> {
     const reader = (this.#request.body as ReadableStream<Uint8Array>).getReader();
+    const { stallMs } = this.#inFlight;
     const startMs = performance.now();
     let latestMs = startMs;
     let received = 0;
@@ -154,12 +179,12 @@ export class RequestBody {
     const watch = setInterval(
       () => {
         const nowMs = performance.now();
-        const allowedMs = this.#stallMs + (received / bounds.uploadBytesPerSecondLeast) * 1_000;
-        hasStalled = nowMs - latestMs > this.#stallMs || nowMs - startMs > allowedMs;
+        const allowedMs = stallMs + (received / bounds.uploadBytesPerSecondLeast) * 1_000;
+        hasStalled = nowMs - latestMs > stallMs || nowMs - startMs > allowedMs;
         // Not awaited: it ends the pending read below.
         if (hasStalled) reader.cancel().catch(() => {});
       },
-      Math.min(WATCH_INTERVAL_MS, this.#stallMs),
+      Math.min(WATCH_INTERVAL_MS, stallMs),
     );
     // The runtime limits the whole upload; ours limits its pace.
     this.#connection.setIdleSeconds(0);
@@ -196,11 +221,15 @@ function stalled(): TurnpikeError {
   });
 }
 
+function lost(cause: unknown): TurnpikeError {
+  return new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
+}
+
 /** Throws request_timeout if the client disconnects midway, which is not a failure of the service. */
 export async function* bodyChunks({ body }: Pick<Request, 'body'>): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body ?? []) yield chunk;
   } catch (cause) {
-    throw new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
+    throw lost(cause);
   }
 }

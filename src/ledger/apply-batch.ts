@@ -5,7 +5,7 @@ import { admit, take } from './admit.ts';
 import { credit, refund, setAccount, setKey } from './credit.ts';
 import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
 import type { Answer, Bundle, Expire, Operation, Renew } from './operation.ts';
-import type { Changes, Effect, LeaseRow, Rows } from './rows.ts';
+import type { ChangeableRows, Changes, Effect, LeaseRow, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
 
 /** Takes a new epoch, or renews the lease if the node's epoch is current. */
@@ -61,21 +61,21 @@ function applyTogether(staged: StagedRows, bundle: Bundle): Answer[] {
   return answers;
 }
 
-function applyOperation(staged: StagedRows, operation: Operation): Answer {
+/** Decides one operation and puts its effect. */
+export function applyOperation(rows: ChangeableRows, operation: Operation): Answer {
   if (operation.kind === 'expire') {
-    const holds = findLapsedHolds(staged, operation);
-    for (const hold of holds) staged.put(expireHold(staged, hold));
+    const holds = findLapsedHolds(rows, operation);
+    for (const hold of holds) rows.put(expireHold(rows, hold));
     const answer: Answer = { ok: true, kind: 'expired', holds: holds.length };
-    staged.put({ answer, leases: moveLapsedLeases(staged, operation) });
+    rows.put({ answer, leases: moveLapsedLeases(rows, operation) });
     return answer;
   }
-  const effect = decide(staged, operation);
-  staged.put(effect);
+  const effect = decide(rows, operation);
+  rows.put(effect);
   return effect.answer;
 }
 
-/** Decides one operation over the rows, which stay as they are. */
-export function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {
+function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {
   switch (operation.kind) {
     case 'admit':
       return admit(rows, operation);

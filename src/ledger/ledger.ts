@@ -23,7 +23,6 @@ export {
   type Extension,
   type IdempotencyRefusal,
   NodeLedger,
-  type Settlement,
 } from './node-ledger.ts';
 export type {
   Admit,
@@ -49,6 +48,7 @@ export type {
   SetAccount,
   SetKey,
   Settle,
+  Settlement,
   SpendingReading,
   Take,
   UsageMeters,
@@ -56,6 +56,7 @@ export type {
   UsageSource,
 } from './operation.ts';
 export { ResidentLedger } from './resident-ledger.ts';
+export { ResidentRows, type StoredRows } from './resident-rows.ts';
 export {
   type AccountRow,
   type Changes,
@@ -76,7 +77,6 @@ export type {
   AnswerStore,
   CallerMeters,
   CallerQuestion,
-  Commit,
   Entry,
   EntryPage,
   FoundUsage,
@@ -86,6 +86,7 @@ export type {
   LedgerReader,
   LedgerStore,
   LimitLevel,
+  MessageGate,
   OpenHold,
   OpenHolds,
   ResidentStore,

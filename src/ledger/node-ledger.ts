@@ -1,11 +1,10 @@
-// The ledger as one node uses it: admissions with remembered refusals and bounded queues, endings that are retried
-// until the store accepts them, and the node's lease.
+// The ledger as one node uses it: admissions, extensions and endings of its messages, changes, and the node's lease.
 
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
+import { machineTimers, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
-import { overloaded, TurnpikeError } from '../errors.ts';
+import { TurnpikeError } from '../errors.ts';
 import type {
   Admit,
   Answer,
@@ -17,56 +16,14 @@ import type {
   Refusal,
   Release,
   Settle,
+  Settlement,
   Take,
 } from './operation.ts';
+import { QueuedLedger } from './queued-ledger.ts';
 import { Refusals } from './refusals.ts';
-import type { LedgerGate } from './store.ts';
-import { LockedForLong, NothingTaken } from './store-failure.ts';
-import { emptyRecord } from './usage-record.ts';
+import type { LedgerGate, MessageGate } from './store.ts';
+import { isStoreUnavailable, LockedForLong, storeIsSilent } from './store-failure.ts';
 
-class DoubtfulAdmissions {
-  readonly #end: (release: Release) => Promise<unknown>;
-  readonly #releases = new Map<string, Release>();
-  #isReleasing = false;
-
-  /** `end` must retry until the store accepts the release. */
-  constructor(end: (release: Release) => Promise<unknown>) {
-    this.#end = end;
-  }
-
-  /** Whether `more` further admissions would exceed the bound. */
-  isFullWith(more: number): boolean {
-    return this.#releases.size + more >= bounds.doubtfulAdmissionsMax;
-  }
-
-  add({ requestId, account, key, group, draft }: Admit): void {
-    const record = {
-      ...emptyRecord({ requestId, account, key, group, ...draft }),
-      outcome: 'failed' as const,
-      status: 503,
-    };
-    this.#releases.set(requestId, { kind: 'release', requestId, record });
-    if (!this.#isReleasing) void this.#releaseAll();
-  }
-
-  /** In chunks: while the store is unavailable, the first chunk waits for it and the rest wait behind. */
-  async #releaseAll(): Promise<void> {
-    this.#isReleasing = true;
-    while (this.#releases.size > 0) {
-      const piece = this.#releases.values().take(bounds.rowsAtOnce);
-      await Promise.all([...piece].map((release) => this.#release(release)));
-    }
-    this.#isReleasing = false;
-  }
-
-  async #release(release: Release): Promise<void> {
-    await this.#end(release).catch(() => {}); // only an invariant violation rejects: retrying would not help
-    this.#releases.delete(release.requestId);
-  }
-}
-
-const RETRY_MS_FIRST = 50;
-const RETRY_MS_MAX = 2_000;
 const GAP_MS = bounds.leaseMs - bounds.leaseRenewMs; // after a longer outage of the store, leases may have lapsed
 
 export type Admitted = Extract<Answer, { kind: 'admitted' }>;
@@ -75,8 +32,6 @@ export type IdempotencyRefusal = Extract<Answer, { reason: 'claim_running' | 'cl
 export type Admission = Admitted | Refusal | IdempotencyRefusal;
 /** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
 export type Extension = { ok: true; amount: number } | { ok: false; reason: 'ended' };
-/** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
-export type Settlement = { ok: true; cost: number; writtenOff: number } | { ok: false; reason: 'ended' };
 
 export class NodeLedger implements LedgerGate {
   /** Called with the error when the store becomes unavailable, and with null when it recovers. */
@@ -89,8 +44,7 @@ export class NodeLedger implements LedgerGate {
   readonly #timers: Timers;
   readonly #hasPeers: boolean;
   readonly #refusals = new Refusals();
-  readonly #queuedByAccount = new Map<number, number>();
-  #queued = 0;
+  readonly #messages: MessageGate;
   #owner: Owner | null = null;
   #endRenewals: (() => void) | null = null;
   #isRenewing = false;
@@ -99,18 +53,28 @@ export class NodeLedger implements LedgerGate {
   /** Time of the last renewal, and the start of the current run of renewals without a gap. */
   #renewals = { lastMs: Number.NEGATIVE_INFINITY, sinceMs: 0 };
   #isAvailable = true;
-  /** Endings that the store has not accepted yet. */
-  readonly #unfinished = new Set<Promise<Settlement>>();
-  readonly #doubtful = new DoubtfulAdmissions((release) => this.#endAtLast(release, []));
 
-  /** `hasPeers`: other nodes share the store, and an outage affects all of them. */
-  constructor(gate: LedgerGate, clock: Clock, node: string, timers: Timers = machineTimers, hasPeers = false) {
+  /**
+   * A gate that decides the operations of messages itself is asked directly, others through queues. `hasPeers`: other
+   * nodes share the store, and an outage affects all of them.
+   */
+  constructor(
+    gate: LedgerGate | (LedgerGate & MessageGate),
+    clock: Clock,
+    node: string,
+    timers: Timers = machineTimers,
+    hasPeers = false,
+  ) {
     this.#hasPeers = hasPeers;
     this.#gate = gate;
     gate.onFailure = (failure) => this.#note(failure);
     this.#clock = clock;
     this.#node = node;
     this.#timers = timers;
+    const note = (failure: unknown) => this.#note(failure);
+    const submit = (bundle: Bundle) => this.#guard(bundle);
+    this.#messages =
+      'admit' in gate ? gate : new QueuedLedger({ submit, refusals: this.#refusals, clock, timers, note });
   }
 
   /**
@@ -136,12 +100,12 @@ export class NodeLedger implements LedgerGate {
 
   /** Number of admissions that wait for their answer. */
   get queued(): number {
-    return this.#queued;
+    return this.#messages.queued;
   }
 
   /** Number of endings that the store has not accepted yet. */
   get unfinished(): number {
-    return this.#unfinished.size;
+    return this.#messages.unfinished;
   }
 
   get owner(): Owner {
@@ -154,42 +118,13 @@ export class NodeLedger implements LedgerGate {
   }
 
   /**
-   * One decision over all meters. Throws overloaded if the queue is full, store_unavailable if the store fails or
-   * does not respond.
+   * One decision over all meters. Throws overloaded if too many wait, store_unavailable if the store fails or does not
+   * respond. A promise only if the answer must be waited for.
    */
-  async admit(operation: Admit | Take): Promise<Admission> {
-    if (this.#gate.decide === undefined) return this.#admitInStore(operation);
-    const deciding = this.#gate.decide(operation);
-    const answer =
-      deciding instanceof Promise
-        ? await within(this.#timers, bounds.admissionWaitMsMax, deciding, storeIsSilent)
-        : deciding;
-    if (!answer.ok && answer.reason === 'claim_answered') await this.flush(); // told only once it is durable
+  admit(operation: Admit | Take): Admission | Promise<Admission> {
+    const answer = this.#messages.admit(operation);
+    if (answer instanceof Promise) return answer.then((later) => this.#admissionOf(operation, later));
     return this.#admissionOf(operation, answer);
-  }
-
-  async #admitInStore(operation: Admit | Take): Promise<Admission> {
-    const remembered = this.#refusals.find(operation, this.#clock.nowMs());
-    if (remembered !== null) return remembered;
-    const { timesForgotten } = this.#refusals;
-    this.#enter(operation.account);
-    let answer: Answer;
-    try {
-      answer = await within(this.#timers, bounds.admissionWaitMsMax, this.#ask(operation), storeIsSilent);
-    } catch (failure) {
-      if (isStoreUnavailable(failure)) {
-        this.#note(failure); // also after a timeout
-        if (operation.kind === 'admit' && !(failure instanceof NothingTaken)) this.#doubtful.add(operation);
-      }
-      throw failure;
-    } finally {
-      this.#exit(operation.account);
-    }
-    const admission = this.#admissionOf(operation, answer);
-    // A refusal decided before a credit must not be remembered after it.
-    if ('meter' in admission && this.#refusals.timesForgotten === timesForgotten)
-      this.#refusals.remember(operation, admission, this.#clock.nowMs());
-    return admission;
   }
 
   #admissionOf(operation: Admit | Take, answer: Answer): Admission {
@@ -203,39 +138,34 @@ export class NodeLedger implements LedgerGate {
   }
 
   /**
-   * Ends a hold. Retries an unavailable store and waits for a silent one until `waitMs` have passed, then throws
-   * store_unavailable and keeps retrying in the background. The co-committed rows may be written more than once if an
-   * acknowledgement is lost, and must tolerate that.
+   * Ends a hold. Resolves when that is durable. After `waitMs` without it, throws store_unavailable, and the ending
+   * becomes durable in the background.
    */
-  async end(operation: Settle | Release, waitMs: number, coCommitted: unknown[] = []): Promise<Settlement> {
-    const ending = this.#endAtLast(operation, coCommitted);
-    this.#unfinished.add(ending);
-    const forget = () => this.#unfinished.delete(ending);
-    ending.then(forget, forget);
-    return within(this.#timers, waitMs, ending, storeIsSilent);
+  end(operation: Settle | Release, waitMs: number, coCommitted: unknown[] = []): Promise<Settlement> {
+    return this.#messages.end(operation, waitMs, coCommitted);
   }
 
   /** Changes the amount held and the checkpoint that a crash would bill. Throws store_unavailable. */
-  async extend(operation: Extend): Promise<Extension> {
-    const answer = await this.#ask(operation);
-    return answer.ok && answer.kind === 'extended'
-      ? { ok: true, amount: answer.amount }
-      : { ok: false, reason: 'ended' };
+  extend(operation: Extend): Extension | Promise<Extension> {
+    const answer = this.#messages.change(operation);
+    return answer instanceof Promise ? answer.then(extensionOf) : extensionOf(answer);
   }
 
   /** Waits for pending endings. Resolves to the number still pending after `boundMs`. */
   async finishEndings(boundMs: number): Promise<number> {
-    await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished]), storeIsSilent).catch(() => {});
-    return this.#unfinished.size;
+    await within(this.#timers, boundMs, this.#messages.finish(), storeIsSilent).catch(() => {});
+    return this.unfinished;
   }
 
   /**
    * The client disconnected: frees its concurrency slots at once. A failure is harmless, because the ending frees
    * them too.
    */
-  async leave(operation: Leave, account: number, key: number, group: string): Promise<void> {
-    await this.#ask(operation);
-    this.#refusals.forget(account, key, group);
+  leave(operation: Leave, account: number, key: number, group: string): void | Promise<void> {
+    const leaving = this.#messages.change(operation);
+    const forget = () => this.#refusals.forget(account, key, group);
+    if (leaving instanceof Promise) return leaving.then(forget, () => {});
+    forget();
   }
 
   /** For changes of accounts, keys and credit. Forgets remembered refusals that the change may affect. */
@@ -259,42 +189,8 @@ export class NodeLedger implements LedgerGate {
     this.#refusals.forgetAll();
   }
 
-  async #endOnce(operation: Settle | Release, coCommitted: unknown[]): Promise<Settlement> {
-    const answer = await this.#ask(operation, coCommitted);
-    const { account, key, group } = operation.record;
-    this.#refusals.forget(account, key, group);
-    if (answer.ok && answer.kind === 'ended') return { ok: true, cost: answer.cost, writtenOff: answer.writtenOff };
-    return { ok: false, reason: 'ended' };
-  }
-
-  /** An ending that violates an invariant must not leave its hold open: the hold is released without charge. */
-  async #endAtLast(operation: Settle | Release, coCommitted: unknown[]): Promise<Settlement> {
-    try {
-      return await this.#endInStore(operation, coCommitted);
-    } catch (failure) {
-      const { requestId, account, key, group, model, stream } = operation.record;
-      const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
-      await this.#endInStore({ kind: 'release', requestId, record }, []).catch(() => {});
-      throw failure;
-    }
-  }
-
-  // Not bounded in time: an answered message is billed as soon as the store recovers. The number of open holds bounds
-  // how many endings can be pending.
-  async #endInStore(operation: Settle | Release, coCommitted: unknown[]): Promise<Settlement> {
-    for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
-      try {
-        return await this.#endOnce(operation, coCommitted);
-      } catch (failure) {
-        if (!isStoreUnavailable(failure)) throw failure;
-        await sleep(this.#timers, pauseMs);
-      }
-    }
-  }
-
-  async #ask(operation: Operation, coCommitted: unknown[] = []): Promise<Answer> {
-    const operations = [operation];
-    const answers = await this.#guard(coCommitted.length === 0 ? { operations } : { operations, coCommitted });
+  async #ask(operation: Operation): Promise<Answer> {
+    const answers = await this.#guard({ operations: [operation] });
     return answers[0] as Answer;
   }
 
@@ -389,26 +285,10 @@ export class NodeLedger implements LedgerGate {
     if (holds > 0) this.#refusals.forgetAll();
     return holds;
   }
-
-  #enter(account: number): void {
-    const queued = this.#queuedByAccount.get(account) ?? 0;
-    if (this.#queued >= bounds.ledgerQueueMax || queued >= bounds.ledgerQueuePerAccountMax)
-      throw overloaded('The service is overloaded. Try again shortly.');
-    if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent(); // each queued admission may end up in doubt
-    this.#queued++;
-    this.#queuedByAccount.set(account, queued + 1);
-  }
-
-  #exit(account: number): void {
-    this.#queued--;
-    const queued = (this.#queuedByAccount.get(account) ?? 1) - 1;
-    if (queued === 0) this.#queuedByAccount.delete(account);
-    else this.#queuedByAccount.set(account, queued);
-  }
 }
 
-function storeIsSilent(): TurnpikeError {
-  return new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
+function extensionOf(answer: Answer): Extension {
+  return answer.ok && answer.kind === 'extended' ? { ok: true, amount: answer.amount } : { ok: false, reason: 'ended' };
 }
 
 /** Lowering a hold does not count: a refusal behind holds is remembered only briefly. */
@@ -430,8 +310,4 @@ function asError(answer: Answer): TurnpikeError {
   if (answer.reason === 'unknown_account' || answer.reason === 'unknown_key')
     return new TurnpikeError('key_invalid', 'This key does not exist.');
   return new TurnpikeError('internal', 'The message was not admitted.', { cause: answer.reason });
-}
-
-function isStoreUnavailable(failure: unknown): boolean {
-  return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
 }

@@ -316,3 +316,6 @@ export type Answer =
     }
   /** Another operation of the bundle was refused. */
   | { ok: false; reason: 'bundle_refused' };
+
+/** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
+export type Settlement = { ok: true; cost: Nano; writtenOff: Nano } | { ok: false; reason: 'ended' };

@@ -5,43 +5,73 @@
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
 import { admit } from './admit.ts';
-import { decide } from './apply-batch.ts';
+import { applyOperation } from './apply-batch.ts';
 import { type BatchFacts, GroupCommit } from './group-commit.ts';
-import type { Admit, Answer, Bundle, Extend, Leave, Release, Settle, Take } from './operation.ts';
-import type { Changes, Effect, Rows } from './rows.ts';
-import { StagedRows } from './staged-rows.ts';
-import type { Commit, LedgerGate, LedgerStore, ResidentStore } from './store.ts';
-import { NothingTaken, storeUnavailable } from './store-failure.ts';
+import type {
+  Admit,
+  Answer,
+  Bundle,
+  Extend,
+  Leave,
+  Operation,
+  Release,
+  Settle,
+  Settlement,
+  Take,
+} from './operation.ts';
+import type { ResidentRows } from './resident-rows.ts';
+import type { Changes, Rows } from './rows.ts';
+import type { LedgerGate, LedgerStore, MessageGate, ResidentStore } from './store.ts';
+import { NothingTaken, storeIsSilent, storeUnavailable } from './store-failure.ts';
+import { emptyRecord } from './usage-record.ts';
 
 const RETRY_MS_FIRST = 50;
-const RETRY_MS_MAX = 2_000;
+const RETRY_MS_MAX = 500;
 const FLUSH_MS_MAX = 1_000;
+const LATE_MS = 100; // between two looks for endings that have waited too long
 
-export class ResidentLedger implements LedgerGate, LedgerStore {
+/** `ended`: the hold was ended elsewhere. */
+type EndAnswer = Extract<Answer, { kind: 'ended' }> | { ok: false; reason: 'ended' };
+
+const ENDED: EndAnswer = { ok: false, reason: 'ended' };
+
+/** An ending that is not durable. */
+interface Unfinished {
+  account: number;
+  /** When its submitter stops waiting. */
+  untilMs: number;
+  answer: EndAnswer;
+  told: PromiseWithResolvers<EndAnswer>;
+}
+
+export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
   onCommitted: (facts: BatchFacts) => void = () => {};
   onFailure: (failure: unknown) => void = () => {};
   readonly #store: ResidentStore;
+  readonly #rows: ResidentRows;
   readonly #onBroken: (cause: unknown) => void;
   readonly #timers: Timers;
   readonly #bundles: GroupCommit;
-  /** Decided since the last write began. */
-  #staged: StagedRows;
-  /** Endings in `#staged`, told when it is durable. */
-  #ended: (() => void)[] = [];
+  readonly #unfinished = new Set<Unfinished>();
+  /** Called when everything decided until now is durable. */
+  #whenDurable: (() => void)[] = [];
   #isWriteDue = false;
   /** The next write includes young holds. */
   #isAllDue = false;
   #isTicking = false;
-  /** Resolves when no write is in progress. */
+  #isLooking = false;
+  /** Resolves when the write in progress has ended; null without one. */
   #writing: Promise<void> | null = null;
   #writingSinceMs = 0;
   #failure: TurnpikeError | null = null;
-  /** A bundle waits for the write in progress, and fails with it. */
+  /** Ends the pause before a failed write is repeated; null without one. */
+  #retryNow: (() => void) | null = null;
+  /** A bundle waits for a write, and fails with it. */
   #failBundle: ((failure: unknown) => void) | null = null;
-  /** Resolves when the bundle in progress has its outcome: nothing is decided before. */
-  #bundleEnd: Promise<void> | null = null;
+  /** Decisions that wait for the outcome of a bundle; null without one. */
+  #waiting: Set<() => void> | null = null;
   #batches = 0;
 
   /**
@@ -50,90 +80,197 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
    */
   constructor(store: ResidentStore, onBroken: (cause: unknown) => void, timers: Timers = machineTimers) {
     this.#store = store;
+    this.#rows = store.rows;
     this.#onBroken = onBroken;
     this.#timers = timers;
-    this.#staged = new StagedRows(store.rows);
     this.#bundles = new GroupCommit(this, (facts) => this.onCommitted(facts), timers);
+  }
+
+  get queued(): number {
+    return this.#waiting?.size ?? 0;
+  }
+
+  get unfinished(): number {
+    return this.#unfinished.size;
   }
 
   batches(): number {
     return this.#batches + this.#bundles.batches();
   }
 
-  async submit(bundle: Bundle): Promise<Answer[]> {
-    const [operation] = bundle.operations;
-    if (operation === undefined || bundle.operations.length > 1) return this.#bundles.submit(bundle);
-    switch (operation.kind) {
-      case 'admit':
-      case 'take':
-      case 'extend':
-      case 'leave':
-        while (this.#bundleEnd !== null) await this.#bundleEnd;
-        return [this.#decide(operation, false)];
-      case 'settle':
-      case 'release':
-        return [await this.#end(operation, bundle.coCommitted ?? [])];
-      default:
-        return this.#bundles.submit(bundle);
-    }
+  admit(operation: Admit | Take): Answer | Promise<Answer> {
+    if (this.#waiting !== null) return this.#afterBundle(() => this.admit(operation));
+    this.#requireRoom(operation.account);
+    const answer = this.#decide(operation, true);
+    if (answer.ok || answer.reason !== 'claim_answered' || !this.#rows.isAhead) return answer;
+    // Told only once the answer of the first request is durable.
+    return within(this.#timers, bounds.admissionWaitMsMax, this.finish(), storeIsSilent).then(() => answer);
   }
 
-  decide(operation: Admit | Take): Answer | Promise<Answer> {
-    if (this.#bundleEnd !== null) return this.#bundleEnd.then(() => this.decide(operation));
+  change(operation: Extend | Leave): Answer | Promise<Answer> {
+    if (this.#waiting !== null) return this.#afterBundle(() => this.change(operation));
     return this.#decide(operation, true);
   }
 
-  /** `isNew`: no message had the id before. */
-  #decide(operation: Admit | Take | Extend | Leave, isNew: boolean): Answer {
-    if (operation.kind !== 'leave') this.#requireStore();
-    this.#store.readClock();
-    const effect = operation.kind === 'admit' ? admit(this.#staged, operation, isNew) : decide(this.#staged, operation);
-    this.#stage(effect);
-    return effect.answer;
+  end(operation: Settle | Release, waitMs: number, coCommitted: unknown[]): Promise<Settlement> {
+    return this.#end(operation, waitMs, coCommitted, true);
   }
 
-  /** For the bundles' group commit: one batch, decided while memory and disk agree. */
-  async transact(bundles: readonly Bundle[], decideBatch: (rows: Rows) => Changes): Promise<void> {
-    const outcome = Promise.withResolvers<void>();
-    this.#bundleEnd = outcome.promise;
-    try {
-      await this.#writeAll();
-      await this.#store.transact(bundles, decideBatch);
-    } finally {
-      this.#bundleEnd = null;
-      outcome.resolve();
+  /** Decides the operations of messages and renewals of the lease in memory, and others as bundles. */
+  async submit(bundle: Bundle): Promise<Answer[]> {
+    const [operation] = bundle.operations;
+    if (operation !== undefined && bundle.operations.length === 1) {
+      if (operation.kind === 'settle' || operation.kind === 'release')
+        return [await this.#end(operation, Number.POSITIVE_INFINITY, bundle.coCommitted ?? [], false)];
+      if (operation.kind === 'admit' || operation.kind === 'take') {
+        if (this.#waiting !== null) return this.#afterBundle(() => this.submit(bundle));
+        return [this.#decide(operation, false)];
+      }
+      if (operation.kind === 'extend' || operation.kind === 'leave') return [await this.change(operation)];
     }
+    if (isRenewal(bundle)) return this.#renew(bundle);
+    return this.#bundles.submit(bundle);
+  }
+
+  finish(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenDurable.push(resolve);
+      this.#writeSoon();
+    });
   }
 
   /** Writes everything decided so far, so that reads of the database see it. A store that fails is not waited for. */
   async flush(): Promise<void> {
-    while (this.#bundleEnd !== null) await this.#bundleEnd;
-    const isAhead = this.#writing !== null || this.#store.unwrittenHolds > 0 || !this.#staged.changes().isEmpty;
-    if (!isAhead || this.#failure !== null) return;
+    if (!this.#rows.isAhead || this.#failure !== null) return;
     this.#isAllDue = true;
-    const written = new Promise<void>((resolve) => {
-      this.#ended.push(resolve);
-      this.#writeSoon();
-    });
-    await within(this.#timers, FLUSH_MS_MAX, written, () => new Error('the store is slow')).catch(() => {});
+    await within(this.#timers, FLUSH_MS_MAX, this.finish(), storeIsSilent).catch(() => {});
   }
 
-  async #end(operation: Settle | Release, coCommitted: unknown[]): Promise<Answer> {
-    while (this.#bundleEnd !== null) await this.#bundleEnd;
+  /** For the bundles' group commit: one batch, decided while memory and disk agree. */
+  async transact(bundles: readonly Bundle[], decideBatch: (rows: Rows) => Changes): Promise<void> {
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => {});
+    this.#failBundle = failed.reject;
+    try {
+      if (this.#failure !== null && this.#isWriteLate()) throw new NothingTaken(this.#failure.cause);
+      this.#retryNow?.();
+      while (this.#writing !== null) await Promise.race([this.#writing, failed.promise]);
+      this.#waiting = new Set();
+      this.#isAllDue = true;
+      this.#isWriteDue = true;
+      this.#begin();
+      await Promise.race([this.#writing, failed.promise]);
+      this.#failBundle = null;
+      this.#writingSinceMs = performance.now();
+      this.#lookForLate();
+      await this.#store.transact(bundles, decideBatch);
+      this.#note(null);
+    } finally {
+      this.#failBundle = null;
+      if (this.#store.isDoubtful) await this.#reload();
+      const waiting = this.#waiting;
+      this.#waiting = null;
+      if (waiting !== null) for (const decide of waiting) decide();
+      if (this.#isWriteDue) this.#timers.soon(() => this.#begin());
+    }
+  }
+
+  /** `isNew`: no message had the id before, or it is still open. */
+  #decide(operation: Admit | Take | Extend | Leave, isNew: boolean): Answer {
+    if (operation.kind !== 'leave') this.#requireStore();
+    this.#writeLater();
+    if (operation.kind !== 'admit' || !isNew) return this.#apply(operation);
     this.#store.readClock();
-    const effect = decide(this.#staged, operation);
-    this.#stage(effect);
-    if (effect.answer.ok) this.#staged.putCoCommitted(coCommitted);
-    await new Promise<void>((resolve) => {
-      this.#ended.push(resolve);
-      this.#writeSoon();
-    });
+    const effect = admit(this.#rows, operation, true);
+    this.#rows.put(effect);
     return effect.answer;
   }
 
-  #stage(effect: Effect): void {
-    this.#staged.put(effect);
-    if (effect.accounts !== undefined) this.#writeLater();
+  #apply(operation: Operation): Answer {
+    this.#store.readClock();
+    return applyOperation(this.#rows, operation);
+  }
+
+  /** `isLast`: the hold must not stay open, whatever the record is. */
+  #end(operation: Settle | Release, waitMs: number, coCommitted: unknown[], isLast: boolean): Promise<EndAnswer> {
+    const told = Promise.withResolvers<EndAnswer>();
+    const untilMs = performance.now() + waitMs;
+    const ending: Unfinished = { account: operation.record.account, untilMs, answer: ENDED, told };
+    this.#unfinished.add(ending);
+    if (this.#waiting === null) this.#endNow(ending, operation, coCommitted, isLast);
+    else this.#waiting.add(() => this.#endNow(ending, operation, coCommitted, isLast));
+    this.#lookForLate();
+    return told.promise;
+  }
+
+  #endNow(ending: Unfinished, operation: Settle | Release, coCommitted: unknown[], isLast: boolean): void {
+    try {
+      const answer = this.#apply(operation);
+      if (answer.ok && answer.kind === 'ended') ending.answer = answer;
+      if (answer.ok) this.#rows.putCoCommitted(coCommitted);
+    } catch (failure) {
+      ending.told.reject(failure);
+      if (isLast) this.#releaseUncharged(operation);
+    }
+    this.#whenDurable.push(() => {
+      this.#unfinished.delete(ending);
+      ending.told.resolve(ending.answer);
+    });
+    this.#writeSoon();
+  }
+
+  #releaseUncharged({ requestId, record }: Settle | Release): void {
+    try {
+      this.#apply({ kind: 'release', requestId, record: { ...emptyRecord(record), outcome: 'failed' } });
+    } catch {
+      // The record is of another message: there is no hold to release.
+    }
+  }
+
+  /** The node renews its lease and ends lapsed holds: answered when durable, and never failed by the disk. */
+  async #renew({ operations }: Bundle): Promise<Answer[]> {
+    if (this.#waiting !== null) return this.#afterBundle(() => this.#renew({ operations }));
+    let isRefused = false;
+    const answers = operations.map((operation): Answer => {
+      if (isRefused) return { ok: false, reason: 'bundle_refused' };
+      const answer = this.#apply(operation);
+      isRefused = !answer.ok;
+      return answer;
+    });
+    await this.finish();
+    return answers;
+  }
+
+  #afterBundle<Value>(decide: () => Value | Promise<Value>): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting as Set<() => void>;
+      const decideNow = () => {
+        stopWaiting();
+        try {
+          resolve(decide());
+        } catch (failure) {
+          reject(failure);
+        }
+      };
+      const stopWaiting = this.#timers.after(bounds.admissionWaitMsMax, () => {
+        waiting.delete(decideNow);
+        reject(storeIsSilent());
+      });
+      waiting.add(decideNow);
+    });
+  }
+
+  #requireStore(): void {
+    if (this.#failure !== null) throw new NothingTaken(this.#failure.cause);
+  }
+
+  /** Endings that wait for a slow disk are bounded, and so is each account's part of them. */
+  #requireRoom(account: number): void {
+    if (this.#unfinished.size < bounds.ledgerQueuePerAccountMax) return;
+    let ofAccount = 0;
+    for (const ending of this.#unfinished) if (ending.account === account) ofAccount++;
+    if (this.#unfinished.size >= bounds.ledgerQueueMax || ofAccount >= bounds.ledgerQueuePerAccountMax)
+      throw overloaded('The service is overloaded. Try again shortly.');
   }
 
   #writeLater(): void {
@@ -145,90 +282,113 @@ export class ResidentLedger implements LedgerGate, LedgerStore {
     });
   }
 
-  #requireStore(): void {
-    if (this.#failure !== null) throw new NothingTaken(this.#failure.cause);
-    if (this.#writing !== null && performance.now() - this.#writingSinceMs > bounds.admissionWaitMsMax)
-      throw new NothingTaken('a write to the disk has not returned');
-  }
-
-  /** Under load, endings are gathered a moment longer: a commit costs the same for one as for thirty. */
   #writeSoon(): void {
     if (this.#isWriteDue) return;
     this.#isWriteDue = true;
     if (this.#writing === null) this.#timers.soon(() => this.#begin());
   }
 
+  /** Under load, endings are gathered a moment longer: a commit costs the same for one as for thirty. */
   #begin(): void {
-    if (this.#writing !== null || !this.#isWriteDue) return;
+    const isBundleWriting = this.#waiting !== null && this.#failBundle === null;
+    if (this.#writing !== null || isBundleWriting || !this.#isWriteDue) return;
     this.#isWriteDue = false;
-    const ended = this.#ended;
-    this.#ended = [];
-    this.#writing = this.#write(this.#takeOver(), ended).then(() => {
+    const told = this.#whenDurable;
+    this.#whenDurable = [];
+    this.#writing = this.#write(told).then(() => {
       this.#writing = null;
       if (!this.#isWriteDue) return;
-      if (ended.length < bounds.ledgerGatherFrom) this.#timers.soon(() => this.#begin());
+      if (told.length < bounds.ledgerGatherFrom) this.#timers.soon(() => this.#begin());
       else this.#timers.after(bounds.ledgerGatherMs, () => this.#begin());
     });
   }
 
-  /** The rows to write; null if there are none. */
-  #takeOver(): Commit | null {
-    const changes = this.#staged.changes();
-    this.#staged = new StagedRows(this.#store.rows);
-    const commit = this.#store.takeOver(changes, this.#isAllDue);
-    this.#isAllDue = false;
-    if (this.#store.unwrittenHolds > 0) this.#writeLater();
-    return commit;
-  }
-
-  async #write(commit: Commit | null, ended: readonly (() => void)[]): Promise<void> {
+  async #write(whenDurable: readonly (() => void)[]): Promise<void> {
     this.#writingSinceMs = performance.now();
-    if (commit !== null) await this.#writeUntilDurable(commit);
-    this.onCommitted({ bundles: ended.length, ms: performance.now() - this.#writingSinceMs });
-    for (const tell of ended) tell();
+    this.#store.readClock();
+    const changes = this.#rows.takeUnwritten(this.#isAllDue);
+    this.#isAllDue = false;
+    if (this.#rows.hasYoungHolds) this.#writeLater();
+    if (changes !== null) {
+      this.#lookForLate();
+      await this.#writeUntilDurable(changes);
+      this.onCommitted({ bundles: whenDurable.length, ms: performance.now() - this.#writingSinceMs });
+    }
+    for (const tell of whenDurable) tell();
   }
 
-  async #writeUntilDurable(commit: Commit): Promise<void> {
+  async #writeUntilDurable(changes: Changes): Promise<void> {
+    const write = this.#store.prepareWrite(changes);
     for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
         this.#batches++;
-        await this.#store.write(commit);
+        this.#writingSinceMs = performance.now();
+        await write();
+        this.#rows.written();
         this.#note(null);
         return;
       } catch (failure) {
         if (failure instanceof BrokenInvariant) this.#onBroken(failure);
-        this.#note(failure instanceof TurnpikeError ? failure : storeUnavailable(failure));
-        await sleep(this.#timers, pauseMs);
+        this.#note(failure);
+        await this.#pause(pauseMs);
       }
     }
   }
 
-  /** Nothing is decided meanwhile. Rejects if a write fails. */
-  async #writeAll(): Promise<void> {
-    if (this.#failure !== null) throw new NothingTaken(this.#failure.cause);
-    const failed = new Promise<void>((_, reject) => {
-      this.#failBundle = reject;
+  /** Until the time is over, or a bundle asks for the repetition now. */
+  async #pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const stop = this.#timers.after(ms, resolve);
+      this.#retryNow = () => {
+        stop();
+        resolve();
+      };
     });
-    try {
-      while (this.#writing !== null) await Promise.race([this.#writing, failed]);
-      const ended = this.#ended;
-      this.#ended = [];
-      this.#isWriteDue = false;
-      this.#isAllDue = true;
-      this.#writing = this.#write(this.#takeOver(), ended).then(() => {
-        this.#writing = null;
-        if (this.#isWriteDue) this.#begin();
-      });
-      await Promise.race([this.#writing, failed]);
-    } finally {
-      this.#failBundle = null;
+    this.#retryNow = null;
+  }
+
+  /** A bundle's outcome is unknown: its rows are read from the disk before anything else is decided. */
+  async #reload(): Promise<void> {
+    for (;;) {
+      try {
+        return this.#store.reload();
+      } catch (failure) {
+        this.#note(failure);
+        await sleep(this.#timers, RETRY_MS_MAX);
+      }
     }
   }
 
-  #note(failure: TurnpikeError | null): void {
+  #note(failure: unknown): void {
     if (failure === null && this.#failure === null) return;
-    this.#failure = failure;
-    this.onFailure(failure);
-    if (failure !== null) this.#failBundle?.(new NothingTaken(failure.cause));
+    if (failure === null) this.#failure = null;
+    else this.#failure = failure instanceof TurnpikeError ? failure : storeUnavailable(failure);
+    this.onFailure(this.#failure);
+    if (this.#failure !== null) this.#failBundle?.(new NothingTaken(this.#failure.cause));
   }
+
+  #isWriteLate(): boolean {
+    return performance.now() - this.#writingSinceMs > bounds.admissionWaitMsMax;
+  }
+
+  /** Submitters of endings stop waiting after their time. A write that does not return counts as failed. */
+  #lookForLate(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#timers.after(LATE_MS, () => {
+      this.#isLooking = false;
+      const nowMs = performance.now();
+      for (const { untilMs, told } of this.#unfinished) if (untilMs <= nowMs) told.reject(storeIsSilent());
+      const isWriting = this.#writing !== null || this.#waiting !== null;
+      if (isWriting && this.#failure === null && this.#isWriteLate())
+        this.#note(new NothingTaken('a write to the disk has not returned'));
+      if (isWriting || this.#unfinished.size > 0) this.#lookForLate();
+    });
+  }
+}
+
+/** A node renews its lease, and ends lapsed holds in the same bundle. */
+function isRenewal({ operations: [renewal, expiry, ...others] }: Bundle): boolean {
+  if (renewal?.kind !== 'renew' || renewal.epoch === null || others.length > 0) return false;
+  return expiry === undefined || expiry.kind === 'expire';
 }

@@ -170,6 +170,12 @@ export interface Rows {
   holds(): Iterable<HoldRow>;
 }
 
+/** Rows that take the effects of operations. */
+export interface ChangeableRows extends Rows {
+  /** Takes the changes of one operation: all of them, or none if they violate an invariant. */
+  put(effect: Effect): void;
+}
+
 /** The changes of one operation, with its answer. Absent members change nothing. */
 export interface Effect {
   answer: Answer;

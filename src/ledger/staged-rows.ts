@@ -2,14 +2,13 @@
 // discarded.
 
 import { assert } from '../base/assert.ts';
-import { DAY_MS } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
+import { DailyTotals } from './daily-totals.ts';
 import { countMonth } from './month-changes.ts';
 import type { UsageRecord } from './operation.ts';
 import type {
   AccountRow,
   Changes,
-  DailyTotal,
   Effect,
   Ending,
   HoldRow,
@@ -20,6 +19,8 @@ import type {
   NewEntry,
   Rows,
 } from './rows.ts';
+
+const NONE: readonly never[] = [];
 
 export class StagedRows implements Rows {
   readonly #below: Rows;
@@ -32,7 +33,7 @@ export class StagedRows implements Rows {
   readonly #credits = new Map<string, Nano>();
   readonly #endings = new Map<string, Ending>();
   readonly #corrections = new Map<string, Ending>();
-  readonly #totals = new Map<string, DailyTotal>();
+  readonly #totals = new DailyTotals();
   readonly #months: MonthChange[] = [];
   readonly #coCommitted: unknown[] = [];
 
@@ -90,7 +91,7 @@ export class StagedRows implements Rows {
 
   /** Stages the changes of one operation: all of them, or none if they violate an invariant. */
   put(effect: Effect): void {
-    this.#check(effect);
+    checkEffect(effect, this.#endings);
     for (const account of effect.accounts ?? []) this.#putAccount(account);
     for (const key of effect.keys ?? []) this.#keys.set(key.id, key);
     for (const hold of effect.holds ?? []) this.#holds.set(hold.requestId, hold);
@@ -116,7 +117,7 @@ export class StagedRows implements Rows {
     for (const entry of tried.#entries) this.#putEntry(entry);
     for (const [requestId, ending] of tried.#endings) this.#endings.set(requestId, ending);
     for (const [requestId, ending] of tried.#corrections) this.#corrections.set(requestId, ending);
-    for (const [name, total] of tried.#totals) this.#addTotal(name, total);
+    for (const [name, total] of tried.#totals.byName) this.#totals.add(name, total);
     this.#months.push(...tried.#months);
     this.putCoCommitted(tried.#coCommitted);
   }
@@ -131,7 +132,7 @@ export class StagedRows implements Rows {
       entries: this.#entries,
       endings: [...this.#endings.values()],
       corrections: [...this.#corrections.values()],
-      totals: this.#totals,
+      totals: this.#totals.byName,
       months: this.#months,
       coCommitted: this.#coCommitted,
       isEmpty:
@@ -141,16 +142,6 @@ export class StagedRows implements Rows {
         this.#leases.size === 0 &&
         this.#coCommitted.length === 0,
     };
-  }
-
-  #check({ accounts, entries, endings }: Effect): void {
-    for (const { balance, creditLine, held } of accounts ?? []) {
-      assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
-      assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
-    }
-    for (const { amount } of entries ?? []) assert(amount >= 0, 'the amount of an entry is never negative');
-    for (const { record } of endings ?? [])
-      assert(!this.#endings.has(record.requestId), 'a request id is billed at most once');
   }
 
   #putAccount(account: AccountRow): void {
@@ -175,60 +166,24 @@ export class StagedRows implements Rows {
 
   #putEnding(ending: Ending): void {
     this.#endings.set(ending.record.requestId, ending);
-    this.#countRecord(ending.record, 1);
+    this.#totals.count(ending.record, 1);
   }
 
   #putCorrection(ending: Ending, before: UsageRecord): void {
     this.#corrections.set(ending.record.requestId, ending);
-    this.#countRecord(before, -1);
-    this.#countRecord(ending.record, 1);
+    this.#totals.count(before, -1);
+    this.#totals.count(ending.record, 1);
   }
+}
 
-  #countRecord(record: UsageRecord, sign: 1 | -1): void {
-    const dayMs = Math.floor(record.atMs / DAY_MS) * DAY_MS;
-    this.#addTotal(`${dayMs} ${record.account} ${record.key} ${record.model}`, {
-      dayMs,
-      account: record.account,
-      key: record.key,
-      model: record.model,
-      messages: sign,
-      inputTokens: sign * record.inputTokens,
-      outputTokens: sign * record.outputTokens,
-      cacheReadTokens: sign * record.cacheReadTokens,
-      cacheWriteTokens: sign * (record.cacheWrite5mTokens + record.cacheWrite1hTokens),
-      cost: sign * record.cost,
-      writtenOff: sign * record.writtenOff,
-      providerCost: sign * (record.providerCost ?? 0),
-      costedMessages: record.providerCost === null ? 0 : sign,
-      costedRevenue: record.providerCost === null ? 0 : sign * (record.cost - record.writtenOff),
-    });
+/** Throws BrokenInvariant if no operation may have this effect after the endings so far. */
+export function checkEffect({ accounts, entries, endings }: Effect, ended: ReadonlyMap<string, Ending>): void {
+  for (const { balance, creditLine, held } of accounts ?? NONE) {
+    assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
+    assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
   }
-
-  #addTotal(name: string, more: DailyTotal): void {
-    const total = this.#totals.get(name);
-    if (total === undefined) {
-      this.#totals.set(name, { ...more });
-      return;
-    }
-    // The stored sum is wider than a safe integer: an addition that would not be exact becomes a second addition.
-    if (
-      !Number.isSafeInteger(total.cost + more.cost) ||
-      !Number.isSafeInteger(total.providerCost + more.providerCost)
-    ) {
-      this.#addTotal(`${name} and on`, more);
-      return;
-    }
-    total.messages += more.messages;
-    total.inputTokens += more.inputTokens;
-    total.outputTokens += more.outputTokens;
-    total.cacheReadTokens += more.cacheReadTokens;
-    total.cacheWriteTokens += more.cacheWriteTokens;
-    total.cost += more.cost;
-    total.writtenOff += more.writtenOff;
-    total.providerCost += more.providerCost;
-    total.costedMessages += more.costedMessages;
-    total.costedRevenue += more.costedRevenue;
-  }
+  for (const { amount } of entries ?? NONE) assert(amount >= 0, 'the amount of an entry is never negative');
+  for (const { record } of endings ?? NONE) assert(!ended.has(record.requestId), 'a request id is billed at most once');
 }
 
 function isCredit(entry: NewEntry): boolean {
@@ -240,7 +195,7 @@ function isCredit(entry: NewEntry): boolean {
   );
 }
 
-function claimName(key: number, name: string): string {
+export function claimName(key: number, name: string): string {
   return `${key} ${name}`;
 }
 

@@ -52,3 +52,12 @@ export function storeUnavailable(failure: unknown): TurnpikeError {
 export class Outpaced extends BrokenInvariant {
   override name = 'Outpaced';
 }
+
+/** The error of a store that neither answers nor fails. */
+export function storeIsSilent(): TurnpikeError {
+  return new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
+}
+
+export function isStoreUnavailable(failure: unknown): boolean {
+  return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
+}

@@ -4,7 +4,22 @@ import { DAY_MS, monthStartMs, type Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
 import type { AccountMonth, EntryKind, MonthQuestion, SeldomKind } from './account-month.ts';
-import type { Admit, Answer, Bundle, MeterName, Outcome, RateLimits, Take, UsageRecord } from './operation.ts';
+import type {
+  Admit,
+  Answer,
+  Bundle,
+  Extend,
+  Leave,
+  MeterName,
+  Outcome,
+  RateLimits,
+  Release,
+  Settle,
+  Settlement,
+  Take,
+  UsageRecord,
+} from './operation.ts';
+import type { ResidentRows } from './resident-rows.ts';
 import type { Changes, HoldRow, Rows } from './rows.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
 import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
@@ -16,17 +31,34 @@ export interface LedgerGate {
    * was applied, and with another store_unavailable if that is unknown.
    */
   submit(bundle: Bundle): Promise<Answer[]>;
-  /**
-   * Decides in memory, for a store with one process; no message had the id before. A crash forgets it, as the message
-   * ends with the process. A promise while a bundle commits. Throws NothingTaken while the store cannot be written.
-   */
-  decide?(operation: Admit | Take): Answer | Promise<Answer>;
   /** Resolves when reads of the database see everything decided so far. Absent: they always do. */
   flush?(): Promise<void>;
   /** Called with the failure when decided changes cannot be written, and with null once they are. */
   onFailure?: (failure: unknown) => void;
   /** Number of batches handed to the store, committed or not. */
   batches(): number;
+}
+
+/** Decides the operations of messages. */
+export interface MessageGate {
+  /**
+   * No message had the id before, or it is still open. A promise if the answer must be waited for. Throws overloaded if
+   * too many wait, and store_unavailable if the store fails or does not respond.
+   */
+  admit(operation: Admit | Take): Answer | Promise<Answer>;
+  /** Extends a hold or frees its slots. Throws store_unavailable. */
+  change(operation: Extend | Leave): Answer | Promise<Answer>;
+  /**
+   * Resolves when the ending is durable. Throws store_unavailable after `waitMs`, and the ending becomes durable in the
+   * background. An ending that breaks an invariant releases its hold without charge, and the promise rejects.
+   */
+  end(operation: Settle | Release, waitMs: number, coCommitted: unknown[]): Promise<Settlement>;
+  /** Resolves when all endings so far are durable. */
+  finish(): Promise<unknown>;
+  /** Number of admissions that wait for their answer. */
+  readonly queued: number;
+  /** Number of endings that are not durable yet. */
+  readonly unfinished: number;
 }
 
 /** Stores rows and applies batches to them. */
@@ -40,23 +72,17 @@ export interface LedgerStore {
   transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief?: boolean): Promise<void> | void;
 }
 
-/** Rows to write in one transaction. Only the store interprets it. */
-export type Commit = object;
-
 /** A store with one process, whose rows stay in memory and may be ahead of the disk. */
 export interface ResidentStore extends LedgerStore {
-  readonly rows: Rows;
+  readonly rows: ResidentRows;
   /** Sets the time of `rows`. */
   readClock(): void;
-  /** Number of holds that are not on the disk. */
-  readonly unwrittenHolds: number;
-  /**
-   * Takes changes over into `rows`, and returns what to write; null for nothing. Holds younger than `holdUnwrittenMs`
-   * are left out unless `isAll`.
-   */
-  takeOver(changes: Changes, isAll: boolean): Commit | null;
-  /** Writes it in one durable transaction. After a failure the same commit must be given again: it is written once. */
-  write(commit: Commit): Promise<void>;
+  /** The function writes the changes in one durable transaction. Called again after a failure, it writes them once. */
+  prepareWrite(changes: Changes): () => Promise<void>;
+  /** The outcome of `transact` is unknown: the rows must be reloaded. */
+  readonly isDoubtful: boolean;
+  /** Reads the rows from the disk, while they are not ahead of it. */
+  reload(): void;
 }
 
 export interface AccountMeters {

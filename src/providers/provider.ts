@@ -2,7 +2,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { JsonObject, MessageRequest, StreamEvent } from '../wire/wire.ts';
+import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent } from '../wire/wire.ts';
 
 export interface ProviderEndpoint {
   name: string;
@@ -42,8 +42,15 @@ export type ProviderReply = { form: 'stream'; events: EventSource; upstreamReque
 export interface EventSource {
   /** Events in order, at least one, without keep-alives; null at the end. Throws an `error` event as ProviderFault. */
   next(): Promise<StreamEvent[] | null>;
+  /** The same without a promise, which may call at once; absent: use `next`. */
+  pull?(receiver: EventReceiver): void;
   /** Changes every fault that `next` will throw; absent: the source cannot do it itself. */
   mapFaults?(map: (fault: ProviderFault) => ProviderFault): void;
+}
+
+export interface EventReceiver {
+  onEvents(events: StreamEvent[] | PlainDeltas | null): void;
+  onFault(fault: ProviderFault): void;
 }
 
 export type FaultKind =

@@ -10,12 +10,14 @@ import { sandbox } from './sandbox/sandbox.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,
+  type EventReceiver,
   type EventSource,
   type FaultKind,
   type Provider,
   type ProviderEndpoint,
   ProviderFault,
   type ProviderReply,
+  type WholeReply,
 } from './provider.ts';
 export { sandboxModelNames } from './sandbox/sandbox.ts';
 export { canConnect, prepareFetching } from './upstream.ts';

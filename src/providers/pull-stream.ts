@@ -1,7 +1,7 @@
 // Pulls a provider's stream through a converter: a chunk is read only for a call of `next`, up to the first fault.
 
-import { EventStreamParser, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
-import { type EventSource, ProviderFault } from './provider.ts';
+import { EventStreamParser, PlainDeltas, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
+import { type EventReceiver, type EventSource, ProviderFault } from './provider.ts';
 import { upstreamFault } from './upstream.ts';
 
 // How long the upstream may take to end its response after the message, so that the connection can be reused.
@@ -10,11 +10,15 @@ const AFTER_END_MS_MAX = 1_000;
 export interface EventConverter {
   /** The message is complete: later events are not part of it. */
   readonly isDone: boolean;
+  /** Plain deltas are passed on as they are, without `take`. */
+  readonly passesDeltas?: boolean;
   /** Converts the next event; may return no events. Throws ProviderFault. */
   take(event: ServerSentEvent): StreamEvent[];
   /** Converts the end of the stream. Throws ProviderFault when the message is incomplete. */
   end(): StreamEvent[];
 }
+
+const NOBODY: EventReceiver = { onEvents: () => undefined, onFault: () => undefined };
 
 export function endedEarly(upstreamRequestId: string | null): ProviderFault {
   return new ProviderFault('failed', 'the stream ended before the message was complete', { upstreamRequestId });
@@ -26,6 +30,7 @@ export class PulledStream implements EventSource {
   readonly #signal: AbortSignal;
   readonly #converter: EventConverter;
   readonly #parser = new EventStreamParser();
+  #receiver: EventReceiver = NOBODY; // of the pending read
   #mapFault: ((fault: ProviderFault) => ProviderFault) | null = null;
   #fault: ProviderFault | null = null; // thrown after the preceding events
   #isEnded = false;
@@ -41,21 +46,39 @@ export class PulledStream implements EventSource {
   }
 
   next(): Promise<StreamEvent[] | null> {
-    if (this.#fault !== null) return Promise.reject(this.#fault);
-    if (this.#isEnded) return Promise.resolve(null);
-    if (this.#signal.aborted) return Promise.reject(this.#fail(this.#signal.reason));
-    return this.#reader.read().then(this.#onRead, this.#onFailure);
+    return new Promise((resolve, reject) => {
+      const onEvents: EventReceiver['onEvents'] = (batch) =>
+        resolve(batch instanceof PlainDeltas ? batch.events() : batch);
+      this.pull({ onEvents, onFault: reject });
+    });
+  }
+
+  pull(receiver: EventReceiver): void {
+    if (this.#fault !== null) receiver.onFault(this.#fault);
+    else if (this.#isEnded) receiver.onEvents(null);
+    else if (this.#signal.aborted) receiver.onFault(this.#fail(this.#signal.reason));
+    else {
+      this.#receiver = receiver;
+      this.#read();
+    }
+  }
+
+  #read(): void {
+    this.#reader.read().then(this.#onRead, this.#onFailure);
   }
 
   // Bound once, because a function per chunk would cost as much as parsing it.
   readonly #onRead = ({ done, value }: { done: boolean; value?: Uint8Array | undefined }) => {
     if (done) this.#isEnded = true;
-    const events = value === undefined ? this.#atEnd() : this.#take(value);
-    return events.length > 0 ? events : this.next(); // bounded by the end of the stream and the signal
+    const batch = value === undefined ? this.#atEnd() : this.#take(value);
+    if (batch !== null) this.#receiver.onEvents(batch);
+    else if (this.#fault !== null) this.#receiver.onFault(this.#fault);
+    else if (this.#isEnded) this.#receiver.onEvents(null);
+    else this.#read(); // bounded by the end of the stream and the signal
   };
 
-  readonly #onFailure = (thrown: unknown): never => {
-    throw this.#fail(thrown);
+  readonly #onFailure = (thrown: unknown) => {
+    this.#receiver.onFault(this.#fail(thrown));
   };
 
   #fail(thrown: unknown): ProviderFault {
@@ -64,16 +87,19 @@ export class PulledStream implements EventSource {
     return this.#fault;
   }
 
-  #atEnd(): StreamEvent[] {
+  #atEnd(): StreamEvent[] | null {
     try {
-      return this.#converter.end();
+      return nullIfEmpty(this.#converter.end());
     } catch (thrown) {
-      throw this.#fail(thrown);
+      this.#fail(thrown);
+      return null;
     }
   }
 
-  /** The events completed by a chunk, up to a fault or the end of the message. */
-  #take(chunk: Uint8Array): StreamEvent[] {
+  /** The events completed by a chunk, up to a fault or the end of the message; null without any. */
+  #take(chunk: Uint8Array): StreamEvent[] | PlainDeltas | null {
+    const deltas = this.#converter.passesDeltas === true ? this.#parser.pushPlain(chunk) : null;
+    if (deltas !== null) return deltas.texts.length > 0 ? deltas : null;
     const events: StreamEvent[] = [];
     try {
       for (const event of this.#parser.push(chunk)) {
@@ -87,7 +113,7 @@ export class PulledStream implements EventSource {
       this.#fail(thrown);
       this.#cancel();
     }
-    return events;
+    return nullIfEmpty(events);
   }
 
   /** Not awaited: the message is complete; this only concerns the connection. */
@@ -106,4 +132,8 @@ export class PulledStream implements EventSource {
   #cancel(): void {
     this.#reader.cancel().catch(() => undefined);
   }
+}
+
+function nullIfEmpty(events: StreamEvent[]): StreamEvent[] | null {
+  return events.length > 0 ? events : null;
 }

@@ -10,8 +10,8 @@ import {
   withClientPaths,
 } from '../chat-completions/chat-completions.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { Call, Reply } from './call.ts';
 import { requireJson } from './routes.ts';
-import { type Call, type ClientRequest, type Reply, submitCall } from './submit-call.ts';
 
 const LIMITS = ['requests', 'tokens'];
 
@@ -50,10 +50,9 @@ export async function postChatCompletions(call: Call): Promise<Reply> {
   requireJson(call.request.headers);
   const asked: ReadTerms = { terms: null };
   try {
-    const reply = await submitCall(call, (clientRequest) => {
-      readAsChat(clientRequest, asked);
-      return call.dependencies.messages.submitMessage(clientRequest);
-    });
+    call.open();
+    readAsChat(call, asked);
+    const reply = await call.dependencies.messages.submitMessage(call);
     return convertReply(reply, asked, call);
   } catch (thrown) {
     if (!(thrown instanceof TurnpikeError) || asked.terms === null) throw thrown;
@@ -67,10 +66,10 @@ interface ReadTerms {
 }
 
 /** The gateway reads the body of an authenticated request as a message. */
-function readAsChat(clientRequest: ClientRequest, asked: ReadTerms): void {
-  clientRequest.protocol = 'chat-completions';
-  const readBody = clientRequest.readBody.bind(clientRequest);
-  clientRequest.readBody = async (bytesMax, accountId) => {
+function readAsChat(call: Call, asked: ReadTerms): void {
+  call.protocol = 'chat-completions';
+  const readBody = call.readBody.bind(call);
+  call.readBody = async (bytesMax, accountId) => {
     const { bytes, terms } = await readChatInTurns(await readBody(bytesMax, accountId));
     asked.terms = terms;
     return bytes;

@@ -1,9 +1,8 @@
 // The table of public routes. The path alone selects the route; the `allow` header of a refusal lists its methods.
 
 import { TurnpikeError } from '../errors.ts';
+import type { Call, ClientRequest, MessageGateway, Reply } from './call.ts';
 import { postChatCompletions } from './post-chat-completions.ts';
-import type { Call, ClientRequest, Handle, MessageGateway, Reply } from './submit-call.ts';
-import { submitCall } from './submit-call.ts';
 
 const CHAT_PATH = '/v1/chat/';
 const MODELS_PATH = '/v1/models/';
@@ -69,21 +68,32 @@ export function requireJson(headers: Headers): void {
   throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
 }
 
-/** Passes the request to the gateway, with the rest of its path after `prefix`. */
-function ask(
+/** May throw; `handlePublic` closes the call. */
+type Handle = (call: Call) => Reply | Promise<Reply>;
+
+function ask(method: 'listModels' | 'getKey'): Handle {
+  return (call) => {
+    call.open();
+    return call.dependencies.messages[method](call);
+  };
+}
+
+/** Passes the rest of the path after `prefix`, too. */
+function askAbout(
+  prefix: string,
   send: (messages: MessageGateway, request: ClientRequest, rest: string) => Promise<Reply>,
-  prefix = '',
 ): Handle {
   return (call) => {
-    const rest = restOf(call.path, prefix);
-    return submitCall(call, (clientRequest) => send(call.dependencies.messages, clientRequest, rest));
+    call.open();
+    return send(call.dependencies.messages, call, restOf(call.path, prefix));
   };
 }
 
 function askJson(method: 'submitMessage' | 'countTokens'): Handle {
   return (call) => {
     requireJson(call.request.headers);
-    return submitCall(call, (clientRequest) => call.dependencies.messages[method](clientRequest));
+    call.open();
+    return call.dependencies.messages[method](call);
   };
 }
 
@@ -102,16 +112,16 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages', post(askJson('submitMessage'))],
   ['/v1/messages/count_tokens', post(askJson('countTokens'))],
   ['/v1/chat/completions', post(postChatCompletions)],
-  ['/v1/models', get(ask((messages, request) => messages.listModels(request)))],
-  ['/v1/key', get(ask((messages, request) => messages.getKey(request)))],
+  ['/v1/models', get(ask('listModels'))],
+  ['/v1/key', get(ask('getKey'))],
   ['/healthz', get(constant({ status: 'ok' }))],
   ['/readyz', get(getReadyz)],
   ['/', get(showRoot)],
   ['/api/hello', get(showRoot)],
 ]);
 const routesOfOne: readonly [beginning: string, route: Route][] = [
-  [MODELS_PATH, get(ask((messages, request, id) => messages.getModel(request, id), MODELS_PATH))],
-  [USAGE_PATH, get(ask((messages, request, requestId) => messages.getUsage(request, requestId), USAGE_PATH))],
+  [MODELS_PATH, get(askAbout(MODELS_PATH, (messages, request, id) => messages.getModel(request, id)))],
+  [USAGE_PATH, get(askAbout(USAGE_PATH, (messages, request, requestId) => messages.getUsage(request, requestId)))],
 ];
 
 /** The route of a path without query, or null. */

@@ -220,6 +220,7 @@ export function makePublic(
     clock: gateway.clock,
     settings,
     trustedProxies: config.trustedProxies.map(parseRange).filter((range) => range !== null),
+    reportsAddress: observers.log.isOn,
     isLeaving: () => state.isLeaving,
     isDraining: () => state.isDraining,
     isStoreAvailable: () => gateway.ledger.isAvailable && isStoreThere(),

@@ -88,14 +88,16 @@ export function routeRequests(
     return withSecurityHeaders(refuse(noHost, request, connection), isSecure);
   };
   return {
-    onMessagePort: (request, connection) =>
-      isForOperator(request) && !hasAdminPort()
-        ? answerOperator(request, connection)
-        : handlePublic(request, connection, dependencies),
-    onAdminPort(request, connection) {
-      if (isForOperator(request)) return answerOperator(request, connection);
+    onMessagePort(request, connection) {
       const path = pathOf(request.url);
-      if (PROBES.has(path)) return handlePublic(request, connection, dependencies);
+      return isForOperator(request, path) && !hasAdminPort()
+        ? answerOperator(request, connection)
+        : handlePublic(request, connection, dependencies, path);
+    },
+    onAdminPort(request, connection) {
+      const path = pathOf(request.url);
+      if (isForOperator(request, path)) return answerOperator(request, connection);
+      if (PROBES.has(path)) return handlePublic(request, connection, dependencies, path);
       return refuse(
         new TurnpikeError('route_not_found', 'Only the admin API is served on this port.'),
         request,
@@ -105,8 +107,7 @@ export function routeRequests(
   };
 }
 
-function isForOperator(request: Request): boolean {
-  const path = pathOf(request.url);
+function isForOperator(request: Request, path: string): boolean {
   // Browsers at the address of the service; API clients get a 404.
   if (path === '/')
     return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');

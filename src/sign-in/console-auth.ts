@@ -6,7 +6,7 @@ import { DAY_MS } from '../base/clock.ts';
 import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
-import { errorResponse, pathOf, queryOf, refuseCrossSite, securityHeaders } from '../http/http.ts';
+import { errorResponse, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
 import type { AuthResponse, FoundSession } from './messages.ts';
 import { CALLBACK, type Endpoint, endpoints, GET_SESSION, readFields } from './read-fields.ts';
 import type { SignInThread } from './sign-in-thread.ts';
@@ -178,7 +178,7 @@ async function answerAny(parts: AnswerParts, request: Request, from: Circumstanc
   } catch (failure) {
     const error = asTurnpikeError(failure);
     report(error.status, failure, error.code);
-    return errorResponse(error, requestId, securityHeaders('other', from.isOverTls));
+    return errorResponse(error, requestId, shareHeaders(securityHeaders('other', from.isOverTls)));
   }
 }
 

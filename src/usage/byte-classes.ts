@@ -72,6 +72,11 @@ function addRun(classes: ByteClasses, text: string, from: number, end: number, b
       last = 0;
     }
   }
+  addPacked(classes, packed, ascii, beyond);
+  return last;
+}
+
+function addPacked(classes: ByteClasses, packed: number, ascii: number, beyond: number): void {
   const letters = packed & 255;
   const digits = (packed >> 8) & 255;
   const spaces = (packed >> 16) & 255;
@@ -82,6 +87,27 @@ function addRun(classes: ByteClasses, text: string, from: number, end: number, b
   classes[3] += ascii - letters - digits - spaces - rare;
   classes[4] += beyond;
   classes[5] += rare;
+}
+
+/** The same for UTF-8: adds the text in bytes.subarray(from, end). */
+export function addBytes(classes: ByteClasses, bytes: Uint8Array, from: number, end: number, before: number): number {
+  let last = before;
+  for (let start = from; start < end; start += RUN_CHARACTERS) {
+    const runEnd = Math.min(end, start + RUN_CHARACTERS);
+    let packed = 0;
+    let beyond = 0;
+    for (let at = start; at < runEnd; at++) {
+      const code = bytes[at] as number;
+      if (code < 128) {
+        packed = (packed + (STEPS[(last << 7) | code] as number)) | 0;
+        last = code;
+      } else {
+        beyond++;
+        last = 0;
+      }
+    }
+    addPacked(classes, packed, runEnd - start - beyond, beyond);
+  }
   return last;
 }
 

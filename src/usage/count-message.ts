@@ -1,7 +1,7 @@
 // Counts the usage of one message from its events or its whole. `total` alone decides which counts are credible.
 
 import { bounds } from '../config.ts';
-import type { JsonObject, JsonValue, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { JsonObject, JsonValue, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import { isJsonObject, isThinking, jsonObjects, NO_TOKENS } from '../wire/wire.ts';
 import type { ByteClasses } from './byte-classes.ts';
 import { BASELINE_ESTIMATE, type OutputEstimate } from './output-estimate.ts';
@@ -173,6 +173,13 @@ export class MessageCounter {
       case 'message_stop':
         this.#finish();
     }
+  }
+
+  /** Counts deltas that are not parsed. */
+  observePlain(deltas: PlainDeltas): void {
+    this.#contentSeen = true;
+    this.#outputIsFinal = false; // an earlier count was not final
+    this.#output.addPlain(deltas);
   }
 
   observeMessage(message: JsonObject): void {

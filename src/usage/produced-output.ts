@@ -3,8 +3,8 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
-import { isJsonObject, isThinking, type JsonObject, textOf } from '../wire/wire.ts';
-import { addJson, addText, type ByteClasses } from './byte-classes.ts';
+import { isJsonObject, isThinking, type JsonObject, type PlainDeltas, textOf } from '../wire/wire.ts';
+import { addBytes, addJson, addText, type ByteClasses } from './byte-classes.ts';
 import { billedText, coverText, hasSamples, isExact, type OutputEstimate } from './output-estimate.ts';
 
 class ThinkingTime {
@@ -89,6 +89,21 @@ export class ProducedOutput {
     this.#lastThinking = addText(this.#thinking, delta['thinking'], this.#lastThinking);
     const tokens = delta['estimated_tokens']; // an increment, according to the provider's documentation
     if (isWholeNumber(tokens)) this.#runningTokens = Math.min(bounds.usageTokensMax, this.#runningTokens + tokens);
+  }
+
+  /** The same for deltas that are not parsed. */
+  addPlain(deltas: PlainDeltas): void {
+    for (const text of deltas.texts) {
+      const { from, end, isThinking, hasEscapes } = text;
+      const classes = isThinking ? this.#thinking : this.visible;
+      const before = isThinking ? this.#lastThinking : this.#lastVisible;
+      const last = hasEscapes
+        ? addText(classes, deltas.textOf(text), before)
+        : addBytes(classes, deltas.bytes, from, end, before);
+      if (isThinking) this.#lastThinking = last;
+      else this.#lastVisible = last;
+      this.#hasThinking ||= isThinking;
+    }
   }
 
   /** The model reads results of server tools and does not write them: they are not output. */

@@ -20,9 +20,12 @@ export function wrongField(path: string, sentence: string): TurnpikeError {
 
 /** Throws invalid_request for anything but a text. */
 export function requireText(value: JsonValue | undefined, path: string): string {
-  if (value === undefined) throw wrongField(path, REQUIRED);
-  if (typeof value !== 'string') throw wrongField(path, 'Input should be a valid string');
+  if (typeof value !== 'string') throw wrongField(path, textFault(value));
   return value;
+}
+
+function textFault(value: JsonValue | undefined): string {
+  return value === undefined ? REQUIRED : 'Input should be a valid string';
 }
 
 /** Throws invalid_request for anything but a list. */
@@ -44,15 +47,17 @@ function checkMessages(value: JsonValue | undefined): void {
 /** Checks all fields but model, messages, max_tokens and stream; null counts as absent. Throws invalid_request. */
 function checkOptionalFields(body: JsonObject): void {
   checkSystem(body['system'] ?? '');
-  for (const [place, tool] of requireList(body['tools'] ?? [], 'tools').entries())
-    if (!isJsonObject(tool)) throw wrongField(`tools.${place}`, DICTIONARY);
+  const tools = requireList(body['tools'] ?? NONE, 'tools');
+  for (let place = 0; place < tools.length; place++)
+    if (!isJsonObject(tools[place])) throw wrongField(`tools.${place}`, DICTIONARY);
   const toolChoice = body['tool_choice'] ?? null;
   if (toolChoice !== null) {
     if (!isJsonObject(toolChoice)) throw wrongField('tool_choice', DICTIONARY);
     requireText(toolChoice['type'], 'tool_choice.type');
   }
-  for (const [place, stop] of requireList(body['stop_sequences'] ?? [], 'stop_sequences').entries())
-    requireText(stop, `stop_sequences.${place}`);
+  const stops = requireList(body['stop_sequences'] ?? NONE, 'stop_sequences');
+  for (let place = 0; place < stops.length; place++)
+    if (typeof stops[place] !== 'string') throw wrongField(`stop_sequences.${place}`, textFault(stops[place]));
   for (const name of NUMBERS) {
     const value = body[name] ?? null;
     if (value !== null && typeof value !== 'number') throw wrongField(name, 'Input should be a valid number');
@@ -63,6 +68,7 @@ function checkOptionalFields(body: JsonObject): void {
   }
 }
 
+const NONE: JsonValue[] = [];
 const NUMBERS = ['temperature', 'top_p', 'top_k'];
 const OBJECTS = ['metadata', 'thinking', 'output_config'];
 
@@ -76,20 +82,22 @@ function checkMessage(message: JsonValue | undefined, index: number): void {
   if (content === undefined) throw wrongField(`messages.${index}.content`, REQUIRED);
   if (typeof content === 'string') return;
   if (!Array.isArray(content)) throw wrongField(`messages.${index}.content`, STRING_OR_LIST);
-  for (let place = 0; place < content.length; place++)
-    checkBlock(content[place], () => `messages.${index}.content.${place}`);
+  const fault = findFault(content);
+  if (fault !== null) throw new TurnpikeError('invalid_request', `messages.${index}.content${fault}`);
 }
 
-/** The path is built only for a fault: most blocks have none. */
-function checkBlock(block: JsonValue | undefined, path: () => string): void {
-  if (!isJsonObject(block)) throw wrongField(path(), DICTIONARY);
-  const type = block['type'];
-  if (typeof type !== 'string') requireText(type, `${path()}.type`);
-  if (type === 'text' && typeof block['text'] !== 'string') requireText(block['text'], `${path()}.text.text`);
-  if (type !== 'tool_result' || !Array.isArray(block['content'])) return;
-  const { content } = block;
-  for (let place = 0; place < content.length; place++)
-    checkBlock(content[place], () => `${path()}.tool_result.content.${place}`);
+/** The rest of the path to the first fault in a list of blocks, and its sentence; null without a fault. */
+function findFault(blocks: JsonValue[]): string | null {
+  for (let place = 0; place < blocks.length; place++) {
+    const block = blocks[place];
+    if (!isJsonObject(block)) return `.${place}: ${DICTIONARY}`;
+    const { type, text, content } = block;
+    if (typeof type !== 'string') return `.${place}.type: ${textFault(type)}`;
+    if (type === 'text' && typeof text !== 'string') return `.${place}.text.text: ${textFault(text)}`;
+    const inside = type === 'tool_result' && Array.isArray(content) ? findFault(content) : null;
+    if (inside !== null) return `.${place}.tool_result.content${inside}`;
+  }
+  return null;
 }
 
 /** Blocks of the system prompt are text, so their paths name no block type. */
@@ -106,13 +114,18 @@ function checkSystem(system: JsonValue): void {
 /** Throws invalid_json, invalid_request (the message begins with the field's path), thread_unsupported_request. */
 export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'messages'): MessageRequest {
   const text = decodeBytes(bytes);
-  return parseText(text, Buffer.byteLength(text), protocol);
+  return parseText(text, bytesOf(text, bytes.byteLength), protocol);
+}
+
+/** The length in UTF-8, without a byte order mark. A text with as many characters as bytes were received is ASCII. */
+function bytesOf(text: string, bytesReceived: number): number {
+  return text.length === bytesReceived ? bytesReceived : Buffer.byteLength(text);
 }
 
 /** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
 export async function parseInTurns(received: ReceivedBody, protocol: Protocol = 'messages'): Promise<MessageRequest> {
   const text = await decodeBody(received);
-  const bytes = Buffer.byteLength(text);
+  const bytes = bytesOf(text, received instanceof Uint8Array ? received.byteLength : received.size);
   if (bytes <= bounds.bodyBytesAtOnceMax) return parseText(text, bytes, protocol);
   await nextTurn();
   const members = scanJson(text);

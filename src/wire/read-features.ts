@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
-import { isJsonObject, jsonObjects, objectOf } from './message-request.ts';
+import { isJsonObject, objectOf } from './message-request.ts';
 
 /**
  * Visits every block of `system` and `messages`, nested ones after their parent, until `visit` returns true; then
@@ -67,6 +67,10 @@ export interface RequestFeatures {
 
 const UNPRICED_TOOLS = ['code_execution_', 'advisor_'];
 const UNPRICED_FIELDS = ['fallbacks', 'fallback_credit_token', 'billing_policy'];
+const PRICED_TIERS = ['auto', 'standard_only'];
+const PRICED_PLACES = ['global'];
+const PRICED_SPEEDS = ['standard', 'fast'];
+const STORED_FIELDS = ['container', 'skills', 'previous_message_id'];
 const TOOL_TYPE_CHARACTERS_MAX = 64;
 
 /** `betas` is the client's beta header, values joined by commas; null without one. */
@@ -82,7 +86,8 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
     cacheControl: 'none',
   };
   noteCacheControl(found, body);
-  for (const tool of jsonObjects(body['tools'])) noteTool(found, tool);
+  const tools = body['tools'];
+  if (Array.isArray(tools)) for (const tool of tools) if (isJsonObject(tool)) noteTool(found, tool);
   let hasStoredBlock = false;
   findBlock(body, (block) => {
     noteCacheControl(found, block);
@@ -99,10 +104,11 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
 }
 
 function unpricedFields(body: JsonObject): string[] {
-  const names = UNPRICED_FIELDS.filter((name) => (body[name] ?? null) !== null);
-  if (!isOneOf(body['service_tier'], ['auto', 'standard_only'])) names.push('service_tier');
-  if (!isOneOf(body['inference_geo'], ['global'])) names.push('inference_geo');
-  if (!isOneOf(body['speed'], ['standard', 'fast'])) names.push('speed');
+  const names: string[] = [];
+  for (const name of UNPRICED_FIELDS) if ((body[name] ?? null) !== null) names.push(name);
+  if (!isOneOf(body['service_tier'], PRICED_TIERS)) names.push('service_tier');
+  if (!isOneOf(body['inference_geo'], PRICED_PLACES)) names.push('inference_geo');
+  if (!isOneOf(body['speed'], PRICED_SPEEDS)) names.push('speed');
   return names;
 }
 
@@ -134,9 +140,10 @@ function noteCacheControl(found: RequestFeatures, holder: JsonObject): void {
 }
 
 function storedField(body: JsonObject): string | null {
-  for (const name of ['container', 'skills', 'previous_message_id']) if (namesObject(body[name])) return name;
-  const previousId = objectOf(body['diagnostics'])['previous_message_id'];
-  return namesObject(previousId) ? 'diagnostics.previous_message_id' : null;
+  for (const name of STORED_FIELDS) if (namesObject(body[name])) return name;
+  const diagnostics = body['diagnostics'];
+  const isNamedThere = isJsonObject(diagnostics) && namesObject(diagnostics['previous_message_id']);
+  return isNamedThere ? 'diagnostics.previous_message_id' : null;
 }
 
 /** Clients write optional members without a value as null, an empty list or an empty object. */

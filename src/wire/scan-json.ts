@@ -38,6 +38,7 @@ interface KeyPath {
   readonly count: number;
   /** Without escapes, and not an array index. */
   readonly isPlain: boolean;
+  /** null while there is at most one, `latest`. */
   next: Map<string, KeyPath> | null;
   /** The plain key taken last. */
   latest: KeyPath | null;
@@ -209,7 +210,7 @@ function repeatedKey(frame: Frame, text: string, from: number): number {
 /** The fault of another key of an object, or null. The same keys in the same order were accepted before. */
 function noteKey(frame: Frame, key: string, weight: JsonWeight, refusesDoubled: boolean): string | null {
   const before = frame.keys;
-  const known = before.next?.get(key);
+  const known = before.latest?.key === key ? before.latest : before.next?.get(key);
   if (known?.isPlain) {
     before.latest = known;
     frame.keys = known;
@@ -227,9 +228,11 @@ function noteKey(frame: Frame, key: string, weight: JsonWeight, refusesDoubled: 
 function addKey(before: KeyPath, key: string): KeyPath {
   const isPlain = !isIndex(key) && !key.includes('\\');
   const added = { key, before, count: before.count + 1, isPlain, next: null, latest: null };
-  before.next ??= new Map();
-  before.next.set(key, added);
+  const { latest } = before;
   if (isPlain) before.latest = added;
+  if (isPlain && latest === null && before.next === null) return added;
+  before.next ??= new Map(latest === null ? [] : [[latest.key, latest]]);
+  before.next.set(key, added);
   return added;
 }
 

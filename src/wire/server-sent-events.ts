@@ -1,6 +1,7 @@
 // Parses an event stream (WHATWG HTML, 9.2.6) from bytes split anywhere. Ignores `id` and `retry`.
 
 import { bounds } from '../config.ts';
+import { type PlainDeltas, readPlainDeltas } from './plain-deltas.ts';
 
 export interface ServerSentEvent {
   /** "message" if the stream named none. */
@@ -23,10 +24,29 @@ export class EventStreamParser {
   #data: string | null = null;
   #heldCharacters = 0; // of the incomplete line and event
   #endedWithReturn = false;
+  #isAtLine = false; // the last byte ended a line; not at the beginning, where the decoder may find a byte order mark
+  #tail: Uint8Array | null = null; // the beginning of a delta, not decoded yet
+
+  /**
+   * The events that these bytes completed, if they are only plain deltas; they may be none. null: nothing was taken, and
+   * the bytes must be pushed.
+   */
+  pushPlain(bytes: Uint8Array): PlainDeltas | null {
+    if (!this.#isAtLine || this.#name !== '' || this.#data !== null) return null;
+    const whole = this.#withTail(bytes);
+    const deltas = readPlainDeltas(whole);
+    if (deltas === null) return null;
+    const end = deltas.bytes.length;
+    this.#tail = end === whole.length ? null : whole.slice(end);
+    return deltas;
+  }
 
   /** The events that these bytes completed. An event without its blank line is never returned. Throws EventTooLong. */
   push(bytes: Uint8Array): ServerSentEvent[] {
-    const text = this.#normalized(this.#decoder.decode(bytes, { stream: true }));
+    const whole = this.#withTail(bytes);
+    this.#tail = null;
+    if (whole.length > 0) this.#isAtLine = whole.at(-1) === LINE_FEED;
+    const text = this.#normalized(this.#decoder.decode(whole, { stream: true }));
     const events: ServerSentEvent[] = [];
     let start = this.#takeWhole(text, events);
     for (let end = text.indexOf('\n', start); end >= 0; end = text.indexOf('\n', start)) {
@@ -35,6 +55,10 @@ export class EventStreamParser {
     }
     if (start < text.length) this.#hold(text.slice(start));
     return events;
+  }
+
+  #withTail(bytes: Uint8Array): Uint8Array {
+    return this.#tail === null ? bytes : Buffer.concat([this.#tail, bytes]);
   }
 
   /** Takes events with one `data` line and at most an `event` line before it, the common form. Returns their end. */

@@ -37,6 +37,7 @@ export {
   rewriteRequest,
   wrongField,
 } from './parse-message-request.ts';
+export { PlainDeltas } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
 export { isTooDeep, JsonWeight, scanJson, weighJson } from './scan-json.ts';
 export { EventStreamParser, EventTooLong, type ServerSentEvent } from './server-sent-events.ts';

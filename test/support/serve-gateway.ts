@@ -37,6 +37,7 @@ export function serveGateway(
     clock: gateway.clock,
     settings,
     trustedProxies: [],
+    reportsAddress: true,
     isLeaving: () => false,
     isDraining: () => false,
     isStoreAvailable: () => gateway.ledger.isAvailable,

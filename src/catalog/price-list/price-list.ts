@@ -3,7 +3,8 @@
 import { assert } from '../../base/assert.ts';
 import { parseTimeMs } from '../../base/checked-number.ts';
 import { listedModel } from '../document.ts';
-import { type Fault, formatFault, readPart } from '../fault.ts';
+import { type Fault, formatFault } from '../fault.ts';
+import { readPart } from '../schema.ts';
 import anthropic from './anthropic.json' with { type: 'json' };
 import deepseek from './deepseek.json' with { type: 'json' };
 import gemini from './gemini.json' with { type: 'json' };

@@ -1,6 +1,5 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
-import { parseDigits } from '../../base/checked-number.ts';
 import { type JsonValue, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
 import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
@@ -50,6 +49,7 @@ function convertEvents(upstreamRequestId: string | null): EventConverter {
   let isBegun = false;
   let isDone = false;
   return {
+    passesDeltas: true,
     get isDone() {
       return isDone;
     },
@@ -71,17 +71,7 @@ function convertEvents(upstreamRequestId: string | null): EventConverter {
   };
 }
 
-// Most events are text without escapes: matching these costs a fraction of parsing JSON. Any other form is parsed.
-const TEXT_DELTA =
-  /^\{"type":"content_block_delta","index":(0|[1-9]\d{0,8}),"delta":\{"type":"text_delta","text":"([ !#-[\]-\uffff]*)"\} *\}$/;
-
 function readEvent(text: string, upstreamRequestId: string | null): StreamEvent {
-  const matched = TEXT_DELTA.exec(text);
-  if (matched !== null) {
-    const delta = { type: 'text_delta', text: matched[2] as string };
-    const index = parseDigits(matched[1] as string);
-    return { name: 'content_block_delta', json: text, value: { type: 'content_block_delta', index, delta } };
-  }
   const value = parseObject(text, { what: 'an event', upstreamRequestId });
   const name = value['type'];
   if (typeof name !== 'string')

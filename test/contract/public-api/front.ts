@@ -47,6 +47,7 @@ export function openFront(
     clock: manualClock(1_760_000_000_000),
     settings: () => settings,
     trustedProxies: ['127.0.0.0/8'].map((text) => parseRange(text)).filter((range) => range !== null),
+    reportsAddress: true,
     isLeaving: () => false,
     isDraining: () => false,
     isStoreAvailable: () => true,

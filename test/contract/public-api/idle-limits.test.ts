@@ -41,6 +41,7 @@ async function limitsDuring(
       clock: manualClock(0),
       settings: () => DEFAULT_SETTINGS,
       trustedProxies: [],
+      reportsAddress: true,
       isLeaving: () => false,
       isDraining: () => false,
       isStoreAvailable: () => true,

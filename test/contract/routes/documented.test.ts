@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultError } from '../../../src/gateway/stop-error.ts';
+import { faultError } from '../../../src/gateway/message-errors.ts';
 import { kindOf } from '../../../src/providers/map-fault.ts';
 import { type FaultKind, ProviderFault } from '../../../src/providers/providers.ts';
 import { codeOf } from './faults.ts';

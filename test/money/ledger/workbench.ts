@@ -239,9 +239,9 @@ export class Workbench {
 }
 
 /** Returns the rejection of the promise. `expect(…).rejects` would block the answers of a worker thread. */
-export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+export async function failureOf(asked: unknown): Promise<unknown> {
   try {
-    await promise;
+    await asked;
   } catch (failure) {
     return failure;
   }

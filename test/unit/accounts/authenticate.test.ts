@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import {
   authenticate,
   type Caller,
-  type Circumstances,
   FailureCounter,
   groupsOf,
   KeyDirectory,
@@ -15,7 +14,7 @@ import { asTurnpikeError, type TurnpikeError } from '../../../src/errors.ts';
 import { makeCaller, NOW_MS, PausedStore } from './callers.ts';
 
 const secret = makeKeySecret().secret.reveal();
-const here: Circumstances = { origin: null, address: '203.0.113.7', nowMs: NOW_MS };
+const here = { origin: null as string | null, address: '203.0.113.7', nowMs: NOW_MS };
 
 function setUp(caller: Caller | null) {
   const store = new PausedStore();
@@ -27,11 +26,12 @@ function setUp(caller: Caller | null) {
 async function refusal(
   caller: Caller | null,
   shown: string | null = secret,
-  from: Partial<Circumstances> = {},
+  from: Partial<typeof here> = {},
   authenticator = setUp(caller),
 ): Promise<TurnpikeError | null> {
   try {
-    await authenticate(shown, { ...here, ...from }, authenticator);
+    const { nowMs, ...sender } = { ...here, ...from };
+    await authenticate(shown, sender, nowMs, authenticator);
     return null;
   } catch (thrown) {
     return asTurnpikeError(thrown);
@@ -41,8 +41,8 @@ async function refusal(
 test('a valid key authenticates its caller, and repeatedly without waiting for the store', async () => {
   const caller = makeCaller();
   const authenticator = setUp(caller);
-  expect(await authenticate(secret, here, authenticator)).toBe(caller);
-  expect(authenticate(secret, here, authenticator)).toBe(caller);
+  expect(await authenticate(secret, here, NOW_MS, authenticator)).toBe(caller);
+  expect(authenticate(secret, here, NOW_MS, authenticator)).toBe(caller);
 });
 
 test('a missing key is key_missing, and the error names the header', async () => {

@@ -14,15 +14,15 @@ afterEach(async () => {
   server = null;
 });
 
-const bodiesUpTo = (bytesMax: number) => new BodiesInFlight(() => bytesMax);
+const bodiesUpTo = (bytesMax: number, stallMs?: number) => new BodiesInFlight(() => bytesMax, stallMs);
 
 /** A server that responds with the number of bytes that it read, and the number that all bodies held meanwhile. */
-function serve(inFlight = bodiesUpTo(256 * 1024 * 1024), stallMs = 60_000) {
+function serve(inFlight = bodiesUpTo(256 * 1024 * 1024)) {
   server = serveHttp({
     hostname: '127.0.0.1',
     port: 0,
     async handle(request, connection) {
-      const body = new RequestBody(request, connection, inFlight, stallMs);
+      const body = new RequestBody(request, connection, inFlight);
       try {
         const bytes = await new Response((await body.read(BYTES_MAX, OWNER)) as BodyInit).bytes();
         const sum = bytes.reduce((total, byte) => total + byte, 0);
@@ -139,7 +139,7 @@ test.each([
   ['a large body', `content-length: 900000\r\n\r\n${'x'.repeat(200_000)}`],
   ['a body in chunks', 'transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n'],
 ])('%s that stalls is request_timeout, and its memory is freed', async (_, rest) => {
-  const { port, inFlight } = serve(bodiesUpTo(256 * 1024 * 1024), 200);
+  const { port, inFlight } = serve(bodiesUpTo(256 * 1024 * 1024, 200));
   const answer = await exchange(port, [`${POST}${rest}`]);
   expect(answer).toStartWith('HTTP/1.1 408');
   expect(answer.toLowerCase()).toContain('connection: close');
@@ -147,7 +147,7 @@ test.each([
 });
 
 test('a slow body is read to its end if it does not stall', async () => {
-  const { port } = serve(bodiesUpTo(256 * 1024 * 1024), 2_000);
+  const { port } = serve(bodiesUpTo(256 * 1024 * 1024, 2_000));
   // All pauses together exceed the stall limit. Each is a tenth of it, so that a busy machine does not exceed it.
   const parts = Array.from({ length: 11 }, () => ['x'.repeat(40_000), 200]).flat();
   const answer = await exchange(port, [`${POST}content-length: 440000\r\n\r\n`, ...parts]);

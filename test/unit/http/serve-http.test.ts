@@ -2,7 +2,14 @@
 
 import { afterEach, expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../src/errors.ts';
-import { errorResponse, type HttpServer, type ServeOptions, serveHttp, toResponse } from '../../../src/http/http.ts';
+import {
+  errorResponse,
+  type HttpServer,
+  type ServeOptions,
+  serveHttp,
+  shareHeaders,
+  toResponse,
+} from '../../../src/http/http.ts';
 import { exchange } from './raw-socket.ts';
 
 let server: HttpServer | null = null;
@@ -53,7 +60,7 @@ test('if the server cannot listen, the error names the address and the reason', 
 
 test('a JSON response has its content type, its request id and its own headers', async () => {
   const { url } = serve(() =>
-    toResponse({ status: 201, headers: { 'x-own': 'a' }, body: '{"é":1}' }, 'req_1', { 'x-more': 'b' }),
+    toResponse({ status: 201, headers: { 'x-own': 'a' }, body: '{"é":1}' }, 'req_1', shareHeaders({ 'x-more': 'b' })),
   );
   const response = await fetch(url);
   expect(response.status).toBe(201);

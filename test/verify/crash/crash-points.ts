@@ -18,7 +18,7 @@ let passingsLeft = Number(process.env['CRASH_PASSING']);
 if (isMainThread) {
   startThreadsWithPoints();
   watchLedger();
-  watchExtensions(ResidentLedger.prototype);
+  watchResidentExtensions();
   for (const provider of providerKinds.values()) watchProvider(provider);
   watchRelay();
 } else {
@@ -64,7 +64,18 @@ function watchLedger(): void {
   };
 }
 
-/** On every path to the ledger. */
+/** With SQLite, an extension is decided in memory. */
+function watchResidentExtensions(): void {
+  const { change } = ResidentLedger.prototype;
+  ResidentLedger.prototype.change = function (operation) {
+    if (operation.kind === 'extend') pass('before-extension');
+    const answer = change.call(this, operation);
+    if (operation.kind === 'extend') pass('after-extension');
+    return answer;
+  };
+}
+
+/** With PostgreSQL, on every path to the ledger. */
 export function watchExtensions(gate: LedgerGate): void {
   const { submit } = gate;
   gate.submit = async function (bundle) {

@@ -31,7 +31,7 @@ export class ClientMessage {
   hasLeft = false;
   hasEnded = false;
   #chunksLeft: number;
-  #body: AsyncIterator<string> | null = null;
+  #body: AsyncIterator<string | Uint8Array> | null = null;
   #goOn: (() => void) | null = null;
 
   constructor(asked: Asked, sentMs: number, reads: number | null) {
@@ -81,7 +81,7 @@ export class ClientMessage {
     this.isWhole = true;
   }
 
-  async #read(body: AsyncIterator<string>): Promise<void> {
+  async #read(body: AsyncIterator<string | Uint8Array>): Promise<void> {
     this.#body = body;
     // The runtime takes the first chunk, whether the client reads or not.
     for (let isTaken = false; ; isTaken = true) {
@@ -94,7 +94,7 @@ export class ClientMessage {
       const { done, value } = await body.next();
       if (done === true) break;
       this.#chunksLeft--;
-      if (!this.hasLeft) this.#takeEvents(value);
+      if (!this.hasLeft) this.#takeEvents(typeof value === 'string' ? value : new TextDecoder().decode(value));
     }
     this.hasEnded = true;
   }

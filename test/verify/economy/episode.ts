@@ -215,7 +215,7 @@ class Episode {
       body,
       signal: controller.signal,
     });
-    handlePublic(request, connection, this.#world.dependencies).then(async (response) => {
+    Promise.resolve(handlePublic(request, connection, this.#world.dependencies)).then(async (response) => {
       if (response.status !== 200) message.takeRefusal(response.status, await response.text());
     });
   }

@@ -139,6 +139,7 @@ function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): Pub
     clock: gateway.clock,
     settings: () => gateway.catalog().settings,
     trustedProxies: [],
+    reportsAddress: false,
     isLeaving: () => false,
     isDraining: () => false,
     isStoreAvailable: () => gateway.ledger.isAvailable,

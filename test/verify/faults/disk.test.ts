@@ -15,9 +15,13 @@ const FAULTS: [Fault, RegExp][] = [
 
 /** Streams whose first events have arrived. */
 async function beginStreams(turnpike: Faulty, secret: string, count: number): Promise<Sent[]> {
-  const streams = Array.from({ length: count }, () => send(turnpike, secret, true));
+  const streams = Array.from({ length: count }, () => send(turnpike, secret, true, 4_096)); // their holds cover the fault
   for (const { seen } of streams) await until('a stream begins', () => seen.events.length > 3);
   return streams;
+}
+
+async function isFailing(turnpike: Faulty): Promise<boolean> {
+  return (await (await turnpike.scrape()).text()).includes('\nturnpike_store_available 0\n');
 }
 
 /** While the disk fails, messages get a retryable refusal, streams continue, and health checks report it. */
@@ -36,7 +40,7 @@ async function expectRefusing(turnpike: Faulty, secret: string, running: readonl
   expect((await fetch(`${turnpike.url}/readyz`)).status).toBe(503);
   expect((await fetch(`${turnpike.url}/healthz`)).status).toBe(200);
   expect((await fetch(`${turnpike.url}/v1/models`, { headers: { 'x-api-key': secret } })).status).toBe(200);
-  expect(await (await turnpike.scrape()).text()).toContain('\nturnpike_store_available 0\n');
+  expect(await isFailing(turnpike)).toBe(true);
   expect((await turnpike.admin('GET', '/usage?limit=5'))['data']).toBeArray();
   return refused;
 }
@@ -82,6 +86,7 @@ describe.skipIf(cannotFault)('a disk that fails', () => {
         provider.goOn();
         const running = await beginStreams(turnpike, secret, 3);
         turnpike.disk.set(fault);
+        await until('a write fails', () => isFailing(turnpike)); // Messages before that are admitted in memory.
         all.push(...(await expectRefusing(turnpike, secret, running)));
         all.push(...(await end(turnpike, provider, running)));
         await until('all is settled', () => isSettled(turnpike));

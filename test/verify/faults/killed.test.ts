@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { cannotFault, type Fault, type Faulty, spawnOnDisk, startOnDisk, until } from './faulty-disk.ts';
-import { expectBooks, isSettled, type Seen, sell, send, startProvider } from './witnesses.ts';
+import { expectBooks, isSettled, readAll, type Seen, sell, send, startProvider } from './witnesses.ts';
 
 const KILLS: Fault[] = ['sync-fails', 'sync-loses', 'power-cut', 'full', 'sync-fails'];
 const CALLERS = 12;
@@ -100,6 +100,7 @@ describe.skipIf(cannotFault)('a start on a disk that cannot be written', () => {
     provider.goOn();
     const cut = send(first, secret, true);
     await until('a stream begins', () => cut.seen.events.length > 3);
+    await first.scrape(); // Writes the hold, which is young.
     await first.kill(); // The log is not in the file yet, and a hold is open.
     all.push(await cut.done);
     for (const [fault, words] of STARTS) {
@@ -112,6 +113,8 @@ describe.skipIf(cannotFault)('a start on a disk that cannot be written', () => {
     }
     const again = await startOnDisk(directory);
     await expectBooks(again, provider, account, all);
+    const records = await readAll(again, `/usage?account=${account}&`);
+    expect(records.filter(({ outcome }) => outcome === 'service_cut').length).toBe(1);
     expect(countWhole(all)).toBe(2);
     await again.stop();
   });

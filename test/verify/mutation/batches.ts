@@ -34,7 +34,7 @@ const bundles = mutate('src/ledger/apply-batch.ts', [
   [
     'expire-moves-leases',
     'an expiry fences the nodes whose leases lapsed',
-    'leases: moveLapsedLeases(staged, operation)',
+    'leases: moveLapsedLeases(rows, operation)',
     'leases: []',
   ],
 ]);
@@ -67,7 +67,7 @@ const staged = mutate('src/ledger/staged-rows.ts', [
   [
     'billed-once',
     'no request id is billed twice in a batch',
-    "assert(!this.#endings.has(record.requestId), 'a request id is billed at most once');",
+    "assert(!ended.has(record.requestId), 'a request id is billed at most once');",
     '',
   ],
   [
@@ -185,7 +185,7 @@ const staged = mutate('src/ledger/staged-rows.ts', [
   [
     'absorb-totals',
     'a bundle writes its totals',
-    'for (const [name, total] of tried.#totals) this.#addTotal(name, total);',
+    'for (const [name, total] of tried.#totals.byName) this.#totals.add(name, total);',
     '',
   ],
   [
@@ -203,22 +203,16 @@ const staged = mutate('src/ledger/staged-rows.ts', [
   [
     'total-once',
     'a message counts once in its daily total',
-    'this.#endings.set(ending.record.requestId, ending);\n    this.#countRecord(ending.record, 1);',
-    'this.#endings.set(ending.record.requestId, ending);\n    this.#countRecord(ending.record, 1);\n    this.#countRecord(ending.record, 1);',
+    'this.#endings.set(ending.record.requestId, ending);\n    this.#totals.count(ending.record, 1);',
+    'this.#endings.set(ending.record.requestId, ending);\n    this.#totals.count(ending.record, 1);\n    this.#totals.count(ending.record, 1);',
   ],
   [
     'total-counted',
     'a message counts in its daily total',
-    'this.#endings.set(ending.record.requestId, ending);\n    this.#countRecord(ending.record, 1);',
+    'this.#endings.set(ending.record.requestId, ending);\n    this.#totals.count(ending.record, 1);',
     'this.#endings.set(ending.record.requestId, ending);',
   ],
-  ['total-corrected', 'a corrected message counts once in its daily total', 'this.#countRecord(before, -1);', ''],
-  [
-    'total-exact',
-    'totals of a batch stay exact',
-    '!Number.isSafeInteger(total.cost + more.cost) ||\n      !Number.isSafeInteger(total.providerCost + more.providerCost)',
-    'false',
-  ],
+  ['total-corrected', 'a corrected message counts once in its daily total', 'this.#totals.count(before, -1);', ''],
   ['empty-accounts', 'what changes an account alone is committed', 'this.#accounts.size === 0 &&\n', ''],
   ['empty-keys', 'what changes a key alone is committed', 'this.#keys.size === 0 &&\n', ''],
   ['empty-leases', 'what changes a lease alone is committed', 'this.#leases.size === 0 &&\n', ''],
@@ -227,6 +221,15 @@ const staged = mutate('src/ledger/staged-rows.ts', [
     'a bundle with co-committed rows only is committed',
     'this.#leases.size === 0 &&\n        this.#coCommitted.length === 0',
     'this.#leases.size === 0',
+  ],
+]);
+
+const totals = mutate('src/ledger/daily-totals.ts', [
+  [
+    'total-exact',
+    'totals of a batch stay exact',
+    '!Number.isSafeInteger(total.cost + more.cost) ||\n      !Number.isSafeInteger(total.providerCost + more.providerCost)',
+    'false',
   ],
 ]);
 
@@ -314,8 +317,14 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
   [
     'answered-durable',
     'an ending is answered once it is durable',
-    'this.#ended.push(resolve);\n      this.#writeSoon();\n    });\n    return',
-    'resolve();\n      this.#writeSoon();\n    });\n    return',
+    'this.#whenDurable.push(() => {\n      this.#unfinished.delete(ending);\n      ending.told.resolve(ending.answer);\n    });',
+    'this.#unfinished.delete(ending);\n    ending.told.resolve(ending.answer);',
+  ],
+  [
+    'told-after-write',
+    'an ending is answered after its write, not when it begins',
+    'await this.#writeUntilDurable(changes);',
+    'void this.#writeUntilDurable(changes);',
   ],
   [
     'refused-while-failing',
@@ -323,6 +332,150 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
     "if (operation.kind !== 'leave') this.#requireStore();",
     '',
   ],
+  [
+    'claim-answered-durable',
+    'a repeated idempotency key is told of an answer once it is durable',
+    "if (answer.ok || answer.reason !== 'claim_answered' || !this.#rows.isAhead) return answer;",
+    'if (answer !== null) return answer;',
+  ],
+  [
+    'waiting-given-up',
+    'an admission that is given up while a bundle commits takes nothing',
+    'waiting.delete(decideNow);',
+    '',
+  ],
+  [
+    'admit-after-bundle',
+    'nothing is admitted before the outcome of a bundle is known',
+    'if (this.#waiting !== null) return this.#afterBundle(() => this.admit(operation));',
+    '',
+  ],
+  [
+    'end-after-bundle',
+    'nothing ends before the outcome of a bundle is known',
+    'if (this.#waiting === null) this.#endNow(ending, operation, coCommitted, isLast);\n    else',
+    'this.#endNow(ending, operation, coCommitted, isLast);\n    if (false)',
+  ],
+  [
+    'reload-doubtful',
+    'rows are read from the disk after a bundle whose outcome is unknown',
+    'if (this.#store.isDoubtful) await this.#reload();',
+    '',
+  ],
+  [
+    'bundle-fails',
+    'a bundle fails with the write before it',
+    'if (this.#failure !== null) this.#failBundle?.(new NothingTaken(this.#failure.cause));',
+    '',
+  ],
+  [
+    'ending-late',
+    'the submitter of an ending stops waiting after its time',
+    'if (untilMs <= nowMs) told.reject(storeIsSilent());',
+    '',
+  ],
+  [
+    'hanging-write',
+    'nothing is admitted while a write does not return',
+    "this.#note(new NothingTaken('a write to the disk has not returned'));",
+    ';',
+  ],
+  [
+    'unfinished-bound',
+    'endings that wait for a slow disk are bounded',
+    'this.#unfinished.size >= bounds.ledgerQueueMax || ofAccount',
+    'ofAccount',
+  ],
+  [
+    'unfinished-of-account',
+    "one account's endings that wait for a slow disk are bounded",
+    ' || ofAccount >= bounds.ledgerQueuePerAccountMax',
+    '',
+  ],
+  [
+    'uncharged',
+    'an ending that cannot be decided releases its hold',
+    'if (isLast) this.#releaseUncharged(operation);',
+    '',
+  ],
+  [
+    'co-committed',
+    'an ending writes its co-committed rows',
+    'if (answer.ok) this.#rows.putCoCommitted(coCommitted);',
+    '',
+  ],
 ]);
 
-export const batchMutations = [...bundles, ...staged, ...commits, ...records, ...resident];
+const rows = mutate('src/ledger/resident-rows.ts', [
+  [
+    'ending-unwritten',
+    'a message that ended ends once, even before it is written',
+    'endingIn(this.#unwritten, requestId) ??',
+    '',
+  ],
+  [
+    'ending-in-writing',
+    'a message that ended ends once, even while it is written',
+    'endingIn(this.#writing, requestId) ??',
+    '',
+  ],
+  ['claim-unwritten', 'an idempotency record counts before it is written', 'this.#unwritten.claims.get(named) ??', ''],
+  ['claim-in-writing', 'an idempotency record counts while it is written', 'this.#writing?.claims.get(named) ??', ''],
+  [
+    'without-young',
+    'the row of an account is written without young holds',
+    'this.#young.subtractFromAccount(account)',
+    'account',
+  ],
+  ['key-without-young', 'the row of a key is written without young holds', 'this.#young.subtractFromKey(key)', 'key'],
+  [
+    'due-account',
+    'a hold is written with the row of its account',
+    'unwritten.accounts.set(hold.account, this.#accounts.get(hold.account) as AccountRow);',
+    '',
+  ],
+  [
+    'due-key',
+    'a hold is written with the row of its key',
+    'unwritten.keys.set(hold.key, this.#keys.get(hold.key) as KeyRow);',
+    '',
+  ],
+  [
+    'ended-deleted',
+    'the end of a hold that is on the disk is written',
+    'if (!this.#young.remove(requestId)) unwritten.holds.set(requestId, null);',
+    'this.#young.remove(requestId);',
+  ],
+  [
+    'evict-unwritten',
+    'no row of an account is evicted before it is written',
+    '!this.#unwritten.accounts.has(id) && ',
+    '',
+  ],
+  ['evict-young', 'no row of an account with young holds is evicted', '!this.#young.hasAccount(id) && ', ''],
+  ['evict-key-unwritten', 'no row of a key is evicted before it is written', '!this.#unwritten.keys.has(id) && ', ''],
+  ['evict-key-young', 'no row of a key with young holds is evicted', '!this.#young.hasKey(id) && ', ''],
+  ['evict', 'rows in memory are bounded', 'this.#writing = null;\n    this.#evict();', 'this.#writing = null;'],
+]);
+
+const young = mutate('src/ledger/young-holds.ts', [
+  [
+    'urgent',
+    'a hold with an idempotency key or a checkpoint is written at once',
+    'const due = [...this.#urgent.values()];',
+    'const due: HoldRow[] = [];',
+  ],
+  ['replaced', 'a changed hold counts once', 'if (before !== undefined) this.#count(before, -1);', ''],
+  ['left', 'a message that left does not run', 'if (!left) sum.running += sign;', 'sum.running += sign;'],
+]);
+
+export const batchMutations = [
+  ...bundles,
+  ...staged,
+  ...totals,
+  ...commits,
+  ...records,
+  ...resident,
+  ...rows,
+  ...young,
+];

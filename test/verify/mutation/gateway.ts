@@ -363,8 +363,14 @@ const relays = mutate('src/gateway/relay.ts', [
   [
     'relay-pauses',
     'waiting for the client is told apart from waiting for the provider',
-    'message.watch.pause();\n      yield encode(arrived);',
-    'yield encode(arrived);',
+    'this.#message.watch.pause(nowMs);',
+    '',
+  ],
+  [
+    'relay-plain-covered',
+    'deltas beyond the hold are not forwarded',
+    'if (covering === null) {\n        this.#give(',
+    'if (covering !== undefined) {\n        this.#give(',
   ],
 ]);
 

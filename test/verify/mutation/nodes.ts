@@ -4,25 +4,11 @@
 import { mutate } from './mutation.ts';
 
 const nodes = mutate('src/ledger/node-ledger.ts', [
-  ['queue-bound', 'the queue as a whole is bounded', 'this.#queued >= bounds.ledgerQueueMax ||', ''],
-  [
-    'queue-of-account',
-    "one account's share of the queue is bounded",
-    '|| queued >= bounds.ledgerQueuePerAccountMax',
-    '',
-  ],
-  ['queue-left', 'who was answered leaves the queue', 'this.#queued--;', ''],
   ['lost-lease', 'a node whose lease is lost admits nothing', 'this.#owner = null;\n', ';\n'],
   [
     'lost-lease-old',
     'a refusal of an old lease says nothing of the new',
     ' && operation.owner.epoch === this.#owner?.epoch',
-    '',
-  ],
-  [
-    'decided-before-credit',
-    'a refusal decided before a credit is not remembered after it',
-    ' && this.#refusals.timesForgotten === timesForgotten',
     '',
   ],
   [
@@ -38,43 +24,11 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
     'return true;',
   ],
   [
-    'ending-heard',
-    'an ending is heard of at once',
-    'const { account, key, group } = operation.record;\n    this.#refusals.forget(account, key, group);',
-    '',
-  ],
-  [
     'leaving-heard',
     'a leaving is heard of at once',
-    'await this.#ask(operation);\n    this.#refusals.forget(account, key, group);',
-    'await this.#ask(operation);',
+    'const forget = () => this.#refusals.forget(account, key, group);',
+    'const forget = () => {};',
   ],
-  ['refusal-remembered', 'a refusal is given again without asking', 'if (remembered !== null) return remembered;', ''],
-  [
-    'doubt',
-    'an admission whose answer is lost leaves no hold',
-    "if (operation.kind === 'admit' && !(failure instanceof NothingTaken)) this.#doubtful.add(operation);",
-    '',
-  ],
-  [
-    'doubt-known',
-    'an admission that certainly failed is not repeated',
-    ' && !(failure instanceof NothingTaken)) this.#doubtful',
-    ') this.#doubtful',
-  ],
-  [
-    'doubt-bound',
-    'admissions in doubt are bounded',
-    'if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent();',
-    '',
-  ],
-  [
-    'admission-waits',
-    'an admission waits so long for a silent store, and not longer',
-    'await within(this.#timers, bounds.admissionWaitMsMax, this.#ask(operation), storeIsSilent)',
-    'await this.#ask(operation)',
-  ],
-  ['silence-noted', 'a store that is silent counts as one that fails', 'this.#note(failure); // also', ';//'],
   [
     'locked-no-outage',
     'an account that somebody else has locked says nothing of the store',
@@ -144,33 +98,9 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   ],
   ['expire-heard', 'what was ended for others is heard of at once', 'if (holds > 0) this.#refusals.forgetAll();', ''],
   [
-    'ending-tried-again',
-    'an ending is tried until the store has it',
-    'if (!isStoreUnavailable(failure)) throw failure;',
-    'throw failure;',
-  ],
-  [
-    'ending-frees',
-    'an ending that cannot be taken frees its hold',
-    "await this.#endInStore({ kind: 'release', requestId, record }, []).catch(() => {});",
-    '',
-  ],
-  [
-    'ending-told',
-    'no success is reported for a message that was ended elsewhere',
-    "return { ok: false, reason: 'ended' };\n",
-    'return { ok: true, cost: 0, writtenOff: 0 };\n',
-  ],
-  [
-    'ending-waits',
-    'an ending is waited for so long, and not longer',
-    'return within(this.#timers, waitMs, ending, storeIsSilent);',
-    'return ending;',
-  ],
-  [
     'stop-waits',
     'a node that stops waits for its endings',
-    'await within(this.#timers, boundMs, Promise.allSettled([...this.#unfinished]), storeIsSilent).catch(() => {});',
+    'await within(this.#timers, boundMs, this.#messages.finish(), storeIsSilent).catch(() => {});',
     '',
   ],
   [
@@ -194,7 +124,80 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   ],
 ]);
 
-const doubts = mutate('src/ledger/node-ledger.ts', [
+const queues = mutate('src/ledger/queued-ledger.ts', [
+  ['queue-bound', 'the queue as a whole is bounded', 'this.#queued >= bounds.ledgerQueueMax ||', ''],
+  [
+    'queue-of-account',
+    "one account's share of the queue is bounded",
+    '|| queued >= bounds.ledgerQueuePerAccountMax',
+    '',
+  ],
+  ['queue-left', 'who was answered leaves the queue', 'this.#queued--;', ''],
+  [
+    'decided-before-credit',
+    'a refusal decided before a credit is not remembered after it',
+    ' && this.#refusals.timesForgotten === timesForgotten',
+    '',
+  ],
+  [
+    'ending-heard',
+    'an ending is heard of at once',
+    'const { account, key, group } = operation.record;\n    this.#refusals.forget(account, key, group);',
+    '',
+  ],
+  ['refusal-remembered', 'a refusal is given again without asking', 'if (remembered !== null) return remembered;', ''],
+  [
+    'doubt',
+    'an admission whose answer is lost leaves no hold',
+    "if (operation.kind === 'admit' && !(failure instanceof NothingTaken)) this.#doubtful.add(operation);",
+    '',
+  ],
+  [
+    'doubt-known',
+    'an admission that certainly failed is not repeated',
+    ' && !(failure instanceof NothingTaken)) this.#doubtful',
+    ') this.#doubtful',
+  ],
+  [
+    'doubt-bound',
+    'admissions in doubt are bounded',
+    'if (this.#doubtful.isFullWith(this.#queued)) throw storeIsSilent();',
+    '',
+  ],
+  [
+    'admission-waits',
+    'an admission waits so long for a silent store, and not longer',
+    'await within(this.#timers, bounds.admissionWaitMsMax, this.#ask(operation), storeIsSilent)',
+    'await this.#ask(operation)',
+  ],
+  ['silence-noted', 'a store that is silent counts as one that fails', 'this.#note(failure); // also', ';//'],
+  [
+    'ending-tried-again',
+    'an ending is tried until the store has it',
+    'if (!isStoreUnavailable(failure)) throw failure;',
+    'throw failure;',
+  ],
+  [
+    'ending-frees',
+    'an ending that cannot be taken frees its hold',
+    "await this.#endInStore({ kind: 'release', requestId, record }, []).catch(() => {});",
+    '',
+  ],
+  [
+    'ending-told',
+    'no success is reported for a message that was ended elsewhere',
+    "return { ok: false, reason: 'ended' };\n",
+    'return { ok: true, cost: 0, writtenOff: 0 };\n',
+  ],
+  [
+    'ending-waits',
+    'an ending is waited for so long, and not longer',
+    'return within(this.#timers, waitMs, ending, storeIsSilent);',
+    'return ending;',
+  ],
+]);
+
+const doubts = mutate('src/ledger/queued-ledger.ts', [
   ['doubt-again', 'a second admission in doubt leaves no hold either', '    this.#isReleasing = false;', ''],
   [
     'doubt-released',
@@ -309,4 +312,4 @@ const timers = mutate('src/base/timers.ts', [
   ],
 ]);
 
-export const nodeMutations = [...nodes, ...doubts, ...failures, ...refusals, ...timers];
+export const nodeMutations = [...nodes, ...queues, ...doubts, ...failures, ...refusals, ...timers];

@@ -235,9 +235,7 @@ class Message {
     const { requestId, account, key, group } = this.#script;
     this.#hasLeft = true;
     trace.count('caller left');
-    await run.ledger
-      .leave({ kind: 'leave', requestId }, account, key, group)
-      .catch((failure) => expectKnown(failure, trace));
+    await run.ledger.leave({ kind: 'leave', requestId }, account, key, group);
   }
 
   #record(cost: number, outcome: Outcome): UsageRecord {

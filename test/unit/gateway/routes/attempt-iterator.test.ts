@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config.ts';
-import { AttemptIterator, type Target } from '../../../../src/gateway/routes/routes.ts';
+import type { Target } from '../../../../src/gateway/route-health.ts';
+import { AttemptIterator } from '../../../../src/gateway/targets.ts';
 import { makeTarget } from './make-target.ts';
 
 /** A route with the given number of credentials. */

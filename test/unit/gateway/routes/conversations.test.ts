@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config.ts';
-import { Conversations } from '../../../../src/gateway/routes/routes.ts';
+import { Conversations } from '../../../../src/gateway/conversations.ts';
 import { type JsonObject, parseMessageRequest } from '../../../../src/wire/wire.ts';
 import { makeTarget } from './make-target.ts';
 

@@ -2,7 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import { resolveModel, withOwnCredentials } from '../../../../src/catalog/catalog.ts';
-import { Conversations, findTargets, RouteHealth } from '../../../../src/gateway/routes/routes.ts';
+import { Conversations } from '../../../../src/gateway/conversations.ts';
+import { RouteHealth } from '../../../../src/gateway/route-health.ts';
+import { findTargets } from '../../../../src/gateway/targets.ts';
 import { parseMessageRequest } from '../../../../src/wire/wire.ts';
 import { catalogOf } from '../../catalog/support.ts';
 

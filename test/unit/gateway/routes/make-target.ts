@@ -1,7 +1,7 @@
 // Targets created by hand for tests. It has no tests of its own.
 
 import type { Credential, Route } from '../../../../src/catalog/catalog.ts';
-import type { Target } from '../../../../src/gateway/routes/routes.ts';
+import type { Target } from '../../../../src/gateway/route-health.ts';
 import { Secret } from '../../../../src/secrets/secrets.ts';
 
 /** Named after its provider. */

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { hashText } from '../../../../src/base/hash-text.ts';
-import { type BreakerState, orderTargets, type Target } from '../../../../src/gateway/routes/routes.ts';
+import type { BreakerState, Target } from '../../../../src/gateway/route-health.ts';
+import { orderTargets } from '../../../../src/gateway/targets.ts';
 import { makeTarget } from './make-target.ts';
 
 interface Terms {

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config.ts';
-import { RouteHealth, type Target } from '../../../../src/gateway/routes/routes.ts';
+import { RouteHealth, type Target } from '../../../../src/gateway/route-health.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';
 import { makeTarget } from './make-target.ts';
 

@@ -1,10 +1,25 @@
 // Circuit breakers of targets on this node: consecutive failures, cooldowns requested by providers, and messages in
 // flight. They order and limit the targets; attempts.ts decides what is tried and given up.
 
-import type { Catalog } from '../../catalog/catalog.ts';
-import { bounds } from '../../config.ts';
-import type { FaultKind } from '../../providers/providers.ts';
-import type { Target } from './target.ts';
+import type { Catalog, Credential, ProviderSettings, Route } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import type { FaultKind, ProviderEndpoint } from '../providers/providers.ts';
+
+/** A route with one credential of its provider. */
+export interface Target {
+  readonly route: Route;
+  readonly settings: ProviderSettings;
+  /** null if the provider needs none. */
+  readonly credential: Credential | null;
+  /** The address of its requests. */
+  readonly endpoint: ProviderEndpoint;
+  /** The route's weight divided among its credentials. */
+  readonly weight: number;
+  /** Identifies the route of this model; its concurrency limit counts by it. */
+  readonly routeKey: string;
+  /** Identifies the provider's model and credential; health is tracked by it. */
+  readonly healthKey: string;
+}
 
 /**
  * `open`: the circuit is open, or being probed. `resting`: in a cooldown that the provider requested. `full`: at the

@@ -2,14 +2,17 @@
 // names a session, a hash of key and session decides, equally on every node. Otherwise the node remembers the target
 // of the first turn.
 
-import { hashText } from '../../base/hash-text.ts';
-import { bounds } from '../../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../../wire/wire.ts';
-import type { OrderInputs } from './find-targets.ts';
-import type { Target } from './target.ts';
+import { hashText } from '../base/hash-text.ts';
+import { bounds } from '../config.ts';
+import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../wire/wire.ts';
+import type { Target } from './route-health.ts';
 
 /** A conversation, as far as routing is concerned. */
-export interface Conversation extends Pick<OrderInputs, 'drawOf' | 'kept'> {
+export interface Conversation {
+  /** A number in [0, 1): random, or derived from the conversation and this target. */
+  drawOf(healthKey: string): number;
+  /** The conversation's current target: kept while it is healthy and no better tier is. */
+  kept: string | null;
   /** The turn was sent to this target. */
   keep(target: Target): void;
 }

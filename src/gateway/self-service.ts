@@ -1,0 +1,201 @@
+// Self-service reads of a key: its limits, and the usage of its messages. One query per key at a time.
+
+import { type Caller, groupsOf } from '../accounts/accounts.ts';
+import { type Clock, type Period, periodEndMs } from '../base/clock.ts';
+import { FairQueue } from '../base/fair-queue.ts';
+import { formatId } from '../base/ids.ts';
+import { formatUsd, type Nano } from '../base/money.ts';
+import { type Catalog, explainPrice, type Group, type PricePart } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
+import type { CallerMeters, LedgerReader, UsageRecord, UsageStore } from '../ledger/ledger.ts';
+
+interface SelfService {
+  selfServiceReads: SelfServiceReads;
+  clock: Clock;
+}
+
+/** The JSON of GET /v1/key. Throws store_unavailable, overloaded. */
+export async function describeKey(gateway: SelfService, caller: Caller, catalog: Catalog): Promise<string> {
+  const { account, key } = caller;
+  const groups = groupsOf(caller)
+    .map((name) => catalog.groups.get(name))
+    .filter((group) => group !== undefined);
+  const { meters, nowMs } = await gateway.selfServiceReads.read(key.id, async (reader) => {
+    const readAtMs = gateway.clock.nowMs(); // read after waiting, because limits refill meanwhile
+    return {
+      meters: await reader.callerMeters({ account: account.id, key: key.id, groups }, readAtMs),
+      nowMs: readAtMs,
+    };
+  });
+  if (meters === null) throw new TurnpikeError('internal', 'This key has no meters.');
+  return JSON.stringify(keyJson(caller, groups, meters, nowMs));
+}
+
+function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], meters: CallerMeters, nowMs: number) {
+  const { account: ofAccount, key: ofKey } = meters;
+  const quota = describeSpending(ofKey.quota, ofKey.quotaUsed, ofKey.quotaHeld);
+  const allowance = describeSpending(ofAccount.allowance, ofAccount.allowanceUsed, ofAccount.allowanceHeld);
+  const spendable = Math.min(ofAccount.available, quota?.remaining ?? Infinity, allowance?.remaining ?? Infinity);
+  return {
+    id: formatId('key', key.id),
+    name: key.name,
+    prefix: key.prefix,
+    status: key.status,
+    created_at: isoTime(key.createdAtMs),
+    expires_at: isoTime(key.expiresAtMs),
+    secret_expires_at: isoTime(secretExpiresAtMs),
+    account: { id: formatId('acct', account.id) },
+    groups: groups.map(({ name }) => name),
+    models: key.models,
+    spendable: formatUsd(spendable),
+    balance: { available: formatUsd(ofAccount.available) },
+    quota: spendingJson(quota, ofKey.quotaPeriod, nowMs),
+    allowance: spendingJson(allowance, ofAccount.allowancePeriod, nowMs),
+    limits: meters.levels.map((level) => ({
+      meter: level.meter,
+      scope: level.group === null ? 'key' : 'account',
+      group: level.group,
+      limit: level.limit,
+      remaining: level.remaining,
+      resets_at: isoTime(level.resetAtMs),
+      retry_at: isoTime(level.retryAtMs),
+    })),
+    last_used_at: isoTime(ofKey.lastUsedAtMs),
+  };
+}
+
+interface Spending {
+  limit: Nano;
+  used: Nano;
+  held: Nano;
+  /** Never below zero, even if the limit was lowered below what is used. */
+  remaining: Nano;
+}
+
+function describeSpending(limit: Nano | null, used: Nano, held: Nano): Spending | null {
+  return limit === null ? null : { limit, used, held, remaining: Math.max(0, limit - used - held) };
+}
+
+function spendingJson(spending: Spending | null, period: Period, nowMs: number) {
+  if (spending === null) return null;
+  return {
+    limit: formatUsd(spending.limit),
+    used: formatUsd(spending.used),
+    held: formatUsd(spending.held),
+    remaining: formatUsd(spending.remaining),
+    period,
+    resets_at: isoTime(periodEndMs(period, nowMs)),
+  };
+}
+
+function isoTime(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+const STATUS_IN_PROGRESS = 202;
+
+/**
+ * The JSON of GET /v1/usage/{request_id}; for a message in progress only its status. Throws object_not_found, with
+ * the same text for unknown, refused and other keys' messages; store_unavailable, overloaded.
+ */
+export async function describeUsage(
+  gateway: SelfService,
+  { key }: Caller,
+  requestId: string,
+): Promise<{ status: number; body: string }> {
+  const { open, record } = await gateway.selfServiceReads.read(key.id, async (reader) => ({
+    // In this order: a message that ends between the two reads already has its record.
+    open: await reader.openMessage(requestId),
+    record: await reader.getUsage(requestId),
+  }));
+  if (record?.key === key.id) return { status: 200, body: JSON.stringify(usageJson(record)) };
+  if (open?.key === key.id)
+    return {
+      status: STATUS_IN_PROGRESS,
+      body: JSON.stringify({ request_id: requestId, outcome: 'in_progress' }),
+    };
+  throw new TurnpikeError('object_not_found', 'No message of this key has this request id.');
+}
+
+function usageJson(record: UsageRecord) {
+  return {
+    request_id: record.requestId,
+    at: new Date(record.atMs).toISOString(),
+    model: record.model,
+    group: record.group,
+    stream: record.stream,
+    outcome: record.outcome,
+    status: record.status,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cache_read_input_tokens: record.cacheReadTokens,
+    cache_creation_input_tokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: record.cacheWrite5mTokens,
+      ephemeral_1h_input_tokens: record.cacheWrite1hTokens,
+    },
+    web_searches: record.webSearches,
+    usage_source: record.usageSource,
+    cost: formatUsd(record.cost),
+    charged: formatUsd(record.cost - record.writtenOff),
+    rates: record.rates,
+    price: priceJson(record),
+    attempts: record.attempts.length,
+    latency_ms: record.latencyMs,
+    first_token_ms: record.firstTokenMs,
+  };
+}
+
+/** null if nothing was priced, or the stored rates do not add up to the stored cost. */
+function priceJson(record: UsageRecord) {
+  const price = explainPrice(record.rates, {
+    input: record.inputTokens,
+    output: record.outputTokens,
+    cacheRead: record.cacheReadTokens,
+    cacheWrite5m: record.cacheWrite5mTokens,
+    cacheWrite1h: record.cacheWrite1hTokens,
+    webSearches: record.webSearches,
+  });
+  if (price === null || price.afterRounding !== record.cost) return null;
+  return {
+    parts: price.parts.map(partJson),
+    multiplier: price.multiplier,
+    before_rounding: price.beforeRounding,
+    after_rounding: formatUsd(price.afterRounding),
+  };
+}
+
+function partJson({ part, count, rate, amount }: PricePart) {
+  return { part, [part === 'web_search' ? 'searches' : 'tokens']: count, rate, amount };
+}
+
+export type SelfServiceReader = Pick<LedgerReader, 'callerMeters' | 'openMessage'> & Pick<UsageStore, 'getUsage'>;
+
+export class SelfServiceReads {
+  readonly #reader: SelfServiceReader;
+  readonly #queue = new FairQueue<number>(
+    {
+      running: bounds.selfServiceReadsMax,
+      runningPerOwner: 1,
+      tasks: bounds.selfServiceReadsMax,
+      tasksPerOwner: bounds.selfServiceReadsPerKeyMax,
+    },
+    () => overloaded('Too many reads of keys and usage are waiting. Try again in a moment.'),
+  );
+
+  constructor(reader: SelfServiceReader) {
+    this.#reader = reader;
+  }
+
+  /** Number of keys with a read in progress. */
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  /** Reads after all earlier reads of this key. Rejects with overloaded if too many reads wait. */
+  async read<Value>(keyId: number, read: (reader: SelfServiceReader) => Promise<Value>): Promise<Value> {
+    using _turn = await this.#queue.enter(keyId);
+    return await read(this.#reader);
+  }
+}

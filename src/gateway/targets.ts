@@ -1,0 +1,177 @@
+// The targets of a message in the order of attempts: routes with their credentials, the healthy ones first. With a
+// single target nothing is computed, since most installations have only one.
+
+import {
+  type Catalog,
+  type Credential,
+  credentialsFor,
+  type Offer,
+  type ProviderSettings,
+  type Route,
+} from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import type { MessageRequest } from '../wire/wire.ts';
+import type { Conversation, Conversations } from './conversations.ts';
+import type { BreakerState, RouteHealth, Target } from './route-health.ts';
+
+/** Targets that are the same for every account, by the model's routes; valid for one set of providers. */
+const shared = new WeakMap<readonly Route[], { providers: Catalog['providers']; targets: readonly Target[] }>();
+
+/** All targets of an offer. At least one, unless the catalog changed since the offer was made. */
+export function listTargets({ providers }: Catalog, offer: Offer, account: number): readonly Target[] {
+  const known = shared.get(offer.routes);
+  if (known !== undefined && known.providers === providers) return known.targets;
+  const targets = makeTargets(providers, offer, account);
+  if (isForEveryone(providers, offer)) shared.set(offer.routes, { providers, targets });
+  return targets;
+}
+
+function makeTargets(providers: Catalog['providers'], offer: Offer, account: number): Target[] {
+  const targets: Target[] = [];
+  for (const route of offer.routes) {
+    const settings = providers.get(route.provider);
+    if (settings === undefined) continue; // removed meanwhile
+    const place = `${route.provider}\n${route.upstreamModel}`;
+    const { name, kind, baseUrl } = settings;
+    const credentials = usableCredentials(settings, offer, account);
+    for (const credential of credentials)
+      targets.push({
+        route,
+        settings,
+        credential,
+        endpoint: { name, kind, baseUrl, credential: credential?.secret ?? null },
+        weight: route.weight / credentials.length,
+        routeKey: `${offer.model.name}\n${place}`,
+        healthKey: credential === null ? place : `${place}\n${credential.name}`,
+      });
+  }
+  return targets;
+}
+
+/**
+ * The account's own credential may have been removed meanwhile: an object stored there must not be requested with
+ * another credential.
+ */
+function usableCredentials(
+  settings: ProviderSettings,
+  { group, ownOnly }: Offer,
+  account: number,
+): readonly (Credential | null)[] {
+  const credentials = credentialsFor(settings, { account, group: group.name });
+  return ownOnly === true ? credentials.filter((credential) => credential?.account === account) : credentials;
+}
+
+function isForEveryone(providers: Catalog['providers'], { model, routes }: Offer): boolean {
+  const isShared = ({ account, group }: Credential) => account === null && group === null;
+  return (
+    routes === model.routes && routes.every(({ provider }) => providers.get(provider)?.credentials.every(isShared))
+  );
+}
+
+const RANKS: Readonly<Record<BreakerState, number>> = { ready: 0, open: 1, resting: 2, full: 3 };
+
+/** The inputs of the order. */
+interface OrderInputs extends Pick<Conversation, 'drawOf' | 'kept'> {
+  health: Pick<RouteHealth, 'breakerState' | 'waitMs'>;
+}
+
+/** All targets, including full ones: they may have a free slot when their turn comes. */
+export function orderTargets(targets: readonly Target[], { health, drawOf, kept }: OrderInputs): Target[] {
+  const ranked = targets.map((target) => {
+    const rank = RANKS[health.breakerState(target)];
+    const waitMs = rank === RANKS.ready ? 0 : health.waitMs(target);
+    const lot = target.healthKey === kept ? -1 : arrivalTime(drawOf(target.healthKey), target.weight);
+    return { target, rank, waitMs, lot };
+  });
+  ranked.sort(
+    (one, other) =>
+      one.rank - other.rank ||
+      one.waitMs - other.waitMs ||
+      one.target.route.priority - other.target.route.priority ||
+      one.lot - other.lot,
+  );
+  return ranked.map(({ target }) => target);
+}
+
+/**
+ * Arrival time of a Poisson process with rate `weight`: each target comes first with its share of the weight, and
+ * removing one keeps the order of the others. Weight 0 comes last.
+ */
+function arrivalTime(lot: number, weight: number): number {
+  return weight === 0 ? Number.MAX_VALUE : -Math.log(1 - lot) / weight;
+}
+
+/** The message to find targets for. */
+export interface TargetQuery {
+  account: number;
+  key: number;
+  offer: Offer;
+  request: MessageRequest;
+}
+
+export interface TargetList {
+  /** In the order of attempts; includes targets that are full at present. */
+  targets: readonly Target[];
+  /** Records which target the message used; null with a single target. */
+  conversation: Conversation | null;
+}
+
+export function findTargets(
+  { health, conversations }: { health: RouteHealth; conversations: Conversations },
+  catalog: Catalog,
+  { account, key, offer, request }: TargetQuery,
+): TargetList {
+  const targets = listTargets(catalog, offer, account);
+  if (targets.length < 2) return { targets, conversation: null };
+  const conversation = conversations.find(key, request);
+  const { drawOf, kept } = conversation;
+  return { targets: orderTargets(targets, { health, drawOf, kept }), conversation };
+}
+
+export class AttemptIterator {
+  readonly #targets: readonly Target[];
+  readonly #lastStartMs: number;
+  #place = 0;
+  #begun = 0;
+  /** Route keys tried so far, and whether they were given up. null until a second target is requested. */
+  #isGivenUp: Map<string, boolean> | null = null;
+
+  constructor(targets: readonly Target[], secondsMax: number) {
+    this.#targets = targets;
+    this.#lastStartMs = performance.now() + secondsMax * 1000;
+  }
+
+  /** null when no target is left or a bound is reached. */
+  next(): Target | null {
+    if (this.#begun >= bounds.attemptsMax || performance.now() > this.#lastStartMs) return null;
+    for (; ; this.#place++) {
+      const target = this.#targets[this.#place];
+      if (target === undefined) return null;
+      if (this.#isGivenUp?.get(target.routeKey) === true || this.#crowdsOut(target)) continue;
+      this.#place++;
+      return target;
+    }
+  }
+
+  /** The target is tried. */
+  begin({ routeKey }: Target): void {
+    this.#begun++;
+    if (this.#targets.length < 2) return;
+    this.#isGivenUp ??= new Map();
+    this.#isGivenUp.set(routeKey, false);
+  }
+
+  /** No other credential of this route will succeed. */
+  giveUp({ routeKey }: Target): void {
+    this.#isGivenUp?.set(routeKey, true);
+  }
+
+  /** Whether the target repeats a tried route while the remaining attempts just suffice for untried routes. */
+  #crowdsOut({ routeKey }: Target): boolean {
+    const tried = this.#isGivenUp;
+    if (this.#targets.length <= bounds.attemptsMax || tried?.has(routeKey) !== true) return false;
+    const untried = new Set<string>();
+    for (const later of this.#targets.slice(this.#place)) if (!tried.has(later.routeKey)) untried.add(later.routeKey);
+    return this.#begun + untried.size >= bounds.attemptsMax;
+  }
+}

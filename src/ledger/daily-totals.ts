@@ -1,0 +1,57 @@
+// Additions to the daily totals of usage that a batch writes.
+
+import { DAY_MS } from '../base/clock.ts';
+import type { UsageRecord } from './operation.ts';
+import type { DailyTotal } from './rows.ts';
+
+export class DailyTotals {
+  readonly byName = new Map<string, DailyTotal>();
+
+  count(record: UsageRecord, sign: 1 | -1): void {
+    const dayMs = Math.floor(record.atMs / DAY_MS) * DAY_MS;
+    const isCosted = record.providerCost !== null;
+    this.add(`${dayMs} ${record.account} ${record.key} ${record.model}`, {
+      dayMs,
+      account: record.account,
+      key: record.key,
+      model: record.model,
+      messages: sign,
+      inputTokens: sign * record.inputTokens,
+      outputTokens: sign * record.outputTokens,
+      cacheReadTokens: sign * record.cacheReadTokens,
+      cacheWriteTokens: sign * (record.cacheWrite5mTokens + record.cacheWrite1hTokens),
+      cost: sign * record.cost,
+      writtenOff: sign * record.writtenOff,
+      providerCost: sign * (record.providerCost ?? 0),
+      costedMessages: isCosted ? sign : 0,
+      costedRevenue: isCosted ? sign * (record.cost - record.writtenOff) : 0,
+    });
+  }
+
+  /** Takes `more` over. */
+  add(name: string, more: DailyTotal): void {
+    const total = this.byName.get(name);
+    if (total === undefined) {
+      this.byName.set(name, more);
+      return;
+    }
+    // The stored sum is wider than a safe integer: an addition that would not be exact becomes a second addition.
+    if (
+      !Number.isSafeInteger(total.cost + more.cost) ||
+      !Number.isSafeInteger(total.providerCost + more.providerCost)
+    ) {
+      this.add(`${name} and on`, more);
+      return;
+    }
+    total.messages += more.messages;
+    total.inputTokens += more.inputTokens;
+    total.outputTokens += more.outputTokens;
+    total.cacheReadTokens += more.cacheReadTokens;
+    total.cacheWriteTokens += more.cacheWriteTokens;
+    total.cost += more.cost;
+    total.writtenOff += more.writtenOff;
+    total.providerCost += more.providerCost;
+    total.costedMessages += more.costedMessages;
+    total.costedRevenue += more.costedRevenue;
+  }
+}

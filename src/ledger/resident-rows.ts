@@ -1,0 +1,270 @@
+// The rows of a store with one process, in memory: read from the disk when first needed, and changed by each decision at
+// once. Collects what the next write must write. Memory is ahead of the disk by that, by the write in progress, and by
+// young holds.
+
+import { bounds } from '../config.ts';
+import { DailyTotals } from './daily-totals.ts';
+import { countMonth } from './month-changes.ts';
+import type {
+  AccountRow,
+  ChangeableRows,
+  Changes,
+  Effect,
+  Ending,
+  HoldRow,
+  IdempotencyRow,
+  KeyRow,
+  LeaseRow,
+  MonthChange,
+  NewEntry,
+} from './rows.ts';
+import { checkEffect, claimName } from './staged-rows.ts';
+import { YoungHolds } from './young-holds.ts';
+
+/** Reads rows as they are on the disk. */
+export interface StoredRows {
+  readAccount(id: number): AccountRow | undefined;
+  readKey(id: number): KeyRow | undefined;
+  readEnding(requestId: string): Ending | undefined;
+  readCredit(account: number, reference: string): number | null;
+  readClaim(key: number, name: string): IdempotencyRow | undefined;
+  readHolds(): HoldRow[];
+  readLeases(): LeaseRow[];
+}
+
+/** Changes for the next write. */
+class Unwritten {
+  readonly accounts = new Map<number, AccountRow>();
+  readonly keys = new Map<number, KeyRow>();
+  /** Holds that are on the disk, or will be with this write. null: ended. */
+  readonly holds = new Map<string, HoldRow | null>();
+  readonly leases = new Map<string, LeaseRow>();
+  readonly claims = new Map<string, IdempotencyRow>();
+  readonly entries: NewEntry[] = [];
+  readonly endings = new Map<string, Ending>();
+  readonly corrections = new Map<string, Ending>();
+  readonly totals = new DailyTotals();
+  readonly months: MonthChange[] = [];
+  readonly coCommitted: unknown[] = [];
+
+  get isEmpty(): boolean {
+    const rows = this.accounts.size + this.keys.size + this.holds.size + this.leases.size;
+    return rows === 0 && this.coCommitted.length === 0;
+  }
+
+  changes(): Changes {
+    return {
+      accounts: this.accounts,
+      keys: this.keys,
+      holds: this.holds,
+      leases: this.leases,
+      claims: this.claims,
+      entries: this.entries,
+      endings: [...this.endings.values()],
+      corrections: [...this.corrections.values()],
+      totals: this.totals.byName,
+      months: this.months,
+      coCommitted: this.coCommitted,
+      isEmpty: this.isEmpty,
+    };
+  }
+}
+
+export class ResidentRows implements ChangeableRows {
+  /** One time for all reads of a decision. */
+  nowMs = 0;
+  readonly #disk: StoredRows;
+  readonly #accounts = new Map<number, AccountRow>();
+  readonly #keys = new Map<number, KeyRow>();
+  /** All open holds and leases: few, and needed by every ending. */
+  readonly #holds = new Map<string, HoldRow>();
+  readonly #leases = new Map<string, LeaseRow>();
+  readonly #young = new YoungHolds();
+  #unwritten = new Unwritten();
+  /** In the write in progress. */
+  #writing: Unwritten | null = null;
+
+  constructor(disk: StoredRows) {
+    this.#disk = disk;
+    this.reload();
+  }
+
+  /** Whether memory has something that the disk does not have. */
+  get isAhead(): boolean {
+    return this.#writing !== null || this.#young.size > 0 || !this.#unwritten.isEmpty;
+  }
+
+  get hasYoungHolds(): boolean {
+    return this.#young.size > 0;
+  }
+
+  put(effect: Effect): void {
+    const unwritten = this.#unwritten;
+    checkEffect(effect, unwritten.endings);
+    const { accounts, keys, holds, endedHolds, leases, claims, entries, endings, corrections } = effect;
+    if (accounts !== undefined) for (const account of accounts) this.#putAccount(account);
+    if (keys !== undefined) {
+      for (const key of keys) {
+        this.#keys.set(key.id, key);
+        unwritten.keys.set(key.id, key);
+      }
+    }
+    if (holds !== undefined) for (const hold of holds) this.#putHold(hold);
+    if (endedHolds !== undefined) {
+      for (const { requestId } of endedHolds) {
+        this.#holds.delete(requestId);
+        if (!this.#young.remove(requestId)) unwritten.holds.set(requestId, null);
+      }
+    }
+    if (leases !== undefined) {
+      for (const lease of leases) {
+        this.#leases.set(lease.node, lease);
+        unwritten.leases.set(lease.node, lease);
+      }
+    }
+    if (claims !== undefined) for (const claim of claims) unwritten.claims.set(claimName(claim.key, claim.name), claim);
+    if (entries !== undefined) for (const entry of entries) unwritten.entries.push(entry);
+    if (endings !== undefined) {
+      for (const ending of endings) {
+        unwritten.endings.set(ending.record.requestId, ending);
+        unwritten.totals.count(ending.record, 1);
+      }
+    }
+    if (corrections !== undefined) {
+      for (const { ending, before } of corrections) {
+        unwritten.corrections.set(ending.record.requestId, ending);
+        unwritten.totals.count(before, -1);
+        unwritten.totals.count(ending.record, 1);
+      }
+    }
+  }
+
+  putCoCommitted(rows: readonly unknown[]): void {
+    for (const row of rows) this.#unwritten.coCommitted.push(row);
+  }
+
+  /** Changes to write now; null without any. The next call must follow `written`. `isAll`: young holds too. */
+  takeUnwritten(isAll: boolean): Changes | null {
+    const unwritten = this.#unwritten;
+    for (const hold of this.#young.takeDue(isAll ? Number.POSITIVE_INFINITY : this.nowMs - bounds.holdUnwrittenMs)) {
+      unwritten.holds.set(hold.requestId, hold);
+      unwritten.accounts.set(hold.account, this.#accounts.get(hold.account) as AccountRow);
+      unwritten.keys.set(hold.key, this.#keys.get(hold.key) as KeyRow);
+    }
+    if (unwritten.isEmpty) return null;
+    for (const [id, account] of unwritten.accounts)
+      unwritten.accounts.set(id, this.#young.subtractFromAccount(account));
+    for (const [id, key] of unwritten.keys) unwritten.keys.set(id, this.#young.subtractFromKey(key));
+    this.#writing = unwritten;
+    this.#unwritten = new Unwritten();
+    return unwritten.changes();
+  }
+
+  /** The changes taken last are on the disk. */
+  written(): void {
+    this.#writing = null;
+    this.#evict();
+  }
+
+  /** Takes over what a bundle has written, while memory is not ahead. */
+  remember({ accounts, keys, holds, leases }: Changes): void {
+    for (const [id, account] of accounts) this.#accounts.set(id, account);
+    for (const [id, key] of keys) this.#keys.set(id, key);
+    for (const [requestId, hold] of holds) {
+      if (hold === null) this.#holds.delete(requestId);
+      else this.#holds.set(requestId, hold);
+    }
+    for (const [node, lease] of leases) this.#leases.set(node, lease);
+    this.#evict();
+  }
+
+  /** Forgets everything and reads it from the disk, while memory is not ahead. */
+  reload(): void {
+    const holds = this.#disk.readHolds();
+    const leases = this.#disk.readLeases();
+    this.#accounts.clear();
+    this.#keys.clear();
+    this.#holds.clear();
+    this.#leases.clear();
+    for (const hold of holds) this.#holds.set(hold.requestId, hold);
+    for (const lease of leases) this.#leases.set(lease.node, lease);
+  }
+
+  account(id: number): AccountRow | undefined {
+    return this.#accounts.get(id) ?? load(this.#accounts, id, this.#disk.readAccount(id));
+  }
+
+  key(id: number): KeyRow | undefined {
+    return this.#keys.get(id) ?? load(this.#keys, id, this.#disk.readKey(id));
+  }
+
+  hold(requestId: string): HoldRow | undefined {
+    return this.#holds.get(requestId);
+  }
+
+  holds(): Iterable<HoldRow> {
+    return this.#holds.values();
+  }
+
+  lease(node: string): LeaseRow | undefined {
+    return this.#leases.get(node);
+  }
+
+  leases(): Iterable<LeaseRow> {
+    return this.#leases.values();
+  }
+
+  ending(requestId: string): Ending | undefined {
+    return (
+      endingIn(this.#unwritten, requestId) ?? endingIn(this.#writing, requestId) ?? this.#disk.readEnding(requestId)
+    );
+  }
+
+  creditedAmount(account: number, reference: string): number | null {
+    return this.#disk.readCredit(account, reference); // credits are bundles: memory is not ahead
+  }
+
+  claim(key: number, name: string): IdempotencyRow | undefined {
+    const named = claimName(key, name);
+    return this.#unwritten.claims.get(named) ?? this.#writing?.claims.get(named) ?? this.#disk.readClaim(key, name);
+  }
+
+  #putAccount(account: AccountRow): void {
+    const { month, changes } = countMonth(this.account(account.id) ?? account, account.balance, this.nowMs);
+    for (const change of changes) this.#unwritten.months.push(change);
+    const row = month === account.month ? account : { ...account, month };
+    this.#accounts.set(row.id, row);
+    this.#unwritten.accounts.set(row.id, row);
+  }
+
+  #putHold(hold: HoldRow): void {
+    const isNew = !this.#holds.has(hold.requestId);
+    this.#holds.set(hold.requestId, hold);
+    if (isNew || this.#young.has(hold.requestId)) this.#young.put(hold);
+    else this.#unwritten.holds.set(hold.requestId, hold);
+  }
+
+  /** The oldest rows first, of those that are on the disk as they are in memory. */
+  #evict(): void {
+    const rows = this.#accounts.size + this.#keys.size;
+    if (rows <= bounds.cachedLedgerRowsMax) return;
+    let excess = rows - bounds.cachedLedgerRowsMax + bounds.rowsAtOnce;
+    for (const id of this.#keys.keys()) {
+      if (excess <= 0) return;
+      if (!this.#unwritten.keys.has(id) && !this.#young.hasKey(id) && this.#keys.delete(id)) excess--;
+    }
+    for (const id of this.#accounts.keys()) {
+      if (excess <= 0) return;
+      if (!this.#unwritten.accounts.has(id) && !this.#young.hasAccount(id) && this.#accounts.delete(id)) excess--;
+    }
+  }
+}
+
+function load<Row>(rows: Map<number, Row>, id: number, row: Row | undefined): Row | undefined {
+  if (row !== undefined) rows.set(id, row);
+  return row;
+}
+
+function endingIn(unwritten: Unwritten | null, requestId: string): Ending | undefined {
+  return unwritten?.corrections.get(requestId) ?? unwritten?.endings.get(requestId);
+}

@@ -1,0 +1,236 @@
+// One request to the public API: what its head says, and what it holds until it is answered.
+
+import type { AddressRange } from '../base/addresses.ts';
+import type { Clock } from '../base/clock.ts';
+import { newRequestId } from '../base/ids.ts';
+import { readTraceContext, type TraceContext } from '../base/trace-context.ts';
+import type { Settings } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { overloaded, TurnpikeError } from '../errors.ts';
+import { type ClientRequest, type MessageTimes, type Reply, startTimes } from '../gateway/gateway.ts';
+import { type BodiesInFlight, type Connection, clientAddress, queryOf, RequestBody, readBearer } from '../http/http.ts';
+
+export type { ClientRequest, Reply };
+
+/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError for a refusal. */
+export interface MessageGateway {
+  submitMessage(clientRequest: ClientRequest): Promise<Reply>;
+  countTokens(clientRequest: ClientRequest): Promise<Reply>;
+  listModels(clientRequest: ClientRequest): Promise<Reply>;
+  getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
+  getKey(clientRequest: ClientRequest): Promise<Reply>;
+  getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
+}
+
+/** The outcome of one request, for logs and metrics. For streams: when they began. */
+export interface Answered {
+  requestId: string;
+  receivedAtMs: number;
+  durationMs: number;
+  method: string;
+  path: string;
+  /** The client's IP address, through trusted proxies. */
+  address: string;
+  status: number;
+  /** null for a request that is not for the public API. */
+  clientRequest: Pick<ClientRequest, 'trace' | 'times' | 'caller' | 'replayOf'> | null;
+  /** The refusal or failure, with its cause for operators. */
+  failure: TurnpikeError | null;
+}
+
+export interface PublicDependencies {
+  messages: MessageGateway;
+  bodies: BodiesInFlight;
+  /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
+  load: { loopDelayMs(): number; openMessages(): number };
+  clock: Clock;
+  settings(): Pick<Settings, 'vendorPrefixes' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'>;
+  trustedProxies: readonly AddressRange[];
+  /** Whether reports need the client's address, which the runtime forgets when the client disconnects. */
+  reportsAddress: boolean;
+  /** Whether load balancers should send messages elsewhere: true from the start of a shutdown. */
+  isLeaving(): boolean;
+  /** Whether messages are refused, which may begin later. */
+  isDraining(): boolean;
+  /** Whether the store responds; a rejection counts as no. */
+  isStoreAvailable(): boolean | Promise<boolean>;
+  /** Called once per response, except for preflights and admitted messages, which the gateway reports. */
+  report(answered: Answered): void;
+}
+
+export class Call implements ClientRequest, Answered {
+  readonly request: Request;
+  readonly connection: Connection;
+  readonly dependencies: PublicDependencies;
+  readonly receivedAtMs: number;
+  readonly requestId: string;
+  /** As received, without the query. */
+  readonly path: string;
+  readonly origin: string | null;
+  readonly times: MessageTimes = startTimes();
+  secret: string | null = null;
+  vendorPrefix = 'anthropic'; // until the head is read
+  version: string | null = null;
+  betas: string | null = null;
+  browserDeclared = false;
+  trace: TraceContext | null = null;
+  protocol: ClientRequest['protocol'] = 'messages';
+  caller: ClientRequest['caller'] = null;
+  isAdmitted = false;
+  replayOf: string | null = null;
+  status = 0;
+  durationMs = 0;
+  failure: TurnpikeError | null = null;
+  #address: string | null = null;
+  #body: RequestBody | null = null;
+  #isIdleChanged = false;
+
+  constructor(request: Request, path: string, connection: Connection, dependencies: PublicDependencies) {
+    this.request = request;
+    this.path = path;
+    this.connection = connection;
+    this.dependencies = dependencies;
+    this.receivedAtMs = dependencies.clock.nowMs();
+    this.requestId = newRequestId(this.receivedAtMs);
+    this.origin = request.headers.get('origin');
+    if (dependencies.reportsAddress) this.#findAddress();
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get address(): string {
+    return this.#address ?? this.#findAddress();
+  }
+
+  get query(): string {
+    return queryOf(this.request.url);
+  }
+
+  get idempotencyKey(): string | null {
+    return this.request.headers.get('idempotency-key');
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  get clientRequest(): this {
+    return this;
+  }
+
+  /** Prepares the request for the gateway. Throws invalid_request, and draining and overloaded before anything is read. */
+  open(): void {
+    const { connection, dependencies, request } = this;
+    this.#body = new RequestBody(request, connection, dependencies.bodies);
+    refuseWhileDraining(dependencies); // earlier requests continue, even if their bodies are still arriving
+    requireRoom(dependencies, request.method, this.#body);
+    this.#readHead(request.headers);
+  }
+
+  async readBody(bytesMax: number, accountId: number): ReturnType<ClientRequest['readBody']> {
+    const askedMs = performance.now();
+    const bytes = await (this.#body as RequestBody).read(bytesMax, accountId);
+    this.times.bodyMs = performance.now() - askedMs;
+    return bytes;
+  }
+
+  expect(kind: 'stream' | 'slow-json' | 'end'): void {
+    if (kind === 'stream') this.#setIdle(bounds.streamIdleSecondsMax);
+    else this.#setIdle(kind === 'slow-json' ? 0 : bounds.keepAliveIdleSecondsMax);
+  }
+
+  /** Releases what the request holds, or no longer holds after the first events of a stream; null: it was refused. */
+  close(reply: Reply | null): void {
+    const body = this.#body;
+    if (body === null) return;
+    const inUse = reply?.requestInUse;
+    if (inUse === undefined) body.giveBack();
+    else {
+      const giveBack = () => body.giveBack();
+      inUse.then(giveBack, giveBack);
+    }
+    // The socket may be reused: its idle timeout must be restored.
+    if (this.#isIdleChanged && typeof reply?.body !== 'object') this.#setIdle(bounds.keepAliveIdleSecondsMax);
+  }
+
+  #setIdle(seconds: number): void {
+    this.#isIdleChanged = seconds !== bounds.keepAliveIdleSecondsMax;
+    this.connection.setIdleSeconds(seconds);
+  }
+
+  #findAddress(): string {
+    const { connection, dependencies, request } = this;
+    const address = clientAddress(connection.address, request.headers, dependencies.trustedProxies);
+    this.#address = address;
+    return address;
+  }
+
+  #readHead(headers: Headers): void {
+    this.secret = readBearer(headers);
+    this.#readVendorHeaders(headers, this.dependencies.settings().vendorPrefixes);
+    const traceparent = headers.get('traceparent');
+    if (traceparent !== null) this.trace = readTraceContext(traceparent, headers.get('tracestate'));
+  }
+
+  /**
+   * The first accepted prefix that the request uses is the response's, too. The version is of the first prefix that has a
+   * known one; betas of all prefixes are joined.
+   */
+  #readVendorHeaders(headers: Headers, prefixes: readonly string[]): void {
+    let isFirst = true;
+    for (const prefix of prefixes) {
+      const names = namesOf(prefix);
+      const version = headers.get(names.version);
+      const betas = headers.get(names.betas);
+      const browser = headers.get(names.browser);
+      if (version === null && betas === null && browser === null) continue;
+      if (isFirst) this.vendorPrefix = prefix;
+      isFirst = false;
+      this.version ??= knownVersion(version);
+      if (betas !== null) this.betas = this.betas === null ? betas : `${this.betas},${betas}`;
+      if (browser !== null && browser.trim().toLowerCase() === 'true') this.browserDeclared = true;
+    }
+  }
+}
+
+const namesByPrefix = new Map<string, Record<'version' | 'betas' | 'browser', string>>();
+
+/** Joined once for each configured prefix. */
+function namesOf(prefix: string) {
+  let names = namesByPrefix.get(prefix);
+  if (names === undefined) {
+    const browser = `${prefix}-dangerous-direct-browser-access`;
+    names = { version: `${prefix}-version`, betas: `${prefix}-beta`, browser };
+    namesByPrefix.set(prefix, names);
+  }
+  return names;
+}
+
+// Supported dates of the Messages API, newest last.
+const VERSIONS = ['2023-06-01', '2026-10-21'];
+
+/** Any other date counts as the newest: no provider refuses a client for a later date. */
+function knownVersion(version: string | null): string | null {
+  if (version === null || version.trim() === '') return null;
+  return VERSIONS.find((known) => known === version.trim()) ?? (VERSIONS.at(-1) as string);
+}
+
+function refuseWhileDraining(dependencies: PublicDependencies): void {
+  if (!dependencies.isDraining()) return;
+  throw new TurnpikeError('draining', 'This server is shutting down. Send the request again.', {
+    headers: { connection: 'close' },
+  });
+}
+
+/** Sheds load before the body is read and before authentication. */
+function requireRoom({ bodies, load, settings }: PublicDependencies, method: string, body: RequestBody): void {
+  const { bodyBytesMax, shedLoopDelayMs, shedOpenMessages } = settings();
+  if (load.loopDelayMs() > shedLoopDelayMs) throw overloaded('The service is overloaded. Try again in a moment.');
+  if (method !== 'POST') return; // lookups hold no memory
+  if (load.openMessages() >= shedOpenMessages)
+    throw overloaded('Too many messages are in progress. Try again in a moment.');
+  const bytes = body.bytesDeclared ?? 0;
+  if (bytes <= bodyBytesMax) bodies.requireRoom(bytes); // a longer body is never read: it is refused as too large
+}
