@@ -68,7 +68,7 @@ export function relay(message: OpenMessage, opening: Promise<Opened>, pingInterv
  * Deltas are relayed here, with one promise and without a generator. Everything else is left to `relayEvents`, which is
  * suspended after the last events it sent, and finds the pending read in `message.pulling`.
  */
-class RelayedStream implements AsyncIterableIterator<Piece>, EventReceiver {
+export class RelayedStream implements AsyncIterableIterator<Piece>, EventReceiver {
   readonly #message: OpenMessage;
   readonly #steps: AsyncGenerator<Piece>;
   readonly #state: RelayState;

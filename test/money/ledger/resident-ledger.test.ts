@@ -3,6 +3,7 @@
 
 import type { Database, Statement } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
+import { BrokenInvariant } from '../../../src/base/assert.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { machineTimers, type Timers } from '../../../src/base/timers.ts';
 import { bounds } from '../../../src/config.ts';
@@ -277,6 +278,70 @@ describe('an ending', () => {
       expect(await credited).toMatchObject({ ok: true });
       expect(await bench.wallet()).toEqual({ balance: 65, held: 0 });
     });
+});
+
+/** Lets the next write wait. Resolves when it begins, to what lets it go on. */
+async function holdWrite(writer: FaultyWriter, ledger: ResidentLedger): Promise<() => void> {
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  writer.at = (moment) => {
+    if (moment !== 'before') return;
+    begun.resolve();
+    return released.promise;
+  };
+  void ledger.flush();
+  await begun.promise;
+  return released.resolve;
+}
+
+describe('while rows are written', () => {
+  test('a message that ended gets its first answer again', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const requestId = await bench.begin(50);
+    const first = bench.settle(requestId, 10);
+    const again = bench.settle(requestId, 20);
+    const release = await holdWrite(writer, ledger);
+    const late = bench.settle(requestId, 30);
+    release();
+    expect(await Promise.all([first, again, late])).toMatchObject([{ cost: 10 }, { cost: 10 }, { cost: 10 }]);
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+  });
+
+  test('an idempotency key is bound to its message', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const claim = { name: 'order-17', requestHash: 'hash' };
+    const requestId = await bench.begin(10, { claim });
+    const repeated = { ok: false, reason: 'claim_running', requestId };
+    expect(await ask(ledger, bench.admission(10, { claim }))).toMatchObject(repeated);
+    const release = await holdWrite(writer, ledger);
+    expect(await ask(ledger, bench.admission(10, { claim }))).toMatchObject(repeated);
+    release();
+    await flushAtLast(ledger);
+    expect(await ask(ledger, bench.admission(10, { claim }))).toMatchObject(repeated);
+  });
+});
+
+test('the last ending of a message frees its hold, even if it cannot be decided', async () => {
+  await using opened = await openBench();
+  const { bench, ledger } = opened;
+  const requestId = await bench.begin(50);
+  const record = bench.record(requestId, { cost: -1 });
+  expect(await failureOf(ledger.end({ kind: 'settle', requestId, record }, 5_000, []))).toBeInstanceOf(BrokenInvariant);
+  await flushAtLast(ledger);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+});
+
+test('an ending is written with its answer', async () => {
+  await using opened = await openBench();
+  const { bench, ledger } = opened;
+  const requestId = await bench.begin(50);
+  const record = bench.record(requestId, { cost: 10 });
+  const { answers } = bench.stores;
+  const row = answers.answerRow({ requestId, atMs: bench.clock.nowMs(), bytes: 6, sealed: 'sealed' });
+  await ledger.end({ kind: 'settle', requestId, record }, 5_000, [row]);
+  expect(await answers.findAnswer(requestId)).toMatchObject({ sealed: 'sealed' });
 });
 
 describe('a bundle of changes', () => {
