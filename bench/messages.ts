@@ -1,7 +1,17 @@
 // The cost of a message: CPU time against the bare proxy in the same round, latency, and memory.
 
 import { type Figure, median, quantile, ratios } from './figures.ts';
-import { allMeters, bodyOf, cpuOf, post, send, startBareProxy, startService, startUpstream } from './processes.ts';
+import {
+  allMeters,
+  bodyOf,
+  cpuOf,
+  post,
+  send,
+  startBareProxy,
+  startService,
+  startUntouched,
+  startUpstream,
+} from './processes.ts';
 
 const SMALL_BYTES = 920; // a body of 1 KB
 const LONG_BYTES = 76 * 1024; // a coding agent's request
@@ -14,8 +24,8 @@ export async function measureMessages(rounds: number): Promise<Figure[]> {
   await using bare = await startBareProxy(upstream);
   await using quiet = await startService(upstream);
   await using logging = await startService(upstream, { TURNPIKE_LOG: 'json' });
-  await Bun.sleep(IDLE_MS);
-  const idleMegabytes = quiet.residentMegabytes();
+  const idleMegabytes = await measureIdle();
+  const appliedMegabytes = quiet.residentMegabytes();
   const key = await quiet.makeKey({}, allMeters);
   const loggedKey = await logging.makeKey({}, allMeters);
   const poorKey = await quiet.makeKey({ credit: '0.00' });
@@ -67,8 +77,15 @@ export async function measureMessages(rounds: number): Promise<Figure[]> {
     { what: '— 1,000 requests a second', unit: 'ms', values: paced.map(median), aim: 0.5 },
     { what: '— p99', unit: 'ms', values: paced.map((times) => quantile(times, 0.99)), aim: 3 },
     { what: 'resident memory, idle', unit: 'MB', values: [idleMegabytes], aim: 55 },
+    { what: '— with the admin API loaded', unit: 'MB', values: [appliedMegabytes], aim: null },
     { what: '— under load', unit: 'MB', values: [quiet.residentMegabytes()], aim: 90 },
   ];
+}
+
+async function measureIdle(): Promise<number> {
+  await using untouched = await startUntouched();
+  await Bun.sleep(IDLE_MS);
+  return untouched.residentMegabytes();
 }
 
 /** Sends requests at a constant pace, however long answers take. The times are from the moment each was due. */

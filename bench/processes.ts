@@ -9,6 +9,8 @@ import { type MeasuredProcess, startMeasured } from './measured-process.ts';
 /** Models of the provider: one that answers at once, one whose streams stay open, one that reports when it was asked. */
 export const models = { quick: 'bench', open: 'bench-open', clock: 'bench-clock' } as const;
 
+const turnpike = join(import.meta.dir, '..', 'bin', 'turnpike');
+
 /** Deltas of a stream of the quick model. */
 export const EVENTS = 100;
 
@@ -57,7 +59,6 @@ export async function startService(
     settings,
   };
   writeFileSync(file, JSON.stringify(catalog));
-  const turnpike = join(import.meta.dir, '..', 'bin', 'turnpike');
   const process = await startMeasured(
     ['sh', turnpike, 'serve', '--listen', '127.0.0.1:0', '--data', data, '--apply', file],
     { TURNPIKE_LOG: 'off', ...environment },
@@ -89,6 +90,18 @@ export async function startService(
       (await fetch(`${process.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text(),
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Starts Turnpike on a new data directory, without a file to apply: nothing has loaded the admin API. */
+export async function startUntouched(): Promise<MeasuredProcess> {
+  const data = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  const serve = ['sh', turnpike, 'serve', '--listen', '127.0.0.1:0', '--data', data];
+  const process = await startMeasured(serve, { TURNPIKE_LOG: 'off' });
+  const stop = async () => {
+    await process.stop();
+    rmSync(data, { recursive: true, force: true });
+  };
+  return { ...process, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** A request with this many bytes of text. */

@@ -125,6 +125,8 @@ interface ImportLine {
   /** From the project's root, of a relative import; else null. */
   target: string | null;
   typeOnly: boolean;
+  /** An `import()`, which loads nothing at the start. */
+  isLate: boolean;
 }
 
 const imports = sources.flatMap(importsOf);
@@ -165,6 +167,18 @@ describe('imports', () => {
       return source.path.startsWith('src/') && home !== undefined && !home.test(source.path);
     });
     expect(faults.map(describeImport)).toEqual([]);
+  });
+
+  test('of a start need no package but the schemas of the catalog and the registry of metrics', () => {
+    const early = imports.filter(({ typeOnly, isLate }) => !typeOnly && !isLate);
+    const start = ['src/main.ts', 'src/commands/serve.ts', 'src/server/server.ts', 'src/server/open-sqlite.ts'];
+    const loaded = new Set([...start, 'src/ledger-worker.ts']);
+    for (const path of loaded)
+      for (const { source, target } of early) if (source.path === path && target !== null) loaded.add(target);
+    expect(loaded.size).toBeGreaterThan(100);
+    const isExpected = /^(?:\.|node:|bun\b|prom-client\/lib\/|zod$)/;
+    const packages = early.filter(({ source, specifier }) => loaded.has(source.path) && !isExpected.test(specifier));
+    expect(packages.map(describeImport)).toEqual([]);
   });
 
   test('of the console are its own, packages, and types of the admin API’s answers', () => {
@@ -362,7 +376,8 @@ function importsOf(source: Source): ImportLine[] {
     const specifier = specifierOf(node);
     if (specifier === null) return;
     const target = specifier.startsWith('.') ? normalize(join(dirname(source.path), specifier)) : null;
-    found.push({ source, line: lineOf(source, node), specifier, target, typeOnly: isTypeOnly(node, source) });
+    const isLate = isCallExpression(node);
+    found.push({ source, line: lineOf(source, node), specifier, target, typeOnly: isTypeOnly(node, source), isLate });
   });
   return found;
 }
