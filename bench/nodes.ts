@@ -58,8 +58,9 @@ export async function measureNodes(rounds: number): Promise<Figure[]> {
         for (const count of nodeCounts) {
           const nodes = count === 0 ? [single as Service] : many.slice(0, count);
           const keys = (count === 0 ? callersOfSingle : callersOfMany).get(accounts) as string[];
-          const found = await load(nodes, keys, count === 0 ? null : watch);
-          if (round > 0) rows.get(count)?.push(found); // the first round only warms up
+          const messages = round === 0 ? requests * nodes.length : requests; // the first round only warms up, every node alike
+          const found = await load(nodes, keys, count === 0 ? null : watch, messages);
+          if (round > 0) rows.get(count)?.push(found);
         }
       printDetails(accounts, rounds, rows);
       figures.push(...figuresOf(accounts, rows));
@@ -149,6 +150,7 @@ async function load(
   nodes: readonly Service[],
   keys: readonly string[],
   watch: DatabaseWatch | null,
+  messages: number,
 ): Promise<NodeFigures> {
   const batchesBefore = await readBatches(nodes);
   const nodesBefore = nodes.map((node) => node.cpuMs());
@@ -157,7 +159,7 @@ async function load(
   const tookMs: number[] = [];
   let sent = 0;
   const sendAll = async () => {
-    while (sent < requests) {
+    while (sent < messages) {
       const at = sent++;
       const node = nodes[at % nodes.length] as Service;
       const beganMs = performance.now();
@@ -173,9 +175,9 @@ async function load(
   const nodesMs = nodes.reduce((sum, node, at) => sum + node.cpuMs() - (nodesBefore[at] as number), 0);
   const batches = await readBatches(nodes);
   return {
-    perSecond: requests / seconds,
-    nodesMicroseconds: (nodesMs * 1000) / requests,
-    databaseMicroseconds: (database.cpuMs * 1000) / requests,
+    perSecond: messages / seconds,
+    nodesMicroseconds: (nodesMs * 1000) / messages,
+    databaseMicroseconds: (database.cpuMs * 1000) / messages,
     batchesPerSecond: (batches.count - batchesBefore.count) / seconds,
     bundlesPerBatch: (batches.sum - batchesBefore.sum) / (batches.count - batchesBefore.count),
     waitingShare: database.waitingShare,

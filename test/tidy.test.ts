@@ -99,7 +99,6 @@ const packageHomes: Record<string, RegExp> = {
   'node:process': /^src\/config\.ts$/,
   'bun:sqlite': /^src\/storage\//,
   hono: /^src\/admin-api\//,
-  zod: /^src\/admin-api\//,
   '@hono/zod-openapi': /^src\/admin-api\//,
   'prom-client': /^src\/observability\//,
   'better-auth': /^src\/(?:auth\/|storage\/sign-in-database\.ts$)/,
@@ -126,8 +125,6 @@ interface ImportLine {
   /** From the project's root, of a relative import; else null. */
   target: string | null;
   typeOnly: boolean;
-  /** An `import()`, which loads nothing at the start. */
-  isLate: boolean;
 }
 
 const imports = sources.flatMap(importsOf);
@@ -168,20 +165,6 @@ describe('imports', () => {
       return source.path.startsWith('src/') && home !== undefined && !home.test(source.path);
     });
     expect(faults.map(describeImport)).toEqual([]);
-  });
-
-  // A validation library alone took 8 MB and 40 ms of every start, a framework for routes as much again.
-  test('of a start need no package but the registry of metrics', () => {
-    const early = imports.filter(({ typeOnly, isLate }) => !typeOnly && !isLate);
-    const start = ['src/main.ts', 'src/commands/serve.ts', 'src/server/server.ts', 'src/server/open-sqlite.ts'];
-    const loaded = new Set([...start, 'src/ledger-worker.ts']);
-    for (const path of loaded)
-      for (const { source, target } of early) if (source.path === path && target !== null) loaded.add(target);
-    expect(loaded.size).toBeGreaterThan(100);
-    const packages = early.filter(
-      ({ source, specifier }) => loaded.has(source.path) && !/^(?:\.|node:|bun\b|prom-client\/lib\/)/.test(specifier),
-    );
-    expect(packages.map(describeImport)).toEqual([]);
   });
 
   test('of the console are its own, packages, and types of the admin API’s answers', () => {
@@ -379,8 +362,7 @@ function importsOf(source: Source): ImportLine[] {
     const specifier = specifierOf(node);
     if (specifier === null) return;
     const target = specifier.startsWith('.') ? normalize(join(dirname(source.path), specifier)) : null;
-    const isLate = isCallExpression(node);
-    found.push({ source, line: lineOf(source, node), specifier, target, typeOnly: isTypeOnly(node, source), isLate });
+    found.push({ source, line: lineOf(source, node), specifier, target, typeOnly: isTypeOnly(node, source) });
   });
   return found;
 }

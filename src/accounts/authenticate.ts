@@ -40,8 +40,17 @@ export function authenticate(
       'x-api-key header is required: send the key there, or as Authorization: Bearer.',
     );
   const found = find(secret, authenticator.keys);
-  if (found instanceof Promise) return found.then((caller) => admitCaller(caller, sender, nowMs, authenticator));
+  if (found instanceof Promise) return admitLater(found, sender, nowMs, authenticator);
   return admitCaller(found, sender, nowMs, authenticator);
+}
+
+async function admitLater(
+  found: Promise<Caller | null>,
+  sender: Sender,
+  nowMs: number,
+  authenticator: Authenticator,
+): Promise<Caller> {
+  return admitCaller(await found, sender, nowMs, authenticator);
 }
 
 /** A cached key needs no check of its format. */

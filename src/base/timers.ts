@@ -56,12 +56,11 @@ export class EqualWaits {
     this.#ms = ms;
   }
 
-  /** Calls `onEnd` after the length of these waits, unless the returned wait is passed to `cancel` before. */
-  begin(onEnd: () => void): EqualWait {
-    const wait = { endMs: performance.now() + this.#ms, onEnd };
+  /** Sets the end of the wait, and calls `onEnd` then unless it is cancelled before. */
+  begin(wait: EqualWait): void {
+    wait.endMs = performance.now() + this.#ms;
     this.#waits.add(wait);
     if (!this.#isTimed) this.#time(this.#ms);
-    return wait;
   }
 
   cancel(wait: EqualWait): void {
@@ -88,8 +87,8 @@ export class EqualWaits {
 }
 
 export interface EqualWait {
-  readonly endMs: number;
-  readonly onEnd: () => void;
+  endMs: number;
+  onEnd(): void;
 }
 
 /** Resolves on the next turn of the event loop: lets other work run between steps of long work. */

@@ -17,9 +17,8 @@ import {
   storedProvider,
   storedSettings,
 } from './document.ts';
-import { type Fault, formatFault } from './fault.ts';
+import { type Fault, formatFault, readPart } from './fault.ts';
 import type { Catalog, Group, Model, ModelPrice, ProviderSettings, Rates, Route, Settings } from './model.ts';
-import { readPart, type Schema } from './schema.ts';
 import { type CatalogDocument, type DocumentKind, sealedCredentials } from './store.ts';
 
 /** A stored document that this version cannot read. Its message names the document and every fault. */
@@ -167,8 +166,7 @@ function rateFrom(text: string): bigint {
   return units;
 }
 
-/** Throws DocumentBroken. */
-export function readDocument<Value>(schema: Schema<Value>, entry: CatalogDocument): Value {
+function readDocument<Schema extends Parameters<typeof readPart>[0]>(schema: Schema, entry: CatalogDocument) {
   const faults: Fault[] = [];
   const value = readPart(schema, entry.document, [], faults);
   if (value !== null) return value;

@@ -1,11 +1,11 @@
 // Reads the file of `apply`: finds all faults of its members, and fills in values from the price list.
 
+import type { z } from 'zod';
 import type { CredentialInput, GroupInput, ModelInput, ProviderInput, SettingsInput } from './document.ts';
 import { groupInput, modelInput, modelName, plainName, settingsInput, vendorPrefixes } from './document.ts';
-import { type Fault, membersOf } from './fault.ts';
+import { type Fault, membersOf, readPart } from './fault.ts';
 import { findListed } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
-import { readPart, type Schema } from './schema.ts';
 
 /** A model's members as if the file stated every price. */
 interface Taken {
@@ -101,7 +101,7 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
       faults.push({ path: [name], message: `unknown member (known: ${SECTIONS.join(', ')})` });
   const readSection = <T>(
     section: string,
-    nameSchema: Schema<string>,
+    nameSchema: z.ZodType,
     read: (object: unknown, path: [section: string, name: string]) => T | null,
   ) => {
     const objects = new Map<string, T | null>();
@@ -142,7 +142,7 @@ function readModel(object: unknown, path: [section: string, name: string], fault
 /** Names by position in the file; null for invalid ones, which are reported already. */
 function readReferences(models: unknown) {
   const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
-  const nameIn = (schema: Schema<string>, value: unknown) => readPart(schema, value, [], []);
+  const nameIn = (schema: z.ZodType<string>, value: unknown) => schema.safeParse(value).data ?? null;
   const referencesOf = (model: unknown) => {
     const members = membersOf(model, [], []);
     return {

@@ -1,7 +1,7 @@
 // The stored catalog as an apply file, without credentials: those that a file omits stay as they are.
 
 import { isDeepStrictEqual } from 'node:util';
-import { readDocument } from './build-catalog.ts';
+import type { JsonObject } from '../wire/wire.ts';
 import { takeListed } from './catalog-file.ts';
 import { groupInput, storedModel, storedProvider, storedSettings } from './document.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
@@ -9,16 +9,18 @@ import type { CatalogDocument, DocumentKind } from './store.ts';
 /** Applying the result changes nothing, but prices taken from another version's list are stated as numbers. */
 export function describeDocuments(documents: readonly CatalogDocument[]) {
   const inOrder = documents.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const described = <T>(kind: DocumentKind, describe: (entry: CatalogDocument) => T): Record<string, T> =>
-    Object.fromEntries(inOrder.filter((one) => one.kind === kind).map((entry) => [entry.name, describe(entry)]));
-  const stored = inOrder.find(({ kind }) => kind === 'settings');
-  const { vendor_prefixes, ...settings } = stored === undefined ? {} : readDocument(storedSettings, stored);
+  const described = <T>(kind: DocumentKind, describe: (document: JsonObject, name: string) => T): Record<string, T> =>
+    Object.fromEntries(
+      inOrder.filter((one) => one.kind === kind).map(({ name, document }) => [name, describe(document, name)]),
+    );
+  const stored = inOrder.find(({ kind }) => kind === 'settings')?.document ?? {};
+  const { vendor_prefixes, ...settings } = storedSettings.parse(stored);
   return {
     document: {
       ...(vendor_prefixes !== undefined && { vendor_prefixes }),
       providers: described('provider', describeProvider),
       models: described('model', describeModel),
-      groups: described('group', (entry) => readDocument(groupInput, entry)),
+      groups: described('group', (document) => groupInput.parse(document)),
       settings,
     },
     origins: inOrder.map(({ kind, name, origin }) => ({ kind, name, origin })),
@@ -26,8 +28,8 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
 }
 
 /** Without `base_url` inside the service; further credentials without their secrets. */
-function describeProvider(entry: CatalogDocument) {
-  const { kind, base_url, private_network, credentials } = readDocument(storedProvider, entry);
+function describeProvider(document: JsonObject) {
+  const { kind, base_url, private_network, credentials } = storedProvider.parse(document);
   const further = Object.entries(credentials).map(([name, { account, group }]) => [name, { account, group }] as const);
   return {
     kind,
@@ -37,10 +39,10 @@ function describeProvider(entry: CatalogDocument) {
   };
 }
 
-function describeModel(entry: CatalogDocument) {
-  const { price, price_source, created_at: _, ...members } = readDocument(storedModel, entry);
+function describeModel(document: JsonObject, name: string) {
+  const { price, price_source, created_at: _, ...members } = storedModel.parse(document);
   if (price_source === undefined) return { ...members, price };
-  const { members: taken, listedOn } = takeListed(entry.name, { ...members, catalogue: true }, [], []);
+  const { members: taken, listedOn } = takeListed(name, { ...members, catalogue: true }, [], []);
   const isAsListed =
     listedOn === price_source.catalogue && isDeepStrictEqual((taken as { price?: unknown }).price, price);
   return isAsListed ? { ...members, catalogue: true as const } : { ...members, price };

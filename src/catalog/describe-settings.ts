@@ -1,9 +1,10 @@
 // Descriptions, bounds and defaults of all settings. A test holds docs/configuration.md equal to it.
 
+import { z } from 'zod';
 import { assert } from '../base/assert.ts';
 import type { JsonValue } from '../wire/wire.ts';
-import { readDocument, settingsFrom } from './build-catalog.ts';
-import { type SettingsInput, storedSettings } from './document.ts';
+import { settingsFrom } from './build-catalog.ts';
+import { type SettingsInput, settingsInput, storedSettings } from './document.ts';
 import type { Settings } from './model.ts';
 import type { CatalogDocument } from './store.ts';
 
@@ -64,7 +65,7 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
 /** All settings, with the values of these documents. */
 export function describeSettings(documents: readonly CatalogDocument[]): SettingDescription[] {
   const entry = documents.find(({ kind }) => kind === 'settings');
-  const stored: SettingsInput = entry === undefined ? {} : readDocument(storedSettings, entry);
+  const stored = storedSettings.parse(entry?.document ?? {});
   const inForce = settingsFrom(stored);
   return (Object.keys(settingDescriptions) as SettingName[]).map((name) => {
     const { [name]: given, ...others } = stored;
@@ -86,8 +87,26 @@ function valueIn(settings: Settings, name: SettingName): JsonValue {
   return typeof value === 'object' && value !== null ? [...value] : value;
 }
 
+interface SettingSchema {
+  type?: string | string[];
+  minimum?: number;
+  maximum?: number;
+  anyOf?: SettingSchema[];
+}
+
+const kinds: Readonly<Record<string, SettingDescription['kind']>> = {
+  integer: 'integer',
+  boolean: 'boolean',
+  string: 'text',
+  array: 'texts',
+};
+const schemas = z.toJSONSchema(settingsInput, { io: 'input' }).properties as Record<string, SettingSchema>;
+
 function kindOf(name: SettingName): Pick<SettingDescription, 'kind' | 'least' | 'most' | 'nullable'> {
-  const { type, least = null, most = null, isNullable: nullable = false } = storedSettings.members[name];
-  assert(type !== 'object' && type !== 'any', `the setting ${name} has an unknown kind`);
-  return { kind: type === 'list' ? 'texts' : type, least, most, nullable };
+  const schema = schemas[name] ?? { type: 'array' }; // vendor_prefixes are beside the settings
+  const types = (schema.anyOf ?? [schema]).flatMap(({ type }) => type ?? []);
+  const { minimum = null, maximum = null } = schema.anyOf?.find((one) => one.type !== 'null') ?? schema;
+  const kind = kinds[types.find((type) => type !== 'null') ?? ''];
+  assert(kind !== undefined, `the setting ${name} has an unknown kind`);
+  return { kind, least: minimum, most: maximum, nullable: types.includes('null') };
 }

@@ -1,29 +1,11 @@
 // Schemas of applied files and stored documents. Decimals stay canonical texts; model.ts has them as integers.
 
+import { z } from 'zod';
 import { parseListenAddress } from '../base/addresses.ts';
 import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import {
-  allOptional,
-  anything,
-  boolean,
-  byDefault,
-  charactersMax,
-  integer,
-  list,
-  misfit,
-  must,
-  nullable,
-  object,
-  optional,
-  orNull,
-  record,
-  type Schema,
-  text,
-  type ValueOf,
-} from './schema.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 
@@ -60,19 +42,18 @@ function readDecimal(value: unknown, fractionDigits: number, unitsMax: bigint): 
   return units === null || units < 0n || units > unitsMax ? null : units;
 }
 
-function decimal(read: (value: unknown) => bigint | null, fractionDigits: number, words: string): Schema<string> {
-  const describe = (value: unknown) => {
-    if (value === undefined) return null;
+function decimal(read: (value: unknown) => bigint | null, fractionDigits: number, words: string) {
+  const error = (issue: { input?: unknown }) => (issue.input === undefined ? undefined : `must be ${words}`);
+  return z.union([z.string(), z.number()], { error }).transform((value, context) => {
+    const units = read(value);
+    if (units !== null) return formatDecimal(units, fractionDigits);
     const isFloat = typeof value === 'number' && !Number.isInteger(value);
-    return isFloat ? 'must be in quotes: an unquoted fraction loses precision' : `must be ${words}`;
-  };
-  return {
-    type: 'text',
-    read(value, path, faults) {
-      const units = read(value);
-      return units === null ? misfit('text', value, path, faults, describe) : formatDecimal(units, fractionDigits);
-    },
-  };
+    context.addIssue({
+      code: 'custom',
+      message: isFloat ? 'must be in quotes: an unquoted fraction loses precision' : `must be ${words}`,
+    });
+    return z.NEVER;
+  });
 }
 
 const rate = decimal(
@@ -85,209 +66,229 @@ const multiplier = decimal(
   MULTIPLIER_FRACTION_DIGITS,
   'a decimal such as "0.8", from 0 to 1000, with at most 6 fraction digits',
 );
-const count = integer(1, COUNT_MAX);
-const countOrNone = orNull(count);
+const count = z.int().min(1).max(COUNT_MAX);
+const countOrNone = count.nullable().default(null);
 
-const isMatch = (form: RegExp, words: string) => must<string>((value) => form.test(value), words);
-export const modelName = text(
-  charactersMax(bounds.modelNameCharactersMax),
-  isMatch(/^[^\s*\p{Cc}\p{Cs}]*$/u, 'must be a name without spaces and without "*"'),
-);
-const pattern = text(
-  charactersMax(bounds.modelNameCharactersMax),
-  isMatch(/^[^\s\p{Cc}\p{Cs}]*$/u, 'must be a name or a pattern with "*", without spaces'),
-);
-export const plainName = text(
-  isMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be a name of at most 64 letters, digits, ".", "_" and "-"'),
-);
+const MODEL_NAME_WORDS = 'must be a name without spaces and without "*"';
+export const modelName = z
+  .string()
+  .min(1)
+  .max(bounds.modelNameCharactersMax)
+  .regex(/^[^\s*\p{Cc}\p{Cs}]*$/u, MODEL_NAME_WORDS);
+const pattern = z
+  .string()
+  .min(1)
+  .max(bounds.modelNameCharactersMax)
+  .regex(/^[^\s\p{Cc}\p{Cs}]*$/u, 'must be a name or a pattern with "*", without spaces');
+export const plainName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be a name of at most 64 letters, digits, ".", "_" and "-"');
 
 const rateMembers = {
   input: rate,
   output: rate,
-  cache_read: orNull(rate),
-  cache_write_5m: orNull(rate),
-  cache_write_1h: orNull(rate),
+  cache_read: rate.nullable().default(null),
+  cache_write_5m: rate.nullable().default(null),
+  cache_write_1h: rate.nullable().default(null),
 };
 export const DEFAULT_MAX_TOKENS = 4_096; // of a model without `default_max_tokens`
 
 const priceMembers = {
   ...rateMembers,
-  long_context: orNull(object({ above: count, ...rateMembers })),
-  fast: orNull(object(rateMembers)),
-  web_search_per_thousand: orNull(rate),
+  long_context: z
+    .strictObject({ above: count, ...rateMembers })
+    .nullable()
+    .default(null),
+  fast: z.strictObject(rateMembers).nullable().default(null),
+  web_search_per_thousand: rate.nullable().default(null),
 };
 const PRICE_MISSING =
   'is missing: a model without a price cannot be sold; set at least { input: "…", output: "…" } in USD per million tokens, or "catalogue: true" for a model of the price list';
 const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "catalogue" for the rates of the price list';
-const price = object(priceMembers, {
-  describe: (value) => (value === undefined || value === null ? PRICE_MISSING : null),
+const price = z.strictObject(priceMembers, {
+  error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
-const route = object({
+const route = z.strictObject({
   provider: plainName,
-  model: orNull(modelName),
-  priority: byDefault(integer(0, 1_000), 0),
-  weight: byDefault(integer(0, 1_000), 1),
-  concurrency: orNull(integer(1, 1_000_000)),
-  cost: orNull(object(priceMembers, { describe: () => COST_WORDS })),
+  model: modelName.nullable().default(null),
+  priority: z.int().min(0).max(1_000).default(0),
+  weight: z.int().min(0).max(1_000).default(1),
+  concurrency: z.int().min(1).max(1_000_000).nullable().default(null),
+  cost: z
+    .strictObject(priceMembers, { error: (issue) => (issue.code === 'invalid_type' ? COST_WORDS : undefined) })
+    .nullable()
+    .default(null),
 });
-const aliases = byDefault(list(modelName, { most: LIST_ENTRIES_MAX }), []);
-const displayName = text(charactersMax(200));
 const modelMembers = {
-  aliases,
-  display_name: orNull(displayName),
+  aliases: z.array(modelName).max(LIST_ENTRIES_MAX).default([]),
+  display_name: z.string().min(1).max(200).nullable().default(null),
   price,
   max_output_tokens: countOrNone,
   max_input_tokens: countOrNone,
-  default_max_tokens: byDefault(count, DEFAULT_MAX_TOKENS),
-  routes: list(route, {
-    most: LIST_ENTRIES_MAX,
-    empty: 'must not be empty: a model needs a route',
-    describe: (value) => (value === undefined ? 'is missing: a model needs a route' : null),
-  }),
+  default_max_tokens: count.default(DEFAULT_MAX_TOKENS),
+  routes: z
+    .array(route, { error: (issue) => (issue.input === undefined ? 'is missing: a model needs a route' : undefined) })
+    .min(1, 'must not be empty: a model needs a route')
+    .max(LIST_ENTRIES_MAX),
 };
-export const modelInput = object(modelMembers);
+export const modelInput = z.strictObject(modelMembers);
 
-export const listedModel = object({
-  aliases,
-  display_name: displayName,
+export const listedModel = z.strictObject({
+  aliases: modelMembers.aliases,
+  display_name: z.string().min(1).max(200),
   price,
   max_output_tokens: countOrNone,
   max_input_tokens: countOrNone,
-  retires_on: orNull(text(isMatch(/^\d{4}-\d\d-\d\d$/, 'must be a date'))),
+  retires_on: z.iso.date().nullable().default(null),
 });
 
-export const groupInput = object({
-  models: list(pattern, { most: LIST_ENTRIES_MAX, empty: 'must not be empty: a group needs a pattern such as "*"' }),
-  multiplier: byDefault(multiplier, '1'),
+export const groupInput = z.strictObject({
+  models: z.array(pattern).min(1, 'must not be empty: a group needs a pattern such as "*"').max(LIST_ENTRIES_MAX),
+  multiplier: multiplier.default('1'),
   rpm: countOrNone,
   input_tpm: countOrNone,
   output_tpm: countOrNone,
   concurrency: countOrNone,
 });
 
-const PREFIX_WORDS = 'must have at most 32 characters of a-z, 0-9 and "-", and start with a letter';
-export const vendorPrefixes = list(text(isMatch(/^[a-z][a-z0-9-]{0,31}$/, PREFIX_WORDS)), {
-  most: 16,
-  empty: 'must not be empty',
-  checks: [must((prefixes) => new Set(prefixes).size === prefixes.length, 'must not contain a prefix twice')],
-});
-const seconds = integer(1, SECONDS_MAX);
+export const vendorPrefixes = z
+  .array(
+    z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must have at most 32 characters of a-z, 0-9 and "-", and start with a letter'),
+  )
+  .min(1)
+  .max(16)
+  .refine((prefixes) => new Set(prefixes).size === prefixes.length, 'must not contain a prefix twice');
+const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
-  output_tranche_tokens: integer(16, 1_000_000),
-  output_floor_tokens: integer(1, 1_000_000),
-  drain_seconds: integer(0, SECONDS_MAX),
-  drain_notice_seconds: integer(0, 600),
-  body_bytes_max: integer(1_024, bounds.bodyBytesMax),
-  require_browser_header: boolean,
-  upstream_connect_seconds: integer(1, 600),
+  output_tranche_tokens: z.int().min(16).max(1_000_000),
+  output_floor_tokens: z.int().min(1).max(1_000_000),
+  drain_seconds: z.int().min(0).max(SECONDS_MAX),
+  drain_notice_seconds: z.int().min(0).max(600),
+  body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
+  require_browser_header: z.boolean(),
+  upstream_connect_seconds: z.int().min(1).max(600),
   upstream_first_event_seconds: seconds,
   upstream_stream_seconds: seconds,
   upstream_silence_seconds: seconds,
   upstream_answer_seconds: seconds,
   attempts_seconds: seconds,
-  circuit_failures: nullable(integer(1, 1_000_000)),
+  circuit_failures: z.int().min(1).max(1_000_000).nullable(),
   finish_without_caller_seconds: seconds,
-  finish_streams_without_caller_max: integer(0, 100_000),
-  settle_wait_seconds: integer(1, 600),
-  admin_listen: nullable(
-    text(must((address) => parseListenAddress(address) !== null, 'must be ADDRESS:PORT such as "127.0.0.1:8081"')),
-  ),
-  shed_loop_delay_ms: integer(20, 60_000),
-  shed_body_bytes: integer(1_024, SHED_BODY_BYTES_MAX),
-  shed_open_messages: integer(1, 1_000_000),
-  usage_retention_days: nullable(integer(2, 36_500)),
-  journal_retention_months: nullable(integer(2, 1_200)),
+  finish_streams_without_caller_max: z.int().min(0).max(100_000),
+  settle_wait_seconds: z.int().min(1).max(600),
+  admin_listen: z
+    .string()
+    .refine((text) => parseListenAddress(text) !== null, 'must be ADDRESS:PORT such as "127.0.0.1:8081"')
+    .nullable(),
+  shed_loop_delay_ms: z.int().min(20).max(60_000),
+  shed_body_bytes: z.int().min(1_024).max(SHED_BODY_BYTES_MAX),
+  shed_open_messages: z.int().min(1).max(1_000_000),
+  usage_retention_days: z.int().min(2).max(36_500).nullable(),
+  journal_retention_months: z.int().min(2).max(1_200).nullable(),
 };
-export const settingsInput = object(allOptional(settingsMembers), { checks: [isBodyShed, isJournalKeptWithUsage] });
+export const settingsInput = z
+  .strictObject(settingsMembers)
+  .partial()
+  .refine((settings) => (settings.shed_body_bytes ?? SHED_BODY_BYTES_MAX) >= bodyBytesMaxOf(settings), {
+    path: ['shed_body_bytes'],
+    error: (issue) =>
+      `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as SettingsInput)}: a body of that size would always be shed`,
+  })
+  .refine(isJournalKeptWithUsage, {
+    path: ['journal_retention_months'],
+    error: (issue) => {
+      const { usage_retention_days: days } = issue.input as SettingsInput;
+      const why = 'a month whose usage records are kept cannot be dropped';
+      return days == null
+        ? `requires usage_retention_days: ${why}`
+        : `is too low for usage_retention_days, ${days}: ${why}`;
+    },
+  });
 
-type FileSettings = Omit<SettingsInput, 'vendor_prefixes'>;
-
-function isBodyShed({ shed_body_bytes = SHED_BODY_BYTES_MAX, body_bytes_max = bounds.bodyBytesMax }: FileSettings) {
-  if (shed_body_bytes >= body_bytes_max) return null;
-  const message = `must be at least body_bytes_max, ${body_bytes_max}: a body of that size would always be shed`;
-  return { path: ['shed_body_bytes'], message };
+function isJournalKeptWithUsage({ usage_retention_days: days, journal_retention_months: months }: SettingsInput) {
+  return months == null || (days != null && leastDaysOf(months) >= days);
 }
 
-function isJournalKeptWithUsage({ usage_retention_days: days, journal_retention_months: months }: FileSettings) {
-  if (months == null || (days != null && leastDaysOf(months) >= days)) return null;
-  const why = 'a month whose usage records are kept cannot be dropped';
-  const message =
-    days == null ? `requires usage_retention_days: ${why}` : `is too low for usage_retention_days, ${days}: ${why}`;
-  return { path: ['journal_retention_months'], message };
+function bodyBytesMaxOf({ body_bytes_max }: SettingsInput): number {
+  return body_bytes_max ?? bounds.bodyBytesMax;
 }
 
-const NOT_EXPANDED = 'contains a variable that was not expanded: the process that reads the file must expand it';
-const credential = text(
-  must((value) => value !== '', 'must not be empty: omit it if there is none'),
-  must(
-    (value) => value.length <= CREDENTIAL_CHARACTERS_MAX,
-    `must not have more than ${CREDENTIAL_CHARACTERS_MAX} characters`,
-  ),
-  must((value) => !/\$\{[^}]*\}/.test(value), NOT_EXPANDED),
-  must(
-    (value) => /^[\x21-\x7e]*$/.test(value.replaceAll(/\$\{[^}]*\}/g, '')),
+const credential = z
+  .string()
+  .min(1, 'must not be empty: omit it if there is none')
+  .max(CREDENTIAL_CHARACTERS_MAX)
+  .refine(
+    (text) => !/\$\{[^}]*\}/.test(text),
+    'contains a variable that was not expanded: the process that reads the file must expand it',
+  )
+  .refine(
+    (text) => /^[\x21-\x7e]*$/.test(text.replaceAll(/\$\{[^}]*\}/g, '')),
     'must be printable characters without spaces',
-  ),
-);
+  );
 
 export function providerMembers(kinds: readonly string[]) {
-  return object({
-    kind: text(must((kind) => kinds.includes(kind), `must be one of ${kinds.join(', ')}`)),
-    base_url: optional(text()),
-    api_key: optional(credential),
-    credentials: optional(anything), // read one by one, each with its own faults
-    private_network: byDefault(boolean, false),
+  return z.strictObject({
+    kind: z.string().refine((kind) => kinds.includes(kind), `must be one of ${kinds.join(', ')}`),
+    base_url: z.string().optional(),
+    api_key: credential.optional(),
+    credentials: z.unknown().optional(), // read one by one, each with its own faults
+    private_network: z.boolean().default(false),
   });
 }
 
 export const DEFAULT_CREDENTIAL = 'default'; // the name of the credential under `api_key`
 
-const accountId = text(
-  must((value) => parseId('acct', value) !== null, 'must be the id of an account such as acct_000000001'),
-);
+const accountId = z
+  .string()
+  .refine((text) => parseId('acct', text) !== null, 'must be the id of an account such as acct_000000001');
 
-export const credentialInput = object(
-  { api_key: optional(credential), account: orNull(accountId), group: orNull(plainName) },
-  {
-    checks: [
-      ({ account, group }) =>
-        account === null || group === null
-          ? null
-          : { path: ['group'], message: 'cannot be combined with account: a credential is for one of the two' },
-    ],
-  },
-);
+export const credentialInput = z
+  .strictObject({
+    api_key: credential.optional(),
+    account: accountId.nullable().default(null),
+    group: plainName.nullable().default(null),
+  })
+  .refine(({ account, group }) => account === null || group === null, {
+    path: ['group'],
+    error: 'cannot be combined with account: a credential is for one of the two',
+  });
 
 /** A provider in a file, without its further credentials; `base_url` is empty for one inside the service. */
-export type ProviderInput = Omit<ValueOf<ReturnType<typeof providerMembers>>, 'base_url' | 'credentials'> & {
+export type ProviderInput = Omit<z.output<ReturnType<typeof providerMembers>>, 'base_url' | 'credentials'> & {
   base_url: string;
 };
 /** A model in a file; `price_source` has the list's day if the price comes from the price list. */
-export interface ModelInput extends ValueOf<typeof modelInput> {
+export interface ModelInput extends z.output<typeof modelInput> {
   price_source?: { catalogue: string };
 }
-export type CredentialInput = ValueOf<typeof credentialInput>;
-export type GroupInput = ValueOf<typeof groupInput>;
-export type PriceInput = ValueOf<typeof price>;
+export type CredentialInput = z.output<typeof credentialInput>;
+export type GroupInput = z.output<typeof groupInput>;
+export type PriceInput = z.output<typeof price>;
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
-export type SettingsInput = ValueOf<typeof storedSettings>;
+export type SettingsInput = z.output<typeof storedSettings>;
 
 /** A stored credential, sealed for its provider and name; an account is given by its id. */
-const storedCredential = object({ api_key_sealed: text(), account: nullable(accountId), group: nullable(plainName) });
+const storedCredential = z.strictObject({
+  api_key_sealed: z.string(),
+  account: accountId.nullable(),
+  group: plainName.nullable(),
+});
 /** A stored provider: the credential of `api_key` and further, named ones. */
-export const storedProvider = object({
-  kind: text(must((kind) => kind !== '', 'must not be empty')),
-  base_url: text(),
-  private_network: boolean,
-  api_key_sealed: nullable(text()),
-  credentials: byDefault(record(plainName, storedCredential), {}),
+export const storedProvider = z.strictObject({
+  kind: z.string().min(1),
+  base_url: z.string(),
+  private_network: z.boolean(),
+  api_key_sealed: z.string().nullable(),
+  credentials: z.record(plainName, storedCredential).default({}),
 });
-export const storedModel = object({
+export const storedModel = z.strictObject({
   ...modelMembers,
-  price_source: optional(object({ catalogue: text() })),
-  created_at: text(),
+  price_source: z.strictObject({ catalogue: z.string() }).exactOptional(),
+  created_at: z.string(),
 });
-export const storedSettings = object(allOptional({ vendor_prefixes: vendorPrefixes, ...settingsMembers }));
+export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, ...settingsMembers }).partial();
 export const storedSchemas = {
   provider: storedProvider,
   model: storedModel,

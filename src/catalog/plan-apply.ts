@@ -5,7 +5,6 @@ import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } 
 import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
 import { type CredentialInput, type ProviderInput, storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
-import { readPart } from './schema.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 import { credentialContext } from './store.ts';
 
@@ -326,7 +325,7 @@ function differingNames(before: JsonObject, after: JsonObject): string[] {
 
 /** The stored document as this version would write it: a member added by a newer version is not a change. */
 function asStoredNow({ kind, document }: CatalogDocument): JsonObject {
-  return (readPart<unknown>(storedSchemas[kind], document, [], []) ?? document) as JsonObject;
+  return (storedSchemas[kind].safeParse(document).data ?? document) as JsonObject;
 }
 
 function isInFile(read: CatalogFile, { kind, name }: CatalogDocument): boolean {

@@ -4,8 +4,7 @@ import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/address
 import { bounds } from '../config.ts';
 import type { CredentialInput, ProviderInput } from './document.ts';
 import { credentialInput, DEFAULT_CREDENTIAL, plainName, providerMembers, SANDBOX_KIND } from './document.ts';
-import { type Fault, membersOf } from './fault.ts';
-import { readPart } from './schema.ts';
+import { type Fault, membersOf, readPart } from './fault.ts';
 
 /** The private address that a base URL resolves to, by `lookup`; null also for a name that does not resolve. */
 export async function findPrivateAddress(

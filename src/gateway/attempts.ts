@@ -18,6 +18,7 @@ import {
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError, stopError } from './message-errors.ts';
+import { OpenAttempt } from './open-attempt.ts';
 import type { OpenMessage } from './open-message.ts';
 import type { Target } from './route-health.ts';
 import { AttemptIterator, findTargets } from './targets.ts';
@@ -44,12 +45,11 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
     const permit = gateway.health.enter(target);
     if (permit === null) continue;
     attemptIterator.begin(target);
-    message.permit = permit;
-    message.route = target.route;
-    const startedMs = performance.now();
+    const attempt = new OpenAttempt(target, permit);
+    message.attempt = attempt;
     try {
-      const reply = await send(gateway, message, target);
-      message.upstreamRequestId = reply.upstreamRequestId;
+      const reply = await send(gateway, message, attempt);
+      attempt.upstreamRequestId = reply.upstreamRequestId;
       if ((reply.form === 'stream') !== message.isStream)
         throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
       const opened: Opened =
@@ -58,15 +58,15 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       message.clientRequest.times.answeredMs = performance.now();
       permit.answered(opened.form === 'message');
       conversation?.keep(target);
-      noteAttempt(message, target, startedMs, null);
+      noteAttempt(message, attempt, null);
       return opened;
     } catch (thrown) {
-      const fault = asFault(message, thrown);
-      message.dropAttempt();
+      const fault = asFault(message, attempt, thrown);
+      attempt.abort();
       permit.failed(fault.kind, fault.retryAfterMs);
       message.watch.endAttempt();
-      message.upstreamRequestId = fault.upstreamRequestId ?? message.upstreamRequestId;
-      noteAttempt(message, target, startedMs, fault);
+      attempt.upstreamRequestId = fault.upstreamRequestId ?? attempt.upstreamRequestId;
+      noteAttempt(message, attempt, fault);
       failure = stopError(message) ?? faultError(fault);
       if (isOver(message)) break; // partial output is billed as received
       message.rewind();
@@ -127,9 +127,8 @@ export function makeAttempt(
   };
 }
 
-function send(gateway: Gateway, message: OpenMessage, target: Target): Promise<ProviderReply> {
+function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAttempt): Promise<ProviderReply> {
   const provider = providerOfKind(gateway, target.settings);
-  const signal = message.beginAttempt(target);
   const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
   message.watch.beginAttempt();
   return provider.submit(attempt);
@@ -178,8 +177,8 @@ function isContent({ name, value }: StreamEvent): boolean {
 /**
  * A provider fault as it is, an expired time limit as a timeout, anything else as a failed provider with its cause.
  */
-function asFault(message: OpenMessage, thrown: unknown): ProviderFault {
-  if (message.stopReason === 'timeout') return new ProviderFault('timeout', message.lateWords, { cause: thrown });
+function asFault(message: OpenMessage, { lateWords }: OpenAttempt, thrown: unknown): ProviderFault {
+  if (message.stopReason === 'timeout') return new ProviderFault('timeout', lateWords, { cause: thrown });
   if (thrown instanceof ProviderFault) return thrown;
   return new ProviderFault('failed', 'the provider failed unexpectedly', { cause: thrown });
 }
@@ -193,12 +192,8 @@ function isOver(message: OpenMessage): boolean {
   return message.stopReason !== null && message.stopReason !== 'timeout';
 }
 
-function noteAttempt(
-  message: OpenMessage,
-  { route, credential }: Target,
-  startedMs: number,
-  fault: ProviderFault | null,
-): void {
+function noteAttempt(message: OpenMessage, { target, startedMs }: OpenAttempt, fault: ProviderFault | null): void {
+  const { route, credential } = target;
   const lastedMs = performance.now() - startedMs;
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;

@@ -52,8 +52,12 @@ const SLOW_BODY_MS = 100;
  */
 export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
   const caller = identify(gateway, clientRequest); // 3
-  if (!(caller instanceof Promise)) return submitAs(gateway, clientRequest, caller);
-  return caller.then((found) => submitAs(gateway, clientRequest, found));
+  if (caller instanceof Promise) return submitLater(gateway, clientRequest, caller);
+  return submitAs(gateway, clientRequest, caller);
+}
+
+async function submitLater(gateway: Gateway, clientRequest: ClientRequest, caller: Promise<Caller>): Promise<Reply> {
+  return submitAs(gateway, clientRequest, await caller);
 }
 
 async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Reply> {

@@ -2,10 +2,10 @@
 // disconnected, upstream failure, revoked key); the first one counts.
 
 import type { Caller } from '../accounts/accounts.ts';
+import { assert } from '../base/assert.ts';
 import { ABSENT } from '../base/roster.ts';
 import type { TraceContext } from '../base/trace-context.ts';
-import type { Offer, Route, Settings, Speed } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import type { Offer, Route, Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import {
   type Admitted,
@@ -30,17 +30,32 @@ import {
   type RecordedMessage,
   writeOffReason,
 } from './message-record.ts';
+import type { OpenAttempt } from './open-attempt.ts';
 import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
-import type { Permit, Target } from './route-health.ts';
+import type { Target } from './route-health.ts';
 import type { CutReason, Running, Slot } from './running-messages.ts';
-import { SilenceWatch, type WatchBounds, type WatchHooks } from './silence-watch.ts';
+import { SilenceWatch, type WatchHooks, watchBounds } from './silence-watch.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
 
 const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
-const LATE_WORDS = 'no response within the time limit';
 
 /** How a broken stream ends, by whose fault it is. */
 export type CutOutcome = Extract<Outcome, 'upstream_cut' | 'client_gone' | 'service_cut'>;
+
+/**
+ * `opening`: attempts are being made. `streaming`: status 200 was sent, and the client reads the stream.
+ * `finishing-unread`: the stream is read to its end without its client. `settling`: the hold is being ended. `settled`: it
+ * has ended, or its ending is left to the ledger.
+ */
+type Phase = 'opening' | 'streaming' | 'finishing-unread' | 'settling' | 'settled';
+
+const NEXT_PHASES: Readonly<Record<Phase, readonly Phase[]>> = {
+  opening: ['streaming', 'finishing-unread', 'settling'],
+  streaming: ['finishing-unread', 'settling'],
+  'finishing-unread': ['settling'],
+  settling: ['settled'],
+  settled: [],
+};
 
 export class OpenMessage implements Running, HeldStream, RecordedMessage, BilledMessage, WatchHooks {
   place = ABSENT; // position in RunningMessages
@@ -61,35 +76,23 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   readonly watch: SilenceWatch;
   /** null if tracing is off. */
   trace: MessageTrace | null = null;
-  /** The route that answered, or was tried last. */
-  route: Route | null = null;
-  /** Its permit; null before the first attempt. */
-  permit: Permit | null = null;
-  /** The text of the timeout error, by the limit that was exceeded. */
-  lateWords = LATE_WORDS;
-  /** Kind of that route's provider. */
-  providerKind: string | null = null;
-  upstreamRequestId: string | null = null;
+  /** The attempt that answered, or the last one; null before the first. */
+  attempt: OpenAttempt | null = null;
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
   /** Collects the response if the message has an idempotency key. */
   readonly answer: ResponseCollector | null;
   /** The client disconnected or stopped reading. */
   hasDisconnected = false;
-  /** Status 200 was sent: errors are sent in the stream. */
-  hasReply = false;
   /** The relay waits for the upstream or the ledger, and will notice a disconnect itself. */
   isRelaying = false;
-  /** The stream is read to its end after its client disconnected. */
-  isFinishing = false;
   /** The pending read of the upstream; its events are counted when it resolves. */
   pulling: Promise<StreamEvent[] | null> | null = null;
   readonly #gateway: Gateway;
   readonly #slot: Slot;
-  /** Aborts the latest attempt. */
-  #controller: AbortController | null = null;
-  /** The address of its provider. */
-  #baseUrl = '';
+  #phase: Phase = 'opening';
+  /** Status 200 was sent: errors are sent in the stream. */
+  #hasReply = false;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
   #ending: Promise<Settlement> | null = null;
   /**
@@ -145,28 +148,41 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return this.maxTokens < this.plan.maxTokens;
   }
 
+  /** The route that answered, or was tried last. */
+  get route(): Route | null {
+    return this.attempt?.target.route ?? null;
+  }
+
   get keyId(): number {
     return this.caller.key.id;
   }
 
   get hasEnded(): boolean {
-    return this.#ending !== null;
+    return this.#phase === 'settling' || this.#phase === 'settled';
+  }
+
+  #transition(to: Phase): void {
+    assert(NEXT_PHASES[this.#phase].includes(to), `a message that is ${this.#phase} does not become ${to}`);
+    this.#phase = to;
+  }
+
+  /** The stream's status 200 was sent. */
+  beginReply(): void {
+    this.#hasReply = true;
+    if (this.#phase === 'opening') this.#transition('streaming');
+  }
+
+  /** Whether the stream is now to be read to its end without its client; false from the second call on. */
+  finishUnread(): boolean {
+    if (this.#phase !== 'opening' && this.#phase !== 'streaming') return false;
+    this.#transition('finishing-unread');
+    return true;
   }
 
   /** Separate from the constructor: a tracer may throw, and until then the hold has no owner. */
   beginTrace(): void {
     const { requestId, receivedAtMs, times, trace: parent } = this.clientRequest;
     this.trace = this.#gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
-  }
-
-  /** The abort signal of the next attempt. */
-  beginAttempt({ settings }: Target): AbortSignal {
-    this.#controller = new AbortController();
-    this.#baseUrl = settings.baseUrl;
-    this.lateWords = LATE_WORDS;
-    this.providerKind = settings.kind;
-    this.upstreamRequestId = null;
-    return this.#controller.signal;
   }
 
   /** The trace context of the next attempt. An error in tracing leaves a gap in the trace, and affects no message. */
@@ -211,24 +227,25 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   async #checkConnection(msMax: number): Promise<void> {
-    const attempt = this.#controller;
+    const { attempt } = this;
+    if (attempt === null) return;
     // If the check fails, the other time limits of the attempt apply.
-    const isThere = await this.#gateway.canConnect(this.#baseUrl, msMax).catch(() => true);
+    const isThere = await this.#gateway.canConnect(attempt.target.settings.baseUrl, msMax).catch(() => true);
     const hasAnswered = this.request === null || this.counter.started;
-    if (isThere || hasAnswered || attempt !== this.#controller || this.hasEnded) return;
-    this.lateWords = 'no connection within the time limit';
+    if (isThere || hasAnswered || attempt !== this.attempt || this.hasEnded) return;
+    attempt.lateWords = 'no connection within the time limit';
     this.stop('timeout');
   }
 
   /** The attempt failed: aborts its upstream request. */
   dropAttempt(): void {
-    this.#controller?.abort();
+    this.attempt?.abort();
   }
 
   /** Aborts the upstream. A timeout ends one attempt; every other reason ends the message. */
   stop(reason: StopReason): void {
     if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
-    this.#controller?.abort();
+    this.attempt?.abort();
   }
 
   #makeCounter(): MessageCounter {
@@ -251,18 +268,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.streamHold.begin();
     if (!this.counter.finished) this.#gateway.streamHolds.add(this.streamHold);
   }
-
-  /** The upstream was read. Functions of the message, because two per event would cost more than the count. */
-  readonly onPulled = (arrived: StreamEvent[] | null): StreamEvent[] | null => {
-    if (arrived === null) this.watch.endAttempt();
-    else this.watch.end();
-    return arrived === null ? null : this.take(arrived);
-  };
-
-  readonly onPullFailed = (failure: unknown): never => {
-    this.watch.endAttempt();
-    throw failure;
-  };
 
   /** Counts events and collects them for the idempotency record. Returns them as the client receives them. */
   take(events: StreamEvent[]): StreamEvent[] {
@@ -320,7 +325,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.stop(reason);
     if (!this.isStream || !this.counter.started) return;
     const error = stopError(this) as TurnpikeError;
-    this.endQuietly('service_cut', this.hasReply ? 200 : error.status, error);
+    this.endQuietly('service_cut', this.#hasReply ? 200 : error.status, error);
   }
 
   /**
@@ -403,6 +408,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     const { times } = this.clientRequest;
+    this.#transition('settling');
     this.watch.finish();
     if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
     this.streamHold?.close();
@@ -435,6 +441,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   #close(): void {
+    this.#transition('settled');
     this.watch.close();
     if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
     this.answer?.giveBack();
@@ -445,8 +452,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   /** An answer that its provider ended early counts as a failure of the target. */
   #endPermit(outcome: Outcome): void {
-    if (outcome === 'upstream_cut') this.permit?.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
-    else this.permit?.finish();
+    if (outcome === 'upstream_cut')
+      this.attempt?.permit.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
+    else this.attempt?.permit.finish();
   }
 
   /**
@@ -483,13 +491,13 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       requestId: record.requestId,
       record,
       times: this.clientRequest.times,
-      providerKind: record.provider === null ? null : this.providerKind,
+      providerKind: this.attempt?.target.settings.kind ?? null,
       responseModel: this.counter.model,
       stopReason: this.counter.stopReason,
       address: this.clientRequest.address,
       code: error?.code ?? null,
       cause: error?.details.cause ?? null,
-      upstreamRequestId: this.upstreamRequestId,
+      upstreamRequestId: this.attempt?.upstreamRequestId ?? null,
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
       writeOffReason: writeOffReason(this, record, usage),
@@ -501,28 +509,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     }
     this.#gateway.report(report);
   }
-}
-
-/** Settings are immutable: their bounds are computed once. */
-const boundsOf = new WeakMap<Settings, Readonly<Record<'stream' | 'whole', WatchBounds>>>();
-
-function watchBounds(settings: Settings): Readonly<Record<'stream' | 'whole', WatchBounds>> {
-  let computed = boundsOf.get(settings);
-  if (computed === undefined) {
-    computed = { stream: computeBounds(settings, true), whole: computeBounds(settings, false) };
-    boundsOf.set(settings, computed);
-  }
-  return computed;
-}
-
-function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
-  return {
-    firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
-    silenceMs: settings.upstreamSilenceSeconds * 1000,
-    totalMs: isStream ? settings.upstreamStreamSeconds * 1000 : Number.POSITIVE_INFINITY,
-    clientMs: bounds.clientPausedSecondsMax * 1000,
-    slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
-  };
 }
 
 /** The hold's owner and offer. */

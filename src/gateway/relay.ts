@@ -68,7 +68,7 @@ export function relay(message: OpenMessage, opening: Promise<Opened>, pingInterv
  * Deltas are relayed here, with one promise and without a generator. Everything else is left to `relayEvents`, which is
  * suspended after the last events it sent, and finds the pending read in `message.pulling`.
  */
-class RelayedStream implements AsyncIterableIterator<Piece>, EventReceiver {
+export class RelayedStream implements AsyncIterableIterator<Piece>, EventReceiver {
   readonly #message: OpenMessage;
   readonly #steps: AsyncGenerator<Piece>;
   readonly #state: RelayState;
@@ -206,7 +206,7 @@ interface RelayState {
 }
 
 async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, state: RelayState): AsyncGenerator<Piece> {
-  message.hasReply = true;
+  message.beginReply();
   const { wait } = state;
   let events: EventSource | null = null;
   let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
@@ -325,8 +325,7 @@ export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): vo
 
 /** Reads a stream to its end after the client disconnected, so that it is billed as reported. Never rejects. */
 async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
-  if (message.isFinishing) return;
-  message.isFinishing = true;
+  if (!message.finishUnread()) return;
   message.watch.resume();
   try {
     const { events } = requireStream(await opening);
@@ -355,8 +354,19 @@ function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
 /** The next events, counted on arrival: backpressure from the client does not look like upstream silence. */
 function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
   message.watch.begin();
-  message.pulling = events.next().then(message.onPulled, message.onPullFailed);
+  message.pulling = read(message, events);
   return message.pulling;
+}
+
+async function read(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
+  let arrived: StreamEvent[] | null = null;
+  try {
+    arrived = await events.next();
+    if (arrived !== null) message.watch.end();
+  } finally {
+    if (arrived === null) message.watch.endAttempt();
+  }
+  return arrived && message.take(arrived);
 }
 
 /** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */

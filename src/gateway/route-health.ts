@@ -124,13 +124,7 @@ export class RouteHealth {
     if (isProbe) tracked.isProbed = true;
     this.#carry(target.routeKey, 1);
     tracked.inFlight++;
-    const permit = {
-      routeKey: target.routeKey,
-      tracked,
-      isProbe,
-      cooldownUntilMs: isCoolingDown ? tracked.cooldownUntilMs : null,
-    };
-    return new IssuedPermit(permit, this.#hooks);
+    return new IssuedPermit(this.#hooks, target.routeKey, tracked, isProbe, isCoolingDown);
   }
 
   /** Targets used since the start, in order of first use. */
@@ -141,10 +135,14 @@ export class RouteHealth {
 
   readonly #hooks: PermitHooks = {
     left: (routeKey) => this.#carry(routeKey, -1),
-    failed: (scope, kind, retryAfterMs) => this.#noteFailure(scope, kind, retryAfterMs),
+    failed: (permit, kind, retryAfterMs) => this.#noteFailure(permit, kind, retryAfterMs),
   };
 
-  #noteFailure({ tracked, isProbe, cooldownUntilMs }: PermitScope, kind: FaultKind, retryAfterMs: number | null): void {
+  #noteFailure(
+    { tracked, isProbe, cooldownUntilMs }: IssuedPermit,
+    kind: FaultKind,
+    retryAfterMs: number | null,
+  ): void {
     const nowMs = this.#nowMs();
     tracked.lastFailure = { kind, atMs: nowMs };
     if (retryAfterMs !== null && retryAfterMs > 0) {
@@ -213,34 +211,36 @@ export class RouteHealth {
   }
 }
 
-/** The context in which a permit was issued. */
-interface PermitScope {
-  readonly routeKey: string;
-  readonly tracked: TrackedTarget;
-  isProbe: boolean;
-  /** End of the cooldown in which the permit was issued; null: none. */
-  readonly cooldownUntilMs: number | null;
-}
-
 interface PermitHooks {
   left(routeKey: string): void;
-  failed(scope: PermitScope, kind: FaultKind, retryAfterMs: number | null): void;
+  failed(permit: IssuedPermit, kind: FaultKind, retryAfterMs: number | null): void;
 }
 
 class IssuedPermit implements Permit {
-  readonly #scope: PermitScope;
+  readonly tracked: TrackedTarget;
+  /** End of the cooldown in which the permit was issued; null: none. */
+  readonly cooldownUntilMs: number | null;
   readonly #hooks: PermitHooks;
+  readonly #routeKey: string;
+  #isProbe: boolean;
   #isOver = false;
   #hasAnswered = false;
 
-  constructor(scope: PermitScope, hooks: PermitHooks) {
-    this.#scope = scope;
+  constructor(hooks: PermitHooks, routeKey: string, tracked: TrackedTarget, isProbe: boolean, isCoolingDown: boolean) {
     this.#hooks = hooks;
+    this.#routeKey = routeKey;
+    this.tracked = tracked;
+    this.#isProbe = isProbe;
+    this.cooldownUntilMs = isCoolingDown ? tracked.cooldownUntilMs : null;
+  }
+
+  get isProbe(): boolean {
+    return this.#isProbe;
   }
 
   answered(isWhole: boolean): void {
     if (this.#isOver) return;
-    const { tracked, cooldownUntilMs } = this.#scope;
+    const { tracked, cooldownUntilMs } = this;
     this.#hasAnswered = true;
     this.#endProbe();
     close(tracked);
@@ -251,7 +251,7 @@ class IssuedPermit implements Permit {
   failed(kind: FaultKind, retryAfterMs: number | null): void {
     if (this.#isOver) return;
     this.#hasAnswered = false;
-    if (!NEUTRAL.includes(kind)) this.#hooks.failed(this.#scope, kind, retryAfterMs);
+    if (!NEUTRAL.includes(kind)) this.#hooks.failed(this, kind, retryAfterMs);
     this.finish();
   }
 
@@ -259,16 +259,15 @@ class IssuedPermit implements Permit {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#endProbe();
-    const { routeKey, tracked } = this.#scope;
-    this.#hooks.left(routeKey);
-    tracked.inFlight--;
-    if (this.#hasAnswered) tracked.failuresInARow = 0;
+    this.#hooks.left(this.#routeKey);
+    this.tracked.inFlight--;
+    if (this.#hasAnswered) this.tracked.failuresInARow = 0;
   }
 
   /** Once only: a later probe may belong to another message. */
   #endProbe(): void {
-    if (this.#scope.isProbe) this.#scope.tracked.isProbed = false;
-    this.#scope.isProbe = false;
+    if (this.#isProbe) this.tracked.isProbed = false;
+    this.#isProbe = false;
   }
 }
 

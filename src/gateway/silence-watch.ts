@@ -2,6 +2,8 @@
 // per message would cost more than the rest of its bookkeeping.
 
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
+import type { Settings } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 
 const LOOK_MS = 250;
 
@@ -43,6 +45,28 @@ export interface WatchBounds {
   clientMs: number;
   /** After which an attempt without an answer is slow. */
   slowMs: number;
+}
+
+/** Settings are immutable: their bounds are computed once. */
+const boundsOf = new WeakMap<Settings, Readonly<Record<'stream' | 'whole', WatchBounds>>>();
+
+export function watchBounds(settings: Settings): Readonly<Record<'stream' | 'whole', WatchBounds>> {
+  let computed = boundsOf.get(settings);
+  if (computed === undefined) {
+    computed = { stream: computeBounds(settings, true), whole: computeBounds(settings, false) };
+    boundsOf.set(settings, computed);
+  }
+  return computed;
+}
+
+function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
+  return {
+    firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
+    silenceMs: settings.upstreamSilenceSeconds * 1000,
+    totalMs: isStream ? settings.upstreamStreamSeconds * 1000 : Number.POSITIVE_INFINITY,
+    clientMs: bounds.clientPausedSecondsMax * 1000,
+    slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
+  };
 }
 
 export interface WatchHooks {

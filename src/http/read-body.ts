@@ -2,7 +2,7 @@
 
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
-import { EqualWaits } from '../base/timers.ts';
+import { type EqualWait, EqualWaits } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Connection } from './serve-http.ts';
@@ -69,7 +69,10 @@ export class BodiesInFlight {
 }
 
 /** The body of one request. Its scope calls `giveBack`, however it ends. */
-export class RequestBody {
+export class RequestBody implements EqualWait {
+  /** The end of the wait for a small body. */
+  endMs = 0;
+  #reject: ((fault: TurnpikeError) => void) | null = null;
   readonly #request: Request;
   readonly #connection: Connection;
   readonly #inFlight: BodiesInFlight;
@@ -91,9 +94,9 @@ export class RequestBody {
   /**
    * The body, at most `bytesMax` bytes, counted as the owner's. Throws or rejects with body_too_large (at once if the length is
    * declared), content_type_unsupported (compressed), overloaded, request_timeout (the upload stalls, or the client disconnects).
-   * Called once.
+   * `times` gets the milliseconds that this took. Called once.
    */
-  read(bytesMax: number, owner: number): Promise<Uint8Array | Blob> {
+  read(bytesMax: number, owner: number, times: { bodyMs: number }): Promise<Uint8Array | Blob> {
     this.#owner = owner;
     const { headers } = this.#request;
     const encoding = headers.get('content-encoding')?.trim().toLowerCase();
@@ -103,13 +106,14 @@ export class RequestBody {
     if (bytesDeclared !== null && bytesDeclared > bytesMax) throw tooLarge(bytesMax);
     if (bytesDeclared !== null) this.#take(bytesDeclared);
     const isSmall = bytesDeclared !== null && bytesDeclared <= SMALL_BODY_BYTES;
-    return isSmall ? this.#readSmall() : this.#readLarge(bytesDeclared, bytesMax);
+    return isSmall ? this.#readSmall(times) : this.#readLarge(bytesDeclared, bytesMax, times);
   }
 
   /** Releases the body's memory. Only the first call counts. */
   giveBack(): void {
     this.#inFlight.giveBack(this.#owner, this.#bytesTaken);
     this.#bytesTaken = 0;
+    if (this.#reject !== null) this.#inFlight.waits.cancel(this);
     if (this.#isOpen) this.#inFlight.open--;
     this.#isOpen = false;
   }
@@ -119,28 +123,34 @@ export class RequestBody {
     this.#bytesTaken += bytes;
   }
 
-  #readSmall(): Promise<Blob> {
-    const { waits } = this.#inFlight;
-    return new Promise((resolve, reject) => {
-      const wait = waits.begin(() => reject(stalled()));
-      this.#request.blob().then(
-        (blob) => {
-          waits.cancel(wait);
-          resolve(blob);
-        },
-        (cause) => {
-          waits.cancel(wait);
-          reject(lost(cause));
-        },
-      );
-    });
+  #readSmall(times: { bodyMs: number }): Promise<Blob> {
+    const { promise, resolve, reject } = Promise.withResolvers<Blob>();
+    this.#reject = reject;
+    this.#inFlight.waits.begin(this);
+    const startMs = performance.now();
+    this.#request.blob().then(
+      (blob) => {
+        times.bodyMs = performance.now() - startMs;
+        resolve(blob);
+      },
+      (cause) => reject(lost(cause)),
+    );
+    return promise;
   }
 
-  async #readLarge(bytesDeclared: number | null, bytesMax: number): Promise<Uint8Array> {
+  /** The wait for a small body ends: too late if the body has arrived. */
+  onEnd(): void {
+    this.#reject?.(stalled());
+  }
+
+  async #readLarge(bytesDeclared: number | null, bytesMax: number, times: { bodyMs: number }): Promise<Uint8Array> {
+    const startMs = performance.now();
     try {
       return bytesDeclared === null ? await this.#readUnknown(bytesMax) : await this.#readDeclared(bytesDeclared);
     } catch (thrown) {
       throw thrown instanceof TurnpikeError ? thrown : lost(thrown);
+    } finally {
+      times.bodyMs = performance.now() - startMs;
     }
   }
 

@@ -20,11 +20,18 @@ export class UnreadBodies {
   /** Returns the response, the fate of its connection decided, before the body is read. Free for short bodies. */
   watch(request: Request, connection: Connection, answer: Response | Promise<Response>): Response | Promise<Response> {
     const bytes = declaredBytes(request.headers);
-    if (bytes <= LONG_BODY_BYTES) return answer;
-    return Promise.resolve(answer).then((response) => {
-      if (!request.bodyUsed) this.#leave(bytes, connection, response);
-      return response;
-    });
+    return bytes <= LONG_BODY_BYTES ? answer : this.#watchLong(bytes, request, connection, answer);
+  }
+
+  async #watchLong(
+    bytes: number,
+    request: Request,
+    connection: Connection,
+    answer: Response | Promise<Response>,
+  ): Promise<Response> {
+    const response = await answer;
+    if (!request.bodyUsed) this.#leave(bytes, connection, response);
+    return response;
   }
 
   /** Discards the rest for a while, or, if that is too much, closes: such clients may not see their response. */

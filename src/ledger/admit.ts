@@ -9,20 +9,23 @@ import {
   payable,
   readLevels,
   rolled,
+  rolledAccount,
   shortUntilMs,
   spendingAvailable,
-  UNITS,
   walletAvailable,
   withGroupRates,
   withHeld,
+  withKeyMeters,
+  withMeters,
+  withRequest,
 } from './meters.ts';
 import type { Admit, Answer, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
-import type { Effect, GroupRates, IdempotencyRow, KeyRow, RateMeters, Rows } from './rows.ts';
+import type { Effect, IdempotencyRow, RateMeters, Rows } from './rows.ts';
 import { assertAmount } from './usage-record.ts';
 
 interface Meters extends Payer {
   /** The account's meters in the group that sells the model. */
-  rates: GroupRates;
+  rates: RateMeters;
 }
 
 /**
@@ -65,18 +68,10 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claims: Idempotency
   const { account, key } = meters;
   const available = payable(account, key, 0);
   const amount = Math.min(operation.amount, available);
-  const rates = {
-    ...meters.rates,
-    requests: taken(meters.rates, operation.limits),
-    running: meters.rates.running + 1,
-    limits: operation.limits,
-  };
-  const keyAfter: KeyRow = {
-    ...key,
-    spending: withHeld(key.spending, amount),
-    rates: { ...key.rates, requests: taken(key.rates, key.limits), running: key.rates.running + 1 },
-    lastUsedAtMs: rows.nowMs,
-  };
+  const rates = withRequest(meters.rates, operation.limits, 1);
+  const groups = withGroupRates(account, operation.group, rates, operation.limits);
+  const keyRates = withRequest(key.rates, key.limits, 1);
+  const keyAfter = withKeyMeters(key, withHeld(key.spending, amount), keyRates, rows.nowMs);
   return {
     answer: {
       ok: true,
@@ -85,13 +80,7 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claims: Idempotency
       available,
       levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs),
     },
-    accounts: [
-      {
-        ...withGroupRates(account, operation.group, rates),
-        held: account.held + amount,
-        spending: withHeld(account.spending, amount),
-      },
-    ],
+    accounts: [withMeters(account, account.balance, account.held + amount, withHeld(account.spending, amount), groups)],
     keys: [keyAfter],
     holds: [
       {
@@ -120,12 +109,11 @@ export function take(rows: Rows, operation: Take): Effect {
   if (refusal !== null) {
     return { answer: { ...refusal, levels: readLevels(meters.rates, operation.limits, meters.key, rows.nowMs) } };
   }
-  const rates = { ...meters.rates, requests: taken(meters.rates, operation.limits) };
-  const key = {
-    ...meters.key,
-    rates: { ...meters.key.rates, requests: taken(meters.key.rates, meters.key.limits) },
-    lastUsedAtMs: rows.nowMs,
-  };
+  const { account } = meters;
+  const rates = withRequest(meters.rates, operation.limits, 0);
+  const keyRates = withRequest(meters.key.rates, meters.key.limits, 0);
+  const key = withKeyMeters(meters.key, meters.key.spending, keyRates, rows.nowMs);
+  const groups = withGroupRates(account, operation.group, rates, operation.limits);
   return {
     answer: {
       ok: true,
@@ -134,7 +122,7 @@ export function take(rows: Rows, operation: Take): Effect {
       available: 0,
       levels: readLevels(rates, operation.limits, key, rows.nowMs),
     },
-    accounts: [withGroupRates(meters.account, operation.group, rates)],
+    accounts: [withMeters(account, account.balance, account.held, account.spending, groups)],
     keys: [key],
   };
 }
@@ -149,12 +137,12 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
   if (key.expiresAtMs !== null && key.expiresAtMs <= rows.nowMs) return { answer: refuse('key_expired') };
   if (!account.enabled) return { answer: refuse('account_disabled') };
   return {
-    account: { ...account, spending: rolled(account.spending, account.allowancePeriod, rows.nowMs) },
-    key: {
-      ...key,
-      spending: rolled(key.spending, key.quotaPeriod, rows.nowMs),
-      rates: drained(key.rates, key.limits, rows.nowMs),
-    },
+    account: rolledAccount(account, rows.nowMs),
+    key: withKeyMeters(
+      key,
+      rolled(key.spending, key.quotaPeriod, rows.nowMs),
+      drained(key.rates, key.limits, rows.nowMs),
+    ),
     rates: drained(groupRates(account, operation.group), operation.limits, rows.nowMs),
   };
 }
@@ -224,10 +212,6 @@ function findBucketShort(
     return refuse('concurrency', { meter: 'concurrency', ofKey, behindHolds: true });
   }
   return null;
-}
-
-function taken(rates: RateMeters, limits: RateLimits): number {
-  return limits.requestsPerMinute === null ? 0 : rates.requests + UNITS;
 }
 
 function refuse(reason: RefusalReason, facts: Partial<Refusal> = {}): Refusal {

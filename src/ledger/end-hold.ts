@@ -9,10 +9,13 @@ import {
   groupRates,
   payable,
   readSpending,
-  rolled,
+  rolledAccount,
+  rolledKey,
   spent,
   withGroupRates,
   withHeld,
+  withKeyMeters,
+  withMeters,
   withTokens,
 } from './meters.ts';
 import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
@@ -92,8 +95,10 @@ export function extend(rows: Rows, operation: Extend): Effect {
   const more = amount - hold.amount;
   return {
     answer: { ok: true, kind: 'extended', amount },
-    accounts: [{ ...account, held: account.held + more, spending: withHeld(account.spending, more) }],
-    keys: [{ ...key, spending: withHeld(key.spending, more) }],
+    accounts: [
+      withMeters(account, account.balance, account.held + more, withHeld(account.spending, more), account.groups),
+    ],
+    keys: [withKeyMeters(key, withHeld(key.spending, more), key.rates)],
     holds: [{ ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint }],
   };
 }
@@ -104,10 +109,12 @@ export function leave(rows: Rows, operation: Leave): Effect {
   if (hold === undefined || hold.left) return { answer: { ok: true, kind: 'done' } };
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
+  const rates = groupRates(account, hold.group);
+  const groups = withGroupRates(account, hold.group, vacated(rates), rates.limits);
   return {
     answer: { ok: true, kind: 'done' },
-    accounts: [withGroupRates(account, hold.group, vacated(groupRates(account, hold.group)))],
-    keys: [{ ...key, rates: vacated(key.rates) }],
+    accounts: [withMeters(account, account.balance, account.held, account.spending, groups)],
+    keys: [withKeyMeters(key, key.spending, vacated(key.rates))],
     holds: [{ ...hold, left: true }],
   };
 }
@@ -115,14 +122,11 @@ export function leave(rows: Rows, operation: Leave): Effect {
 function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy, { account, key }: Payer): Effect {
   assertRecord(record, hold);
   const paid = Math.min(record.cost, payable(account, key, hold.amount));
-  const billed = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid };
-  const accountAfter = withMessageEnded(account, hold, billed, paid, rows.nowMs);
-  const keyAfter = {
-    ...key,
-    spending: spent(key.spending, paid, hold.amount),
-    rates: afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, billed),
-  };
-  const ended = { ...billed, meters: readMeters(account, accountAfter, key, keyAfter) };
+  const accountAfter = withMessageEnded(account, hold, record, paid, rows.nowMs);
+  const keyRates = afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, record);
+  const keyAfter = withKeyMeters(key, spent(key.spending, paid, hold.amount), keyRates);
+  const meters = readMeters(account, accountAfter, key, keyAfter);
+  const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid, meters };
   return {
     answer: { ok: true, kind: 'ended', cost: ended.cost, writtenOff: ended.writtenOff },
     accounts: [accountAfter],
@@ -149,23 +153,16 @@ function withMessageEnded(
   paid: Nano,
   nowMs: number,
 ): AccountRow {
-  const { limits } = groupRates(account, hold.group);
-  const rates = drained(groupRates(account, hold.group), limits, nowMs);
-  return {
-    ...withGroupRates(account, hold.group, afterMessage(rates, limits, hold, record)),
-    balance: account.balance - paid,
-    held: account.held - hold.amount,
-    spending: spent(account.spending, paid, hold.amount),
-  };
+  const before = groupRates(account, hold.group);
+  const { limits } = before;
+  const rates = afterMessage(drained(before, limits, nowMs), limits, hold, record);
+  const groups = withGroupRates(account, hold.group, rates, limits);
+  const spending = spent(account.spending, paid, hold.amount);
+  return withMeters(account, account.balance - paid, account.held - hold.amount, spending, groups);
 }
 
 /** Charges the rates with the actual usage. Cache reads do not count. */
-function afterMessage<Meters extends RateMeters>(
-  rates: Meters,
-  limits: RateLimits,
-  hold: HoldRow,
-  record: UsageRecord,
-): Meters {
+function afterMessage(rates: RateMeters, limits: RateLimits, hold: HoldRow, record: UsageRecord): RateMeters {
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
   const counted = withTokens(rates, limits, input, record.outputTokens);
   return hold.left ? counted : vacated(counted);
@@ -222,10 +219,12 @@ function correctionEntries(
 function usageEntries(record: UsageRecord, paid: Nano, nowMs: number): NewEntry[] {
   const entries: NewEntry[] = [];
   const { account, requestId } = record;
-  const shared = { account, atMs: nowMs, credit: systemAccounts.revenue, reference: requestId, note: null };
-  if (paid > 0) entries.push({ ...shared, debit: account, amount: paid, kind: 'usage' });
-  if (record.writtenOff > 0)
-    entries.push({ ...shared, debit: systemAccounts.writeOffs, amount: record.writtenOff, kind: 'write_off' });
+  const add = (debit: number, amount: Nano, kind: 'usage' | 'write_off') => {
+    const credit = systemAccounts.revenue;
+    entries.push({ account, atMs: nowMs, debit, credit, amount, kind, reference: requestId, note: null });
+  };
+  if (paid > 0) add(account, paid, 'usage');
+  if (record.writtenOff > 0) add(systemAccounts.writeOffs, record.writtenOff, 'write_off');
   return entries;
 }
 
@@ -237,17 +236,17 @@ function payerOf(rows: Rows, of: { account: number; key: number }): Payer {
 function accountOf(rows: Rows, of: { account: number }): AccountRow {
   const account = rows.account(of.account);
   assert(account !== undefined, 'a message has an account');
-  return { ...account, spending: rolled(account.spending, account.allowancePeriod, rows.nowMs) };
+  return rolledAccount(account, rows.nowMs);
 }
 
 /** The key of a hold or record, rolled to the current period. */
 function keyOf(rows: Rows, of: { key: number }): KeyRow {
   const key = rows.key(of.key);
   assert(key !== undefined, 'a message has a key');
-  return { ...key, spending: rolled(key.spending, key.quotaPeriod, rows.nowMs) };
+  return rolledKey(key, rows.nowMs);
 }
 
-function vacated<Meters extends RateMeters>(rates: Meters): Meters {
-  assert(rates.running > 0, 'a message that ends was running');
-  return { ...rates, running: rates.running - 1 };
+function vacated({ requests, inputTokens, outputTokens, drainedAtMs, running }: RateMeters): RateMeters {
+  assert(running > 0, 'a message that ends was running');
+  return { requests, inputTokens, outputTokens, drainedAtMs, running: running - 1 };
 }

@@ -30,23 +30,67 @@ export function groupRates(account: AccountRow, group: string): GroupRates {
   return Object.hasOwn(account.groups, group) ? (account.groups[group] as GroupRates) : NO_GROUP_RATES;
 }
 
-/** The account with one group's meters replaced. */
-export function withGroupRates(account: AccountRow, group: string, rates: GroupRates): AccountRow {
-  return { ...account, groups: { ...account.groups, [group]: rates } };
+/** The account's groups with one group's meters replaced. */
+export function withGroupRates(
+  { groups }: AccountRow,
+  group: string,
+  { requests, inputTokens, outputTokens, drainedAtMs, running }: RateMeters,
+  limits: RateLimits,
+): AccountRow['groups'] {
+  const rates = { requests, inputTokens, outputTokens, drainedAtMs, running, limits };
+  for (const other in groups) if (other !== group) return { ...groups, [group]: rates };
+  return { [group]: rates };
+}
+
+// The rows of each message are written out field by field: copying with a spread costs several times as much.
+
+/** The account with other meters. */
+export function withMeters(
+  account: AccountRow,
+  balance: Nano,
+  held: Nano,
+  spending: SpendingMeter,
+  groups: AccountRow['groups'],
+): AccountRow {
+  const { id, enabled, creditLine, allowance, allowancePeriod, month } = account;
+  return { id, enabled, creditLine, balance, held, allowance, allowancePeriod, spending, month, groups };
+}
+
+/** The key with other meters. */
+export function withKeyMeters(
+  key: KeyRow,
+  spending: SpendingMeter,
+  rates: RateMeters,
+  lastUsedAtMs: number | null = key.lastUsedAtMs,
+): KeyRow {
+  const { id, account, status, expiresAtMs, quota, quotaPeriod, limits } = key;
+  return { id, account, status, expiresAtMs, quota, quotaPeriod, spending, limits, rates, lastUsedAtMs };
+}
+
+/** The account in its current period. */
+export function rolledAccount(account: AccountRow, nowMs: number): AccountRow {
+  const spending = rolled(account.spending, account.allowancePeriod, nowMs);
+  return spending === account.spending ? account : { ...account, spending };
+}
+
+/** The key in its current period. */
+export function rolledKey(key: KeyRow, nowMs: number): KeyRow {
+  const spending = rolled(key.spending, key.quotaPeriod, nowMs);
+  return spending === key.spending ? key : { ...key, spending };
 }
 
 /**
  * The meters at `nowMs`. A rate without a limit is not counted, so a limit set later starts empty. If the clock moved
  * backward, nothing drains and counting continues from `nowMs`.
  */
-export function drained<Meters extends RateMeters>(meters: Meters, limits: RateLimits, nowMs: number): Meters {
+export function drained(meters: RateMeters, limits: RateLimits, nowMs: number): RateMeters {
   const elapsedMs = Math.max(0, nowMs - meters.drainedAtMs);
   return {
-    ...meters,
     requests: drain(meters.requests, limits.requestsPerMinute, elapsedMs),
     inputTokens: drain(meters.inputTokens, limits.inputTokensPerMinute, elapsedMs),
     outputTokens: drain(meters.outputTokens, limits.outputTokensPerMinute, elapsedMs),
     drainedAtMs: nowMs,
+    running: meters.running,
   };
 }
 
@@ -57,16 +101,29 @@ function drain(used: number, limit: number | null, elapsedMs: number): number {
 }
 
 /** Adds a message's tokens. May exceed the limit: a rate never stops a running message. */
-export function withTokens<Meters extends RateMeters>(
-  meters: Meters,
+export function withTokens(
+  meters: RateMeters,
   limits: RateLimits,
   inputTokens: number,
   outputTokens: number,
-): Meters {
+): RateMeters {
   return {
-    ...meters,
+    requests: meters.requests,
     inputTokens: limits.inputTokensPerMinute === null ? 0 : added(meters.inputTokens, inputTokens * UNITS),
     outputTokens: limits.outputTokensPerMinute === null ? 0 : added(meters.outputTokens, outputTokens * UNITS),
+    drainedAtMs: meters.drainedAtMs,
+    running: meters.running,
+  };
+}
+
+/** The meters after a request was taken, and with `more` messages in progress. */
+export function withRequest(meters: RateMeters, limits: RateLimits, more: 0 | 1): RateMeters {
+  return {
+    requests: limits.requestsPerMinute === null ? 0 : meters.requests + UNITS,
+    inputTokens: meters.inputTokens,
+    outputTokens: meters.outputTokens,
+    drainedAtMs: meters.drainedAtMs,
+    running: meters.running + more,
   };
 }
 

@@ -5,6 +5,8 @@ import { periodStartMs } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { AccountRow, MonthChange } from './rows.ts';
 
+const NONE: readonly MonthChange[] = [];
+
 /**
  * The account's latest month after an entry at `atMs` has set its balance to `balance`, and the changes to record.
  */
@@ -12,10 +14,10 @@ export function countMonth(
   { id: account, balance: before, month }: AccountRow,
   balance: Nano,
   atMs: number,
-): { month: AccountRow['month']; changes: MonthChange[] } {
-  if (balance === before) return { month, changes: [] };
+): { month: AccountRow['month']; changes: readonly MonthChange[] } {
+  if (balance === before) return { month, changes: NONE };
   const startMs = periodStartMs('month', atMs);
-  if (startMs === month.startMs) return { month, changes: [] };
+  if (startMs === month.startMs) return { month, changes: NONE };
   if (startMs > month.startMs)
     return { month: { startMs, opening: before }, changes: changesOf(account, month.startMs, month.opening, before) };
   // The clock moved backward: the entry belongs to a past month.

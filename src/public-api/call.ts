@@ -129,11 +129,8 @@ export class Call implements ClientRequest, Answered {
     this.#readHead(request.headers);
   }
 
-  async readBody(bytesMax: number, accountId: number): ReturnType<ClientRequest['readBody']> {
-    const askedMs = performance.now();
-    const bytes = await (this.#body as RequestBody).read(bytesMax, accountId);
-    this.times.bodyMs = performance.now() - askedMs;
-    return bytes;
+  readBody(bytesMax: number, accountId: number): ReturnType<ClientRequest['readBody']> {
+    return (this.#body as RequestBody).read(bytesMax, accountId, this.times);
   }
 
   expect(kind: 'stream' | 'slow-json' | 'end'): void {
@@ -147,10 +144,7 @@ export class Call implements ClientRequest, Answered {
     if (body === null) return;
     const inUse = reply?.requestInUse;
     if (inUse === undefined) body.giveBack();
-    else {
-      const giveBack = () => body.giveBack();
-      inUse.then(giveBack, giveBack);
-    }
+    else giveBackAfter(inUse, body);
     // The socket may be reused: its idle timeout must be restored.
     if (this.#isIdleChanged && typeof reply?.body !== 'object') this.#setIdle(bounds.keepAliveIdleSecondsMax);
   }
@@ -193,6 +187,11 @@ export class Call implements ClientRequest, Answered {
       if (browser !== null && browser.trim().toLowerCase() === 'true') this.browserDeclared = true;
     }
   }
+}
+
+function giveBackAfter(inUse: Promise<unknown>, body: RequestBody): void {
+  const giveBack = () => body.giveBack();
+  inUse.then(giveBack, giveBack);
 }
 
 const namesByPrefix = new Map<string, Record<'version' | 'betas' | 'browser', string>>();

@@ -48,8 +48,6 @@ const NAME_CHARACTERS_MAX = 64;
 export function readUsage(value: JsonValue | undefined): PartialUsage {
   const usage = objectOf(value);
   const disbelieved: string[] = [];
-  const details = objectOf(usage['output_tokens_details']);
-  const searches = objectOf(usage['server_tool_use']);
   const speed = usage['speed'];
   const { input, output, cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h } = readCounts(usage, disbelieved);
   return {
@@ -59,8 +57,8 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
     cacheWrite,
     cacheWrite5m,
     cacheWrite1h,
-    thinking: readCount(details, 'thinking_tokens', disbelieved),
-    webSearches: readCount(searches, 'web_search_requests', disbelieved),
+    thinking: readCount(usage['output_tokens_details'], 'thinking_tokens', disbelieved),
+    webSearches: readCount(usage['server_tool_use'], 'web_search_requests', disbelieved),
     speed: speed === 'standard' || speed === 'fast' ? speed : null,
     compactions: readCompactions(usage['iterations'], disbelieved),
     disbelieved,
@@ -69,7 +67,7 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
 }
 
 function readCounts(usage: JsonObject, disbelieved: string[]): PartialCounts {
-  const split = objectOf(usage['cache_creation']);
+  const split = usage['cache_creation'];
   return {
     input: readCount(usage, 'input_tokens', disbelieved),
     output: readCount(usage, 'output_tokens', disbelieved),
@@ -80,8 +78,8 @@ function readCounts(usage: JsonObject, disbelieved: string[]): PartialCounts {
   };
 }
 
-function readCount(holder: JsonObject, name: string, disbelieved: string[]): number | null {
-  const value = holder[name];
+function readCount(holder: JsonValue | undefined, name: string, disbelieved: string[]): number | null {
+  const value = isJsonObject(holder) ? holder[name] : null;
   if (value === undefined || value === null) return null;
   if (isWholeNumber(value) && value <= bounds.usageTokensMax) return value;
   if (disbelieved.length < NAMES_MAX) disbelieved.push(name);

@@ -44,8 +44,12 @@ export type ReceivedBody = Uint8Array | Blob;
 export async function decodeBody(body: ReceivedBody): Promise<string> {
   if (body instanceof Uint8Array) return decodeBytes(body);
   const text = await body.text();
-  // The client's own, or the runtime's in place of invalid bytes.
-  return text.includes(REPLACEMENT) ? decodeBytes(await body.bytes()) : text;
+  return mayBeReplaced(text, body) ? decodeBytes(await body.bytes()) : text;
+}
+
+/** Whether the text has replacement characters: the client's own, or the runtime's in place of invalid bytes of a Blob. */
+export function mayBeReplaced(text: string, body: ReceivedBody): body is Blob {
+  return text.includes(REPLACEMENT) && !(body instanceof Uint8Array);
 }
 
 /** Like decodeBody. */

@@ -5,7 +5,7 @@ import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { JsonObject, JsonValue, MessageRequest, Protocol, ReceivedBody } from './message-request.ts';
-import { decodeBody, decodeBytes, isJsonObject, parseJson } from './message-request.ts';
+import { decodeBytes, isJsonObject, mayBeReplaced, parseJson } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
 const REQUIRED = 'Field required';
@@ -124,7 +124,8 @@ function bytesOf(text: string, bytesReceived: number): number {
 
 /** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
 export async function parseInTurns(received: ReceivedBody, protocol: Protocol = 'messages'): Promise<MessageRequest> {
-  const text = await decodeBody(received);
+  const decoded = received instanceof Uint8Array ? decodeBytes(received) : await received.text();
+  const text = mayBeReplaced(decoded, received) ? decodeBytes(await received.bytes()) : decoded;
   const bytes = bytesOf(text, received instanceof Uint8Array ? received.byteLength : received.size);
   if (bytes <= bounds.bodyBytesAtOnceMax) return parseText(text, bytes, protocol);
   await nextTurn();

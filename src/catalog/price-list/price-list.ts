@@ -3,8 +3,7 @@
 import { assert } from '../../base/assert.ts';
 import { parseTimeMs } from '../../base/checked-number.ts';
 import { listedModel } from '../document.ts';
-import { type Fault, formatFault } from '../fault.ts';
-import { readPart } from '../schema.ts';
+import { type Fault, formatFault, readPart } from '../fault.ts';
 import anthropic from './anthropic.json' with { type: 'json' };
 import deepseek from './deepseek.json' with { type: 'json' };
 import gemini from './gemini.json' with { type: 'json' };

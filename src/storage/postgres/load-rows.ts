@@ -51,7 +51,7 @@ export function loadRows(
   const lockedLeases = roundTrip.askIf(needs.leases === 'lock', statements.LOCK_LEASES); // before accounts, here and everywhere
   const { accounts, keys } = askForPayers(roundTrip, needs);
   const holds = roundTrip.unlessEmpty(needs.holds, statements.READ_HOLDS);
-  const endings = roundTrip.unlessEmpty(needs.endings, statements.READ_ENDINGS, earliestMonth(needs.endings));
+  const endings = roundTrip.unlessEmpty(needs.endings, statements.READ_ENDINGS, earliestMonth(needs.endings), nowMs);
   const claimValues = [arrayOf(needs.claims.map(({ key }) => key)), arrayOf(needs.claims.map(({ name }) => name))];
   const hasClaims = needs.claims.length > 0;
   const claims = roundTrip.askIf(hasClaims, statements.READ_CLAIMS, ...claimValues);

@@ -58,8 +58,10 @@ export const LOCK_ACCOUNTS_OF_STRAYS = `
 export const READ_KEYS_OF_STRAYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${ofStrays('key_id')})`;
 
 export const READ_HOLDS = `SELECT h.document FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
+/** Not in the months ahead, which are empty. */
 export const READ_ENDINGS = `
-  SELECT ${USAGE_COLUMNS} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(1)}) AND r.month >= $2::int`;
+  SELECT ${USAGE_COLUMNS} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(1)}) AND r.month >= $2::int
+    AND r.month <= to_char(coalesce(to_timestamp($3::float8 / 1000), now()) + interval '2 days', 'YYYYMM')::int`;
 /** Idempotency records by name, with the hold of a running message. */
 export const READ_CLAIMS = `
   SELECT ${CLAIM_COLUMNS}, h.document FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)

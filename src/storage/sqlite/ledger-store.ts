@@ -16,6 +16,7 @@ import {
 import {
   type AccountMetersTable,
   accountColumns,
+  type Cell,
   type ClaimsTable,
   type Column,
   claimColumns,
@@ -116,7 +117,7 @@ function rowsOf(changes: Changes): RowWrite[] {
   for (const account of changes.accounts.values()) rows.push(rowOf('writeAccount', accountColumns, account));
   for (const key of changes.keys.values()) rows.push(rowOf('writeKey', keyColumns, key));
   for (const [requestId, hold] of changes.holds)
-    rows.push(hold === null ? ['deleteHold', requestId] : rowOf('writeHold', holdColumns, hold));
+    rows.push(hold === null ? ['deleteHold', [requestId]] : rowOf('writeHold', holdColumns, hold));
   for (const lease of changes.leases.values()) rows.push(rowOf('writeLease', leaseColumns, lease));
   for (const claim of changes.claims.values()) rows.push(rowOf('writeClaim', claimColumns, claim));
   for (const entry of changes.entries) rows.push(rowOf('writeEntry', entryColumns, entry));
@@ -128,7 +129,7 @@ function rowsOf(changes: Changes): RowWrite[] {
 }
 
 function rowOf<Row>(statement: RowWrite[0], columns: readonly Column<Row>[], row: Row): RowWrite {
-  const write: RowWrite = [statement];
-  for (let at = 0; at < columns.length; at++) write.push((columns[at] as Column<Row>).of(row));
-  return write;
+  const cells: Cell[] = [];
+  for (let at = 0; at < columns.length; at++) cells.push((columns[at] as Column<Row>).of(row));
+  return [statement, cells];
 }

@@ -7,8 +7,8 @@ import type { Cell } from '../tables.ts';
 import { writeCoCommitted } from './co-committed.ts';
 import { type LedgerWrites, prepareLedgerWrites, prepareText } from './statements.ts';
 
-/** One row: the name of its statement, then the parameters. */
-export type RowWrite = [statement: keyof LedgerWrites, ...cells: Cell[]];
+/** One row: the name of its statement, and the parameters. */
+export type RowWrite = [statement: keyof LedgerWrites, cells: Cell[]];
 
 /** Plain JSON values, because commits cross a thread boundary. */
 export interface RowCommit {
@@ -49,7 +49,7 @@ export class ConnectionWriter implements LedgerWriter {
     try {
       if (this.#isDoubtful && name !== null && this.#isWritten(name)) return;
       begin.run();
-      for (const [statement, ...cells] of rows) this.#writes[statement].run(...cells);
+      for (const row of rows) this.#writes[row[0]].run(row[1]);
       for (const row of coCommitted) writeCoCommitted(this.#database, row);
       if (name !== null) setLast.run(LAST_COMMIT, name);
       isCommitAsked = true;

@@ -96,7 +96,7 @@ test('every flag that a page names without a command belongs to a command', () =
 test('docs/configuration.md has every setting of the catalog file, and no other', () => {
   const table = configuration.split('**`settings`**')[1]?.split('\n\n')[1] ?? '';
   const documented = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
-  expect(documented.toSorted()).toEqual(Object.keys(settingsInput.members).sort());
+  expect(documented.toSorted()).toEqual(Object.keys(settingsInput.shape).sort());
 });
 
 test('docs/configuration.md has every variable of the service and every flag of serve, and no other', () => {

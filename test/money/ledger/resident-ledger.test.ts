@@ -3,6 +3,7 @@
 
 import type { Database, Statement } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
+import { BrokenInvariant } from '../../../src/base/assert.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { machineTimers, type Timers } from '../../../src/base/timers.ts';
 import { bounds } from '../../../src/config.ts';
@@ -279,6 +280,70 @@ describe('an ending', () => {
     });
 });
 
+/** Lets the next write wait. Resolves when it begins, to what lets it go on. */
+async function holdWrite(writer: FaultyWriter, ledger: ResidentLedger): Promise<() => void> {
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  writer.at = (moment) => {
+    if (moment !== 'before') return;
+    begun.resolve();
+    return released.promise;
+  };
+  void ledger.flush();
+  await begun.promise;
+  return released.resolve;
+}
+
+describe('while rows are written', () => {
+  test('a message that ended gets its first answer again', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const requestId = await bench.begin(50);
+    const first = bench.settle(requestId, 10);
+    const again = bench.settle(requestId, 20);
+    const release = await holdWrite(writer, ledger);
+    const late = bench.settle(requestId, 30);
+    release();
+    expect(await Promise.all([first, again, late])).toMatchObject([{ cost: 10 }, { cost: 10 }, { cost: 10 }]);
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+  });
+
+  test('an idempotency key is bound to its message', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const claim = { name: 'order-17', requestHash: 'hash' };
+    const requestId = await bench.begin(10, { claim });
+    const repeated = { ok: false, reason: 'claim_running', requestId };
+    expect(await ask(ledger, bench.admission(10, { claim }))).toMatchObject(repeated);
+    const release = await holdWrite(writer, ledger);
+    expect(await ask(ledger, bench.admission(10, { claim }))).toMatchObject(repeated);
+    release();
+    await flushAtLast(ledger);
+    expect(await ask(ledger, bench.admission(10, { claim }))).toMatchObject(repeated);
+  });
+});
+
+test('the last ending of a message frees its hold, even if it cannot be decided', async () => {
+  await using opened = await openBench();
+  const { bench, ledger } = opened;
+  const requestId = await bench.begin(50);
+  const record = bench.record(requestId, { cost: -1 });
+  expect(await failureOf(ledger.end({ kind: 'settle', requestId, record }, 5_000, []))).toBeInstanceOf(BrokenInvariant);
+  await flushAtLast(ledger);
+  expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
+});
+
+test('an ending is written with its answer', async () => {
+  await using opened = await openBench();
+  const { bench, ledger } = opened;
+  const requestId = await bench.begin(50);
+  const record = bench.record(requestId, { cost: 10 });
+  const { answers } = bench.stores;
+  const row = answers.answerRow({ requestId, atMs: bench.clock.nowMs(), bytes: 6, sealed: 'sealed' });
+  await ledger.end({ kind: 'settle', requestId, record }, 5_000, [row]);
+  expect(await answers.findAnswer(requestId)).toMatchObject({ sealed: 'sealed' });
+});
+
 describe('a bundle of changes', () => {
   test('delays what comes after it until its outcome is known', async () => {
     await using opened = await openBench();
@@ -316,8 +381,145 @@ describe('a bundle of changes', () => {
     };
     expect(await failureOf(bench.credit(50))).toMatchObject({ code: 'store_unavailable' });
     writer.at = () => {};
-    await bench.credit(1);
-    expect(await ask(ledger, bench.admission(151))).toMatchObject({ ok: true });
+    // The next change of the account must not undo it.
+    const requestId = await bench.begin(120);
+    await bench.settle(requestId, 120);
+    expect(await bench.wallet()).toEqual({ balance: 30, held: 0 });
+    expect(await ask(ledger, bench.admission(31))).toMatchObject({ ok: false, available: 30 });
+  });
+
+  test('that waits for a write fails with it', async () => {
+    await using opened = await openBench();
+    const { bench, writer } = opened;
+    const requestId = await bench.begin(100);
+    let isBroken = true;
+    writer.at = (moment) => {
+      if (isBroken && moment === 'before') throw new Error('the disk is full');
+    };
+    const ending = bench.settle(requestId, 10);
+    expect(await failureOf(bench.credit(5))).toBeInstanceOf(NothingTaken);
+    isBroken = false;
+    expect(await ending).toMatchObject({ ok: true });
+    expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
+  });
+
+  test('that hangs lets an admission be given up, which then takes nothing', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const begun = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    writer.at = (moment, { name }) => {
+      if (moment !== 'before' || name !== null) return;
+      begun.resolve();
+      return released.promise;
+    };
+    const credit = bench.credit(50);
+    await begun.promise;
+    expect(ledger.queued).toBe(0);
+    const admission = ledger.admit(bench.admission(100));
+    expect(ledger.queued).toBe(1);
+    expect(await failureOf(admission)).toMatchObject({ code: 'store_unavailable' });
+    released.resolve();
+    await credit;
+    expect(await bench.wallet()).toEqual({ balance: 150, held: 0 });
+  });
+
+  test('delays endings, which are decided in order after it', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const requestId = await bench.begin(100);
+    const begun = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    writer.at = (moment, { name }) => {
+      if (moment !== 'before' || name !== null) return;
+      begun.resolve();
+      return released.promise;
+    };
+    const credit = bench.credit(50);
+    await begun.promise;
+    const ending = bench.settle(requestId, 120);
+    expect(ledger.unfinished).toBe(1);
+    released.resolve();
+    expect(await Promise.all([credit, ending])).toMatchObject([{ ok: true }, { ok: true, cost: 120, writtenOff: 0 }]);
+    expect(await bench.wallet()).toEqual({ balance: 30, held: 0 });
+  });
+});
+
+describe('a write that does not return', () => {
+  test('stops admissions after a while, and the wait of each ending after its time', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const seen: unknown[] = [];
+    ledger.onFailure = (failure) => seen.push(failure);
+    const requestId = await bench.begin(60);
+    const released = Promise.withResolvers<void>();
+    writer.at = (moment) => (moment === 'before' ? released.promise : undefined);
+    const settle = { kind: 'settle', requestId, record: bench.record(requestId, { cost: 10 }) } as const;
+    expect(await failureOf(ledger.end(settle, 10, []))).toMatchObject({ code: 'store_unavailable' });
+    expect(ledger.unfinished).toBe(1);
+    expect(await ask(ledger, bench.admission(1))).toMatchObject({ ok: true });
+    const now = performance.now;
+    performance.now = () => now.call(performance) + bounds.admissionWaitMsMax + 1_000;
+    try {
+      while (seen.length === 0) await Bun.sleep(1);
+      expect(await failureOf(ask(ledger, bench.admission(1)))).toBeInstanceOf(NothingTaken);
+    } finally {
+      performance.now = now;
+    }
+    released.resolve();
+    await flushAtLast(ledger);
+    expect(seen).toMatchObject([{ code: 'store_unavailable' }, null]);
+    expect(ledger.unfinished).toBe(0);
+    expect(await bench.wallet()).toMatchObject({ balance: 90 });
+  });
+
+  test('bounds the endings that wait for it, of all accounts and of each', async () => {
+    await using opened = await openBench();
+    const { bench, writer, ledger } = opened;
+    const account = await bench.addAccount(0);
+    const key = await bench.addKey({}, account);
+    const ids: string[] = [];
+    for (let count = 0; count < bounds.ledgerQueuePerAccountMax; count++) ids.push(await bench.begin(0));
+    const released = Promise.withResolvers<void>();
+    writer.at = (moment) => (moment === 'before' ? released.promise : undefined);
+    const endings = ids.map((requestId) => bench.settle(requestId, 0));
+    expect(() => ledger.admit(bench.admission(0))).toThrow('overloaded');
+    expect(ledger.admit(bench.admission(0, { account, key }))).toMatchObject({ ok: true });
+    const { ledgerQueueMax } = bounds;
+    Object.assign(bounds, { ledgerQueueMax: bounds.ledgerQueuePerAccountMax });
+    expect(() => ledger.admit(bench.admission(0, { account, key }))).toThrow('overloaded');
+    Object.assign(bounds, { ledgerQueueMax });
+    released.resolve();
+    await Promise.all(endings);
+    expect(await ask(ledger, bench.admission(1))).toMatchObject({ ok: true });
+  });
+});
+
+describe('rows in memory', () => {
+  test('are bounded on the path of messages, and read again when they are needed', async () => {
+    await using opened = await openBench();
+    const { bench, ledger } = opened;
+    const { cachedLedgerRowsMax } = bounds;
+    const accounts: number[] = [];
+    for (let count = 0; count < 20; count++) accounts.push(await bench.addAccount(100));
+    Object.assign(bounds, { cachedLedgerRowsMax: 4 });
+    try {
+      for (let round = 0; round < 3; round++) {
+        for (const account of accounts) {
+          const key = await bench.addKey({}, account);
+          const requestId = await bench.begin(10, { account, key });
+          if (round === 1) await flushAtLast(ledger);
+          expect(await bench.settle(requestId, 10, { account, key })).toMatchObject({ ok: true, cost: 10 });
+        }
+      }
+    } finally {
+      Object.assign(bounds, { cachedLedgerRowsMax });
+    }
+    for (const account of accounts)
+      expect(await bench.stores.ledger.accountMeters(account, bench.clock.nowMs())).toMatchObject({
+        balance: 70,
+        held: 0,
+      });
   });
 });
 

@@ -24,7 +24,7 @@ function serve(inFlight = bodiesUpTo(256 * 1024 * 1024)) {
     async handle(request, connection) {
       const body = new RequestBody(request, connection, inFlight);
       try {
-        const bytes = await new Response((await body.read(BYTES_MAX, OWNER)) as BodyInit).bytes();
+        const bytes = await new Response((await body.read(BYTES_MAX, OWNER, { bodyMs: 0 })) as BodyInit).bytes();
         const sum = bytes.reduce((total, byte) => total + byte, 0);
         return Response.json({ read: bytes.byteLength, sum, held: inFlight.bytes });
       } catch (thrown) {

@@ -4,7 +4,7 @@
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { relay } from '../../../src/gateway/relay.ts';
+import { RelayedStream } from '../../../src/gateway/relay.ts';
 import { type LedgerGate, NodeLedger, type Operation, ResidentLedger } from '../../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, providerKinds } from '../../../src/providers/providers.ts';
 import { ConnectionWriter, type RowCommit } from '../../../src/storage/sqlite/sqlite.ts';
@@ -111,6 +111,8 @@ function watchFirst(events: EventSource): EventSource {
 
 const FLUSH_MS = 1; // The runtime sends the last piece only once it knows that no other follows.
 
+const decoder = new TextDecoder();
+
 interface Stream {
   startedMs: number;
   /** Relayed pieces, without pings. */
@@ -120,16 +122,17 @@ interface Stream {
 
 /** The next piece is requested once the previous one was written to the socket. */
 function watchRelay(): void {
-  const { next } = Object.getPrototypeOf(relay.prototype) as AsyncGenerator<string>;
+  const { next } = RelayedStream.prototype;
   const streams = new WeakMap<object, Stream>();
-  relay.prototype.next = async function (this: AsyncGenerator<string>) {
+  RelayedStream.prototype.next = async function () {
     const stream = streams.get(this) ?? { startedMs: performance.now(), pieces: 0, hasEnded: false };
     streams.set(this, stream);
     passPiece(stream);
     const piece = await next.call(this);
     if (!piece.done && piece.value !== PING_TEXT) {
       stream.pieces++;
-      stream.hasEnded = piece.value.includes('event: message_stop\n');
+      const text = typeof piece.value === 'string' ? piece.value : decoder.decode(piece.value);
+      stream.hasEnded = text.includes('event: message_stop\n');
     }
     return piece;
   };
@@ -154,7 +157,7 @@ export const batchNames: Partial<Record<Operation['kind'], string>> = {
 
 /** Names a commit by its rows. A statement that writes a hold stands for a new hold or an extended one. */
 function namesOf({ rows }: RowCommit): string[] {
-  const names = rows.flatMap(([statement, ...cells]) => {
+  const names = rows.flatMap(([statement, cells]) => {
     if (statement === 'writeHold') return ['hold', 'extension'];
     if (statement === 'writeUsage') return [cells.includes('expired') ? 'recovery' : 'settlement'];
     return statement === 'writeEntry' && cells.includes('payment') ? ['credit'] : [];

@@ -372,7 +372,7 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
     'ending-late',
     'the submitter of an ending stops waiting after its time',
     'if (untilMs <= nowMs) told.reject(storeIsSilent());',
-    '',
+    ';',
   ],
   [
     'hanging-write',

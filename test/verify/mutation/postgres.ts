@@ -53,6 +53,7 @@ const locks = mutate('src/storage/postgres/statements.ts', [
     'WHERE (h.node, h.epoch) > (o.node, o.epoch) ORDER BY',
     'WHERE (h.node, h.epoch) > (o.node, o.epoch) AND false ORDER BY',
   ],
+  ['postgres-endings-read', 'a message that ended this month has ended', "interval '2 days'", "interval '-40 days'"],
   [
     'postgres-totals-added',
     'daily totals are added to',
