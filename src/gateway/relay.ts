@@ -126,11 +126,9 @@ export class RelayedStream implements AsyncIterableIterator<Piece>, EventReceive
     const nowMs = performance.now();
     if (arrived === null) message.watch.endAttempt();
     else message.watch.end(nowMs);
-    const bytesMax = arrived instanceof PlainDeltas ? arrived.visibleBytesMax : Number.POSITIVE_INFINITY;
-    const isCovered = message.streamHold?.hasCovered(bytesMax) === true;
     const events = arrived === null ? null : count(message, arrived);
     if (events !== null && this.#resolve !== null && !message.hasDisconnected && isDeltas(events)) {
-      const covering = isCovered ? null : (message.streamHold?.see() ?? null);
+      const covering = message.streamHold?.see() ?? null;
       if (covering === null) {
         this.#give(events instanceof PlainDeltas ? events.bytes : encode(events), nowMs);
         return;

@@ -52,10 +52,6 @@ export class StreamHold implements Placed {
   #coveredTokens: number;
   /** Output tokens when they were last found covered. */
   #givenTokens = 0;
-  /** Bytes of text that are certainly covered ahead of need, so that `see` need not be called. */
-  #freeBytes = 0;
-  /** Such text came since output was last compared with the hold. */
-  #hasFreeText = false;
   /** The last extension got less than it asked for. */
   #isShort = false;
   #extending: Promise<void> | null = null;
@@ -87,8 +83,7 @@ export class StreamHold implements Placed {
   rewind(): void {
     this.#prompt = null;
     this.#givenTokens = 0;
-    this.#hasFreeText = false;
-    this.#holds(this.#held);
+    this.#coveredTokens = this.#tokensFor(this.#held);
     if (this.#hasCheckpoint) this.#writeCheckpoint();
     // The next attempt's prompt may cost more: extends the hold again.
     if (this.#extending === null && this.#held < this.#amountAhead(0)) this.#startExtending(0);
@@ -97,7 +92,7 @@ export class StreamHold implements Placed {
   /** The stream began: corrects the hold to the provider's prompt count. */
   begin(): void {
     this.#prompt = this.#message.counter.reportedPrompt();
-    this.#holds(this.#held);
+    this.#coveredTokens = this.#tokensFor(this.#held);
     this.#checkpointedTokens = NOT_WRITTEN; // a failed attempt may have used the same number of tokens
     if (this.#isPoor) this.#correct(null);
   }
@@ -109,34 +104,13 @@ export class StreamHold implements Placed {
   see(): Promise<boolean> | null {
     const used = this.#usedTokens();
     const isCovered = used <= this.#coveredTokens;
-    if (isCovered) this.#noteGiven(used);
+    if (isCovered) this.#givenTokens = used;
     if (used <= this.#coveredTokens - this.#aheadTokens(used)) return null;
     const isExtendedNow = this.#extending === null && !(isCovered && this.#isShort);
     if (isExtendedNow) this.#startExtending(used);
     if (isCovered) return null;
     // A store may neither answer nor fail.
     return within(machineTimers, this.#message.settleWaitMs, this.#decide(used, isExtendedNow), storeIsSilent);
-  }
-
-  /**
-   * Whether so much more visible text is covered ahead of need, whatever it is. Called before the text is counted; after
-   * false, `see` is called with the text counted.
-   */
-  hasCovered(textBytes: number): boolean {
-    if (textBytes > this.#freeBytes && this.#hasFreeText) {
-      const used = this.#usedTokens();
-      if (used <= this.#coveredTokens) this.#noteGiven(used);
-    }
-    if (textBytes > this.#freeBytes) return false;
-    this.#freeBytes -= textBytes;
-    this.#hasFreeText = true;
-    return true;
-  }
-
-  #noteGiven(used: number): void {
-    this.#givenTokens = used;
-    this.#hasFreeText = false;
-    this.#freeBytes = this.#message.counter.bytesWithin(this.#coveredTokens - this.#aheadTokens(used) - used);
   }
 
   /** Called once a second: checks output that is not visible, and writes a checkpoint if it changed. */
@@ -259,7 +233,6 @@ export class StreamHold implements Placed {
   #holds(amount: number): void {
     this.#held = amount;
     this.#coveredTokens = this.#tokensFor(amount);
-    this.#freeBytes = 0;
   }
 
   #amountFor(outputTokens: number): number {

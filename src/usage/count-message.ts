@@ -203,12 +203,7 @@ export class MessageCounter {
     return Math.min(credibleOutputMax(outputTokensMax), Math.max(reported, this.#output.coverTokens(outputTokensMax)));
   }
 
-  /** Bytes of visible text that certainly raise `coverTokens` by no more than these tokens; 0 if that is unknown. */
-  bytesWithin(tokens: number): number {
-    return this.isFinal ? 0 : this.#output.bytesWithin(tokens);
-  }
-
-  /** `coverTokens` of visible output only, whatever was reported. */
+  /** The same from visible output only, whatever was reported. */
   seenTokens(outputTokensMax: number): number {
     return Math.min(credibleOutputMax(outputTokensMax), this.#output.coverTokens(0));
   }

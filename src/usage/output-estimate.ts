@@ -67,31 +67,6 @@ export function coverText({ own, votes }: OutputEstimate, classes: Readonly<Byte
   return Math.max(COVER_LEAST * baseline, sampled);
 }
 
-/**
- * Bytes of any text that may be added to `classes` and certainly raise `coverText` by no more than these tokens; 0 if
- * that cannot be said at little cost.
- */
-export function bytesWithin(estimate: OutputEstimate, classes: Readonly<ByteClasses>, tokens: number): number {
-  if (tokens <= 0) return 0;
-  if (estimate.own === null && estimate.votes.length === 0) return Math.floor(tokens / BASELINE_TOKENS_PER_BYTE);
-  const limit = coverText(estimate, classes) + tokens;
-  for (const bytes of [2 * tokens, tokens, tokens / 4])
-    if (coverTextMost(estimate, classes, bytes) <= limit) return Math.floor(bytes);
-  return 0;
-}
-
-/** At least `coverText` after this many more bytes of any class and kind. */
-function coverTextMost({ own }: OutputEstimate, classes: Readonly<ByteClasses>, more: number): number {
-  const bytes = totalBytes(classes) + more;
-  const baseline = BASELINE_TOKENS_PER_BYTE * bytes;
-  if (own === null) return OTHERS_COVER_MOST * baseline;
-  const predicted = predictTokens(own.coefficients, classes) + more * Math.max(...own.coefficients);
-  const spreads = [own, ...own.kinds];
-  const low = Math.max(...spreads.map((spread) => spread.low));
-  const high = Math.max(...spreads.map((spread) => spread.high));
-  return Math.max(COVER_LEAST * baseline, predicted * low, Math.min(bytes, predicted * high));
-}
-
 /** All messages so far matched their estimate. */
 export function isExact({ own, votes }: OutputEstimate): boolean {
   return own === null ? votes.every(({ low }) => low >= 1) : own.low >= 1;

@@ -5,7 +5,7 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { isJsonObject, isThinking, type JsonObject, type PlainDeltas, textOf } from '../wire/wire.ts';
 import { addBytes, addJson, addText, type ByteClasses } from './byte-classes.ts';
-import { billedText, bytesWithin, coverText, hasSamples, isExact, type OutputEstimate } from './output-estimate.ts';
+import { billedText, coverText, hasSamples, isExact, type OutputEstimate } from './output-estimate.ts';
 
 class ThinkingTime {
   readonly #elapsedMs: () => number;
@@ -35,18 +35,14 @@ class ThinkingTime {
     this.#change(false, false);
   }
 
-  get isRunning(): boolean {
-    return this.#isWaiting || this.#isInBlock;
-  }
-
   /** Milliseconds so far. */
   totalMs(): number {
-    const sinceMs = this.isRunning ? this.#elapsedMs() - this.#sinceMs : 0;
+    const sinceMs = this.#isWaiting || this.#isInBlock ? this.#elapsedMs() - this.#sinceMs : 0;
     return this.#spentMs + Math.max(0, sinceMs);
   }
 
   #change(isWaiting: boolean, isInBlock: boolean): void {
-    const was = this.isRunning;
+    const was = this.#isWaiting || this.#isInBlock;
     const is = isWaiting || isInBlock;
     if (was && !is) this.#spentMs = this.totalMs();
     if (is && !was) this.#sinceMs = this.#elapsedMs();
@@ -143,11 +139,6 @@ export class ProducedOutput {
     const unseen = this.#runningTokens > 0 ? this.#runningTokens : (this.time.totalMs() * topTokensPerSecond) / 1000;
     const seen = visible + Math.max(shown, this.#sealedTokens()) + this.#redactedTokens();
     return roundUp(Math.max(seen, Math.min(visible + unseen, tokensMax)));
-  }
-
-  /** Bytes of visible text that certainly raise `coverTokens` by no more than these tokens; 0 if that is unknown. */
-  bytesWithin(tokens: number): number {
-    return this.time.isRunning ? 0 : bytesWithin(this.#estimate, this.visible, tokens);
   }
 
   #billedTokens(tokensMax: number, tokensPerSecond: number): number {

@@ -7,12 +7,11 @@ import type { StreamEvent } from './fold-events.ts';
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const HEAD = bytesOf('event: content_block_delta\ndata: {"type":"content_block_delta","index":');
 const DELTA = bytesOf(',"delta":{"type":"');
-type Kind = { readonly head: Uint8Array; readonly isThinking: boolean };
-const KINDS: readonly Kind[] = [
+const KINDS = [
   { head: bytesOf('text_delta","text":"'), isThinking: false },
   { head: bytesOf('input_json_delta","partial_json":"'), isThinking: false },
   { head: bytesOf('thinking_delta","thinking":"'), isThinking: true },
-];
+] as const;
 const INDEX_DIGITS_MAX = 9;
 const TAIL_BYTES_MAX = 4096; // of an incomplete delta; a longer one is parsed
 
@@ -36,13 +35,6 @@ export class PlainDeltas {
   constructor(bytes: Uint8Array, texts: readonly DeltaText[]) {
     this.bytes = bytes;
     this.texts = texts;
-  }
-
-  /** Bytes of text at most, without escapes; infinite with thinking, which is not visible text. */
-  get visibleBytesMax(): number {
-    let bytes = 0;
-    for (const { from, end, isThinking } of this.texts) bytes += isThinking ? Number.POSITIVE_INFINITY : end - from;
-    return bytes;
   }
 
   /** The events as text. */
@@ -101,9 +93,8 @@ class DeltaReader {
     const bytes = this.#bytes;
     const start = this.at;
     if (!this.#skip(HEAD) || !this.#skipIndex() || !this.#skip(DELTA)) return null;
-    let kind = 0;
-    while (kind < KINDS.length && !this.#skip((KINDS[kind] as Kind).head)) kind++;
-    if (kind === KINDS.length) return null;
+    const kind = KINDS.find(({ head }) => this.#skip(head));
+    if (kind === undefined) return null;
     const from = this.at;
     const hasEscapes = this.#skipText();
     if (hasEscapes === null) return null;
@@ -114,7 +105,7 @@ class DeltaReader {
     if (bytes[at] !== BRACE || bytes[at + 1] !== LINE_FEED || bytes[at + 2] !== LINE_FEED) return null;
     this.at = at + 3;
     if (this.at - start > bounds.upstreamEventBytesMax) return null;
-    return { from, end, isThinking: (KINDS[kind] as Kind).isThinking, hasEscapes };
+    return { from, end, isThinking: kind.isThinking, hasEscapes };
   }
 
   #skip(expected: Uint8Array): boolean {

@@ -180,56 +180,6 @@ test('the hold is extended half a tranche ahead of need, once, without waiting',
   expect((await stream.bench.wallet()).held).toBe(amountFor(151));
 });
 
-/** Text of 4 bytes a token, counted as the relay does. Returns whether the hold had to be looked at. */
-function write({ streamHold, message }: Stream, tokens: number): boolean {
-  const isLooked = !streamHold.hasCovered(4 * tokens);
-  const delta = { type: 'text_delta', text: 'abcd'.repeat(tokens) };
-  message.counter.observe(makeEvent({ type: 'content_block_delta', index: 0, delta }));
-  return isLooked;
-}
-
-test('text that is surely covered ahead of need passes without a look at the hold', async () => {
-  await using stream = await openStream();
-  const { streamHold, gate } = stream;
-  expect(write(stream, 20)).toBe(true); // nothing is known before the first look
-  expect(streamHold.see()).toBeNull();
-  expect([write(stream, 20), write(stream, 10)]).toEqual([false, false]);
-  expect(gate.amounts).toEqual([]);
-  expect(write(stream, 1)).toBe(true);
-  expect(streamHold.see()).toBeNull();
-  expect(gate.amounts).toEqual([amountFor(51 + TRANCHE_TOKENS)]);
-  await stream.settle();
-  expect(write(stream, 1)).toBe(true); // the hold has changed
-  expect(streamHold.see()).toBeNull();
-  expect([write(stream, 49), write(stream, 1)]).toEqual([false, true]);
-});
-
-test('of output beyond the hold, the part is paid for that follows what passed without a look', async () => {
-  await using stream = await openStream({ balance: FIRST });
-  const { streamHold } = stream;
-  write(stream, 10);
-  expect(streamHold.see()).toBeNull();
-  expect(write(stream, 40)).toBe(false);
-  expect(write(stream, 100)).toBe(true);
-  expect(await streamHold.see()).toBe(false);
-  expect(streamHold.payableShare()).toBe(0.5);
-});
-
-test('nothing passes without a look while thinking may be invisible, and after another attempt began', async () => {
-  await using stream = await openStream();
-  const { streamHold, message } = stream;
-  message.counter.observe(
-    makeEvent({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } }),
-  );
-  expect(streamHold.see()).toBeNull();
-  expect(write(stream, 1)).toBe(true);
-  message.counter.observe(makeEvent({ type: 'content_block_stop', index: 0 }));
-  expect(streamHold.see()).toBeNull();
-  expect(write(stream, 1)).toBe(false);
-  streamHold.rewind();
-  expect(write(stream, 1)).toBe(true);
-});
-
 test('output that is not covered waits for the next tranche and is then relayed', async () => {
   await using stream = await openStream();
   stream.use(250);

@@ -14,13 +14,6 @@ const streamHolds = mutate('src/gateway/stream-hold.ts', [
     AHEAD,
     'if (used <= this.#coveredTokens) return null;',
   ],
-  [
-    'cover-free-given',
-    'of output beyond the hold, only the paid part is sent, whatever passed before',
-    'if (used <= this.#coveredTokens) this.#noteGiven(used);',
-    '',
-  ],
-  ['cover-free-spent', 'text passes without a look only as far as it is covered', 'this.#freeBytes -= textBytes;', ''],
   ['cover-asks', 'a stream hold is extended', 'if (isExtendedNow) this.#startExtending(used);', ''],
   [
     'cover-asks-once',
@@ -169,7 +162,7 @@ const streamHolds = mutate('src/gateway/stream-hold.ts', [
   [
     'payable-share-given',
     'output that was covered before does not count as new',
-    'if (isCovered) this.#noteGiven(used);',
+    'if (isCovered) this.#givenTokens = used;',
     '',
   ],
 ]);
