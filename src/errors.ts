@@ -80,7 +80,10 @@ const NO_DETAILS: ErrorDetails = Object.freeze({});
 
 /** An error that a client may receive. Its message is for the client, its cause for the operator. */
 export class TurnpikeError extends Error {
-  override name = 'TurnpikeError';
+  static {
+    TurnpikeError.prototype.name = 'TurnpikeError';
+  }
+
   readonly code: ErrorCode;
   readonly status: number;
   readonly type: string;
