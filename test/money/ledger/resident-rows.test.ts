@@ -1,0 +1,188 @@
+// Rows in memory: what is written, what is written without young holds, and what may be evicted.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { bounds } from '../../../src/config.ts';
+import { type AccountRow, type HoldRow, type KeyRow, ResidentRows } from '../../../src/ledger/ledger.ts';
+import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
+
+const NO_RATES = { requests: 0, inputTokens: 0, outputTokens: 0, drainedAtMs: 0, running: 0 };
+
+function accountRow(facts: Partial<AccountRow> = {}): AccountRow {
+  return {
+    id: 1,
+    enabled: true,
+    creditLine: 0,
+    balance: 100,
+    held: 0,
+    allowance: null,
+    allowancePeriod: 'total',
+    spending: { used: 0, held: 0, periodStartMs: 0 },
+    month: { startMs: Date.UTC(2026, 10), opening: 100 },
+    groups: {},
+    ...facts,
+  };
+}
+
+function keyRow(facts: Partial<KeyRow> = {}): KeyRow {
+  return {
+    id: 1,
+    account: 1,
+    status: 'enabled',
+    expiresAtMs: null,
+    quota: null,
+    quotaPeriod: 'total',
+    spending: { used: 0, held: 0, periodStartMs: 0 },
+    limits: NO_LIMITS,
+    rates: NO_RATES,
+    lastUsedAtMs: null,
+    ...facts,
+  };
+}
+
+function holdRow(facts: Partial<HoldRow> = {}): HoldRow {
+  return {
+    requestId: 'req_1',
+    account: 1,
+    key: 1,
+    group: 'default',
+    amount: 10,
+    openedAtMs: START_MS,
+    owner: { node: 'node-1', epoch: 1 },
+    left: false,
+    claim: null,
+    checkpoint: null,
+    draft: { model: 'model', stream: true },
+    ...facts,
+  };
+}
+
+/** Rows over a disk with one account and one key that nothing has changed. */
+function openRows(): ResidentRows {
+  const rows = new ResidentRows({
+    readAccount: (id) => (id === 1 ? accountRow() : undefined),
+    readKey: (id) => (id === 1 ? keyRow() : undefined),
+    readEnding: () => undefined,
+    readCredit: () => null,
+    readClaim: () => undefined,
+    readHolds: () => [],
+    readLeases: () => [],
+  });
+  rows.nowMs = START_MS;
+  return rows;
+}
+
+/** The rows after the admission of a message that holds 10. */
+function openMessage(rows: ResidentRows, facts: Partial<HoldRow> = {}): void {
+  rows.put({
+    answer: { ok: true, kind: 'done' },
+    accounts: [
+      accountRow({
+        held: 10,
+        spending: { used: 0, held: 10, periodStartMs: 0 },
+        groups: { default: { ...NO_RATES, running: 1, limits: NO_LIMITS } },
+      }),
+    ],
+    keys: [keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 }, rates: { ...NO_RATES, running: 1 } })],
+    holds: [holdRow(facts)],
+  });
+}
+
+describe('a row is not evicted', () => {
+  const { cachedLedgerRowsMax } = bounds;
+  beforeEach(() => void Object.assign(bounds, { cachedLedgerRowsMax: 0 }));
+  afterEach(() => void Object.assign(bounds, { cachedLedgerRowsMax }));
+
+  test('while the next write must contain it', () => {
+    const rows = openRows();
+    rows.put({ answer: { ok: true, kind: 'done' }, accounts: [accountRow({ balance: 90 })] });
+    rows.takeUnwritten(false);
+    rows.put({
+      answer: { ok: true, kind: 'done' },
+      accounts: [accountRow({ balance: 80 })],
+      keys: [keyRow({ lastUsedAtMs: START_MS })],
+    });
+    rows.written();
+    expect([rows.account(1)?.balance, rows.key(1)?.lastUsedAtMs]).toEqual([80, START_MS]);
+    rows.takeUnwritten(false);
+    rows.written();
+    expect([rows.account(1)?.balance, rows.key(1)?.lastUsedAtMs]).toEqual([100, null]); // read from the disk again
+  });
+
+  test('while it has young holds', () => {
+    const rows = openRows();
+    openMessage(rows);
+    rows.takeUnwritten(false);
+    rows.written();
+    expect([rows.account(1)?.held, rows.key(1)?.spending.held]).toEqual([10, 10]);
+  });
+});
+
+describe('a young hold', () => {
+  const written = (rows: ResidentRows, isAll = false) => {
+    const changes = rows.takeUnwritten(isAll);
+    rows.written();
+    const [account, key] = [changes?.accounts.get(1), changes?.keys.get(1)];
+    return {
+      holds: [...(changes?.holds.keys() ?? [])],
+      held: [account?.held, account?.spending.held, key?.spending.held],
+      running: [account?.groups['default']?.running, key?.rates.running],
+    };
+  };
+
+  test('is left out of the rows that are written, until it is old enough', () => {
+    const rows = openRows();
+    openMessage(rows);
+    expect(written(rows)).toEqual({ holds: [], held: [0, 0, 0], running: [0, 0] });
+    rows.nowMs = START_MS + bounds.holdUnwrittenMs;
+    expect(written(rows)).toEqual({ holds: ['req_1'], held: [10, 10, 10], running: [1, 1] });
+    expect(rows.takeUnwritten(true)).toBeNull();
+  });
+
+  test('is written at once with an idempotency key, with a checkpoint, and if everything is written', () => {
+    const record = usageRecord({ requestId: 'req_1', account: 1, key: 1 });
+    for (const facts of [{ claim: 'order-17' }, { checkpoint: record }]) {
+      const rows = openRows();
+      openMessage(rows, facts);
+      expect(written(rows)).toEqual({ holds: ['req_1'], held: [10, 10, 10], running: [1, 1] });
+    }
+    const rows = openRows();
+    openMessage(rows);
+    expect(written(rows, true)).toEqual({ holds: ['req_1'], held: [10, 10, 10], running: [1, 1] });
+  });
+
+  test('counts once after a change, and does not run after its client left', () => {
+    const rows = openRows();
+    openMessage(rows);
+    openMessage(rows); // as after an extension
+    expect(written(rows)).toEqual({ holds: [], held: [0, 0, 0], running: [0, 0] });
+    rows.put({
+      answer: { ok: true, kind: 'done' },
+      accounts: [
+        accountRow({
+          held: 10,
+          spending: { used: 0, held: 10, periodStartMs: 0 },
+          groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
+        }),
+      ],
+      keys: [keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 } })],
+      holds: [holdRow({ left: true })],
+    });
+    expect(written(rows)).toEqual({ holds: [], held: [0, 0, 0], running: [0, 0] });
+  });
+
+  test('that ends before it is written leaves no trace on the disk', () => {
+    const rows = openRows();
+    openMessage(rows);
+    rows.put({
+      answer: { ok: true, kind: 'done' },
+      accounts: [accountRow({ balance: 95 })],
+      endedHolds: [holdRow()],
+    });
+    expect(rows.hold('req_1')).toBeUndefined();
+    expect(written(rows).holds).toEqual([]);
+    openMessage(rows);
+    written(rows, true);
+    rows.put({ answer: { ok: true, kind: 'done' }, endedHolds: [holdRow()] });
+    expect(rows.takeUnwritten(false)?.holds).toEqual(new Map([['req_1', null]]));
+  });
+});
