@@ -247,7 +247,7 @@ interface SmallRates extends PromptRates<number> {
   perNano: number;
 }
 
-const PER_NANO_MAX = 1_000_000n; // of usual prices, none needs more than a thousand
+const PER_NANO_MAX = 1_000_000n; // usual prices need at most a thousand
 
 /** By rates, for the multiplier last used with them: most messages have the same. */
 const smallRatesOf = new WeakMap<Rates, SmallRates>();

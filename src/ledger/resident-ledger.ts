@@ -1,6 +1,6 @@
 // The ledger of a store with one process: decides in memory, on the caller's thread, and writes afterwards. An ending is
-// answered once it is durable; admissions and extensions at once. A failed write is repeated until it succeeds. Bundles
-// of changes may fail, so they are decided only while memory and disk agree, and nothing else is decided meanwhile.
+// answered once it is durable; admissions and extensions at once. A failed write is repeated until it succeeds. A bundle
+// of changes may fail. It is decided only while memory and disk agree, and all other decisions wait for its outcome.
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';

@@ -18,7 +18,7 @@ export interface EventConverter {
   end(): StreamEvent[];
 }
 
-const NOBODY: EventReceiver = { onEvents: () => undefined, onFault: () => undefined };
+const IGNORES: EventReceiver = { onEvents: () => undefined, onFault: () => undefined };
 
 export function endedEarly(upstreamRequestId: string | null): ProviderFault {
   return new ProviderFault('failed', 'the stream ended before the message was complete', { upstreamRequestId });
@@ -30,7 +30,8 @@ export class PulledStream implements EventSource {
   readonly #signal: AbortSignal;
   readonly #converter: EventConverter;
   readonly #parser = new EventStreamParser();
-  #receiver: EventReceiver = NOBODY; // of the pending read
+  /** Gets the result of the pending read. */
+  #receiver: EventReceiver = IGNORES;
   #mapFault: ((fault: ProviderFault) => ProviderFault) | null = null;
   #fault: ProviderFault | null = null; // thrown after the preceding events
   #isEnded = false;

@@ -13,7 +13,7 @@ const KINDS = [
   { head: bytesOf('thinking_delta","thinking":"'), isThinking: true },
 ] as const;
 const INDEX_DIGITS_MAX = 9;
-const TAIL_BYTES_MAX = 4096; // of an incomplete delta; a longer one is parsed
+const TAIL_BYTES_MAX = 4096; // a longer incomplete delta is left to the parser
 
 const [LINE_FEED, SPACE, QUOTE, BACKSLASH, BRACE, ZERO, NINE] = [0x0a, 0x20, 0x22, 0x5c, 0x7d, 0x30, 0x39];
 const ESCAPED: ReadonlySet<number> = new Set(bytesOf('"\\/bfnrt'));

@@ -406,13 +406,7 @@ describe('a bundle of changes', () => {
   test('that hangs lets an admission be given up, which then takes nothing', async () => {
     await using opened = await openBench();
     const { bench, writer, ledger } = opened;
-    const begun = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    writer.at = (moment, { name }) => {
-      if (moment !== 'before' || name !== null) return;
-      begun.resolve();
-      return released.promise;
-    };
+    const { begun, released } = hangBundle(writer);
     const credit = bench.credit(50);
     await begun.promise;
     expect(ledger.queued).toBe(0);
@@ -428,13 +422,7 @@ describe('a bundle of changes', () => {
     await using opened = await openBench();
     const { bench, writer, ledger } = opened;
     const requestId = await bench.begin(100);
-    const begun = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    writer.at = (moment, { name }) => {
-      if (moment !== 'before' || name !== null) return;
-      begun.resolve();
-      return released.promise;
-    };
+    const { begun, released } = hangBundle(writer);
     const credit = bench.credit(50);
     await begun.promise;
     const ending = bench.settle(requestId, 120);
@@ -556,6 +544,18 @@ async function submitAtLast(ledger: ResidentLedger, bundle: Bundle): Promise<Ans
       await Bun.sleep(1);
     }
   }
+}
+
+/** The next commit of a bundle resolves `begun`, then hangs until `released` is resolved. */
+function hangBundle(writer: FaultyWriter) {
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  writer.at = (moment, { name }) => {
+    if (moment !== 'before' || name !== null) return;
+    begun.resolve();
+    return released.promise;
+  };
+  return { begun, released };
 }
 
 function isEnding([operation, ...others]: readonly Operation[]): boolean {
