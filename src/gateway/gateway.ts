@@ -73,8 +73,8 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot = gateway.slots.take(caller.account.id); // 3
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
-    const request = await parseInTurns(body, clientRequest.protocol); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, request.text); // 5, before 8
+    const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
+    const claim = checkIdempotency(clientRequest.idempotencyKey, request.native?.text ?? request.text); // 5, before 8
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
     const plan = planMessage(request, offer, terms);
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
@@ -128,7 +128,8 @@ function rememberLevels(
 export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
   return answerCaller(gateway, clientRequest, async (caller, catalog) => {
     using _seat = gateway.slots.take(caller.account.id);
-    const request = await parseInTurns(await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id));
+    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id);
+    const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
     const { storedObject } = readFeatures(request, clientRequest.betas);
     const sold = resolveModel(catalog, scopeOf(caller), request.model);
     const offer = requireOwn(catalog, sold, caller, storedObject);

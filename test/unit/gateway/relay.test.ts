@@ -33,6 +33,7 @@ async function clientRequestOf(service: ControlledService, signal: AbortSignal):
     requestId: 'req_read_by_hand',
     receivedAtMs: service.gateway.clock.nowMs(),
     protocol: 'messages',
+    native: null,
     secret: await service.makeKey(),
     origin: null,
     browserDeclared: false,
