@@ -81,7 +81,7 @@ test('a listing has exactly the models that the caller may use', () => {
 
 describe('a model of embeddings', () => {
   const catalog = catalogOf({
-    providers: { openai: { kind: 'gemini' } },
+    providers: { openai: { kind: 'anthropic' } },
     models: {
       small: {
         serves: 'embeddings',
