@@ -2,17 +2,9 @@
 
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
-import {
-  decodeBody,
-  isJsonObject,
-  JsonWeight,
-  parseExactly,
-  parseJson,
-  type ReceivedBody,
-  scanJson,
-  wrongField,
-} from '../wire/wire.ts';
+import { decodeBody, JsonWeight, parseExactly, parseJson, type ReceivedBody, scanJson } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
+import { requireObject } from './placed.ts';
 
 /** A translated request with its message as JSON. */
 export interface TranslatedBody extends Pick<Translated, 'native' | 'answer'> {
@@ -34,9 +26,7 @@ export async function translateBody(
   const weight = new JsonWeight();
   const members = scanJson(text, weight); // before parsing: bounds depth and cost
   await pause();
-  const body = parseJson(text, parseExactly);
-  if (!isJsonObject(body) || Object.getPrototypeOf(body) === null)
-    throw wrongField('body', 'Input should be a valid dictionary');
+  const body = requireObject(parseJson(text, parseExactly), 'body');
   front.weigh(body, weight);
   await pause();
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
