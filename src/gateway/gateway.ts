@@ -8,6 +8,7 @@ import {
   checkFeatures,
   type Offer,
   resolveModel,
+  type Serves,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -236,6 +237,7 @@ interface KeptOffer extends ProvidedOffer {
   catalog: Catalog;
   /** As requested. */
   name: string;
+  serves: Serves;
 }
 
 /** The latest offer per caller: most clients use one model. */
@@ -249,7 +251,7 @@ function resolveOffer(
   request: MessageRequest,
   betas: string | null,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = findOffer(gateway, catalog, caller, request.model);
+  const sold = findOffer(gateway, catalog, caller, request);
   const features = readFeatures(request, betas);
   const offer = requireOwn(catalog, sold.offer, caller, features.storedObject);
   checkFeatures(offer, features);
@@ -257,11 +259,17 @@ function resolveOffer(
   return { offer, terms: { features, settings: catalog.settings, providers } };
 }
 
-function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, name: string): ProvidedOffer {
+function findOffer(
+  gateway: Gateway,
+  catalog: Catalog,
+  caller: Caller,
+  { model: name, protocol }: MessageRequest,
+): ProvidedOffer {
+  const serves: Serves = protocol === 'embeddings' ? 'embeddings' : 'messages';
   const kept = keptOffers.get(caller);
-  if (kept !== undefined && kept.catalog === catalog && kept.name === name) return kept;
-  const offer = resolveModel(catalog, scopeOf(caller), name);
-  const found = { catalog, name, offer, providers: providersOf(gateway, catalog, offer) };
+  if (kept !== undefined && kept.catalog === catalog && kept.name === name && kept.serves === serves) return kept;
+  const offer = resolveModel(catalog, scopeOf(caller), name, serves);
+  const found = { catalog, name, serves, offer, providers: providersOf(gateway, catalog, offer) };
   keptOffers.set(caller, found);
   return found;
 }

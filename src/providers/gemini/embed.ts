@@ -45,7 +45,6 @@ export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
 /** Single-precision floats in the byte order of OpenAI's format. */
 function toBase64(numbers: readonly number[]): string {
   const bytes = Buffer.alloc(numbers.length * Float32Array.BYTES_PER_ELEMENT);
-  for (const [place, value] of numbers.entries())
-    bytes.writeFloatLE(value, place * Float32Array.BYTES_PER_ELEMENT);
+  for (const [place, value] of numbers.entries()) bytes.writeFloatLE(value, place * Float32Array.BYTES_PER_ELEMENT);
   return bytes.toString('base64');
 }

@@ -1,7 +1,7 @@
 // Parameters, tools, addresses and headers of a Chat Completions request, for each family.
 
 import { describe, expect, test } from 'bun:test';
-import { convertBody, convertModelUrl, convertHeaders } from '../../../../src/providers/openai/convert-request.ts';
+import { convertBody, convertHeaders, convertModelUrl } from '../../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';
 import { Secret } from '../../../../src/secrets/secrets.ts';
