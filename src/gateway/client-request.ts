@@ -3,7 +3,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
-import type { Protocol, ReceivedBody } from '../wire/wire.ts';
+import type { NativeBody, Protocol, ReceivedBody } from '../wire/wire.ts';
 
 /** One request as received. Nothing in it has been verified. */
 export interface ClientRequest {
@@ -34,6 +34,8 @@ export interface ClientRequest {
    * overloaded, request_timeout. Called once, after authentication.
    */
   readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
+  /** The body before translation, for providers of its protocol; null: none. Known after `readBody`. */
+  readonly native: NativeBody | null;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The client's trace context; null if absent. */

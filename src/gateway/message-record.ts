@@ -141,8 +141,8 @@ export function completeText(whole: JsonObject, text: string, message: CountingM
   return JSON.stringify({ ...whole, usage: completed(usage, message.countsSoFar()) });
 }
 
-function isLacking({ name, value }: StreamEvent): boolean {
-  if (name === 'content_block_delta') return false;
+function isLacking({ name, value, native }: StreamEvent): boolean {
+  if (name === 'content_block_delta' || native !== undefined) return false;
   if (value['type'] === 'message_delta') return lacks(value['usage'], 'output_tokens');
   const { message } = value;
   return value['type'] === 'message_start' && isJsonObject(message) && lacks(message['usage'], 'input_tokens');

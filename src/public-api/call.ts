@@ -7,14 +7,15 @@ import { readTraceContext, type TraceContext } from '../base/trace-context.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
+import type { Front } from '../fronts/fronts.ts';
 import { type ClientRequest, type MessageTimes, type Reply, startTimes } from '../gateway/gateway.ts';
 import { type BodiesInFlight, type Connection, clientAddress, queryOf, RequestBody, readBearer } from '../http/http.ts';
 
 export type { ClientRequest, Reply };
 
-/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError for a refusal. */
+/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` may resolve to it. */
 export interface MessageGateway {
-  submitMessage(clientRequest: ClientRequest): Promise<Reply>;
+  submitMessage(clientRequest: ClientRequest): Promise<Reply | TurnpikeError>;
   countTokens(clientRequest: ClientRequest): Promise<Reply>;
   listModels(clientRequest: ClientRequest): Promise<Reply>;
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
@@ -74,7 +75,10 @@ export class Call implements ClientRequest, Answered {
   betas: string | null = null;
   browserDeclared = false;
   trace: TraceContext | null = null;
+  /** null: the Messages protocol. */
+  front: Front | null = null;
   protocol: ClientRequest['protocol'] = 'messages';
+  native: ClientRequest['native'] = null;
   caller: ClientRequest['caller'] = null;
   isAdmitted = false;
   replayOf: string | null = null;
@@ -162,7 +166,8 @@ export class Call implements ClientRequest, Answered {
   }
 
   #readHead(headers: Headers): void {
-    this.secret = readBearer(headers);
+    const keyHeader = this.front?.keyHeader ?? null;
+    this.secret = readBearer(headers) ?? (keyHeader === null ? null : headers.get(keyHeader));
     this.#readVendorHeaders(headers, this.dependencies.settings().vendorPrefixes);
     const traceparent = headers.get('traceparent');
     if (traceparent !== null) this.trace = readTraceContext(traceparent, headers.get('tracestate'));

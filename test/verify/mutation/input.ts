@@ -76,7 +76,7 @@ const costs = mutate('src/wire/scan-json.ts', [
   ['cost-doubled', 'a doubled key is found among many', 'frame.manyKeys?.add(key);', ''],
 ]);
 
-const callArguments = mutate('src/chat-completions/convert-conversation.ts', [
+const callArguments = mutate('src/fronts/chat-completions/convert-conversation.ts', [
   [
     'cost-arguments',
     'tool call arguments count toward the size of the body',

@@ -1,8 +1,8 @@
 // Errors in OpenAI's format: `param` if there is one; statuses, types and codes of docs/errors.md.
 
-import { parseWholeNumber } from '../base/checked-number.ts';
-import { TurnpikeError } from '../errors.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf, wrongField } from '../wire/wire.ts';
+import { parseWholeNumber } from '../../base/checked-number.ts';
+import { TurnpikeError } from '../../errors.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf, wrongField } from '../../wire/wire.ts';
 
 /** Paths in the client's request, by position in the translated request. */
 export interface Origins {

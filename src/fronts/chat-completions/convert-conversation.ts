@@ -1,7 +1,7 @@
 // Translates messages to a conversation: one user message, tool results first, between two assistant messages.
 
 import { createHash } from 'node:crypto';
-import { bounds } from '../config.ts';
+import { bounds } from '../../config.ts';
 import {
   isJsonObject,
   isTooDeep,
@@ -14,7 +14,7 @@ import {
   requireText,
   weighJson,
   wrongField,
-} from '../wire/wire.ts';
+} from '../../wire/wire.ts';
 import type { Origins } from './convert-error.ts';
 import { thinkingOf } from './convert-message.ts';
 import type { Placed } from './convert-parts.ts';

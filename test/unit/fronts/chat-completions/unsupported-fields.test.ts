@@ -3,10 +3,24 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DROPPED_FIELDS, DROPPED_MEMBERS, REFUSED_FIELDS } from '../../../src/chat-completions/convert-error.ts';
+import { chatCompletions } from '../../../../src/fronts/chat-completions/chat-completions.ts';
+import {
+  DROPPED_FIELDS,
+  DROPPED_MEMBERS,
+  REFUSED_FIELDS,
+} from '../../../../src/fronts/chat-completions/convert-error.ts';
+import { translateBody } from '../../../../src/fronts/fronts.ts';
 import { bytesOf, type Json, readAsMessages, refusalOf, user } from './read-as-messages.ts';
 
-const page = readFileSync(join(import.meta.dir, '..', '..', '..', 'docs', 'chat-completions.md'), 'utf8');
+const asked = {
+  operation: { asks: 'message' },
+  query: '',
+  headers: new Headers(),
+  requestId: 'req_1',
+  receivedAtMs: 0,
+} as const;
+
+const page = readFileSync(join(import.meta.dir, '..', '..', '..', '..', 'docs', 'chat-completions.md'), 'utf8');
 const paragraph = (word: string) => page.split('\n\n').find((text) => text.startsWith(`**${word}**`)) ?? '';
 const namesIn = (text: string) => [...text.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '');
 
@@ -163,18 +177,14 @@ test('a file stored at a provider is refused as such', () => {
 });
 
 test('a body that is not JSON, not UTF-8, has duplicate keys or is too deep is refused before it is read', async () => {
-  const { readChatRequest } = await import('../../../src/chat-completions/chat-completions.ts');
-  const refused = (bytes: Uint8Array) => {
-    try {
-      readChatRequest(bytes);
-      return 'read';
-    } catch (thrown) {
-      return (thrown as { code: string }).code;
-    }
-  };
-  expect(refused(bytesOf('{"model":'))).toBe('invalid_json');
-  expect(refused(new Uint8Array([0xff, 0x7b]))).toBe('invalid_json');
-  expect(refused(bytesOf('[]'))).toBe('invalid_request');
-  expect(refused(bytesOf('{"model":"a","model":"b","messages":[]}'))).toBe('invalid_request');
-  expect(refused(bytesOf(`{"x":${'['.repeat(100_000)}`))).toBe('invalid_request');
+  const refused = (bytes: Uint8Array) =>
+    translateBody(chatCompletions, bytes, asked).then(
+      () => 'read',
+      (thrown) => (thrown as { code: string }).code,
+    );
+  expect(await refused(bytesOf('{"model":'))).toBe('invalid_json');
+  expect(await refused(new Uint8Array([0xff, 0x7b]))).toBe('invalid_json');
+  expect(await refused(bytesOf('[]'))).toBe('invalid_request');
+  expect(await refused(bytesOf('{"model":"a","model":"b","messages":[]}'))).toBe('invalid_request');
+  expect(await refused(bytesOf(`{"x":${'['.repeat(100_000)}`))).toBe('invalid_request');
 });

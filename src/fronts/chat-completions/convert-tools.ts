@@ -1,7 +1,7 @@
 // Translates tools and tool choice, also in the older `functions` form. A choice of some is made by sending only those.
 
-import type { JsonObject, JsonValue } from '../wire/wire.ts';
-import { isJsonObject, jsonObjects, requireList, requireText, wrongField } from '../wire/wire.ts';
+import type { JsonObject, JsonValue } from '../../wire/wire.ts';
+import { isJsonObject, jsonObjects, requireList, requireText, wrongField } from '../../wire/wire.ts';
 import { isExactObject, type Placed, requireObject, withCacheControl } from './convert-parts.ts';
 
 interface ConvertedTools {

@@ -1,10 +1,11 @@
 // Conversion of a message, whole or streamed: both have the same result.
 
 import { describe, expect, test } from 'bun:test';
-import { convertEvents, convertMessage } from '../../../src/chat-completions/chat-completions.ts';
-import { ChunkWriter } from '../../../src/chat-completions/chunk-writer.ts';
-import { bounds } from '../../../src/config.ts';
-import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../../src/wire/wire.ts';
+import { bounds } from '../../../../src/config.ts';
+import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
+import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
+import { convertEvents } from '../../../../src/fronts/fronts.ts';
+import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { chunksOf, foldChunks } from './chunks.ts';
 import { type Json, termsOf } from './read-as-messages.ts';
 
@@ -235,7 +236,7 @@ describe('a stream', () => {
         isLeft = true;
       }
     }
-    for await (const text of convertEvents(events(), terms, AT_MS)) {
+    for await (const text of convertEvents(events(), new ChunkWriter(terms, AT_MS))) {
       expect(text).toBe(': ping\n\n');
       break;
     }
@@ -250,7 +251,7 @@ describe('a stream', () => {
         yield PING_TEXT;
       }
     }
-    const chunks = convertEvents(events(), terms, AT_MS);
+    const chunks = convertEvents(events(), new ChunkWriter(terms, AT_MS));
     await chunks.next();
     await chunks.next();
     expect(readCount).toBe(2);

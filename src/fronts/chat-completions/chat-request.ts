@@ -1,23 +1,8 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
 import { createHash } from 'node:crypto';
-import { nextTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
-import {
-  decodeBody,
-  decodeBytes,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  JsonWeight,
-  parseExactly,
-  parseJson,
-  type ReceivedBody,
-  requireText,
-  scanJson,
-  wrongField,
-} from '../wire/wire.ts';
-import { convertConversation, weighArguments } from './convert-conversation.ts';
+import { isJsonObject, type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
+import { convertConversation } from './convert-conversation.ts';
 import { type Origins, refuseFields } from './convert-error.ts';
 import { isExactObject, requireObject } from './convert-parts.ts';
 import { convertTools } from './convert-tools.ts';
@@ -119,12 +104,6 @@ function convertFormat(value: JsonValue): Format {
   }
 }
 
-interface ChatRequest {
-  /** The Messages request as JSON. Deterministic: equal requests have equal bytes. */
-  bytes: Uint8Array;
-  terms: ChatTerms;
-}
-
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface ChatTerms {
   /** The stream must report its usage before its end. */
@@ -144,50 +123,8 @@ const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 const USER_CHARACTERS_MAX = 256; // the lowest limit of all providers
 const NO_LIMIT = -1; // as local servers write it
 
-const encoder = new TextEncoder();
-
-/** Throws invalid_json, invalid_request (the message begins with the field's path) and feature_unavailable. */
-export function readChatRequest(bytes: Uint8Array): ChatRequest {
-  const text = decodeBytes(bytes);
-  return readText(text);
-}
-
-function readText(text: string): ChatRequest {
-  const { members, terms } = convertRequest(parseText(text, weighText(text)));
-  return { bytes: encoder.encode(JSON.stringify(members)), terms };
-}
-
-/** Like readChatRequest, yielding to the event loop between the steps of a long body. */
-export async function readChatInTurns(received: ReceivedBody): Promise<ChatRequest> {
-  const text = await decodeBody(received);
-  if (Buffer.byteLength(text) <= bounds.bodyBytesAtOnceMax) return readText(text);
-  await nextTurn();
-  const weight = weighText(text);
-  await nextTurn();
-  const body = parseText(text, weight);
-  await nextTurn();
-  const { members, terms } = convertRequest(body);
-  await nextTurn();
-  const written = encoder.encode(JSON.stringify(members));
-  await nextTurn();
-  return { bytes: written, terms };
-}
-
-/** Before parsing: bounds depth and cost. */
-function weighText(text: string): JsonWeight {
-  const weight = new JsonWeight();
-  scanJson(text, weight);
-  return weight;
-}
-
-/** Call arguments are JSON texts, and count with the body around them. */
-function parseText(text: string, weight: JsonWeight): JsonObject {
-  const body = requireObject(parseJson(text, parseExactly), 'body');
-  weighArguments(body['messages'], weight);
-  return body;
-}
-
-function convertRequest(body: JsonObject): { members: JsonObject; terms: ChatTerms } {
+/** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
+export function convertRequest(body: JsonObject): { message: JsonObject; terms: ChatTerms } {
   refuseFields(body);
   const fields = new Map<string, string>();
   const tier = body['service_tier'] ?? null;
@@ -196,7 +133,7 @@ function convertRequest(body: JsonObject): { members: JsonObject; terms: ChatTer
   const { format, instruction } = convertFormat(body['response_format'] ?? null);
   const { system } = conversation;
   if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: 'response_format' });
-  const members: JsonObject = {
+  const message: JsonObject = {
     ...sameFields(body),
     ...maxTokensMember(body, fields),
     ...stopMember(body['stop'] ?? null, fields),
@@ -209,7 +146,7 @@ function convertRequest(body: JsonObject): { members: JsonObject; terms: ChatTer
     ...(!SERVICE_TIERS_USUAL.includes(tier as string | null) && { service_tier: tier }),
   };
   return {
-    members,
+    message,
     terms: {
       includesUsage: includesUsage(body['stream_options'] ?? null),
       callsFunctions: tools.areFunctions,

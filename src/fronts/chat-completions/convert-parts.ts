@@ -1,7 +1,7 @@
 // Translates message content to blocks. URLs stay URLs; content that no block can carry is refused with its path.
 
-import { TurnpikeError } from '../errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, requireText, textOf, wrongField } from '../wire/wire.ts';
+import { TurnpikeError } from '../../errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue, requireText, textOf, wrongField } from '../../wire/wire.ts';
 
 /** A block and its path in the client's request, such as "messages.0.content.1". */
 export interface Placed {

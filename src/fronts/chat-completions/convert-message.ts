@@ -1,8 +1,8 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
-import { isWholeNumber } from '../base/checked-number.ts';
-import type { JsonObject, JsonValue } from '../wire/wire.ts';
-import { isThinking, jsonObjects, objectOf, parseExactly, textOf } from '../wire/wire.ts';
+import { isWholeNumber } from '../../base/checked-number.ts';
+import type { JsonObject, JsonValue } from '../../wire/wire.ts';
+import { isThinking, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import type { ChatTerms } from './chat-request.ts';
 import type { Placed } from './convert-parts.ts';
 

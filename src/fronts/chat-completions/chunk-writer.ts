@@ -1,7 +1,8 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
-import { bounds } from '../config.ts';
-import { isJsonObject, isThinking, type JsonObject, type JsonValue, objectOf, parseExactly } from '../wire/wire.ts';
+import { bounds } from '../../config.ts';
+import { isJsonObject, isThinking, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
+import { EventWriter } from '../event-writer.ts';
 import type { ChatTerms } from './chat-request.ts';
 import type { Origins } from './convert-error.ts';
 import { chatErrorOfEvent } from './convert-error.ts';
@@ -45,18 +46,15 @@ const DONE = 'data: [DONE]\n\n';
 const EVENT_END = '\n\n';
 const DATA = 'data: ';
 
-/** Converts the text of events to chunks. The text may be split anywhere. */
-export class ChunkWriter {
+export class ChunkWriter extends EventWriter {
   readonly #includesUsage: boolean;
   readonly #callsFunctions: boolean;
   readonly #createdAtMs: number;
   readonly #details = new DetailGatherer();
   /** Needed until the answer begins; then released, because the request may be long. */
   #origins: Origins | null;
-  #rest = ''; // an incomplete event; its size is bounded by the relay
   #head = ''; // of every chunk, up to its choices
   #tail = '';
-  #isOver = false;
   #usage: JsonObject = {};
   #stopReason: JsonValue = null;
   #callCount = 0;
@@ -64,6 +62,7 @@ export class ChunkWriter {
   #hasInput = false;
 
   constructor(terms: ChatTerms, createdAtMs: number) {
+    super();
     this.#includesUsage = terms.includesUsage;
     this.#callsFunctions = terms.callsFunctions;
     this.#origins = terms.origins;
@@ -71,25 +70,7 @@ export class ChunkWriter {
     this.#begin({});
   }
 
-  /** The chunks for the text; empty if there are none. */
-  push(text: string): string {
-    const whole = this.#rest + text;
-    let written = '';
-    let start = 0;
-    for (let end = whole.indexOf(EVENT_END); end >= 0; end = whole.indexOf(EVENT_END, start)) {
-      if (!this.#isOver) written += this.#take(whole.slice(start, end));
-      start = end + EVENT_END.length;
-    }
-    this.#rest = whole.slice(start);
-    return written;
-  }
-
-  #take(lines: string): string {
-    const at = lines.startsWith(DATA) ? 0 : lines.indexOf(`\n${DATA}`) + 1;
-    const json = lines.slice(at + DATA.length);
-    // Only blocks that arrive whole can have long numbers.
-    const event: JsonValue = json.includes('content_block_start') ? parseExactly(json) : JSON.parse(json);
-    if (!isJsonObject(event)) return '';
+  protected override convert(event: JsonObject): string {
     switch (event['type']) {
       case 'ping':
         return COMMENT;
@@ -110,7 +91,7 @@ export class ChunkWriter {
       case 'message_stop':
         return this.#finish();
       case 'error':
-        this.#isOver = true;
+        this.end();
         return `${DATA}${chatErrorOfEvent(event, this.#origins)}${EVENT_END}`;
       default:
         return '';
@@ -208,25 +189,11 @@ export class ChunkWriter {
 
   /** All details are in one chunk: some clients keep only the last one. */
   #finish(): string {
-    this.#isOver = true;
+    this.end();
     const all = this.#details.all();
     const details = all.length > 0 ? this.#chunk({ reasoning_details: [...all] }) : '';
     const usage = `${this.#head}[],"usage":${JSON.stringify(convertUsage(this.#usage))}}${EVENT_END}`;
     const end = this.#chunk({}, finishReasonOf(this.#stopReason, this.#callsFunctions));
     return `${details}${end}${this.#includesUsage ? usage : ''}${DONE}`;
-  }
-}
-
-/** Propagates cancellation to its source. */
-export async function* convertEvents(
-  events: AsyncIterable<string | Uint8Array>,
-  terms: ChatTerms,
-  createdAtMs: number,
-): AsyncGenerator<string> {
-  const writer = new ChunkWriter(terms, createdAtMs);
-  const decoder = new TextDecoder();
-  for await (const piece of events) {
-    const written = writer.push(typeof piece === 'string' ? piece : decoder.decode(piece)); // bytes are whole events
-    if (written !== '') yield written;
   }
 }

@@ -3,12 +3,12 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { convertMessage, readChatRequest } from '../../../src/chat-completions/chat-completions.ts';
-import { ChunkWriter } from '../../../src/chat-completions/chunk-writer.ts';
-import { TurnpikeError } from '../../../src/errors.ts';
-import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../../src/wire/wire.ts';
+import { TurnpikeError } from '../../../../src/errors.ts';
+import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
+import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
+import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { chunksOf, foldChunks } from './chunks.ts';
-import { bytesOf, messagesOf, termsOf, user } from './read-as-messages.ts';
+import { bytesOf, messagesOf, readBytes, termsOf, user } from './read-as-messages.ts';
 
 const anything = fc.jsonValue({ maxDepth: 3 });
 const rarely = <Value>(odd: fc.Arbitrary<Value>) => fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, odd);
@@ -73,7 +73,7 @@ test('a request of any form is accepted or refused with a 400 that names its fie
   fc.assert(
     fc.property(request, (body) => {
       try {
-        const { bytes } = readChatRequest(bytesOf(JSON.stringify(body)));
+        const bytes = new TextEncoder().encode(readBytes(bytesOf(JSON.stringify(body))));
         readCount++;
         parseMessageRequest(bytes);
       } catch (thrown) {

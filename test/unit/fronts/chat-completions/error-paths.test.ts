@@ -1,8 +1,8 @@
 // An error about the Messages request names the fields of the client's own request.
 
 import { expect, test } from 'bun:test';
-import { chatErrorBody, withClientPaths } from '../../../src/chat-completions/chat-completions.ts';
-import { TurnpikeError } from '../../../src/errors.ts';
+import { TurnpikeError } from '../../../../src/errors.ts';
+import { chatErrorBody, withClientPaths } from '../../../../src/fronts/chat-completions/convert-error.ts';
 import { termsOf, user } from './read-as-messages.ts';
 
 const { origins } = termsOf({

@@ -1,7 +1,10 @@
 // Shared by the tests of this translation: reads a request, or its refusal. It has no tests of its own.
 
-import { type ChatTerms, readChatRequest } from '../../../src/chat-completions/chat-completions.ts';
-import { TurnpikeError } from '../../../src/errors.ts';
+import { TurnpikeError } from '../../../../src/errors.ts';
+import { chatCompletions } from '../../../../src/fronts/chat-completions/chat-completions.ts';
+import { type ChatTerms, convertRequest } from '../../../../src/fronts/chat-completions/chat-request.ts';
+import type { JsonObject } from '../../../../src/wire/wire.ts';
+import { translateBytes } from '../translate-bytes.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -19,11 +22,16 @@ export function messagesOf(messages: unknown[]): Json[] {
 
 /** The text of the Messages request for a request given as a value or as text. */
 export function textOf(request: Json | string): string {
-  return new TextDecoder().decode(readChatRequest(bytesOf(request)).bytes);
+  return readBytes(bytesOf(request));
+}
+
+/** The text of the Messages request for a body. Throws as `translateBody` rejects. */
+export function readBytes(bytes: Uint8Array): string {
+  return JSON.stringify(translateBytes(chatCompletions, bytes).message);
 }
 
 export function termsOf(members: Json): ChatTerms {
-  return readChatRequest(bytesOf({ model: 'm', messages: [user()], ...members })).terms;
+  return convertRequest({ model: 'm', messages: [user()], ...members } as JsonObject).terms;
 }
 
 export function bytesOf(request: Json | string): Uint8Array {

@@ -1,0 +1,16 @@
+// The door of the fronts: the protocols that clients speak besides Messages. A front is a folder and a line here.
+
+import { chatCompletions } from './chat-completions/chat-completions.ts';
+import type { Front } from './front.ts';
+
+export { convertEvents } from './event-writer.ts';
+export type { AnswerTranslator, Front, Operation } from './front.ts';
+export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
+export { translateBody } from './translate-body.ts';
+
+const fronts: readonly Front[] = [chatCompletions];
+
+/** The front whose path it is; null: none. `path` is canonical. */
+export function findFront(path: string): Front | null {
+  return fronts.find((front) => front.owns(path)) ?? null;
+}
