@@ -8,6 +8,7 @@ import {
   checkFeatures,
   type Offer,
   resolveModel,
+  type Serves,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -47,20 +48,21 @@ export { StreamHolds } from './stream-hold.ts';
 const SLOW_BODY_MS = 100;
 
 /**
- * Handles one message. Resolves to the reply, whose body may be a stream. Rejects with TurnpikeError for every error before
- * the first byte, and throws it if the key is known to be wrong.
+ * Handles one message. Resolves to the reply, whose body may be a stream, or to the error before its first byte. Throws or
+ * rejects with TurnpikeError if the key is wrong.
  */
-export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply | TurnpikeError> {
   const caller = identify(gateway, clientRequest); // 3
-  if (caller instanceof Promise) return submitLater(gateway, clientRequest, caller);
+  if (caller instanceof Promise) return caller.then((found) => submitAs(gateway, clientRequest, found));
   return submitAs(gateway, clientRequest, caller);
 }
 
-async function submitLater(gateway: Gateway, clientRequest: ClientRequest, caller: Promise<Caller>): Promise<Reply> {
-  return submitAs(gateway, clientRequest, await caller);
-}
-
-async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Reply> {
+/** Errors are returned: an exception costs more than the rest of a refusal. */
+async function submitAs(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+  identified: Caller,
+): Promise<Reply | TurnpikeError> {
   const catalog = gateway.catalog();
   let caller = identified;
   clientRequest.caller = caller;
@@ -88,7 +90,10 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     }
     if (admission.ok) held = admissionRequest;
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
-    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, admission, headers);
+    if (!admission.ok) {
+      slot.giveBack();
+      return refuseMessage(gateway, admissionRequest, admission, headers);
+    }
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
@@ -103,7 +108,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (message !== null) await message.fail(error);
     else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
     slot?.giveBack();
-    throw withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
+    return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
 }
 
@@ -144,7 +149,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     });
     if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
     gateway.levels.remember(caller, catalog, admission.levels);
-    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
+    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: 0 };
     if (!admission.ok) throw refusalError(admission, context);
     return countPrompt(gateway, { clientRequest, caller, request, offer });
   });
@@ -236,6 +241,7 @@ interface KeptOffer extends ProvidedOffer {
   catalog: Catalog;
   /** As requested. */
   name: string;
+  serves: Serves;
 }
 
 /** The latest offer per caller: most clients use one model. */
@@ -249,7 +255,7 @@ function resolveOffer(
   request: MessageRequest,
   betas: string | null,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = findOffer(gateway, catalog, caller, request.model);
+  const sold = findOffer(gateway, catalog, caller, request);
   const features = readFeatures(request, betas);
   const offer = requireOwn(catalog, sold.offer, caller, features.storedObject);
   checkFeatures(offer, features);
@@ -257,11 +263,17 @@ function resolveOffer(
   return { offer, terms: { features, settings: catalog.settings, providers } };
 }
 
-function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, name: string): ProvidedOffer {
+function findOffer(
+  gateway: Gateway,
+  catalog: Catalog,
+  caller: Caller,
+  { model: name, protocol }: MessageRequest,
+): ProvidedOffer {
+  const serves: Serves = protocol === 'embeddings' ? 'embeddings' : 'messages';
   const kept = keptOffers.get(caller);
-  if (kept !== undefined && kept.catalog === catalog && kept.name === name) return kept;
-  const offer = resolveModel(catalog, scopeOf(caller), name);
-  const found = { catalog, name, offer, providers: providersOf(gateway, catalog, offer) };
+  if (kept !== undefined && kept.catalog === catalog && kept.name === name && kept.serves === serves) return kept;
+  const offer = resolveModel(catalog, scopeOf(caller), name, serves);
+  const found = { catalog, name, serves, offer, providers: providersOf(gateway, catalog, offer) };
   keptOffers.set(caller, found);
   return found;
 }
