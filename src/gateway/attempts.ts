@@ -108,7 +108,7 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 /** The request for a provider. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
-  { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
+  { route, endpoint, credential }: Pick<Target, 'route' | 'endpoint' | 'credential'>,
   signal: AbortSignal,
   trace: TraceContext | null,
 ): Attempt {
@@ -121,6 +121,8 @@ export function makeAttempt(
     maxTokens,
     version: clientRequest.version,
     betas: clientRequest.betas,
+    selectors: clientRequest.selectors,
+    isOwnAccount: credential !== null && credential.account !== null,
     requestId: clientRequest.requestId,
     signal,
     trace,
