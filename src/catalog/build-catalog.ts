@@ -96,6 +96,7 @@ function modelFrom(entry: CatalogDocument): Model {
     name: entry.name,
     aliases: Object.freeze(stored.aliases),
     displayName: stored.display_name ?? entry.name,
+    serves: stored.serves,
     price: priceFrom(stored.price),
     priceListedOn: stored.price_source?.catalogue ?? null,
     maxOutputTokens: stored.max_output_tokens,

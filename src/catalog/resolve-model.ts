@@ -2,6 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
 import type { Speed } from './price.ts';
 
@@ -94,11 +95,19 @@ export interface CallerScope {
   groups: readonly string[];
 }
 
-/** Throws model_not_found, in the same words for a model that is unknown, forbidden or without a provider. */
-export function resolveModel(catalog: Catalog, caller: CallerScope, requestedName: string): Offer {
+/**
+ * Throws model_not_found, in the same words for a model that is unknown, forbidden, without a provider or for another
+ * use.
+ */
+export function resolveModel(
+  catalog: Catalog,
+  caller: CallerScope,
+  requestedName: string,
+  serves: Serves = 'messages',
+): Offer {
   const name = catalog.aliases.get(requestedName) ?? requestedName;
   const model = catalog.models.get(name);
-  const offer = model === undefined ? null : offerOf(catalog, caller, model);
+  const offer = model?.serves === serves ? offerOf(catalog, caller, model) : null;
   if (offer !== null) return offer;
   const shown = requestedName.slice(0, bounds.modelNameCharactersMax);
   throw new TurnpikeError(
@@ -107,10 +116,11 @@ export function resolveModel(catalog: Catalog, caller: CallerScope, requestedNam
   );
 }
 
-/** Everything that a caller may buy, in the catalog's order. */
-export function listOffers(catalog: Catalog, caller: CallerScope): Offer[] {
+/** Everything that a caller may buy, or only what serves one use, in the catalog's order. */
+export function listOffers(catalog: Catalog, caller: CallerScope, serves?: Serves): Offer[] {
   const offers: Offer[] = [];
   for (const model of catalog.models.values()) {
+    if (serves !== undefined && model.serves !== serves) continue;
     const offer = offerOf(catalog, caller, model);
     if (offer !== null) offers.push(offer);
   }

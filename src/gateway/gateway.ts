@@ -48,20 +48,21 @@ export { StreamHolds } from './stream-hold.ts';
 const SLOW_BODY_MS = 100;
 
 /**
- * Handles one message. Resolves to the reply, whose body may be a stream. Rejects with TurnpikeError for every error before
- * the first byte, and throws it if the key is known to be wrong.
+ * Handles one message. Resolves to the reply, whose body may be a stream, or to the error before its first byte. Throws or
+ * rejects with TurnpikeError if the key is wrong.
  */
-export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply | TurnpikeError> {
   const caller = identify(gateway, clientRequest); // 3
-  if (caller instanceof Promise) return submitLater(gateway, clientRequest, caller);
+  if (caller instanceof Promise) return caller.then((found) => submitAs(gateway, clientRequest, found));
   return submitAs(gateway, clientRequest, caller);
 }
 
-async function submitLater(gateway: Gateway, clientRequest: ClientRequest, caller: Promise<Caller>): Promise<Reply> {
-  return submitAs(gateway, clientRequest, await caller);
-}
-
-async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Reply> {
+/** Errors are returned: an exception costs more than the rest of a refusal. */
+async function submitAs(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+  identified: Caller,
+): Promise<Reply | TurnpikeError> {
   const catalog = gateway.catalog();
   let caller = identified;
   clientRequest.caller = caller;
@@ -89,7 +90,10 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     }
     if (admission.ok) held = admissionRequest;
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
-    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, admission, headers);
+    if (!admission.ok) {
+      slot.giveBack();
+      return refuseMessage(gateway, admissionRequest, admission, headers);
+    }
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
@@ -104,7 +108,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (message !== null) await message.fail(error);
     else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
     slot?.giveBack();
-    throw withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
+    return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
 }
 
@@ -145,7 +149,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     });
     if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
     gateway.levels.remember(caller, catalog, admission.levels);
-    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
+    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: 0 };
     if (!admission.ok) throw refusalError(admission, context);
     return countPrompt(gateway, { clientRequest, caller, request, offer });
   });
