@@ -5,6 +5,7 @@ import { bounds } from '../config.ts';
 import {
   decodeBody,
   isJsonObject,
+  type JsonObject,
   JsonWeight,
   parseExactly,
   parseJson,
@@ -34,14 +35,21 @@ export async function translateBody(
   const weight = new JsonWeight();
   const members = scanJson(text, weight); // before parsing: bounds depth and cost
   await pause();
-  const body = parseJson(text, parseExactly);
-  if (!isJsonObject(body) || Object.getPrototypeOf(body) === null)
-    throw wrongField('body', 'Input should be a valid dictionary');
-  front.weigh(body, weight);
+  const body = parseBody(front, text, weight);
   await pause();
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
   await pause();
   const bytes = encoder.encode(JSON.stringify(message));
   await pause();
   return { bytes, native, answer };
+}
+
+/** Throws invalid_json and invalid_request. */
+export function parseBody(front: Front, text: string, weight: JsonWeight): JsonObject {
+  const body = parseJson(text, parseExactly);
+  // A number kept with all its digits is an object without a prototype.
+  if (!isJsonObject(body) || Object.getPrototypeOf(body) === null)
+    throw wrongField('body', 'Input should be a valid dictionary');
+  front.weigh(body, weight);
+  return body;
 }

@@ -9,6 +9,7 @@ import {
   MESSAGES_KIND,
   type Offer,
   resolveModel,
+  type Serves,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -249,6 +250,7 @@ interface KeptOffer extends ProvidedOffer {
   catalog: Catalog;
   /** As requested. */
   name: string;
+  serves: Serves;
 }
 
 /** The latest offer per caller: most clients use one model. */
@@ -262,7 +264,7 @@ function resolveOffer(
   request: MessageRequest,
   clientRequest: ClientRequest,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = findOffer(gateway, catalog, caller, request.model);
+  const sold = findOffer(gateway, catalog, caller, request);
   const features = readFeatures(request, clientRequest.betas);
   const offer = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(offer, features);
@@ -270,11 +272,17 @@ function resolveOffer(
   return { offer, terms: { features, settings: catalog.settings, providers } };
 }
 
-function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, name: string): ProvidedOffer {
+function findOffer(
+  gateway: Gateway,
+  catalog: Catalog,
+  caller: Caller,
+  { model: name, protocol }: MessageRequest,
+): ProvidedOffer {
+  const serves: Serves = protocol === 'embeddings' ? 'embeddings' : 'messages';
   const kept = keptOffers.get(caller);
-  if (kept !== undefined && kept.catalog === catalog && kept.name === name) return kept;
-  const offer = resolveModel(catalog, scopeOf(caller), name);
-  const found = { catalog, name, offer, providers: providersOf(gateway, catalog, offer) };
+  if (kept !== undefined && kept.catalog === catalog && kept.name === name && kept.serves === serves) return kept;
+  const offer = resolveModel(catalog, scopeOf(caller), name, serves);
+  const found = { catalog, name, serves, offer, providers: providersOf(gateway, catalog, offer) };
   keptOffers.set(caller, found);
   return found;
 }

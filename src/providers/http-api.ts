@@ -29,7 +29,7 @@ export interface Api {
 }
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
-interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Provider, 'countTokens'>> {
+interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
   /** Reads that answer. Throws ProviderFault. */
@@ -37,7 +37,7 @@ interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Pro
 }
 
 /** The provider of a kind; without `countTokens` it counts no tokens. Its faults and replies hide the credential. */
-export function apiProvider(kind: string, api: Api, { send, read, countTokens, ...rest }: ApiMethods): Provider {
+export function apiProvider(kind: string, api: Api, { send, read, countTokens, embed, ...rest }: ApiMethods): Provider {
   return {
     kind,
     async submit(attempt) {
@@ -50,6 +50,9 @@ export function apiProvider(kind: string, api: Api, { send, read, countTokens, .
     },
     countTokens: async (attempt) =>
       countTokens === undefined ? null : hiding(countTokens(attempt), attempt.provider.credential),
+    ...(embed !== undefined && {
+      embed: (attempt: Attempt) => hiding(embed(attempt), attempt.provider.credential),
+    }),
     countLocally: () => null,
     probe: (endpoint, signal) => hiding(probeApi(api, endpoint, signal), endpoint.credential),
     ...rest,

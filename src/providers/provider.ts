@@ -39,6 +39,8 @@ export interface WholeReply {
   form: 'message';
   message: JsonObject;
   text: string;
+  /** The text is the answer in the client's own protocol, and is sent as it is; absent: it is the message's JSON. */
+  isNative?: true;
   upstreamRequestId: string | null;
 }
 
@@ -104,6 +106,8 @@ export interface Provider {
   kind: string;
   /** Sends an attempt; resolves when the upstream has begun to answer. Throws ProviderFault. */
   submit(attempt: Attempt): Promise<ProviderReply>;
+  /** Sends an attempt for embeddings; absent: the kind has none. Throws ProviderFault. */
+  embed?(attempt: Attempt): Promise<WholeReply>;
   /** The provider's token count of the prompt; null if it cannot count. Throws ProviderFault. */
   countTokens(attempt: Attempt): Promise<number | null>;
   /** The exact count without a request; null: the general estimate is used. */
