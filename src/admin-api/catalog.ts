@@ -67,11 +67,13 @@ const routeSchema = z.object({
     .nullable()
     .describe('Price minus cost, before the price multiplier of a group; null if the cost is unknown.'),
 });
+const servesShown = z.enum(['messages', 'embeddings']).describe('What the model may be used for.');
 export const modelSchema = z
   .object({
     name: z.string(),
     display_name: z.string(),
     aliases: z.array(z.string()),
+    serves: servesShown,
     price: priceSchema.describe('USD per million tokens, with the member names of apply.'),
     price_source: z
       .object({ catalogue: dayShown })
@@ -162,6 +164,7 @@ function modelJson(model: Model, groups: readonly Group[], showsRoutes: boolean)
     name: model.name,
     display_name: model.displayName,
     aliases: [...model.aliases],
+    serves: model.serves,
     price: priceJson(model.price),
     price_source: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
     max_input_tokens: model.maxInputTokens,
@@ -249,6 +252,7 @@ const priceWritten = z.object({
 const modelWritten = z.object({
   aliases: z.array(z.string()),
   display_name: z.string().nullable(),
+  serves: servesShown,
   price: priceWritten.optional().describe('Absent if `catalogue` is present.'),
   catalogue: z.literal(true).optional().describe('The model has the price of the price list.'),
   max_input_tokens: orNone,
@@ -277,6 +281,7 @@ const providerWritten = z.object({
   kind: z.string(),
   base_url: z.string().optional(),
   private_network: z.boolean(),
+  bearer: z.boolean().optional(),
   credentials: z
     .record(z.string(), z.object({ account: idField('acct').nullable(), group: z.string().nullable() }))
     .optional(),
@@ -325,8 +330,10 @@ export const listedModelSchema = z
     name: z.string(),
     family: z.string().describe('The vendor of the model.'),
     as_of: dayShown,
+    source: z.string().describe('Where the price was published.'),
     aliases: z.array(z.string()),
     display_name: z.string(),
+    serves: servesShown,
     price: priceWritten,
     max_input_tokens: orNone,
     max_output_tokens: orNone,
@@ -364,8 +371,10 @@ function listedJson(listed: ListedModel): z.infer<typeof listedModelSchema> {
     name: listed.name,
     family: listed.family,
     as_of: listed.asOf,
+    source: listed.source,
     aliases: [...listed.aliases],
     display_name: listed.displayName,
+    serves: listed.serves,
     price: listed.price,
     max_input_tokens: listed.maxInputTokens,
     max_output_tokens: listed.maxOutputTokens,

@@ -49,6 +49,7 @@ function takePrice(name: string, members: Map<string, unknown>, path: Path, faul
   members.set('price', listed.price);
   const others = {
     display_name: listed.displayName,
+    serves: listed.serves,
     max_input_tokens: listed.maxInputTokens,
     max_output_tokens: listed.maxOutputTokens,
   };

@@ -6,8 +6,10 @@ import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
+import { isJsonObject, type JsonValue } from '../wire/wire.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
+export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
 
 const RATE_FRACTION_DIGITS = 12;
 const RATE_MAX = 10_000n * 10n ** 12n; // USD per million tokens, or per thousand searches
@@ -91,6 +93,9 @@ const rateMembers = {
   cache_write_5m: rate.nullable().default(null),
   cache_write_1h: rate.nullable().default(null),
 };
+/** Uses of models. */
+export const SERVES = ['messages', 'embeddings'] as const;
+export type Serves = (typeof SERVES)[number];
 export const DEFAULT_MAX_TOKENS = 4_096; // of a model without `default_max_tokens`
 
 const priceMembers = {
@@ -122,6 +127,7 @@ const route = z.strictObject({
 const modelMembers = {
   aliases: z.array(modelName).max(LIST_ENTRIES_MAX).default([]),
   display_name: z.string().min(1).max(200).nullable().default(null),
+  serves: z.enum(SERVES).default('messages'),
   price,
   max_output_tokens: countOrNone,
   max_input_tokens: countOrNone,
@@ -131,16 +137,39 @@ const modelMembers = {
     .min(1, 'must not be empty: a model needs a route')
     .max(LIST_ENTRIES_MAX),
 };
-export const modelInput = z.strictObject(modelMembers);
 
-export const listedModel = z.strictObject({
-  aliases: modelMembers.aliases,
-  display_name: z.string().min(1).max(200),
-  price,
-  max_output_tokens: countOrNone,
-  max_input_tokens: countOrNone,
-  retires_on: z.iso.date().nullable().default(null),
-});
+/** Embeddings have no output: prices and costs of models that serve them need no rate for it. */
+function fillOutput(given: unknown): unknown {
+  const value = given as JsonValue;
+  if (!isJsonObject(value) || value['serves'] !== 'embeddings') return value;
+  const filled = (rates: JsonValue | undefined) =>
+    isJsonObject(rates) && rates['output'] === undefined ? { ...rates, output: '0' } : rates;
+  const { routes } = value;
+  const routeFilled = (one: JsonValue) =>
+    isJsonObject(one) && 'cost' in one ? { ...one, cost: filled(one['cost']) } : one;
+  return {
+    ...value,
+    price: filled(value['price']),
+    ...(Array.isArray(routes) && { routes: routes.map(routeFilled) }),
+  };
+}
+export const modelInput = z.preprocess(fillOutput, z.strictObject(modelMembers));
+
+const LISTED_SOURCE_CHARACTERS_MAX = 500;
+export const listedModel = z.preprocess(
+  fillOutput,
+  z.strictObject({
+    aliases: modelMembers.aliases,
+    display_name: z.string().min(1).max(200),
+    serves: modelMembers.serves,
+    price,
+    max_output_tokens: countOrNone,
+    max_input_tokens: countOrNone,
+    retires_on: z.iso.date().nullable().default(null),
+    source: z.string().min(1).max(LISTED_SOURCE_CHARACTERS_MAX),
+    as_of: z.iso.date(),
+  }),
+);
 
 export const groupInput = z.strictObject({
   models: z.array(pattern).min(1, 'must not be empty: a group needs a pattern such as "*"').max(LIST_ENTRIES_MAX),
@@ -235,6 +264,7 @@ export function providerMembers(kinds: readonly string[]) {
     api_key: credential.optional(),
     credentials: z.unknown().optional(), // read one by one, each with its own faults
     private_network: z.boolean().default(false),
+    bearer: z.boolean().default(false),
   });
 }
 
@@ -280,6 +310,7 @@ export const storedProvider = z.strictObject({
   kind: z.string().min(1),
   base_url: z.string(),
   private_network: z.boolean(),
+  bearer: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
   api_key_sealed: z.string().nullable(),
   credentials: z.record(plainName, storedCredential).default({}),
 });

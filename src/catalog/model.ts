@@ -1,7 +1,7 @@
 // The catalog as an immutable snapshot of plain values: models, groups, providers, settings.
 
 import type { Secret } from '../secrets/secrets.ts';
-import type { SettingsInput } from './document.ts';
+import type { Serves, SettingsInput } from './document.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
@@ -38,8 +38,9 @@ export interface Model {
   name: string;
   aliases: readonly string[];
   displayName: string;
+  serves: Serves;
   price: ModelPrice;
-  /** The day of the price list that the price was taken from, such as "2026-07-24"; null for a stated price. */
+  /** The date of the row of the price list that the price was taken from, such as "2026-07-24"; null for a stated price. */
   priceListedOn: string | null;
   maxOutputTokens: number | null;
   maxInputTokens: number | null;
@@ -80,6 +81,8 @@ export interface ProviderSettings {
   kind: string;
   /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
+  /** Credentials are sent as `authorization: Bearer` instead of the kind's own header. */
+  isBearer: boolean;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

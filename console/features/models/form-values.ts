@@ -44,6 +44,8 @@ export interface ModelFields {
   name: string;
   display_name: string;
   aliases: string[];
+  /** Not edited. */
+  serves: 'messages' | 'embeddings';
   isListed: boolean;
   price: PriceFields;
   max_input_tokens: string;
@@ -74,6 +76,7 @@ export function blankModel(provider = ''): ModelFields {
     name: '',
     display_name: '',
     aliases: [],
+    serves: 'messages',
     isListed: false,
     price: blankPrice,
     max_input_tokens: '',
@@ -90,6 +93,7 @@ export function fieldsOfModel(name: string, model: WrittenModel, listed: Written
     name,
     display_name: model.display_name ?? '',
     aliases: [...model.aliases],
+    serves: model.serves,
     isListed: model.catalogue === true,
     price: price === null ? blankPrice : fieldsOfPrice(price),
     max_input_tokens: textOf(model.max_input_tokens),
@@ -106,6 +110,7 @@ export function fieldsOfListed(listed: ListedModelShape, provider: string): Mode
     name: listed.name,
     display_name: listed.display_name,
     aliases: [...listed.aliases],
+    serves: listed.serves,
     isListed: true,
     price: fieldsOfPrice(listed.price),
     max_input_tokens: textOf(listed.max_input_tokens),
@@ -149,6 +154,7 @@ export function documentOfModel(fields: ModelFields): object {
   return {
     aliases: fields.aliases,
     display_name: textOrNull(fields.display_name),
+    serves: fields.serves,
     ...(fields.isListed ? { catalogue: true } : { price: documentOfPrice(fields.price) }),
     max_input_tokens: countOrNull(fields.max_input_tokens),
     max_output_tokens: countOrNull(fields.max_output_tokens),

@@ -119,6 +119,7 @@ function ModelFacts({ model }: { model: ModelShape }) {
           name: 'Groups',
           value: model.groups.length === 0 ? 'No group' : model.groups.join(', '),
         },
+        { name: 'Serves', value: model.serves },
         { name: 'Created', value: <When at={model.created_at} /> },
       ]}
     />

@@ -12,7 +12,7 @@ models:
     catalogue: true
     routes: [{ provider: vendor, cost: catalogue }]
   claude-sonnet-4-5:
-    price: { input: 2.5, output: 15, cache_read: 0.3, cache_write_5m: 3.75, cache_write_1h: 6,
+    price: { input: 2.5, output: 15, cache_read: 0.3, cache_write_5m: 3.75, cache_write_1h: 6, web_search_per_thousand: 10,
              long_context: { above: 200000, input: 6, output: 22.5, cache_read: 0.6, cache_write_5m: 7.5, cache_write_1h: 12 } }
     routes:
       - { provider: vendor, cost: { input: 3, output: 15 } }
@@ -50,10 +50,11 @@ describe('model compare', () => {
     expect(exitCode).toBe(0);
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['MODEL', 'ROUTE', 'PART', 'CONFIGURED', 'LISTED', 'LIST OF', 'TAKEN FROM LIST OF'],
-      ['claude-sonnet-4-5', '-', 'input', '2.5', '3', '2026-07-24', '-'],
+      ['claude-sonnet-4-5', '-', 'input', '2.5', '3', '2026-11-20', '-'],
+      ['claude-sonnet-4-5', '-', 'long_context.above', '200000', '-', '2026-11-20', '-'],
       [''],
     ]);
-    expect(error).toMatch(/^Price list of anthropic, .*, 2026-07-24: list prices in USD/);
+    expect(error).toMatch(/^Price list of anthropic, .*, 2026-11-20: list prices in USD/);
     expect(error).toContain('claude-sonnet-4-5: its provider retires vendor/claude-sonnet-4-5 on 2026-11-30.\n');
     expect(error).toContain('Not on the list, so not compared: llama\n');
   });
@@ -62,10 +63,10 @@ describe('model compare', () => {
     await applied();
     const rows = (await world.runJson('model', 'compare')) as unknown as Json[];
     const priced = { model: 'claude-sonnet-4-5', route: null, part: 'input', configured: '2.5', listed: '3' };
-    expect(rows[0]).toEqual({ ...priced, as_of: '2026-07-24', price_source: null });
-    const parts = rows.slice(1).map(({ route, part }) => `${route} ${part}`);
+    expect(rows[0]).toEqual({ ...priced, as_of: '2026-11-20', price_source: null });
+    const parts = rows.map(({ route, part }) => `${route} ${part}`);
     expect(parts).toContain('vendor/claude-sonnet-4-5 cache_read');
-    expect(parts).toContain('vendor/claude-sonnet-4-5 long_context.input');
+    expect(parts).toContain('vendor/claude-sonnet-4-5 web_search_per_thousand');
   });
 
   test('reports that nothing differs, with --json as an empty array', async () => {
