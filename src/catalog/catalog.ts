@@ -29,6 +29,7 @@ export {
   priceWorstCase,
   rateRecord,
   type Speed,
+  UNBILLED_RATES,
   type WorstCase,
 } from './price.ts';
 export { allListedModels, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';

@@ -1,6 +1,14 @@
 // The usage record of a message at its end, or at a checkpoint.
 
-import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
+import {
+  type Offer,
+  priceMessage,
+  priceRoute,
+  type Route,
+  rateRecord,
+  type Speed,
+  UNBILLED_RATES,
+} from '../catalog/catalog.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
 import {
@@ -29,6 +37,8 @@ export interface RecordedMessage {
   readonly admittedMs: number | null;
   readonly firstTokenMs: number | null;
   readonly speedAsked: Speed;
+  /** The provider does not bill the answer, so it costs nothing, whatever its tokens. */
+  readonly isUnbilled: boolean;
 }
 
 export function makeRecord(
@@ -38,7 +48,8 @@ export function makeRecord(
   usage: CountedUsage,
   latencyMs: number,
 ): UsageRecord {
-  const { model, group } = message.offer;
+  const { isUnbilled, offer } = message;
+  const { model, group } = offer;
   const { counts, source } = usage;
   const speed = speedServed(message, usage.speed);
   return {
@@ -60,10 +71,15 @@ export function makeRecord(
     cacheWrite1hTokens: counts.cacheWrite1h,
     webSearches: counts.webSearches,
     usageSource: source,
-    cost: source === 'none' ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
+    cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
     writtenOff: 0,
-    providerCost: message.route === null ? null : priceRoute(message.route, counts, speed),
-    rates: source === 'none' ? {} : rateRecord(model.price, counts, group.multiplierMillionths, speed),
+    providerCost: isUnbilled ? 0 : message.route === null ? null : priceRoute(message.route, counts, speed),
+    rates:
+      source === 'none'
+        ? {}
+        : isUnbilled
+          ? UNBILLED_RATES
+          : rateRecord(model.price, counts, group.multiplierMillionths, speed),
     attempts: message.attempts,
     admittedMs: message.admittedMs,
     latencyMs,

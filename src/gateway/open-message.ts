@@ -4,11 +4,11 @@
 import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import { ABSENT } from '../base/roster.ts';
-import type { Offer, Route, Speed } from '../catalog/catalog.ts';
+import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
 import type { WholeReply } from '../providers/providers.ts';
-import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
+import { type CacheLifetime, type CountedUsage, MessageCounter } from '../usage/usage.ts';
 import type { MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import type { ClientRequest, MessageReport } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
@@ -148,6 +148,20 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return this.attempt?.target.route ?? null;
   }
 
+  /** A refusal that the provider does not bill. */
+  get isUnbilled(): boolean {
+    return this.counter.isUnbilledRefusal && this.#speaksMessages;
+  }
+
+  /** The longest lifetime that was requested, where the provider was sent the request's own. */
+  get #cacheLifetime(): CacheLifetime {
+    return this.plan.firstCase.cacheWrites === '1h' && this.#speaksMessages ? '1h' : '5m';
+  }
+
+  get #speaksMessages(): boolean {
+    return this.attempt?.target.settings.kind === MESSAGES_KIND;
+  }
+
   get keyId(): number {
     return this.caller.key.id;
   }
@@ -218,8 +232,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   #makeCounter(): MessageCounter {
     const estimate = this.#gateway.estimates.output(this.offer.model.name, this.caller.account.id);
-    if (!this.isStream) return new MessageCounter({ estimate }); // a whole message takes no time
-    return new MessageCounter({ estimate, thinks: this.plan.thinks, elapsedMs: () => this.watch.activeMs() });
+    const cacheLifetime = () => this.#cacheLifetime;
+    if (!this.isStream) return new MessageCounter({ estimate, cacheLifetime }); // a whole message takes no time
+    const elapsedMs = () => this.watch.activeMs();
+    return new MessageCounter({ estimate, cacheLifetime, thinks: this.plan.thinks, elapsedMs });
   }
 
   /** The attempt failed before the client received anything: discards what it counted. */
