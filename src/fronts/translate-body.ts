@@ -4,16 +4,15 @@ import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import {
   decodeBody,
-  isJsonObject,
   type JsonObject,
   JsonWeight,
   parseExactly,
   parseJson,
   type ReceivedBody,
   scanJson,
-  wrongField,
 } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
+import { requireObject } from './placed.ts';
 
 /** A translated request with its message as JSON. */
 export interface TranslatedBody extends Pick<Translated, 'native' | 'answer'> {
@@ -46,10 +45,7 @@ export async function translateBody(
 
 /** Throws invalid_json and invalid_request. */
 export function parseBody(front: Front, text: string, weight: JsonWeight): JsonObject {
-  const body = parseJson(text, parseExactly);
-  // A number kept with all its digits is an object without a prototype.
-  if (!isJsonObject(body) || Object.getPrototypeOf(body) === null)
-    throw wrongField('body', 'Input should be a valid dictionary');
+  const body = requireObject(parseJson(text, parseExactly), 'body');
   front.weigh(body, weight);
   return body;
 }

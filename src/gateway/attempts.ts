@@ -108,7 +108,7 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 /** The request for a provider. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
-  { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
+  { route, endpoint, credential }: Pick<Target, 'route' | 'endpoint' | 'credential'>,
   signal: AbortSignal,
   trace: TraceContext | null,
 ): Attempt {
@@ -121,6 +121,8 @@ export function makeAttempt(
     maxTokens,
     version: clientRequest.version,
     betas: clientRequest.betas,
+    selectors: clientRequest.selectors,
+    isOwnAccount: credential !== null && credential.account !== null,
     requestId: clientRequest.requestId,
     signal,
     trace,
@@ -129,7 +131,8 @@ export function makeAttempt(
 
 function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAttempt): Promise<ProviderReply> {
   const provider = providerOfKind(gateway, target.settings);
-  const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
+  const trace = message.trace?.beginAttempt(target) ?? message.clientRequest.trace;
+  const attempt = makeAttempt(message, target, signal, trace);
   message.watch.beginAttempt();
   if (attempt.request.protocol !== 'embeddings') return provider.submit(attempt);
   if (provider.embed !== undefined) return provider.embed(attempt);
@@ -200,7 +203,7 @@ function noteAttempt(message: OpenMessage, { target, startedMs }: OpenAttempt, f
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;
   message.clientRequest.times.upstreamMs += lastedMs;
-  message.endTraceOfAttempt(result, status);
+  message.trace?.endAttempt(result, status);
   const { startedMs: receivedMs } = message.clientRequest.times;
   message.attempts.push({
     provider: route.provider,
