@@ -1,6 +1,7 @@
 // The door of the fronts: the protocols that clients speak besides Messages. A front is a folder and a line here.
 
 import { chatCompletions } from './chat-completions/chat-completions.ts';
+import { embeddings } from './embeddings/embeddings.ts';
 import type { Front } from './front.ts';
 
 export { convertEvents } from './event-writer.ts';
@@ -8,7 +9,7 @@ export type { AnswerTranslator, Front, Operation } from './front.ts';
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions];
+const fronts: readonly Front[] = [chatCompletions, embeddings];
 
 /** The front whose path it is; null: none. `path` is canonical. */
 export function findFront(path: string): Front | null {

@@ -17,6 +17,7 @@ import {
   plainModel,
   versionedUrl,
 } from './convert-request.ts';
+import { embed } from './embed.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => versionedUrl(baseUrl) + path,
@@ -52,6 +53,8 @@ export const gemini = apiProvider('gemini', api, {
       whole: async () => convertAnswer((await readJson(response, signal, parseExactly)).value, terms),
     });
   },
+
+  embed: (attempt) => embed(api, attempt),
 
   countTokens: (attempt) =>
     requestTokenCount(api, attempt, {
