@@ -29,6 +29,7 @@ export {
   priceWorstCase,
   rateRecord,
   type Speed,
+  UNBILLED_RATES,
   type WorstCase,
 } from './price.ts';
 export { laterPrices } from './price-changes.ts';

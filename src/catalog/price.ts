@@ -143,6 +143,18 @@ export function rateRecord(
   return { ...record, web_search_per_thousand: formatRate(price.webSearchPerThousand ?? 0n) };
 }
 
+/** The rates of an answer that is not billed, for the usage record. */
+export const UNBILLED_RATES: Readonly<Record<string, string>> = Object.freeze({
+  tier: 'unbilled',
+  multiplier: '1',
+  input: '0',
+  output: '0',
+  cache_read: '0',
+  cache_write_5m: '0',
+  cache_write_1h: '0',
+  web_search_per_thousand: '0',
+});
+
 interface KeptRecord {
   tier: string;
   multiplierMillionths: bigint;

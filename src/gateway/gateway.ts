@@ -25,8 +25,9 @@ import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
+import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { type HeldMessage, OpenMessage, releaseHold } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Slot } from './running-messages.ts';
@@ -99,7 +100,6 @@ async function submitAs(
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
-    message.beginTrace();
     const opening = openMessage(gateway, message); // 9
     if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
     const text = requireWhole(await opening);

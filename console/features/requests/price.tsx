@@ -13,6 +13,7 @@ const tierTexts = {
   standard: null,
   long_context: 'Long-context rates apply: the prompt exceeds the threshold.',
   fast: 'Fast rates apply: the provider served the request at fast speed.',
+  unbilled: 'The model refused before any output, which the provider does not bill.',
 } as Readonly<Record<string, string | null>>;
 
 const partLabels = {
