@@ -9,7 +9,7 @@ import {
   type Speed,
   UNBILLED_RATES,
 } from '../catalog/catalog.ts';
-import type { Outcome, UsageRecord } from '../ledger/ledger.ts';
+import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
 import {
   isJsonObject,
@@ -20,6 +20,7 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
+import type { Gateway } from './dependencies.ts';
 import type { StopReason } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
 import type { StreamHold } from './stream-hold.ts';
@@ -192,4 +193,20 @@ function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObjec
       ? Object.fromEntries(Object.entries(usage).filter(([, reported]) => reported !== null))
       : {}),
   };
+}
+
+/** A message with a hold and no record. */
+export type HeldMessage = Pick<RecordedMessage, 'requestId' | 'caller' | 'offer' | 'isStream'>;
+
+/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
+export function releaseHold(
+  gateway: Gateway,
+  { requestId, caller, offer, isStream }: HeldMessage,
+): Promise<Settlement> {
+  const { account, key } = caller;
+  const { group, model } = offer;
+  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
+  const record = { ...emptyRecord(known), outcome: 'failed' as const };
+  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
+  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }
