@@ -1,16 +1,17 @@
 // The door of the fronts: the protocols that clients speak besides Messages. A front is a folder and a line here.
 
 import { chatCompletions } from './chat-completions/chat-completions.ts';
-import type { Front } from './front.ts';
+import type { Front, RequestHead } from './front.ts';
+import { gemini } from './gemini/gemini.ts';
 
 export { convertEvents } from './event-writer.ts';
-export type { AnswerTranslator, Front, Operation } from './front.ts';
+export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions];
+const fronts: readonly Front[] = [chatCompletions, gemini];
 
-/** The front whose path it is; null: none. `path` is canonical. */
-export function findFront(path: string): Front | null {
-  return fronts.find((front) => front.owns(path)) ?? null;
+/** The front whose request it is; null: none. `path` is canonical. */
+export function findFront(path: string, head: RequestHead): Front | null {
+  return fronts.find((front) => front.owns(path, head)) ?? null;
 }
