@@ -281,6 +281,7 @@ const providerWritten = z.object({
   kind: z.string(),
   base_url: z.string().optional(),
   private_network: z.boolean(),
+  bearer: z.boolean().optional(),
   credentials: z
     .record(z.string(), z.object({ account: idField('acct').nullable(), group: z.string().nullable() }))
     .optional(),

@@ -26,9 +26,9 @@ const NOT_TESTED: ProbeResult = {
  */
 async function testProvider(
   { probe, clock }: AdminDependencies,
-  { name, kind, baseUrl, credentials }: ProviderSettings,
+  { name, kind, baseUrl, isBearer, credentials }: ProviderSettings,
 ) {
-  const probeWith = (credential: Credential['secret'] | null) => probe({ name, kind, baseUrl, credential });
+  const probeWith = (credential: Credential['secret'] | null) => probe({ name, kind, baseUrl, isBearer, credential });
   if (credentials.length === 0) return { ...(await probeWith(null)), credentials: [] };
   const startedMs = clock.nowMs();
   const tests: [Credential, ProbeResult][] = [];

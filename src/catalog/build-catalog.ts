@@ -73,7 +73,7 @@ export function buildCatalog(
 }
 
 function providerFrom(entry: CatalogDocument, open: (sealed: string, context: string) => string): ProviderSettings {
-  const { kind, base_url, credentials } = readDocument(storedProvider, entry);
+  const { kind, base_url, bearer = false, credentials } = readDocument(storedProvider, entry);
   const { name } = entry;
   const opened = sealedCredentials(entry).map(({ name: credential, sealed, context }) => {
     const { account: accountId = null, group = null } = credentials[credential] ?? {};
@@ -87,7 +87,7 @@ function providerFrom(entry: CatalogDocument, open: (sealed: string, context: st
       throw new DocumentBroken(`${which} of provider "${name}" cannot be decrypted`, { cause });
     }
   });
-  return Object.freeze({ name, kind, baseUrl: base_url, credentials: Object.freeze(opened) });
+  return Object.freeze({ name, kind, baseUrl: base_url, isBearer: bearer, credentials: Object.freeze(opened) });
 }
 
 function modelFrom(entry: CatalogDocument): Model {

@@ -29,12 +29,13 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
 
 /** Without `base_url` inside the service; further credentials without their secrets. */
 function describeProvider(document: JsonObject) {
-  const { kind, base_url, private_network, credentials } = storedProvider.parse(document);
+  const { kind, base_url, private_network, bearer = false, credentials } = storedProvider.parse(document);
   const further = Object.entries(credentials).map(([name, { account, group }]) => [name, { account, group }] as const);
   return {
     kind,
     ...(base_url !== '' && { base_url }),
     private_network,
+    ...(bearer && { bearer }),
     ...(further.length > 0 && { credentials: Object.fromEntries(further) }),
   };
 }

@@ -9,6 +9,7 @@ import { bounds } from '../config.ts';
 import { isJsonObject, type JsonValue } from '../wire/wire.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
+export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
 
 const RATE_FRACTION_DIGITS = 12;
 const RATE_MAX = 10_000n * 10n ** 12n; // USD per million tokens, or per thousand searches
@@ -263,6 +264,7 @@ export function providerMembers(kinds: readonly string[]) {
     api_key: credential.optional(),
     credentials: z.unknown().optional(), // read one by one, each with its own faults
     private_network: z.boolean().default(false),
+    bearer: z.boolean().default(false),
   });
 }
 
@@ -308,6 +310,7 @@ export const storedProvider = z.strictObject({
   kind: z.string().min(1),
   base_url: z.string(),
   private_network: z.boolean(),
+  bearer: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
   api_key_sealed: z.string().nullable(),
   credentials: z.record(plainName, storedCredential).default({}),
 });

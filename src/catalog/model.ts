@@ -81,6 +81,8 @@ export interface ProviderSettings {
   kind: string;
   /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
+  /** Credentials are sent as `authorization: Bearer` instead of the kind's own header. */
+  isBearer: boolean;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

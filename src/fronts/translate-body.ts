@@ -4,15 +4,15 @@ import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import {
   decodeBody,
-  isJsonObject,
+  type JsonObject,
   JsonWeight,
   parseExactly,
   parseJson,
   type ReceivedBody,
   scanJson,
-  wrongField,
 } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
+import { requireObject } from './placed.ts';
 
 /** A translated request with its message as JSON. */
 export interface TranslatedBody extends Pick<Translated, 'native' | 'answer'> {
@@ -34,14 +34,18 @@ export async function translateBody(
   const weight = new JsonWeight();
   const members = scanJson(text, weight); // before parsing: bounds depth and cost
   await pause();
-  const body = parseJson(text, parseExactly);
-  if (!isJsonObject(body) || Object.getPrototypeOf(body) === null)
-    throw wrongField('body', 'Input should be a valid dictionary');
-  front.weigh(body, weight);
+  const body = parseBody(front, text, weight);
   await pause();
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
   await pause();
   const bytes = encoder.encode(JSON.stringify(message));
   await pause();
   return { bytes, native, answer };
+}
+
+/** Throws invalid_json and invalid_request. */
+export function parseBody(front: Front, text: string, weight: JsonWeight): JsonObject {
+  const body = requireObject(parseJson(text, parseExactly), 'body');
+  front.weigh(body, weight);
+  return body;
 }

@@ -108,7 +108,7 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 /** The request for a provider. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
-  { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
+  { route, endpoint, credential }: Pick<Target, 'route' | 'endpoint' | 'credential'>,
   signal: AbortSignal,
   trace: TraceContext | null,
 ): Attempt {
@@ -121,6 +121,8 @@ export function makeAttempt(
     maxTokens,
     version: clientRequest.version,
     betas: clientRequest.betas,
+    selectors: clientRequest.selectors,
+    isOwnAccount: credential !== null && credential.account !== null,
     requestId: clientRequest.requestId,
     signal,
     trace,
@@ -131,12 +133,14 @@ function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAt
   const provider = providerOfKind(gateway, target.settings);
   const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
   message.watch.beginAttempt();
-  return provider.submit(attempt);
+  if (attempt.request.protocol !== 'embeddings') return provider.submit(attempt);
+  if (provider.embed !== undefined) return provider.embed(attempt);
+  throw new ProviderFault('rejected', 'model: the provider of this model has no embeddings', { status: 400 });
 }
 
 function takeWhole(message: OpenMessage, reply: WholeReply): Opened {
   message.watch.end();
-  return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
+  return { form: 'message', text: message.takeMessage(reply) };
 }
 
 async function takeOpening(gateway: Gateway, message: OpenMessage, events: EventSource): Promise<Opened> {

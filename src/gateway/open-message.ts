@@ -15,8 +15,9 @@ import {
   type UsageRecord,
   withoutItsEnd,
 } from '../ledger/ledger.ts';
+import type { WholeReply } from '../providers/providers.ts';
 import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import type { ClientRequest, MessageReport, MessageTrace } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
@@ -294,9 +295,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
-  takeMessage(message: JsonObject, text: string): string {
+  takeMessage({ message, text, isNative }: WholeReply): string {
     this.counter.observeMessage(message);
-    const reported = completeText(message, text, this);
+    const reported = isNative === true ? text : completeText(message, text, this);
     this.answer?.addMessage(reported);
     return reported;
   }

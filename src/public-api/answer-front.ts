@@ -28,6 +28,7 @@ async function submit(call: Call, front: Front, operation: Operation): Promise<R
   const reading = readAs(call, front, operation);
   try {
     const reply = await call.dependencies.messages.submitMessage(call);
+    if (reply instanceof TurnpikeError) throw reply;
     const { answer } = reading;
     assert(answer !== null, 'a reply follows a request');
     reading.answer = null; // the relay may last much longer

@@ -16,7 +16,7 @@ import {
   toResponse,
 } from '../http/http.ts';
 import { Call, type PublicDependencies, type Reply } from './call.ts';
-import { allowedMethods, findRoute, isForModels, normalPath, takesMethod } from './routes.ts';
+import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
 
 export type { Answered, PublicDependencies } from './call.ts';
 
@@ -36,14 +36,14 @@ export function handlePublic(
   if (request.method === 'OPTIONS' && isForBrowsers(path))
     return preflightResponse(request.headers, call.requestId, securityHeaders(kindOf(path), isSecure(call)));
   try {
-    const reply = answerCall(call, request.method);
-    return reply instanceof Promise ? respondLater(call, reply) : respond(call, reply);
+    const answer = answerCall(call, request.method);
+    return answer instanceof Promise ? respondLater(call, answer) : respond(call, answer);
   } catch (thrown) {
     return refuse(call, asTurnpikeError(thrown));
   }
 }
 
-function answerCall(call: Call, method: string): Reply | Promise<Reply> {
+function answerCall(call: Call, method: string): ReturnType<Handle> {
   const route = findRoute(call.path, call);
   call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
   if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
@@ -54,15 +54,16 @@ function answerCall(call: Call, method: string): Reply | Promise<Reply> {
   return route.handle(call);
 }
 
-async function respondLater(call: Call, replying: Promise<Reply>): Promise<Response> {
+async function respondLater(call: Call, answering: Promise<Reply | TurnpikeError>): Promise<Response> {
   try {
-    return respond(call, await replying);
+    return respond(call, await answering);
   } catch (thrown) {
     return refuse(call, asTurnpikeError(thrown));
   }
 }
 
-function respond(call: Call, reply: Reply): Response {
+function respond(call: Call, reply: Reply | TurnpikeError): Response {
+  if (reply instanceof TurnpikeError) return refuse(call, reply);
   const response = toResponse(
     call.front === null ? reply : { ...reply, headers: headersOf(call, reply.headers) },
     call.requestId,

@@ -60,8 +60,8 @@ async function getReadyz(call: Call): Promise<Reply> {
   throw new TurnpikeError('store_unavailable', 'The store is not responding.', cause === undefined ? {} : { cause });
 }
 
-/** May throw; `handlePublic` closes the call. */
-type Handle = (call: Call) => Reply | Promise<Reply>;
+/** May also throw an error; `handlePublic` closes the call. */
+export type Handle = (call: Call) => Reply | TurnpikeError | Promise<Reply | TurnpikeError>;
 
 function ask(method: 'listModels' | 'getKey'): Handle {
   return (call) => {

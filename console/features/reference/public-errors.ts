@@ -5,7 +5,12 @@ export const publicErrors: readonly (readonly [code: string, status: number, may
   ['invalid_request', 400, false, 'Fix the field whose path starts the message.'],
   ['thread_unsupported_request', 400, false, 'Send the whole conversation. The service stores none.'],
   ['feature_not_priced', 400, false, 'Remove the feature, or ask the operator to set a price for it.'],
-  ['feature_unavailable', 400, false, 'Send the content inline. Objects stored at a provider are not available.'],
+  [
+    'feature_unavailable',
+    400,
+    false,
+    'Send the content inline, without this feature. Objects stored at a provider are not available.',
+  ],
   ['upstream_rejected', 400, false, 'Fix the content. The message is from the provider.'],
   ['key_missing', 401, false, 'Send an API key.'],
   ['key_invalid', 401, false, 'Check the API key.'],

@@ -2,10 +2,12 @@
 
 import type { TurnpikeError } from '../../errors.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
+import { openAiError } from '../openai-error.ts';
+import { withClientPaths } from '../origins.ts';
+import { FIELDS } from './chat-fields.ts';
 import { type ChatTerms, convertRequest } from './chat-request.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { weighArguments } from './convert-conversation.ts';
-import { chatErrorBody, withClientPaths } from './convert-error.ts';
 import { convertMessage } from './convert-message.ts';
 
 const ROOT = '/v1/chat/';
@@ -22,7 +24,7 @@ export const chatCompletions: Front = {
     const { message, terms } = convertRequest(body);
     return { message, native: null, answer: new ChatAnswer(terms, receivedAtMs) };
   },
-  errorBody: chatErrorBody,
+  errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),
 };
 
 class ChatAnswer implements AnswerTranslator {

@@ -1,25 +1,15 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
-import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
+import { ANY_JSON, schemaFormat } from '../json-format.ts';
+import type { Origins } from '../origins.ts';
+import { requireObject } from '../placed.ts';
+import { type Effort, OFF, ON, readEffort } from '../read-effort.ts';
+import { refuseFields } from '../refused-fields.ts';
+import { userMember } from '../user-id.ts';
+import { REFUSED_FIELDS } from './chat-fields.ts';
 import { convertConversation } from './convert-conversation.ts';
-import { type Origins, refuseFields } from './convert-error.ts';
-import { isExactObject, requireObject } from './convert-parts.ts';
 import { convertTools } from './convert-tools.ts';
-
-interface Effort {
-  /** For `output_config`; null: not requested. */
-  effort: string | null;
-  /** `thinking` of the Messages request; null: the model's default. */
-  thinking: JsonObject | null;
-  field: string;
-}
-
-/** Values other than `none`. */
-const EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-const OFF: JsonObject = { type: 'disabled' };
-/** Without it an effort only hints at the length, and some providers think as little as possible. */
-const ON: JsonObject = { type: 'adaptive' };
 
 /** Throws invalid_request. `thinking` is as in Messages and takes precedence over the other fields. */
 function convertEffort(body: JsonObject): Effort {
@@ -43,46 +33,12 @@ function readReasoning(body: JsonObject): Effort {
   return readEffort(effort, 'reasoning.effort');
 }
 
-function readEffort(requested: unknown, field: string): Effort {
-  if (requested === 'none') return { effort: null, thinking: OFF, field };
-  if (typeof requested !== 'string' || !EFFORTS.includes(requested))
-    throw wrongField(field, `Input should be 'none', '${EFFORTS.join("', '")}'`);
-  return { effort: requested === 'minimal' ? 'low' : requested, thinking: ON, field }; // Messages has no `minimal`
-}
-
-/** Schema members that are lists of schemas, or schemas by name. */
-const LISTS = ['anyOf', 'oneOf', 'prefixItems'];
-const BY_NAME = ['properties', '$defs', 'definitions'];
-
-/**
- * The schema with `additionalProperties: false` in each object with properties that does not say otherwise. Parts of
- * `allOf` stay open: closed separately, they would match nothing. Does not change its argument.
- */
-function closeSchema(schema: JsonValue): JsonValue {
-  if (!isExactObject(schema) || 'allOf' in schema) return schema;
-  const made: JsonObject = { ...schema };
-  if (made['items'] !== undefined) made['items'] = closeSchema(made['items']);
-  for (const name of LISTS) if (Array.isArray(made[name])) made[name] = (made[name] as JsonValue[]).map(closeSchema);
-  for (const name of BY_NAME) {
-    const members = made[name];
-    if (isExactObject(members))
-      made[name] = Object.fromEntries(Object.entries(members).map(([key, part]) => [key, closeSchema(part)]));
-  }
-  const { properties } = made;
-  // An object without properties may have any members; closed, it would be empty.
-  const hasProperties = isExactObject(properties) && Object.keys(properties).length > 0;
-  if (hasProperties && made['additionalProperties'] === undefined) made['additionalProperties'] = false;
-  return made;
-}
-
 interface Format {
   /** For `output_config`; null: any format. */
   format: JsonObject | null;
   /** The system instruction; null: none. */
   instruction: string | null;
 }
-
-const ANY_JSON = 'Answer with one JSON object, and write nothing before or after it.';
 
 function convertFormat(value: JsonValue): Format {
   if (value === null) return { format: null, instruction: null };
@@ -94,10 +50,7 @@ function convertFormat(value: JsonValue): Format {
       return { format: null, instruction: ANY_JSON };
     case 'json_schema': {
       const path = 'response_format.json_schema';
-      const described = requireObject(format['json_schema'], path);
-      const schema = requireObject(described['schema'], `${path}.schema`);
-      const kept = described['strict'] === true ? schema : closeSchema(schema);
-      return { format: { type: 'json_schema', schema: kept }, instruction: null };
+      return { format: schemaFormat(requireObject(format['json_schema'], path), path), instruction: null };
     }
     default:
       throw wrongField('response_format.type', "Input should be 'text', 'json_object' or 'json_schema'");
@@ -120,13 +73,12 @@ const SERVICE_TIERS_USUAL: readonly (string | null)[] = [null, 'auto', 'default'
 /** Fields that identify the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
-const USER_CHARACTERS_MAX = 256; // the lowest limit of all providers
 const NO_LIMIT = -1; // as local servers write it
 
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
 export function convertRequest(body: JsonObject): { message: JsonObject; terms: ChatTerms } {
-  refuseFields(body);
-  const fields = new Map<string, string>();
+  refuseFields(body, REFUSED_FIELDS);
+  const fields = new Map([['system', 'messages']]);
   const tier = body['service_tier'] ?? null;
   const conversation = convertConversation(body['messages']);
   const tools = convertTools(body);
@@ -141,7 +93,7 @@ export function convertRequest(body: JsonObject): { message: JsonObject; terms: 
     messages: conversation.messages,
     ...tools.members,
     ...effortMembers(body, format, fields),
-    ...userMember(body, fields),
+    ...userMember(body, USER_FIELDS, fields),
     // The gateway refuses any other tier, because it changes the price.
     ...(!SERVICE_TIERS_USUAL.includes(tier as string | null) && { service_tier: tier }),
   };
@@ -192,15 +144,6 @@ function effortMembers(body: JsonObject, format: JsonObject | null, fields: Map<
     ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(thinking !== null && { thinking }),
   };
-}
-
-function userMember(body: JsonObject, fields: Map<string, string>): JsonObject {
-  const name = USER_FIELDS.find((one) => (body[one] ?? null) !== null && body[one] !== '');
-  if (name === undefined) return {};
-  fields.set('metadata', name);
-  const user = requireText(body[name], name);
-  const isLong = user.length > USER_CHARACTERS_MAX;
-  return { metadata: { user_id: isLong ? createHash('sha256').update(user).digest('hex') : user } };
 }
 
 function includesUsage(options: JsonValue): boolean {

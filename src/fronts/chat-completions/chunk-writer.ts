@@ -1,11 +1,13 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
 import { bounds } from '../../config.ts';
-import { isJsonObject, isThinking, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
+import { isThinking, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
+import { openAiErrorOfEvent } from '../openai-error.ts';
+import type { Origins } from '../origins.ts';
+import { addCounts } from '../read-usage.ts';
+import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms } from './chat-request.ts';
-import type { Origins } from './convert-error.ts';
-import { chatErrorOfEvent } from './convert-error.ts';
 import { chatIdOf, convertUsage, detailOf, finishReasonOf } from './convert-message.ts';
 
 class DetailGatherer {
@@ -55,7 +57,7 @@ export class ChunkWriter extends EventWriter {
   #origins: Origins | null;
   #head = ''; // of every chunk, up to its choices
   #tail = '';
-  #usage: JsonObject = {};
+  readonly #usage: JsonObject = {};
   #stopReason: JsonValue = null;
   #callCount = 0;
   #open: JsonObject = {}; // the open block
@@ -86,13 +88,13 @@ export class ChunkWriter extends EventWriter {
         return this.#closeBlock();
       case 'message_delta':
         this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
-        this.#count(event['usage']);
+        addCounts(this.#usage, event['usage']);
         return '';
       case 'message_stop':
         return this.#finish();
       case 'error':
         this.end();
-        return `${DATA}${chatErrorOfEvent(event, this.#origins)}${EVENT_END}`;
+        return `${DATA}${JSON.stringify({ error: openAiErrorOfEvent(event, this.#origins, FIELDS) })}${EVENT_END}`;
       default:
         return '';
     }
@@ -108,13 +110,7 @@ export class ChunkWriter extends EventWriter {
     };
     this.#head = `${DATA}${JSON.stringify(head).slice(0, -1)},"choices":`;
     this.#tail = this.#includesUsage ? ',"usage":null}\n\n' : '}\n\n';
-    this.#count(message['usage']);
-  }
-
-  /** Counts are cumulative: a later count replaces an earlier one, unless it is null. */
-  #count(usage: JsonValue | undefined): void {
-    if (!isJsonObject(usage)) return;
-    for (const [name, count] of Object.entries(usage)) if (count !== null) this.#usage[name] = count;
+    addCounts(this.#usage, message['usage']);
   }
 
   #chunk(delta: JsonObject, finishReason: string | null = null): string {

@@ -1,28 +1,20 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
-import { isWholeNumber } from '../../base/checked-number.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isThinking, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
+import type { Placed } from '../placed.ts';
+import { readUsage } from '../read-usage.ts';
 import type { ChatTerms } from './chat-request.ts';
-import type { Placed } from './convert-parts.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {
-  const cached = countOf(usage['cache_read_input_tokens']);
-  const written = countOf(usage['cache_creation_input_tokens']);
-  const prompt = countOf(usage['input_tokens']) + cached + written;
-  const completion = countOf(usage['output_tokens']);
-  const thought = objectOf(usage['output_tokens_details'])['thinking_tokens'];
+  const { prompt, cached, written, output, thinking } = readUsage(usage);
   return {
     prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
+    completion_tokens: output,
+    total_tokens: prompt + output,
     prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-    ...(isWholeNumber(thought) && { completion_tokens_details: { reasoning_tokens: thought } }),
+    ...(thinking !== null && { completion_tokens_details: { reasoning_tokens: thinking } }),
   };
-}
-
-function countOf(value: JsonValue | undefined): number {
-  return isWholeNumber(value) ? value : 0;
 }
 
 /** Any other stop reason ends the turn. */

@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, requireList, requireText, wrongField } from '../../wire/wire.ts';
-import { isExactObject, type Placed, requireObject, withCacheControl } from './convert-parts.ts';
+import { isExactObject, type Placed, requireObject, withCacheControl } from '../placed.ts';
 
 interface ConvertedTools {
   /** `tools` and `tool_choice` of the Messages request, if any. */

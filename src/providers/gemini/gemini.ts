@@ -19,6 +19,7 @@ import {
   plainModel,
   versionedUrl,
 } from './convert-request.ts';
+import { embed } from './embed.ts';
 import { countedBody, keepAnswer, keepChunk, keepEvents, limitBody, ownBody } from './own-protocol.ts';
 
 const api: Api = {
@@ -61,6 +62,8 @@ export const gemini = apiProvider('gemini', api, {
       },
     });
   },
+
+  embed: (attempt) => embed(api, attempt),
 
   countTokens: (attempt) =>
     requestTokenCount(api, attempt, {

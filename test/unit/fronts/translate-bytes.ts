@@ -1,15 +1,15 @@
 // Shared by the tests of fronts: the steps of `translateBody` without its pauses. It has no tests of its own.
 
 import type { Asked, Front, Translated } from '../../../src/fronts/front.ts';
-import { decodeBytes, type JsonObject, JsonWeight, parseExactly, parseJson, scanJson } from '../../../src/wire/wire.ts';
+import { parseBody } from '../../../src/fronts/translate-body.ts';
+import { decodeBytes, JsonWeight, scanJson } from '../../../src/wire/wire.ts';
 
 /** Throws as `translateBody` rejects. */
 export function translateBytes(front: Front, bytes: Uint8Array, asked: Partial<Asked> = {}): Translated {
   const text = decodeBytes(bytes);
   const weight = new JsonWeight();
   const members = scanJson(text, weight);
-  const body = parseJson(text, parseExactly) as JsonObject;
-  front.weigh(body, weight);
+  const body = parseBody(front, text, weight);
   return front.translate(body, {
     operation: { asks: 'message' },
     query: '',

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../../src/errors.ts';
-import { chatErrorBody, withClientPaths } from '../../../../src/fronts/chat-completions/convert-error.ts';
+import { chatCompletions } from '../../../../src/fronts/chat-completions/chat-completions.ts';
+import { withClientPaths } from '../../../../src/fronts/origins.ts';
 import { termsOf, user } from './read-as-messages.ts';
 
 const { origins } = termsOf({
@@ -62,7 +63,10 @@ const paths: [theirs: string, own: string][] = [
 test.each(paths)('%s is reported as the client’s %s', (theirs, own) => {
   const error = withClientPaths(new TurnpikeError('upstream_rejected', `${theirs}: is wrong: very`), origins);
   expect(error.message).toBe(`${own}: is wrong: very`);
-  expect(JSON.parse(chatErrorBody(error)).error).toMatchObject({ message: `${own}: is wrong: very`, param: own });
+  expect(JSON.parse(chatCompletions.errorBody(error, 'req_1')).error).toMatchObject({
+    message: `${own}: is wrong: very`,
+    param: own,
+  });
 });
 
 test('an error keeps its status, type, cause and headers', () => {
@@ -81,7 +85,7 @@ test('an error that begins with no path is unchanged, and has no field', () => {
   ]) {
     const error = new TurnpikeError('upstream_failed', message);
     expect(withClientPaths(error, origins)).toBe(error);
-    expect(JSON.parse(chatErrorBody(error))).toEqual({
+    expect(JSON.parse(chatCompletions.errorBody(error, 'req_1'))).toEqual({
       error: { message, type: 'api_error', param: null, code: 'upstream_failed' },
     });
   }

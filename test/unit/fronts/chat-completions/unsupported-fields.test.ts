@@ -8,7 +8,7 @@ import {
   DROPPED_FIELDS,
   DROPPED_MEMBERS,
   REFUSED_FIELDS,
-} from '../../../../src/fronts/chat-completions/convert-error.ts';
+} from '../../../../src/fronts/chat-completions/chat-fields.ts';
 import { translateBody } from '../../../../src/fronts/fronts.ts';
 import { bytesOf, type Json, readAsMessages, refusalOf, user } from './read-as-messages.ts';
 
