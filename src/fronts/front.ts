@@ -64,6 +64,8 @@ export interface Translated {
 
 /** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */
 export interface AnswerTranslator {
+  /** Headers of a stream that is not one of events. */
+  readonly streamHeaders?: Readonly<Record<string, string>>;
   /** The JSON of a whole answer, from a message or from the provider's own JSON of this protocol. */
   message(text: string): string;
   /** Called once, for a stream. */

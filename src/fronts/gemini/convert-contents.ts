@@ -29,7 +29,9 @@ export function convertContents(value: JsonValue | undefined): Conversation {
     if (turn.blocks.length > 0) calls = turn.calls;
     conversation.addAssistant(turn.blocks, path);
   }
-  return conversation.finish();
+  const converted = conversation.finish();
+  if (converted.messages.length === 0) throw wrongField('contents', 'at least one content is required');
+  return converted;
 }
 
 /** The system prompt. Throws invalid_request. */

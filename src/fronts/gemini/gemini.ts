@@ -127,13 +127,18 @@ function describeModel(model: JsonObject): JsonObject {
   };
 }
 
+const LIST_HEADERS = { 'content-type': 'application/json' };
+const EVENT_HEADERS = {};
+
 class GeminiAnswer implements AnswerTranslator {
+  readonly streamHeaders: Readonly<Record<string, string>>;
   readonly #terms: GeminiTerms;
   readonly #isList: boolean;
 
   constructor(terms: GeminiTerms, isList: boolean) {
     this.#terms = terms;
     this.#isList = isList;
+    this.streamHeaders = isList ? LIST_HEADERS : EVENT_HEADERS;
   }
 
   message(text: string): string {

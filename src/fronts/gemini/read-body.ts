@@ -154,15 +154,15 @@ class BodyReader {
   #take(members: JsonObject, given: string, inside: JsonValue, shape: Shape, path: string): void {
     const name = camelCase(given);
     const { kept, refused = {}, others } = shape;
-    if (Object.hasOwn(refused, name)) return refuse(refused[name] as Refusal, inside, path);
-    if (!Object.hasOwn(kept, name)) {
+    if (Object.hasOwn(refused, name)) refuse(refused[name] as Refusal, inside, path);
+    else if (!Object.hasOwn(kept, name)) {
       if (others !== undefined) throw wrongField(path, others);
       this.isWhole = false;
-      return;
+    } else {
+      if (Object.hasOwn(members, name)) throw wrongField(path, `\`${name}\` is given twice`);
+      const within = kept[name] as Shape | null;
+      members[name] = within === null ? inside : this.read(inside, within, path);
     }
-    if (Object.hasOwn(members, name)) throw wrongField(path, `\`${name}\` is given twice`);
-    const within = kept[name] as Shape | null;
-    members[name] = within === null ? inside : this.read(inside, within, path);
   }
 }
 

@@ -41,7 +41,9 @@ test('a stream is a list of the same chunks where the client does not ask for ev
   const caller = await world.makeKey();
   const events = await (await postGemini(world, caller.secret, {}, { stream: true })).text();
   const path = '/v1beta/models/plain:streamGenerateContent';
-  const list = await (await postGemini(world, caller.secret, {}, { path })).text();
+  const response = await postGemini(world, caller.secret, {}, { path });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  const list = await response.text();
   expect(JSON.parse(list)).toEqual(chunksOf(events));
   expect(textOf(JSON.parse(list))).toBe('Hello there, world!');
   await expectMoney(world, caller, [GOOD, GOOD]);
@@ -112,7 +114,10 @@ test('tokens are counted free of charge, for contents and for a whole request', 
   const caller = await world.makeKey();
   const path = '/v1beta/models/plain:countTokens';
   const whole = requestOf({ systemInstruction: { parts: [{ text: 'Be brief.' }] } });
-  for (const body of [{ contents: requestOf()['contents'] }, { generateContentRequest: { ...whole, model: 'models/x' } }]) {
+  for (const body of [
+    { contents: requestOf()['contents'] },
+    { generateContentRequest: { ...whole, model: 'models/x' } },
+  ]) {
     const response = await postGemini(world, caller.secret, {}, { path, body: JSON.stringify(body) });
     expect(await response.json()).toEqual({ totalTokens: 7 });
     expect(world.upstream.requests.at(-1)?.path).toBe('/v1/messages/count_tokens');

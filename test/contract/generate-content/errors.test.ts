@@ -27,7 +27,9 @@ test('400: an invalid field is named by its path, whether the service or the pro
   await expectNoTrace(world, caller);
   world.upstream.play(scripts.refusedContent());
   const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
-  const both = { contents: [{ parts: [{ text: 'a' }] }, { role: 'model', parts: [{ text: 'b' }] }, { parts: [image] }] };
+  const both = {
+    contents: [{ parts: [{ text: 'a' }] }, { role: 'model', parts: [{ text: 'b' }] }, { parts: [image] }],
+  };
   for (const stream of [false, true]) {
     const response = await postGemini(world, caller.secret, both, { stream });
     await expectGeminiError(response, 400, 'upstream_rejected');
@@ -53,7 +55,9 @@ test('400: invalid JSON, insufficient balance, unknown model, missing price, a s
     await expectGeminiError(await ask(members), 400, 'feature_not_priced');
   for (const members of [
     { cachedContent: 'cachedContents/1' },
-    says({ fileData: { mimeType: 'application/pdf', fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/1' } }),
+    says({
+      fileData: { mimeType: 'application/pdf', fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/1' },
+    }),
     says({ fileData: { mimeType: 'image/png', fileUri: 'gs://bucket/1' } }),
   ])
     await expectGeminiError(await ask(members), 400, 'feature_unavailable');
@@ -66,7 +70,11 @@ test('401, 404, 405, 413, 415: errors outside the route’s own code', async () 
   await expectGeminiError(await postGemini(world, 'sk-tp-wrong', {}, { body: '{' }), 401, 'key_invalid');
   await expectGeminiError(await fetch(`${world.url}/v1beta/models`), 401, 'key_missing');
   await expectGeminiError(await fetch(`${world.url}/v1beta/other`), 404, 'route_not_found');
-  await expectGeminiError(await postGemini(world, secret, {}, { path: '/v1beta/models/m:embedContent' }), 404, 'route_not_found');
+  await expectGeminiError(
+    await postGemini(world, secret, {}, { path: '/v1beta/models/m:embedContent' }),
+    404,
+    'route_not_found',
+  );
   const headers = { 'x-goog-api-key': secret };
   await expectGeminiError(await fetch(`${world.url}/v1beta/models/none`, { headers }), 404, 'model_not_found');
   const get = await fetch(`${world.url}/v1beta/models/plain:generateContent`, { headers });
