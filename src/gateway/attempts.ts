@@ -131,7 +131,8 @@ export function makeAttempt(
 
 function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAttempt): Promise<ProviderReply> {
   const provider = providerOfKind(gateway, target.settings);
-  const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
+  const trace = message.trace?.beginAttempt(target) ?? message.clientRequest.trace;
+  const attempt = makeAttempt(message, target, signal, trace);
   message.watch.beginAttempt();
   if (attempt.request.protocol !== 'embeddings') return provider.submit(attempt);
   if (provider.embed !== undefined) return provider.embed(attempt);
@@ -202,7 +203,7 @@ function noteAttempt(message: OpenMessage, { target, startedMs }: OpenAttempt, f
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;
   message.clientRequest.times.upstreamMs += lastedMs;
-  message.endTraceOfAttempt(result, status);
+  message.trace?.endAttempt(result, status);
   const { startedMs: receivedMs } = message.clientRequest.times;
   message.attempts.push({
     provider: route.provider,

@@ -67,14 +67,12 @@ export interface ClientRequest {
 
 /** The outcome of an admitted message, for logs, metrics and traces. Reported once, when the message has ended. */
 export interface MessageReport {
-  requestId: string;
   record: UsageRecord;
-  times: MessageTimes;
+  clientRequest: Pick<ClientRequest, 'times' | 'address'>;
   /** Kind of the record's provider, and the model that the provider says has answered; null if none did. */
   providerKind: string | null;
   responseModel: string | null;
   stopReason: string | null;
-  address: string;
   /** Error code sent to the client, before or within the answer. */
   code: string | null;
   cause: unknown;

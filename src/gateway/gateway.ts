@@ -25,8 +25,9 @@ import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
+import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { type HeldMessage, OpenMessage, releaseHold } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Slot } from './running-messages.ts';
@@ -64,7 +65,7 @@ async function submitAs(
   clientRequest: ClientRequest,
   identified: Caller,
 ): Promise<Reply | TurnpikeError> {
-  const catalog = gateway.catalog();
+  let catalog = gateway.catalog();
   let caller = identified;
   clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
@@ -78,6 +79,7 @@ async function submitAs(
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
+    catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
     const plan = planMessage(request, offer, terms);
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
@@ -98,7 +100,6 @@ async function submitAs(
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
-    message.beginTrace();
     const opening = openMessage(gateway, message); // 9
     if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
     const text = requireWhole(await opening);

@@ -16,7 +16,13 @@ const world = await startWorld({
     own: { price, routes: [google1], max_output_tokens: 50 },
     long: { price, routes: [google1] },
     either: { price, routes: [google1, { provider: 'first', model: 'upstream-model', priority: 1 }] },
-    other: { price, routes: [{ provider: 'first', model: 'upstream-model' }, { ...google1, priority: 1 }] },
+    other: {
+      price,
+      routes: [
+        { provider: 'first', model: 'upstream-model' },
+        { ...google1, priority: 1 },
+      ],
+    },
   },
 });
 afterAll(async () => {
@@ -51,7 +57,11 @@ test.each([
     `{${CONTENTS},"generation_config":{ "top_p":0.950,"maxOutputTokens":50}}`,
   ],
   ['none', `{${CONTENTS}}`, `{${CONTENTS},"generationConfig":{"maxOutputTokens":50}}`],
-  ['none, written out', `{"generationConfig":null,${CONTENTS}}`, `{"generationConfig":{"maxOutputTokens":50},${CONTENTS}}`],
+  [
+    'none, written out',
+    `{"generationConfig":null,${CONTENTS}}`,
+    `{"generationConfig":{"maxOutputTokens":50},${CONTENTS}}`,
+  ],
 ])('the body reaches the provider byte for byte but for the limit of its output (%s)', async (_, given, sent) => {
   const answer = JSON.stringify(ended('Hi'), null, 2);
   google.play(scripts.json(answer));
@@ -146,6 +156,7 @@ const NOT_OFFERED: [path: string, members: Json][] = [
   ['generationConfig.responseModalities', config({ responseModalities: ['TEXT', 'IMAGE'] })],
   ['generationConfig.response_modalities', config({ response_modalities: ['AUDIO'] })],
   ['generationConfig.candidateCount', config({ candidateCount: 2 })],
+  ['generationConfig.max_output_tokens', config({ maxOutputTokens: 5, max_output_tokens: 50 })],
   ['generationConfig.speechConfig', config({ speechConfig: {} })],
   ['generationConfig.imageConfig', config({ imageConfig: {} })],
   ['contents.0.parts.1.fileData.fileUri', file('https://generativelanguage.googleapis.com/v1beta/files/a')],
@@ -192,6 +203,17 @@ test('what has no price or reads stored objects is refused by name, and the prov
   }
   expect(google.requests).toHaveLength(asked);
   await expectMoney(world, caller, []);
+});
+
+test('an idempotency-key is bound to the whole body, although the message has less of it', async () => {
+  google.play(scripts.json(JSON.stringify(ended('Hi'))));
+  const caller = await world.makeKey();
+  const post = (members: Json) =>
+    postGemini(world, caller.secret, members, { model: 'own', headers: { 'idempotency-key': 'order-1' } });
+  expect((await post({})).status).toBe(200);
+  await expectGeminiError(await post({ safetySettings: [] }), 422, 'idempotency_mismatch');
+  expect(await (await post({})).json()).toEqual(ended('Hi'));
+  await expectMoney(world, caller, [GOOD]);
 });
 
 test('members that are not known to be free are left out', async () => {
