@@ -56,7 +56,8 @@ describe('a chunk', () => {
   });
 
   test('is kept with every digit and space', () => {
-    const text = '{"candidates": [{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890.10}}}]}}]}';
+    const text =
+      '{"candidates": [{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890.10}}}]}}]}';
     const [event] = convertEvents(terms, true).take({ name: 'message', text }).slice(-1);
     expect(event?.native).toEqual([{ name: 'message', text }]);
   });
