@@ -6,6 +6,7 @@ import {
   type CallerScope,
   type Catalog,
   checkFeatures,
+  MESSAGES_KIND,
   type Offer,
   resolveModel,
   type Serves,
@@ -15,7 +16,7 @@ import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
-import { type MessageRequest, parseInTurns, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, parseInTurns, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
@@ -24,8 +25,9 @@ import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
+import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { type HeldMessage, OpenMessage, releaseHold } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Slot } from './running-messages.ts';
@@ -33,7 +35,7 @@ import { describeKey, describeUsage } from './self-service.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
-export { type MessageTimes, startTimes } from './client-request.ts';
+export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
@@ -63,7 +65,7 @@ async function submitAs(
   clientRequest: ClientRequest,
   identified: Caller,
 ): Promise<Reply | TurnpikeError> {
-  const catalog = gateway.catalog();
+  let catalog = gateway.catalog();
   let caller = identified;
   clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
@@ -76,8 +78,9 @@ async function submitAs(
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, request.native?.text ?? request.text); // 5, before 8
-    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
+    const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
+    catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
+    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
     const plan = planMessage(request, offer, terms);
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
     const admitting = admitMessage(gateway, admissionRequest); // 8
@@ -97,7 +100,6 @@ async function submitAs(
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
-    message.beginTrace();
     const opening = openMessage(gateway, message); // 9
     if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
     const text = requireWhole(await opening);
@@ -135,9 +137,9 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     using _seat = gateway.slots.take(caller.account.id);
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id);
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
-    const { storedObject } = readFeatures(request, clientRequest.betas);
+    const features = readFeatures(request, clientRequest.betas);
     const sold = resolveModel(catalog, scopeOf(caller), request.model);
-    const offer = requireOwn(catalog, sold, caller, storedObject);
+    const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
     const admission: Admission = await gateway.ledger.admit({
@@ -214,13 +216,21 @@ function requireBrowserHeader({ settings }: Catalog, clientRequest: ClientReques
 
 /**
  * An object stored at a provider may belong to another account. Unless the account has its own credential there, such
- * requests are refused; otherwise only its own routes are offered. Throws feature_unavailable. `path` names the
- * field; null: no such field.
+ * requests are refused; otherwise only its own routes are offered. So are requests with a header that selects an object;
+ * only the provider's own protocol has such headers. Throws feature_unavailable.
  */
-function requireOwn(catalog: Catalog, offer: Offer, caller: Caller, path: string | null): Offer {
-  if (path === null) return offer;
-  const own = withOwnCredentials(catalog, offer, caller.account.id);
+function requireOwn(
+  catalog: Catalog,
+  offer: Offer,
+  caller: Caller,
+  { selectors, vendorPrefix }: ClientRequest,
+  { storedObject }: RequestFeatures,
+): Offer {
+  const [selector] = selectors ?? [];
+  if (storedObject === null && selector === undefined) return offer;
+  const own = withOwnCredentials(catalog, offer, caller.account.id, selector === undefined ? null : MESSAGES_KIND);
   if (own !== null) return own;
+  const path = storedObject ?? `${vendorPrefix}-${selector?.name}`;
   throw new TurnpikeError(
     'feature_unavailable',
     `${path}: objects stored at a provider cannot be used with this service`,
@@ -253,11 +263,11 @@ function resolveOffer(
   catalog: Catalog,
   caller: Caller,
   request: MessageRequest,
-  betas: string | null,
+  clientRequest: ClientRequest,
 ): { offer: Offer; terms: PlanTerms } {
   const sold = findOffer(gateway, catalog, caller, request);
-  const features = readFeatures(request, betas);
-  const offer = requireOwn(catalog, sold.offer, caller, features.storedObject);
+  const features = readFeatures(request, clientRequest.betas);
+  const offer = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(offer, features);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
   return { offer, terms: { features, settings: catalog.settings, providers } };

@@ -14,7 +14,8 @@ import { cancelBody, fetchUpstream, type MapFault, readFault } from './upstream.
 type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 
 /** The parts of an attempt that headers depend on; a connection test has only the provider. */
-export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> & Partial<Pick<Attempt, 'version' | 'betas'>>;
+export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> &
+  Partial<Pick<Attempt, 'version' | 'betas' | 'selectors'>>;
 
 export interface Api {
   url(endpoint: Pick<ProviderEndpoint, 'baseUrl'>, path: string): string;
@@ -106,8 +107,8 @@ interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
 const keptHeaders = new WeakMap<ProviderEndpoint, KeptHeaders>();
 
 function headersOf(api: Api, attempt: Attempt, accept: string): Record<string, string> {
-  const { provider, version, betas, trace } = attempt;
-  if (trace) return api.headers(attempt, accept);
+  const { provider, version, betas, selectors, trace } = attempt;
+  if (trace || selectors) return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);
   if (kept !== undefined && kept.accept === accept && kept.version === version && kept.betas === betas)
     return kept.headers;

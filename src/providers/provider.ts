@@ -9,6 +9,8 @@ export interface ProviderEndpoint {
   kind: string;
   /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
+  /** The credential is sent as `authorization: Bearer`, whatever the kind's own header is; absent: no. */
+  isBearer?: boolean;
   credential: Secret | null;
 }
 
@@ -22,6 +24,10 @@ export interface Attempt {
   version: string | null;
   /** The client's `<vendor>-beta` values, joined by commas; null if absent. */
   betas: string | null;
+  /** Headers of the client that select objects of the credential's account; absent or null: none. */
+  selectors?: readonly { name: string; value: string }[] | null;
+  /** The credential is the client's own; absent: no. */
+  isOwnAccount?: boolean;
   requestId: string;
   /** Trace context for the provider; absent or null: none. */
   trace?: TraceContext | null;
@@ -58,6 +64,7 @@ export interface EventReceiver {
 export type FaultKind =
   | 'rejected' // the content was rejected: the client's fault
   | 'credentials' // our own credit, key or access
+  | 'not_found' // the provider has no such model, or no such path
   | 'rate_limited'
   | 'overloaded'
   | 'failed' // 5xx, an invalid answer, or no connection

@@ -46,6 +46,8 @@ async function clientRequestOf(service: ControlledService, signal: AbortSignal):
     query: '',
     version: null,
     betas: null,
+    bearer: null,
+    selectors: null,
     readBody: async () => Buffer.from(JSON.stringify(body)),
     signal,
     trace: null,
