@@ -12,7 +12,7 @@ interface Format {
 
 const ANY = { format: null, instruction: null };
 /** Nothing enforces it. */
-const ANY_JSON = 'Answer with one JSON object, and write nothing before or after it.';
+export const ANY_JSON = 'Answer with one JSON object, and write nothing before or after it.';
 
 /** The format at `path`. `holder` is the member that has the schema; null: the format itself. Throws invalid_request. */
 export function readFormat(value: JsonValue, path: string, holder: string | null): Format {
@@ -26,13 +26,17 @@ export function readFormat(value: JsonValue, path: string, holder: string | null
     case 'json_schema': {
       const at = holder === null ? path : `${path}.${holder}`;
       const described = holder === null ? format : requireObject(format[holder], at);
-      const schema = requireObject(described['schema'], `${at}.schema`);
-      const kept = described['strict'] === true ? schema : closeSchema(schema);
-      return { format: { type: 'json_schema', schema: kept }, instruction: null };
+      return { format: schemaFormat(described, at), instruction: null };
     }
     default:
       throw wrongField(`${path}.type`, "Input should be 'text', 'json_object' or 'json_schema'");
   }
+}
+
+/** `output_config.format` from an object with `schema` and `strict`. Throws invalid_request. */
+export function schemaFormat(described: JsonObject, path: string): JsonObject {
+  const schema = requireObject(described['schema'], `${path}.schema`);
+  return { type: 'json_schema', schema: described['strict'] === true ? schema : closeSchema(schema) };
 }
 
 /** Schema members that are lists of schemas, or schemas by name. */

@@ -14,7 +14,7 @@ import { describeFunction } from '../function-tool.ts';
 import { type Placed, requireObject } from '../placed.ts';
 import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
 
-/** What a call of a tool is called in the answer. */
+/** How a call of a tool is named in the answer. */
 export interface CalledTool {
   kind: 'function' | 'custom' | 'tool_search';
   name: string;
@@ -34,7 +34,7 @@ export class ToolNames {
   readonly #flat = new Map<string, string>();
   readonly #used = new Set<string>();
 
-  /** The name in the message of a tool that the client gave, or of one that is gone. */
+  /** The name in the message of a tool, whether the client gave it in this request or only called it before. */
   flatName(name: string, namespace: string | null): string {
     return this.#flat.get(identityOf(name, namespace)) ?? (namespace === null ? name : flatten(name, namespace));
   }

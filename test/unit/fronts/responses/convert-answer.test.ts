@@ -185,7 +185,7 @@ describe('an error in a stream', () => {
     ['output_tokens_rate_exceeded', 'rate_limit_error', 'rate_limit_exceeded', 'rate_limit_exceeded'],
     ['upstream_failed', 'api_error', 'upstream_failed', 'server_error'],
     ['upstream_rejected', 'invalid_request_error', 'upstream_rejected', 'invalid_prompt'],
-  ])('%s is told twice, for clients that read only one of them', (code, type, own, failed) => {
+  ])('%s is sent twice, for clients that read only one of them', (code, type, own, failed) => {
     const events = eventsOf(
       write(
         streamOf().slice(0, streamOf().indexOf('event: content_block_delta')) + failure({ type, code, message: 'No.' }),
