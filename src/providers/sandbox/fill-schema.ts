@@ -59,7 +59,10 @@ class Filler {
   }
 
   fill(given: readonly JsonValue[], place: Place): JsonValue | undefined {
-    if (place.depth > bounds.sandboxSchemaDepthMax || !this.#check.budget.spend(FILL_STEPS + given.length + place.taken.length))
+    if (
+      place.depth > bounds.sandboxSchemaDepthMax ||
+      !this.#check.budget.spend(FILL_STEPS + given.length + place.taken.length)
+    )
       return this.#refuse(TOO_LARGE);
     const schemas: JsonObject[] = [];
     for (const schema of this.#check.expand(given)) {

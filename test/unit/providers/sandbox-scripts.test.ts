@@ -41,8 +41,15 @@ const result = (...texts: unknown[]) => ({
 const said = { role: 'assistant', content: 'x' };
 
 test('a script chooses the tool and its input, and each answer is one of its steps', async () => {
-  const script = 'sandbox-script: call read {"path": "a.txt"} then call write {"text": "say }then{ \\"x\\""} then say All is done.';
-  const prompt = { role: 'user', content: [{ type: 'text', text: 'Look:' }, { type: 'text', text: script }] };
+  const script =
+    'sandbox-script: call read {"path": "a.txt"} then call write {"text": "say }then{ \\"x\\""} then say All is done.';
+  const prompt = {
+    role: 'user',
+    content: [
+      { type: 'text', text: 'Look:' },
+      { type: 'text', text: script },
+    ],
+  };
   const first = await answer([prompt]);
   expect(first).toMatchObject({
     content: [{ type: 'tool_use', name: 'read', input: { path: 'a.txt' } }],
@@ -55,7 +62,9 @@ test('a script chooses the tool and its input, and each answer is one of its ste
 });
 
 test('a step may have several calls and texts, and each call has its own id', async () => {
-  const message = await answer('sandbox-script: say "I look\\nat both." call read {"path":"a"} call read{"path":"b"} say Wait');
+  const message = await answer(
+    'sandbox-script: say "I look\\nat both." call read {"path":"a"} call read{"path":"b"} say Wait',
+  );
   expect(message['content']).toEqual([
     { type: 'text', text: 'I look\nat both.' },
     { type: 'tool_use', id: expect.any(String), name: 'read', input: { path: 'a' } },
@@ -67,7 +76,10 @@ test('a step may have several calls and texts, and each call has its own id', as
 });
 
 test('a call without input is filled by the schema of its tool', async () => {
-  expect(await content('sandbox-script: call write call read')).toEqual([['write', {}], ['read', { path: 'text' }]]);
+  expect(await content('sandbox-script: call write call read')).toEqual([
+    ['write', {}],
+    ['read', { path: 'text' }],
+  ]);
 });
 
 test('the input keeps every digit', async () => {
@@ -76,13 +88,19 @@ test('the input keeps every digit', async () => {
 });
 
 test('lines of one message are one script, between any other lines', async () => {
-  const prompt = { role: 'user', content: 'Task:\r\nsandbox-script: say One\r\n\nThen the rest.\nsandbox-script: say Two' };
+  const prompt = {
+    role: 'user',
+    content: 'Task:\r\nsandbox-script: say One\r\n\nThen the rest.\nsandbox-script: say Two',
+  };
   expect(await content([prompt])).toEqual(['One']);
   expect(await content([prompt, said, { role: 'user', content: 'then?' }])).toEqual(['Two']);
 });
 
 test('a new script replaces the one before it', async () => {
-  const scripted = (text: string) => ({ role: 'user', content: `sandbox-script: say ${text} 1\nsandbox-script: say ${text} 2` });
+  const scripted = (text: string) => ({
+    role: 'user',
+    content: `sandbox-script: say ${text} 1\nsandbox-script: say ${text} 2`,
+  });
   expect(await content([scripted('old'), said, scripted('new')])).toEqual(['new 1']);
   expect(await content([scripted('old'), said, scripted('new'), said, result('')])).toEqual(['new 2']);
 });
@@ -170,7 +188,9 @@ test('a forced choice is obeyed by every model, and calls each tool once', async
   expect(await content(first, forced)).toEqual([['write', {}]]);
   const both = [...first, called('write'), result('B')];
   expect(await content(both, forced)).toEqual(['B']);
-  expect(await content([...both, said, { role: 'user', content: 'Again' }], forced)).toEqual([['read', { path: 'text' }]]);
+  expect(await content([...both, said, { role: 'user', content: 'Again' }], forced)).toEqual([
+    ['read', { path: 'text' }],
+  ]);
   const named = { tool_choice: { type: 'tool', name: 'write' } };
   expect(await content('Hi', named)).toEqual([['write', {}]]);
   expect(await content(both, named)).toEqual(['B']);
@@ -178,11 +198,16 @@ test('a forced choice is obeyed by every model, and calls each tool once', async
 });
 
 test('tools that the provider runs itself are not called, and those known by type have their own schema', async () => {
-  const typed = [{ type: 'web_search_20250305', name: 'web_search' }, { type: 'bash_20250124', name: 'bash' }];
+  const typed = [
+    { type: 'web_search_20250305', name: 'web_search' },
+    { type: 'bash_20250124', name: 'bash' },
+  ];
   expect(await content('Hi', { model: 'sandbox-tool', tools: typed })).toEqual([['bash', {}]]);
   expect(await refusal('sandbox-script: call web_search', { tools: typed })).toEndWith('may be called: bash');
   const editor = [{ type: 'text_editor_20250728', name: 'edit' }];
-  expect(await content('sandbox-script: call edit', { tools: editor })).toEqual([['edit', { command: 'view', path: 'text' }]]);
+  expect(await content('sandbox-script: call edit', { tools: editor })).toEqual([
+    ['edit', { command: 'view', path: 'text' }],
+  ]);
 });
 
 test('max_tokens and stop sequences cut the step', async () => {
@@ -208,7 +233,9 @@ test('structured output is the text of an answer, unless a script says otherwise
   const format = { type: 'json_schema', schema };
   expect(await content('Hi', { output_config: { format } })).toEqual(['{"city":"text"}']);
   expect(await content('Hi', { output_format: format })).toEqual(['{"city":"text"}']);
-  expect(await content('sandbox-script: say {"city": "Rome"}', { output_config: { format } })).toEqual(['{"city": "Rome"}']);
+  expect(await content('sandbox-script: say {"city": "Rome"}', { output_config: { format } })).toEqual([
+    '{"city": "Rome"}',
+  ]);
   const loop = { model: 'sandbox-tool', output_config: { format } };
   expect(await content('Hi', loop)).toEqual([['read', { path: 'text' }]]);
   expect(await content([{ role: 'user', content: 'Hi' }, said, result('x')], loop)).toEqual(['{"city":"text"}']);
