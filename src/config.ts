@@ -203,6 +203,7 @@ export const bounds = {
   diskFreeBytesLeast: 128 * 1024 * 1024,
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
+  priceChangesMax: 32, // of one price or cost
   retirementWarningMs: 30 * 24 * 60 * 60 * 1000,
   // People who sign in
   passwordCharactersLeast: 10,

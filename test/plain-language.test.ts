@@ -4,8 +4,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Glob } from 'bun';
 import { rootDirectory } from './check.ts';
+import { projectFiles } from './sources.ts';
 
 /** Folders and files whose language is checked. */
 const CHECKED = [
@@ -69,7 +69,7 @@ describe('plain language', () => {
 
 function filesOf(path: string): string[] {
   if (!path.endsWith('/')) return [path];
-  const files = [...new Glob(`${path}**/*.{ts,tsx,md}`).scanSync(rootDirectory)];
+  const files = projectFiles().filter((file) => file.startsWith(path) && /\.(?:tsx?|md)$/.test(file));
   return files.filter((file) => file !== 'test/plain-language.test.ts').sort(); // it has the phrases themselves
 }
 

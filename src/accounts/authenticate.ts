@@ -14,6 +14,8 @@ export interface Sender {
   readonly origin: string | null;
   /** Read only if it is needed. */
   readonly address: string;
+  /** The key sent as `authorization: Bearer`, used if that in `x-api-key` does not exist; null if absent. */
+  readonly bearer: string | null;
 }
 
 /** Dependencies of authentication. */
@@ -39,18 +41,25 @@ export function authenticate(
       'key_missing',
       'x-api-key header is required: send the key there, or as Authorization: Bearer.',
     );
-  const found = find(secret, authenticator.keys);
-  if (found instanceof Promise) return admitLater(found, sender, nowMs, authenticator);
+  const found = find(secret, authenticator.keys) ?? findBearer(secret, sender, authenticator.keys);
+  if (found instanceof Promise) return admitLater(found, secret, sender, nowMs, authenticator);
   return admitCaller(found, sender, nowMs, authenticator);
 }
 
 async function admitLater(
-  found: Promise<Caller | null>,
+  finding: Promise<Caller | null>,
+  secret: string,
   sender: Sender,
   nowMs: number,
   authenticator: Authenticator,
 ): Promise<Caller> {
-  return admitCaller(await found, sender, nowMs, authenticator);
+  const found = (await finding) ?? (await findBearer(secret, sender, authenticator.keys));
+  return admitCaller(found, sender, nowMs, authenticator);
+}
+
+/** Clients that need some `x-api-key` send a dummy beside the key. */
+function findBearer(secret: string, { bearer }: Sender, keys: KeyDirectory): ReturnType<typeof find> {
+  return bearer === null || bearer === secret ? null : find(bearer, keys);
 }
 
 /** A cached key needs no check of its format. */
@@ -62,7 +71,8 @@ function find(secret: string, keys: KeyDirectory): Caller | null | Promise<Calle
 function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { failures }: Authenticator): Caller {
   if (caller === null)
     throw (
-      failures.count(sender.address, nowMs) ?? new TurnpikeError('key_invalid', 'invalid x-api-key: no such API key.')
+      failures.count(sender.address, nowMs) ??
+      new TurnpikeError('key_invalid', `${invalidWords(sender)}: no such API key.`)
     );
   const { key, account } = caller;
   if (key.status !== 'enabled') throw new TurnpikeError('key_disabled', 'This API key is disabled.');
@@ -77,6 +87,11 @@ function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { fai
   if (key.addresses !== null && !isAllowedAddress(key.addresses, sender.address))
     throw new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
   return caller;
+}
+
+/** Clients recognize the wording, and advise by it: those with a bearer token are not to log in. */
+function invalidWords({ bearer }: Sender): string {
+  return bearer === null ? 'invalid x-api-key' : 'Invalid bearer token';
 }
 
 /** Parsed once per list in the directory. */

@@ -4,7 +4,7 @@ export { buildCatalog, CatalogHolder, DEFAULT_SETTINGS } from './build-catalog.t
 export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
 export { describeDocuments } from './describe-documents.ts';
 export { describeSettings } from './describe-settings.ts';
-export { DEFAULT_MAX_TOKENS, formatRate, readDecimalRate } from './document.ts';
+export { DEFAULT_MAX_TOKENS, formatRate, MESSAGES_KIND, readDecimalRate, type Serves } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
 export type {
@@ -29,8 +29,10 @@ export {
   priceWorstCase,
   rateRecord,
   type Speed,
+  UNBILLED_RATES,
   type WorstCase,
 } from './price.ts';
+export { laterPrices } from './price-changes.ts';
 export { allListedModels, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';
 export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
 export {

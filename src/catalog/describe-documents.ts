@@ -29,21 +29,25 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
 
 /** Without `base_url` inside the service; further credentials without their secrets. */
 function describeProvider(document: JsonObject) {
-  const { kind, base_url, private_network, credentials } = storedProvider.parse(document);
+  const { kind, base_url, private_network, bearer = false, credentials } = storedProvider.parse(document);
   const further = Object.entries(credentials).map(([name, { account, group }]) => [name, { account, group }] as const);
   return {
     kind,
     ...(base_url !== '' && { base_url }),
     private_network,
+    ...(bearer && { bearer }),
     ...(further.length > 0 && { credentials: Object.fromEntries(further) }),
   };
 }
 
 function describeModel(document: JsonObject, name: string) {
-  const { price, price_source, created_at: _, ...members } = storedModel.parse(document);
-  if (price_source === undefined) return { ...members, price };
+  const { price, price_changes, price_source, created_at: _, ...members } = storedModel.parse(document);
+  const priced = { ...members, price, price_changes };
+  if (price_source === undefined) return priced;
   const { members: taken, listedOn } = takeListed(name, { ...members, catalogue: true }, [], []);
+  const listed = taken as Partial<typeof priced>;
   const isAsListed =
-    listedOn === price_source.catalogue && isDeepStrictEqual((taken as { price?: unknown }).price, price);
-  return isAsListed ? { ...members, catalogue: true as const } : { ...members, price };
+    listedOn === price_source.catalogue &&
+    isDeepStrictEqual([listed.price, listed.price_changes], [price, price_changes]);
+  return isAsListed ? { ...members, catalogue: true as const } : priced;
 }

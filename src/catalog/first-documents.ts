@@ -57,10 +57,10 @@ export function firstDocuments(
   });
 }
 
-/** The family's models that are not retired, in the form of a file. */
+/** The family's models for messages that are not retired, in the form of a file. */
 function modelsOf(family: string, nowMs: number): Record<string, object> {
   const current = listedModels(family).filter(
-    ({ retiresOn }) => retiresOn === null || nowMs < (parseTimeMs(retiresOn) ?? 0),
+    ({ serves, retiresOn }) => serves === 'messages' && (retiresOn === null || nowMs < (parseTimeMs(retiresOn) ?? 0)),
   );
   return Object.fromEntries(
     current.map(({ name, aliases }) => [

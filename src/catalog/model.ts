@@ -1,7 +1,8 @@
 // The catalog as an immutable snapshot of plain values: models, groups, providers, settings.
 
+import { BrokenInvariant } from '../base/assert.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { SettingsInput } from './document.ts';
+import type { Serves, SettingsInput } from './document.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
@@ -13,6 +14,10 @@ export interface Rates {
 }
 
 export interface ModelPrice {
+  /** When it takes effect, in milliseconds since 1970; 0: from the beginning. */
+  fromMs: number;
+  /** The version that replaces it, with a later time. */
+  next: ModelPrice | null;
   standard: Rates;
   /** Rates of the whole request if its prompt exceeds `aboveTokens`. */
   longContext: { aboveTokens: number; rates: Rates } | null;
@@ -30,7 +35,7 @@ export interface Route {
   weight: number;
   /** Concurrency limit on one node; null: no limit. */
   concurrency: number | null;
-  /** The provider's charge to the operator; null if unknown. */
+  /** The provider's charge to the operator, in the version in force; null if unknown. */
   cost: ModelPrice | null;
 }
 
@@ -38,8 +43,10 @@ export interface Model {
   name: string;
   aliases: readonly string[];
   displayName: string;
+  serves: Serves;
+  /** The version in force. */
   price: ModelPrice;
-  /** The day of the price list that the price was taken from, such as "2026-07-24"; null for a stated price. */
+  /** The date of the row of the price list that the price was taken from, such as "2026-07-24"; null for a stated price. */
   priceListedOn: string | null;
   maxOutputTokens: number | null;
   maxInputTokens: number | null;
@@ -80,6 +87,8 @@ export interface ProviderSettings {
   kind: string;
   /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
+  /** Credentials are sent as `authorization: Bearer` instead of the kind's own header. */
+  isBearer: boolean;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }
@@ -101,4 +110,12 @@ export interface Catalog {
   aliases: ReadonlyMap<string, string>;
   groups: ReadonlyMap<string, Group>;
   settings: Settings;
+}
+
+/** Freezing a map does not freeze its entries, so its mutators are removed. */
+export function frozenMap<Value>(entries: Iterable<[string, Value]>): ReadonlyMap<string, Value> {
+  const refuse = () => {
+    throw new BrokenInvariant('a catalog is never changed, only replaced');
+  };
+  return Object.freeze(Object.assign(new Map(entries), { set: refuse, delete: refuse, clear: refuse }));
 }

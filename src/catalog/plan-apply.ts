@@ -284,10 +284,14 @@ function* wantedDocuments(
 ): Generator<Omit<CatalogDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const { kind, base_url, private_network } = provider;
+    const { kind, base_url, private_network, bearer } = provider;
     const before = standing.get(keyOf('provider', name))?.document;
     const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
-    yield { kind: 'provider', name, document: { kind, base_url, private_network, ...sealed } };
+    yield {
+      kind: 'provider',
+      name,
+      document: { kind, base_url, private_network, ...(bearer && { bearer: true as const }), ...sealed },
+    };
   }
   for (const [name, model] of read.models) {
     const createdAt = standing.get(keyOf('model', name))?.document['created_at'];

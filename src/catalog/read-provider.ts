@@ -3,7 +3,14 @@
 import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
 import type { CredentialInput, ProviderInput } from './document.ts';
-import { credentialInput, DEFAULT_CREDENTIAL, plainName, providerMembers, SANDBOX_KIND } from './document.ts';
+import {
+  credentialInput,
+  DEFAULT_CREDENTIAL,
+  MESSAGES_KIND,
+  plainName,
+  providerMembers,
+  SANDBOX_KIND,
+} from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
 
 /** The private address that a base URL resolves to, by `lookup`; null also for a name that does not resolve. */
@@ -103,6 +110,8 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return ['base_url', 'api_key', 'credentials']
       .filter((name) => members.has(name))
       .map((name) => faultOf(name, 'is only for providers outside the service'));
+  if (members.get('bearer') === true && kind !== MESSAGES_KIND)
+    return [faultOf('bearer', `is only for the kind ${MESSAGES_KIND}: other kinds send the header of their provider`)];
   if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
   if (baseUrl === undefined || baseUrl === '')
     return [faultOf('base_url', `is missing: the kind ${kind} has no default address`)];

@@ -2,6 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
 import type { Speed } from './price.ts';
 
@@ -94,11 +95,19 @@ export interface CallerScope {
   groups: readonly string[];
 }
 
-/** Throws model_not_found, in the same words for a model that is unknown, forbidden or without a provider. */
-export function resolveModel(catalog: Catalog, caller: CallerScope, requestedName: string): Offer {
+/**
+ * Throws model_not_found, in the same words for a model that is unknown, forbidden, without a provider or for another
+ * use.
+ */
+export function resolveModel(
+  catalog: Catalog,
+  caller: CallerScope,
+  requestedName: string,
+  serves: Serves = 'messages',
+): Offer {
   const name = catalog.aliases.get(requestedName) ?? requestedName;
   const model = catalog.models.get(name);
-  const offer = model === undefined ? null : offerOf(catalog, caller, model);
+  const offer = model?.serves === serves ? offerOf(catalog, caller, model) : null;
   if (offer !== null) return offer;
   const shown = requestedName.slice(0, bounds.modelNameCharactersMax);
   throw new TurnpikeError(
@@ -107,20 +116,32 @@ export function resolveModel(catalog: Catalog, caller: CallerScope, requestedNam
   );
 }
 
-/** Everything that a caller may buy, in the catalog's order. */
-export function listOffers(catalog: Catalog, caller: CallerScope): Offer[] {
+/** Everything that a caller may buy, or only what serves one use, in the catalog's order. */
+export function listOffers(catalog: Catalog, caller: CallerScope, serves?: Serves): Offer[] {
   const offers: Offer[] = [];
   for (const model of catalog.models.values()) {
+    if (serves !== undefined && model.serves !== serves) continue;
     const offer = offerOf(catalog, caller, model);
     if (offer !== null) offers.push(offer);
   }
   return offers;
 }
 
-/** The offer over credentials of the account alone; null where it has none at any of the offer's providers. */
-export function withOwnCredentials({ providers }: Catalog, offer: Offer, account: number): Offer | null {
+/**
+ * The offer over credentials of the account alone; null where it has none at any of the offer's providers. `kind` is
+ * that of the only providers that serve the request; null: all do.
+ */
+export function withOwnCredentials(
+  { providers }: Catalog,
+  offer: Offer,
+  account: number,
+  kind: string | null = null,
+): Offer | null {
   const isOwn = (credential: Credential) => credential.account === account;
-  const routes = offer.routes.filter(({ provider }) => providers.get(provider)?.credentials.some(isOwn));
+  const routes = offer.routes.filter(({ provider: name }) => {
+    const provider = providers.get(name);
+    return provider?.credentials.some(isOwn) && (kind === null || provider.kind === kind);
+  });
   return routes.length === 0 ? null : { ...offer, routes, ownOnly: true };
 }
 
@@ -149,21 +170,23 @@ export interface PricedFeatures {
   /** null without the provider's web search tool. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
-  /** Fields or tools that change the price in a way that cannot be configured. */
-  unpriced: readonly string[];
+  /** The refusal of a feature that no setting can give a price. */
+  notOffered: string | null;
 }
 
 // Providers need no beta up to here, so only models with larger windows sell long context.
 const USUAL_CONTEXT_TOKENS = 200_000;
 
-/** Throws feature_not_priced; the message begins with the field or the feature's name. */
+/**
+ * Throws feature_not_priced for a feature that a price would make available, and feature_unavailable for one that has
+ * none anywhere. The message begins with the field or the feature's name.
+ */
 export function checkFeatures(offer: Offer, features: PricedFeatures): void {
+  if (features.notOffered !== null) throw new TurnpikeError('feature_unavailable', features.notOffered);
   const { name, price, maxInputTokens } = offer.model;
   const refuse = (feature: string) => {
     throw new TurnpikeError('feature_not_priced', `${feature} has no price for the model ${name}`);
   };
-  const unpriced = features.unpriced[0];
-  if (unpriced !== undefined) refuse(`${unpriced}:`);
   if (features.speed === 'fast' && price.fast === null) refuse('speed: "fast"');
   if (features.webSearch !== null && price.webSearchPerThousand === null) refuse('web_search:');
   // A model whose window exceeds the usual one sells all of it at its standard rates.

@@ -8,7 +8,7 @@ import type { TurnpikeError } from '../errors.ts';
 import type { Admission, Admit, Refusal } from '../ledger/ledger.ts';
 import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
-import { isIdempotencyRefusal, refusalError } from './message-errors.ts';
+import { refusalError } from './message-errors.ts';
 import { type AdmissionRequest, maxTokensThatFit, planMessage } from './plan-message.ts';
 
 /** One decision over all meters. A promise only if it must be waited for. */
@@ -17,7 +17,7 @@ export function admitMessage(gateway: Gateway, admissionRequest: AdmissionReques
   times.askedMs = performance.now();
   const version = gateway.admissions.version(admissionRequest.caller.account.id);
   const admission = askLedger(gateway, admissionRequest);
-  if (admission instanceof Promise || mayChange(admission))
+  if (admission instanceof Promise || mayChange(admissionRequest, admission))
     return waitForAdmission(gateway, admissionRequest, admission, version);
   times.admittedMs = performance.now();
   return admission;
@@ -36,7 +36,7 @@ async function waitForAdmission(
   let isCounted = false;
   let version = firstVersion;
   let admission = await first;
-  while (mayChange(admission)) {
+  while (mayChange(admissionRequest, admission)) {
     const isCounting: boolean = !isAsked && mayFit(admissionRequest, admission);
     isAsked ||= isCounting;
     if (isCounting && (await countPrompt(gateway, admissionRequest))) isCounted = true;
@@ -54,8 +54,9 @@ async function waitForAdmission(
 }
 
 /** Whether a count of the prompt, or the end of another message, may lead to admission. */
-function mayChange(admission: Admission): admission is Refusal {
-  return !admission.ok && !isIdempotencyRefusal(admission) && admission.reason === 'insufficient';
+function mayChange(admissionRequest: AdmissionRequest, admission: Admission): admission is Refusal {
+  if (admission.ok || admission.reason !== 'insufficient') return false;
+  return admission.behindHolds || mayFit(admissionRequest, admission);
 }
 
 function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest): Admission | Promise<Admission> {
@@ -105,11 +106,13 @@ export function refuseMessage(
   refusal: Refusal,
   headers: Record<string, string>,
 ): TurnpikeError {
+  const { reason, available } = refusal;
+  const mayLower = reason === 'insufficient' && available > 0 && !request.stream;
   return refusalError(refusal, {
     nowMs: gateway.clock.nowMs(),
     amount: plan.least,
     isLeast: request.stream,
     headers,
-    maxTokensThatFit: request.stream ? null : (available) => maxTokensThatFit(plan, offer, available),
+    maxTokensThatFit: mayLower ? maxTokensThatFit(plan, offer, available) : 0,
   });
 }

@@ -92,9 +92,11 @@ function unavailableError({ health }: Gateway, targets: readonly Target[]): Turn
   );
 }
 
-/** Whether the credential is at fault: another credential of the same route may work. */
+const OF_CREDENTIAL: readonly FaultKind[] = ['credentials', 'not_found', 'rate_limited'];
+
+/** Whether another credential of the same route may work: providers show a model only to some of their customers. */
 export function isOfCredential(kind: FaultKind): boolean {
-  return kind === 'credentials' || kind === 'rate_limited';
+  return OF_CREDENTIAL.includes(kind);
 }
 
 /** The provider for a kind. Throws if the catalog names a kind that this version does not have. */
@@ -108,7 +110,7 @@ export function providerOfKind(gateway: Gateway, settings: ProviderSettings): Pr
 /** The request for a provider. */
 export function makeAttempt(
   message: Pick<OpenMessage, 'request' | 'clientRequest' | 'maxTokens'>,
-  { route, endpoint }: Pick<Target, 'route' | 'endpoint'>,
+  { route, endpoint, credential }: Pick<Target, 'route' | 'endpoint' | 'credential'>,
   signal: AbortSignal,
   trace: TraceContext | null,
 ): Attempt {
@@ -121,6 +123,8 @@ export function makeAttempt(
     maxTokens,
     version: clientRequest.version,
     betas: clientRequest.betas,
+    selectors: clientRequest.selectors,
+    isOwnAccount: credential !== null && credential.account !== null,
     requestId: clientRequest.requestId,
     signal,
     trace,
@@ -129,14 +133,17 @@ export function makeAttempt(
 
 function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAttempt): Promise<ProviderReply> {
   const provider = providerOfKind(gateway, target.settings);
-  const attempt = makeAttempt(message, target, signal, message.beginTraceOfAttempt(target));
+  const trace = message.trace?.beginAttempt(target) ?? message.clientRequest.trace;
+  const attempt = makeAttempt(message, target, signal, trace);
   message.watch.beginAttempt();
-  return provider.submit(attempt);
+  if (attempt.request.protocol !== 'embeddings') return provider.submit(attempt);
+  if (provider.embed !== undefined) return provider.embed(attempt);
+  throw new ProviderFault('rejected', 'model: the provider of this model has no embeddings', { status: 400 });
 }
 
 function takeWhole(message: OpenMessage, reply: WholeReply): Opened {
   message.watch.end();
-  return { form: 'message', text: message.takeMessage(reply.message, reply.text) };
+  return { form: 'message', text: message.takeMessage(reply) };
 }
 
 async function takeOpening(gateway: Gateway, message: OpenMessage, events: EventSource): Promise<Opened> {
@@ -198,7 +205,7 @@ function noteAttempt(message: OpenMessage, { target, startedMs }: OpenAttempt, f
   const result = fault?.kind ?? 'answered';
   const status = fault === null ? 200 : fault.status;
   message.clientRequest.times.upstreamMs += lastedMs;
-  message.endTraceOfAttempt(result, status);
+  message.trace?.endAttempt(result, status);
   const { startedMs: receivedMs } = message.clientRequest.times;
   message.attempts.push({
     provider: route.provider,

@@ -3,7 +3,16 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
-import type { Protocol, ReceivedBody } from '../wire/wire.ts';
+import type { NativeBody, Protocol, ReceivedBody } from '../wire/wire.ts';
+
+/** Headers of the Messages protocol, without the vendor's prefix. */
+export const SELECTORS = ['workspace-id', 'user-profile-id'] as const;
+
+/** Names a workspace or a user profile at the provider. */
+export interface Selector {
+  name: (typeof SELECTORS)[number];
+  value: string;
+}
 
 /** One request as received. Nothing in it has been verified. */
 export interface ClientRequest {
@@ -11,6 +20,8 @@ export interface ClientRequest {
   receivedAtMs: number;
   /** The key sent in `x-api-key` or `authorization: Bearer`; null if absent. */
   readonly secret: string | null;
+  /** The key sent in `authorization: Bearer`, which may be the same; null if absent. */
+  readonly bearer: string | null;
   /** The protocol of the original body, before translation to Messages. */
   readonly protocol: Protocol;
   /** The `origin` header; null if absent. */
@@ -27,6 +38,8 @@ export interface ClientRequest {
   readonly version: string | null;
   /** `<vendor>-beta`, all values joined by commas; null if absent. */
   readonly betas: string | null;
+  /** Headers that select objects of the provider's customer; null without any. */
+  readonly selectors: readonly Selector[] | null;
   /** `idempotency-key` as received; null if absent. Only messages use it. */
   readonly idempotencyKey: string | null;
   /**
@@ -34,6 +47,8 @@ export interface ClientRequest {
    * overloaded, request_timeout. Called once, after authentication.
    */
   readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
+  /** The body before translation, for providers of its protocol; null: none. Known after `readBody`. */
+  readonly native: NativeBody | null;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The client's trace context; null if absent. */
@@ -52,14 +67,12 @@ export interface ClientRequest {
 
 /** The outcome of an admitted message, for logs, metrics and traces. Reported once, when the message has ended. */
 export interface MessageReport {
-  requestId: string;
   record: UsageRecord;
-  times: MessageTimes;
+  clientRequest: Pick<ClientRequest, 'times' | 'address'>;
   /** Kind of the record's provider, and the model that the provider says has answered; null if none did. */
   providerKind: string | null;
   responseModel: string | null;
   stopReason: string | null;
-  address: string;
   /** Error code sent to the client, before or within the answer. */
   code: string | null;
   cause: unknown;

@@ -6,15 +6,17 @@ import {
   type CallerScope,
   type Catalog,
   checkFeatures,
+  MESSAGES_KIND,
   type Offer,
   resolveModel,
+  type Serves,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
-import { type MessageRequest, parseInTurns, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, parseInTurns, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
@@ -23,8 +25,9 @@ import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
+import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
-import { type HeldMessage, OpenMessage, releaseHold } from './open-message.ts';
+import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Slot } from './running-messages.ts';
@@ -32,7 +35,7 @@ import { describeKey, describeUsage } from './self-service.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
-export { type MessageTimes, startTimes } from './client-request.ts';
+export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
@@ -47,21 +50,22 @@ export { StreamHolds } from './stream-hold.ts';
 const SLOW_BODY_MS = 100;
 
 /**
- * Handles one message. Resolves to the reply, whose body may be a stream. Rejects with TurnpikeError for every error before
- * the first byte, and throws it if the key is known to be wrong.
+ * Handles one message. Resolves to the reply, whose body may be a stream, or to the error before its first byte. Throws or
+ * rejects with TurnpikeError if the key is wrong.
  */
-export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply | TurnpikeError> {
   const caller = identify(gateway, clientRequest); // 3
-  if (caller instanceof Promise) return submitLater(gateway, clientRequest, caller);
+  if (caller instanceof Promise) return caller.then((found) => submitAs(gateway, clientRequest, found));
   return submitAs(gateway, clientRequest, caller);
 }
 
-async function submitLater(gateway: Gateway, clientRequest: ClientRequest, caller: Promise<Caller>): Promise<Reply> {
-  return submitAs(gateway, clientRequest, await caller);
-}
-
-async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Reply> {
-  const catalog = gateway.catalog();
+/** Errors are returned: an exception costs more than the rest of a refusal. */
+async function submitAs(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+  identified: Caller,
+): Promise<Reply | TurnpikeError> {
+  let catalog = gateway.catalog();
   let caller = identified;
   clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
@@ -73,9 +77,10 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot = gateway.slots.take(caller.account.id); // 3
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
-    const request = await parseInTurns(body, clientRequest.protocol); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, request.text); // 5, before 8
-    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest.betas); // 6
+    const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
+    const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
+    catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
+    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
     const plan = planMessage(request, offer, terms);
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
     const admitting = admitMessage(gateway, admissionRequest); // 8
@@ -88,11 +93,13 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     }
     if (admission.ok) held = admissionRequest;
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
-    if (!admission.ok) throw refuseMessage(gateway, admissionRequest, admission, headers);
+    if (!admission.ok) {
+      slot.giveBack();
+      return refuseMessage(gateway, admissionRequest, admission, headers);
+    }
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
-    message.beginTrace();
     const opening = openMessage(gateway, message); // 9
     if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
     const text = requireWhole(await opening);
@@ -103,7 +110,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (message !== null) await message.fail(error);
     else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
     slot?.giveBack();
-    throw withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
+    return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
 }
 
@@ -128,10 +135,11 @@ function rememberLevels(
 export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
   return answerCaller(gateway, clientRequest, async (caller, catalog) => {
     using _seat = gateway.slots.take(caller.account.id);
-    const request = await parseInTurns(await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id));
-    const { storedObject } = readFeatures(request, clientRequest.betas);
+    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id);
+    const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
+    const features = readFeatures(request, clientRequest.betas);
     const sold = resolveModel(catalog, scopeOf(caller), request.model);
-    const offer = requireOwn(catalog, sold, caller, storedObject);
+    const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
     const admission: Admission = await gateway.ledger.admit({
@@ -143,7 +151,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     });
     if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
     gateway.levels.remember(caller, catalog, admission.levels);
-    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: null };
+    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: 0 };
     if (!admission.ok) throw refusalError(admission, context);
     return countPrompt(gateway, { clientRequest, caller, request, offer });
   });
@@ -208,13 +216,21 @@ function requireBrowserHeader({ settings }: Catalog, clientRequest: ClientReques
 
 /**
  * An object stored at a provider may belong to another account. Unless the account has its own credential there, such
- * requests are refused; otherwise only its own routes are offered. Throws feature_unavailable. `path` names the
- * field; null: no such field.
+ * requests are refused; otherwise only its own routes are offered. So are requests with a header that selects an object;
+ * only the provider's own protocol has such headers. Throws feature_unavailable.
  */
-function requireOwn(catalog: Catalog, offer: Offer, caller: Caller, path: string | null): Offer {
-  if (path === null) return offer;
-  const own = withOwnCredentials(catalog, offer, caller.account.id);
+function requireOwn(
+  catalog: Catalog,
+  offer: Offer,
+  caller: Caller,
+  { selectors, vendorPrefix }: ClientRequest,
+  { storedObject }: RequestFeatures,
+): Offer {
+  const [selector] = selectors ?? [];
+  if (storedObject === null && selector === undefined) return offer;
+  const own = withOwnCredentials(catalog, offer, caller.account.id, selector === undefined ? null : MESSAGES_KIND);
   if (own !== null) return own;
+  const path = storedObject ?? `${vendorPrefix}-${selector?.name}`;
   throw new TurnpikeError(
     'feature_unavailable',
     `${path}: objects stored at a provider cannot be used with this service`,
@@ -235,6 +251,7 @@ interface KeptOffer extends ProvidedOffer {
   catalog: Catalog;
   /** As requested. */
   name: string;
+  serves: Serves;
 }
 
 /** The latest offer per caller: most clients use one model. */
@@ -246,21 +263,27 @@ function resolveOffer(
   catalog: Catalog,
   caller: Caller,
   request: MessageRequest,
-  betas: string | null,
+  clientRequest: ClientRequest,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = findOffer(gateway, catalog, caller, request.model);
-  const features = readFeatures(request, betas);
-  const offer = requireOwn(catalog, sold.offer, caller, features.storedObject);
+  const sold = findOffer(gateway, catalog, caller, request);
+  const features = readFeatures(request, clientRequest.betas);
+  const offer = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(offer, features);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
   return { offer, terms: { features, settings: catalog.settings, providers } };
 }
 
-function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, name: string): ProvidedOffer {
+function findOffer(
+  gateway: Gateway,
+  catalog: Catalog,
+  caller: Caller,
+  { model: name, protocol }: MessageRequest,
+): ProvidedOffer {
+  const serves: Serves = protocol === 'embeddings' ? 'embeddings' : 'messages';
   const kept = keptOffers.get(caller);
-  if (kept !== undefined && kept.catalog === catalog && kept.name === name) return kept;
-  const offer = resolveModel(catalog, scopeOf(caller), name);
-  const found = { catalog, name, offer, providers: providersOf(gateway, catalog, offer) };
+  if (kept !== undefined && kept.catalog === catalog && kept.name === name && kept.serves === serves) return kept;
+  const offer = resolveModel(catalog, scopeOf(caller), name, serves);
+  const found = { catalog, name, serves, offer, providers: providersOf(gateway, catalog, offer) };
   keptOffers.set(caller, found);
   return found;
 }

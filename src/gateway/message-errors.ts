@@ -16,8 +16,8 @@ export interface RefusalContext {
   /** The message may cost more than `amount`; otherwise `amount` is its maximum cost. */
   isLeast: boolean;
   headers: Record<string, string>;
-  /** The largest max_tokens that the available amount pays for; null if lowering it would not help. */
-  maxTokensThatFit: ((available: number) => number) | null;
+  /** The largest max_tokens that the available amount pays for; 0 if lowering it would not help. */
+  maxTokensThatFit: number;
 }
 
 /** The error for a refusal of the ledger. */
@@ -81,29 +81,28 @@ export function idempotencyError({ reason, requestId }: IdempotencyRefusal): Tur
   );
 }
 
-function insufficient(refusal: Refusal, context: RefusalContext): TurnpikeError {
-  const what = {
-    wallet: 'The balance of the account is too low',
-    allowance: 'The allowance of the account for this period is too low',
-    quota: 'The quota of this key is too low',
-  }[refusal.meter as 'wallet' | 'allowance' | 'quota'];
-  const remedy = {
-    wallet: 'Add credit to the account',
-    allowance: 'Wait for the next period or ask for a higher allowance',
-    quota: 'Use another key or ask for a higher quota',
-  }[refusal.meter as 'wallet' | 'allowance' | 'quota'];
-  const fits = context.maxTokensThatFit?.(refusal.available) ?? 0;
-  const sentences = [
-    `${what}: this request ${context.isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(context.amount)} USD, but ${formatUsd(refusal.available)} USD is available.`,
-    refusal.behindHolds
-      ? 'The missing amount is held by messages in progress: retry when they have finished.'
-      : `${remedy}${fits > 0 ? `, or send max_tokens of at most ${fits}` : ''}.`,
-  ];
+const SHORTAGES = {
+  wallet: { what: 'The balance of the account is too low', remedy: 'Add credit to the account' },
+  allowance: {
+    what: 'The allowance of the account for this period is too low',
+    remedy: 'Wait for the next period or ask for a higher allowance',
+  },
+  quota: { what: 'The quota of this key is too low', remedy: 'Use another key or ask for a higher quota' },
+};
+
+function insufficient(
+  { meter, available, behindHolds }: Refusal,
+  { amount, isLeast, headers, maxTokensThatFit }: RefusalContext,
+): TurnpikeError {
+  const { what, remedy } = SHORTAGES[meter as keyof typeof SHORTAGES];
+  const need = `${isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(amount)} USD`;
+  const fit = maxTokensThatFit > 0 ? `, or send max_tokens of at most ${maxTokensThatFit}` : '';
+  const advice = behindHolds
+    ? 'The missing amount is held by messages in progress: retry when they have finished.'
+    : `${remedy}${fit}.`;
+  const message = `${what}: this request ${need}, but ${formatUsd(available)} USD is available. ${advice}`;
   // If only holds of other messages stand in the way, retrying makes sense.
-  return new TurnpikeError('insufficient_user_quota', sentences.join(' '), {
-    headers: context.headers,
-    retry: refusal.behindHolds,
-  });
+  return new TurnpikeError('insufficient_user_quota', message, { headers, retry: behindHolds });
 }
 
 /**
@@ -168,6 +167,12 @@ export function faultError(fault: ProviderFault): TurnpikeError {
       return new TurnpikeError(
         'upstream_credentials',
         'The provider of this model rejects the credentials of this service. The operator of this service must fix this.',
+        { cause: fault },
+      );
+    case 'not_found':
+      return new TurnpikeError(
+        'upstream_credentials',
+        'The provider of this model does not have it for this service. The operator of this service must fix this.',
         { cause: fault },
       );
     case 'rate_limited':

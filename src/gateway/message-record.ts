@@ -1,7 +1,15 @@
 // The usage record of a message at its end, or at a checkpoint.
 
-import { type Offer, priceMessage, priceRoute, type Route, rateRecord, type Speed } from '../catalog/catalog.ts';
-import type { Outcome, UsageRecord } from '../ledger/ledger.ts';
+import {
+  type Offer,
+  priceMessage,
+  priceRoute,
+  type Route,
+  rateRecord,
+  type Speed,
+  UNBILLED_RATES,
+} from '../catalog/catalog.ts';
+import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
 import {
   isJsonObject,
@@ -12,6 +20,7 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
+import type { Gateway } from './dependencies.ts';
 import type { StopReason } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
 import type { StreamHold } from './stream-hold.ts';
@@ -28,6 +37,8 @@ export interface RecordedMessage {
   readonly admittedMs: number | null;
   readonly firstTokenMs: number | null;
   readonly speedAsked: Speed;
+  /** The provider does not bill the answer, so it costs nothing, whatever its tokens. */
+  readonly isUnbilled: boolean;
 }
 
 export function makeRecord(
@@ -37,7 +48,8 @@ export function makeRecord(
   usage: CountedUsage,
   latencyMs: number,
 ): UsageRecord {
-  const { model, group } = message.offer;
+  const { isUnbilled, offer } = message;
+  const { model, group } = offer;
   const { counts, source } = usage;
   const speed = speedServed(message, usage.speed);
   return {
@@ -59,10 +71,15 @@ export function makeRecord(
     cacheWrite1hTokens: counts.cacheWrite1h,
     webSearches: counts.webSearches,
     usageSource: source,
-    cost: source === 'none' ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
+    cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
     writtenOff: 0,
-    providerCost: message.route === null ? null : priceRoute(message.route, counts, speed),
-    rates: source === 'none' ? {} : rateRecord(model.price, counts, group.multiplierMillionths, speed),
+    providerCost: isUnbilled ? 0 : message.route === null ? null : priceRoute(message.route, counts, speed),
+    rates:
+      source === 'none'
+        ? {}
+        : isUnbilled
+          ? UNBILLED_RATES
+          : rateRecord(model.price, counts, group.multiplierMillionths, speed),
     attempts: message.attempts,
     admittedMs: message.admittedMs,
     latencyMs,
@@ -141,8 +158,8 @@ export function completeText(whole: JsonObject, text: string, message: CountingM
   return JSON.stringify({ ...whole, usage: completed(usage, message.countsSoFar()) });
 }
 
-function isLacking({ name, value }: StreamEvent): boolean {
-  if (name === 'content_block_delta') return false;
+function isLacking({ name, value, native }: StreamEvent): boolean {
+  if (name === 'content_block_delta' || native !== undefined) return false;
   if (value['type'] === 'message_delta') return lacks(value['usage'], 'output_tokens');
   const { message } = value;
   return value['type'] === 'message_start' && isJsonObject(message) && lacks(message['usage'], 'input_tokens');
@@ -176,4 +193,20 @@ function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObjec
       ? Object.fromEntries(Object.entries(usage).filter(([, reported]) => reported !== null))
       : {}),
   };
+}
+
+/** A message with a hold and no record. */
+export type HeldMessage = Pick<RecordedMessage, 'requestId' | 'caller' | 'offer' | 'isStream'>;
+
+/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
+export function releaseHold(
+  gateway: Gateway,
+  { requestId, caller, offer, isStream }: HeldMessage,
+): Promise<Settlement> {
+  const { account, key } = caller;
+  const { group, model } = offer;
+  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
+  const record = { ...emptyRecord(known), outcome: 'failed' as const };
+  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
+  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }

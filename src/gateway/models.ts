@@ -49,7 +49,7 @@ function wrong(name: string, sentence: string): TurnpikeError {
 
 /** The JSON of GET /v1/models, newest first. Throws invalid_request. */
 export function describeModels(catalog: Catalog, scope: CallerScope, query: string): string {
-  const offers = listOffers(catalog, scope).sort(
+  const offers = listOffers(catalog, scope, 'messages').sort(
     (one, other) => compare(other.model.createdAt, one.model.createdAt) || compare(one.model.name, other.model.name),
   );
   const { models, hasMore } = cutPage(offers.map(describeModel), query);

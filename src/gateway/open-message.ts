@@ -4,21 +4,15 @@
 import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import { ABSENT } from '../base/roster.ts';
-import type { TraceContext } from '../base/trace-context.ts';
-import type { Offer, Route, Speed } from '../catalog/catalog.ts';
+import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
-import {
-  type Admitted,
-  emptyRecord,
-  type Outcome,
-  type Settlement,
-  type UsageRecord,
-  withoutItsEnd,
-} from '../ledger/ledger.ts';
-import { type CountedUsage, MessageCounter } from '../usage/usage.ts';
-import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import type { ClientRequest, MessageReport, MessageTrace } from './client-request.ts';
+import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
+import type { WholeReply } from '../providers/providers.ts';
+import { type CacheLifetime, type CountedUsage, MessageCounter } from '../usage/usage.ts';
+import type { MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { ClientRequest, MessageReport } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
+import { GuardedTrace } from './guarded-trace.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
 import { clientTooSlow, moneyError, type StopReason, stopError } from './message-errors.ts';
 import {
@@ -28,11 +22,11 @@ import {
   countBilled,
   makeRecord,
   type RecordedMessage,
+  releaseHold,
   writeOffReason,
 } from './message-record.ts';
 import type { OpenAttempt } from './open-attempt.ts';
 import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
-import type { Target } from './route-health.ts';
 import type { CutReason, Running, Slot } from './running-messages.ts';
 import { SilenceWatch, type WatchHooks, watchBounds } from './silence-watch.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
@@ -75,7 +69,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   readonly attempts: UsageRecord['attempts'] = [];
   readonly watch: SilenceWatch;
   /** null if tracing is off. */
-  trace: MessageTrace | null = null;
+  readonly trace: GuardedTrace | null;
   /** The attempt that answered, or the last one; null before the first. */
   attempt: OpenAttempt | null = null;
   firstTokenMs: number | null = null;
@@ -110,6 +104,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.#gateway = gateway;
     this.#slot = slot;
     this.clientRequest = clientRequest;
+    this.trace = GuardedTrace.begin(gateway, clientRequest);
     this.caller = caller;
     this.request = request;
     this.isStream = request.stream;
@@ -153,6 +148,20 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return this.attempt?.target.route ?? null;
   }
 
+  /** A refusal that the provider does not bill. */
+  get isUnbilled(): boolean {
+    return this.counter.isUnbilledRefusal && this.#speaksMessages;
+  }
+
+  /** The longest lifetime that was requested, where the provider was sent the request's own. */
+  get #cacheLifetime(): CacheLifetime {
+    return this.plan.firstCase.cacheWrites === '1h' && this.#speaksMessages ? '1h' : '5m';
+  }
+
+  get #speaksMessages(): boolean {
+    return this.attempt?.target.settings.kind === MESSAGES_KIND;
+  }
+
   get keyId(): number {
     return this.caller.key.id;
   }
@@ -177,33 +186,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     if (this.#phase !== 'opening' && this.#phase !== 'streaming') return false;
     this.#transition('finishing-unread');
     return true;
-  }
-
-  /** Separate from the constructor: a tracer may throw, and until then the hold has no owner. */
-  beginTrace(): void {
-    const { requestId, receivedAtMs, times, trace: parent } = this.clientRequest;
-    this.trace = this.#gateway.trace?.({ requestId, receivedAtMs, startedMs: times.startedMs, parent }) ?? null;
-  }
-
-  /** The trace context of the next attempt. An error in tracing leaves a gap in the trace, and affects no message. */
-  beginTraceOfAttempt({ route, settings }: Target): TraceContext | null {
-    if (this.trace === null) return this.clientRequest.trace;
-    const { kind, baseUrl } = settings;
-    const { provider, upstreamModel: model } = route;
-    try {
-      return this.trace.beginAttempt({ provider, kind, baseUrl, model });
-    } catch {
-      return this.clientRequest.trace;
-    }
-  }
-
-  /** The attempt failed, or began to answer. */
-  endTraceOfAttempt(result: string, status: number | null): void {
-    try {
-      this.trace?.endAttempt(result, status);
-    } catch {
-      // A gap in the trace.
-    }
   }
 
   onLate(): void {
@@ -250,8 +232,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   #makeCounter(): MessageCounter {
     const estimate = this.#gateway.estimates.output(this.offer.model.name, this.caller.account.id);
-    if (!this.isStream) return new MessageCounter({ estimate }); // a whole message takes no time
-    return new MessageCounter({ estimate, thinks: this.plan.thinks, elapsedMs: () => this.watch.activeMs() });
+    const cacheLifetime = () => this.#cacheLifetime;
+    if (!this.isStream) return new MessageCounter({ estimate, cacheLifetime }); // a whole message takes no time
+    const elapsedMs = () => this.watch.activeMs();
+    return new MessageCounter({ estimate, cacheLifetime, thinks: this.plan.thinks, elapsedMs });
   }
 
   /** The attempt failed before the client received anything: discards what it counted. */
@@ -294,9 +278,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
-  takeMessage(message: JsonObject, text: string): string {
+  takeMessage({ message, text, isNative }: WholeReply): string {
     this.counter.observeMessage(message);
-    const reported = completeText(message, text, this);
+    const reported = isNative === true ? text : completeText(message, text, this);
     this.answer?.addMessage(reported);
     return reported;
   }
@@ -408,15 +392,15 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     const { times } = this.clientRequest;
-    this.#transition('settling');
-    this.watch.finish();
-    if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
-    this.streamHold?.close();
+    this.#transition('settling'); // possible in every phase before it
     let usage: CountedUsage | null = null;
     let record: UsageRecord | null = null;
     let reported = error;
     let ending: Promise<Settlement> | null = null;
     try {
+      this.watch.finish();
+      if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
+      this.streamHold?.close();
       this.#endPermit(outcome);
       usage = countBilled(this, outcome);
       record = this.#record(outcome, status, usage);
@@ -426,8 +410,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       times.settledMs = performance.now();
       if (settlement.ok) record.writtenOff = settlement.writtenOff;
       else record = withoutItsEnd(record);
-      if (usage.source === 'reported')
-        this.#gateway.estimates.addSample(this.offer.model.name, this.caller.account.id, this.counter);
+      if (usage.source === 'reported') this.#addSample();
       return settlement;
     } catch (thrown) {
       reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
@@ -438,6 +421,13 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       this.#close();
       if (record !== null && usage !== null) this.#report(record, usage, reported);
     }
+  }
+
+  #addSample(): void {
+    const { clock, estimates } = this.#gateway;
+    const model = this.offer.model.name;
+    const account = this.caller.account.id;
+    if (estimates.takeTurn(model, account, clock.nowMs())) estimates.addSample(model, account, this.counter);
   }
 
   #close(): void {
@@ -488,13 +478,11 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
     const report: MessageReport = {
-      requestId: record.requestId,
       record,
-      times: this.clientRequest.times,
+      clientRequest: this.clientRequest,
       providerKind: this.attempt?.target.settings.kind ?? null,
       responseModel: this.counter.model,
       stopReason: this.counter.stopReason,
-      address: this.clientRequest.address,
       code: error?.code ?? null,
       cause: error?.details.cause ?? null,
       upstreamRequestId: this.attempt?.upstreamRequestId ?? null,
@@ -502,27 +490,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       unknown: usage.unknown,
       writeOffReason: writeOffReason(this, record, usage),
     };
-    try {
-      this.trace?.end(report);
-    } catch {
-      // A gap in the trace.
-    }
+    this.trace?.end(report);
     this.#gateway.report(report);
   }
-}
-
-/** The hold's owner and offer. */
-export type HeldMessage = Pick<AdmissionRequest, 'caller' | 'offer'> & { requestId: string; isStream: boolean };
-
-/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
-export function releaseHold(
-  gateway: Gateway,
-  { requestId, caller, offer, isStream }: HeldMessage,
-): Promise<Settlement> {
-  const { account, key } = caller;
-  const { group, model } = offer;
-  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
-  const record = { ...emptyRecord(known), outcome: 'failed' as const };
-  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
-  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }

@@ -57,6 +57,7 @@ export interface TargetHealth {
 interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs'> {
   /** A changed address or credential resets the state. */
   baseUrl: string;
+  isBearer: boolean;
   secret: string | null;
   /** null while the circuit is closed. */
   openUntilMs: number | null;
@@ -185,6 +186,7 @@ export class RouteHealth {
       credential: credential?.name ?? null,
       model: route.upstreamModel,
       baseUrl: settings.baseUrl,
+      isBearer: settings.isBearer,
       secret: credential?.secret.reveal() ?? null,
       failuresInARow: 0,
       inFlight: 0,
@@ -282,7 +284,8 @@ function doubled(firstMs: number, times: number): number {
 }
 
 function isReplaced(tracked: TrackedTarget, { settings, credential }: Target): boolean {
-  return tracked.baseUrl !== settings.baseUrl || tracked.secret !== (credential?.secret.reveal() ?? null);
+  if (tracked.baseUrl !== settings.baseUrl || tracked.isBearer !== settings.isBearer) return true;
+  return tracked.secret !== (credential?.secret.reveal() ?? null);
 }
 
 function isIdleAndWell(

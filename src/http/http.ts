@@ -8,6 +8,7 @@ export {
   errorResponse,
   pathOf,
   queryOf,
+  readApiKey,
   readBearer,
   type SharedHeaders,
   securityHeaders,

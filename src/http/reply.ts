@@ -96,10 +96,13 @@ export function queryOf(url: string): string {
 
 const BEARER = /^bearer(?:\s+(.*))?$/i;
 
-/** `x-api-key`, else `authorization: Bearer`; null without either. A doubled one, joined by ", ", is no valid key. */
+/** `x-api-key`; null without one. A doubled one, joined by ", ", is no valid key. */
+export function readApiKey(headers: Headers): string | null {
+  return headers.get('x-api-key')?.trim() || null;
+}
+
+/** `authorization: Bearer`; null without one. */
 export function readBearer(headers: Headers): string | null {
-  const apiKey = headers.get('x-api-key')?.trim();
-  if (apiKey) return apiKey;
   const authorization = headers.get('authorization');
   if (authorization === null) return null;
   return BEARER.exec(authorization.trim())?.[1]?.trim() || null;

@@ -264,7 +264,7 @@ export function messageLine({ record, ...message }: MessageReport, nowMs: number
     attempts: record.attempts.length,
     latency_ms: record.latencyMs,
     first_token_ms: record.firstTokenMs,
-    address: message.address,
+    address: message.clientRequest.address,
   };
   if (message.disbelieved.length > 0) line['usage_disbelieved'] = message.disbelieved;
   if (message.unknown.length > 0) line['usage_unknown'] = message.unknown;

@@ -162,7 +162,7 @@ export class ServiceMetrics {
 
   /** An admitted message has ended. */
   countMessage(message: MessageReport, nowMs: number): void {
-    const { record, times, code, disbelieved, unknown, writeOffReason } = message;
+    const { record, clientRequest, code, disbelieved, unknown, writeOffReason } = message;
     const series = this.#find(record.model, record.provider ?? 'none', record.group, record.stream);
     add(series.outcomes, record.outcome);
     series.tokens.input.value += record.inputTokens;
@@ -179,7 +179,7 @@ export class ServiceMetrics {
     this.#usageDisbelieved.value += disbelieved.length;
     if (code !== null) add(this.#errors, code);
     for (const attempt of record.attempts) this.#countAttempt(attempt, nowMs);
-    this.#observeTimes(series, record.stream, times);
+    this.#observeTimes(series, record.stream, clientRequest.times);
   }
 
   /** Any other request was answered. */

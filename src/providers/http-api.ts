@@ -14,7 +14,8 @@ import { cancelBody, fetchUpstream, type MapFault, readFault } from './upstream.
 type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 
 /** The parts of an attempt that headers depend on; a connection test has only the provider. */
-export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> & Partial<Pick<Attempt, 'version' | 'betas'>>;
+export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> &
+  Partial<Pick<Attempt, 'version' | 'betas' | 'selectors'>>;
 
 export interface Api {
   url(endpoint: Pick<ProviderEndpoint, 'baseUrl'>, path: string): string;
@@ -28,7 +29,7 @@ export interface Api {
 }
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
-interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Provider, 'countTokens'>> {
+interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
   /** Reads that answer. Throws ProviderFault. */
@@ -36,7 +37,7 @@ interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Pro
 }
 
 /** The provider of a kind; without `countTokens` it counts no tokens. Its faults and replies hide the credential. */
-export function apiProvider(kind: string, api: Api, { send, read, countTokens, ...rest }: ApiMethods): Provider {
+export function apiProvider(kind: string, api: Api, { send, read, countTokens, embed, ...rest }: ApiMethods): Provider {
   return {
     kind,
     async submit(attempt) {
@@ -49,6 +50,9 @@ export function apiProvider(kind: string, api: Api, { send, read, countTokens, .
     },
     countTokens: async (attempt) =>
       countTokens === undefined ? null : hiding(countTokens(attempt), attempt.provider.credential),
+    ...(embed !== undefined && {
+      embed: (attempt: Attempt) => hiding(embed(attempt), attempt.provider.credential),
+    }),
     countLocally: () => null,
     probe: (endpoint, signal) => hiding(probeApi(api, endpoint, signal), endpoint.credential),
     ...rest,
@@ -103,8 +107,8 @@ interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
 const keptHeaders = new WeakMap<ProviderEndpoint, KeptHeaders>();
 
 function headersOf(api: Api, attempt: Attempt, accept: string): Record<string, string> {
-  const { provider, version, betas, trace } = attempt;
-  if (trace) return api.headers(attempt, accept);
+  const { provider, version, betas, selectors, trace } = attempt;
+  if (trace || selectors) return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);
   if (kept !== undefined && kept.accept === accept && kept.version === version && kept.betas === betas)
     return kept.headers;

@@ -28,10 +28,11 @@ const REFUSED = {
   compaction: 'the provider of this model does not support compaction',
 };
 const DROPPED = [
+  'billing_policy',
   'cache_control',
   'context_management',
   'diagnostics',
-  'fallbacks',
+  'fallback_credit_token',
   'inference_geo',
   'safeguards',
   'tags',

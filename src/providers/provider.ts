@@ -9,6 +9,8 @@ export interface ProviderEndpoint {
   kind: string;
   /** Without a trailing slash; empty for a provider inside the service. */
   baseUrl: string;
+  /** The credential is sent as `authorization: Bearer`, whatever the kind's own header is; absent: no. */
+  isBearer?: boolean;
   credential: Secret | null;
 }
 
@@ -22,6 +24,10 @@ export interface Attempt {
   version: string | null;
   /** The client's `<vendor>-beta` values, joined by commas; null if absent. */
   betas: string | null;
+  /** Headers of the client that select objects of the credential's account; absent or null: none. */
+  selectors?: readonly { name: string; value: string }[] | null;
+  /** The credential is the client's own; absent: no. */
+  isOwnAccount?: boolean;
   requestId: string;
   /** Trace context for the provider; absent or null: none. */
   trace?: TraceContext | null;
@@ -33,6 +39,8 @@ export interface WholeReply {
   form: 'message';
   message: JsonObject;
   text: string;
+  /** The text is the answer in the client's own protocol, and is sent as it is; absent: it is the message's JSON. */
+  isNative?: true;
   upstreamRequestId: string | null;
 }
 
@@ -56,6 +64,7 @@ export interface EventReceiver {
 export type FaultKind =
   | 'rejected' // the content was rejected: the client's fault
   | 'credentials' // our own credit, key or access
+  | 'not_found' // the provider has no such model, or no such path
   | 'rate_limited'
   | 'overloaded'
   | 'failed' // 5xx, an invalid answer, or no connection
@@ -98,6 +107,8 @@ export interface Provider {
   kind: string;
   /** Sends an attempt; resolves when the upstream has begun to answer. Throws ProviderFault. */
   submit(attempt: Attempt): Promise<ProviderReply>;
+  /** Sends an attempt for embeddings; absent: the kind has none. Throws ProviderFault. */
+  embed?(attempt: Attempt): Promise<WholeReply>;
   /** The provider's token count of the prompt; null if it cannot count. Throws ProviderFault. */
   countTokens(attempt: Attempt): Promise<number | null>;
   /** The exact count without a request; null: the general estimate is used. */

@@ -1,20 +1,37 @@
 // One request to the public API: what its head says, and what it holds until it is answered.
 
 import type { AddressRange } from '../base/addresses.ts';
+import { parseTimeMs } from '../base/checked-number.ts';
 import type { Clock } from '../base/clock.ts';
 import { newRequestId } from '../base/ids.ts';
 import { readTraceContext, type TraceContext } from '../base/trace-context.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
-import { type ClientRequest, type MessageTimes, type Reply, startTimes } from '../gateway/gateway.ts';
-import { type BodiesInFlight, type Connection, clientAddress, queryOf, RequestBody, readBearer } from '../http/http.ts';
+import type { Front } from '../fronts/fronts.ts';
+import {
+  type ClientRequest,
+  type MessageTimes,
+  type Reply,
+  SELECTORS,
+  type Selector,
+  startTimes,
+} from '../gateway/gateway.ts';
+import {
+  type BodiesInFlight,
+  type Connection,
+  clientAddress,
+  queryOf,
+  RequestBody,
+  readApiKey,
+  readBearer,
+} from '../http/http.ts';
 
 export type { ClientRequest, Reply };
 
-/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError for a refusal. */
+/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` may resolve to it. */
 export interface MessageGateway {
-  submitMessage(clientRequest: ClientRequest): Promise<Reply>;
+  submitMessage(clientRequest: ClientRequest): Promise<Reply | TurnpikeError>;
   countTokens(clientRequest: ClientRequest): Promise<Reply>;
   listModels(clientRequest: ClientRequest): Promise<Reply>;
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
@@ -69,12 +86,17 @@ export class Call implements ClientRequest, Answered {
   readonly origin: string | null;
   readonly times: MessageTimes = startTimes();
   secret: string | null = null;
+  bearer: string | null = null;
   vendorPrefix = 'anthropic'; // until the head is read
   version: string | null = null;
   betas: string | null = null;
+  selectors: ClientRequest['selectors'] = null;
   browserDeclared = false;
   trace: TraceContext | null = null;
+  /** null: the Messages protocol. */
+  front: Front | null = null;
   protocol: ClientRequest['protocol'] = 'messages';
+  native: ClientRequest['native'] = null;
   caller: ClientRequest['caller'] = null;
   isAdmitted = false;
   replayOf: string | null = null;
@@ -102,6 +124,10 @@ export class Call implements ClientRequest, Answered {
 
   get address(): string {
     return this.#address ?? this.#findAddress();
+  }
+
+  get headers(): Headers {
+    return this.request.headers;
   }
 
   get query(): string {
@@ -162,15 +188,17 @@ export class Call implements ClientRequest, Answered {
   }
 
   #readHead(headers: Headers): void {
-    this.secret = readBearer(headers);
+    const keyHeader = this.front?.keyHeader ?? null;
+    this.bearer = readBearer(headers);
+    this.secret = readApiKey(headers) ?? this.bearer ?? (keyHeader === null ? null : headers.get(keyHeader));
     this.#readVendorHeaders(headers, this.dependencies.settings().vendorPrefixes);
     const traceparent = headers.get('traceparent');
     if (traceparent !== null) this.trace = readTraceContext(traceparent, headers.get('tracestate'));
   }
 
   /**
-   * The first accepted prefix that the request uses is the response's, too. The version is of the first prefix that has a
-   * known one; betas of all prefixes are joined.
+   * The first accepted prefix that the request uses is the response's, too. The version and the selectors are of the
+   * first prefix that has them; betas of all prefixes are joined. Throws invalid_request for an unknown version.
    */
   #readVendorHeaders(headers: Headers, prefixes: readonly string[]): void {
     let isFirst = true;
@@ -182,7 +210,8 @@ export class Call implements ClientRequest, Answered {
       if (version === null && betas === null && browser === null) continue;
       if (isFirst) this.vendorPrefix = prefix;
       isFirst = false;
-      this.version ??= knownVersion(version);
+      this.version ??= knownVersion(version, names.version);
+      this.selectors ??= readSelectors(headers, names.selectors);
       if (betas !== null) this.betas = this.betas === null ? betas : `${this.betas},${betas}`;
       if (browser !== null && browser.trim().toLowerCase() === 'true') this.browserDeclared = true;
     }
@@ -194,14 +223,19 @@ function giveBackAfter(inUse: Promise<unknown>, body: RequestBody): void {
   inUse.then(giveBack, giveBack);
 }
 
-const namesByPrefix = new Map<string, Record<'version' | 'betas' | 'browser', string>>();
+interface HeaderNames extends Record<'version' | 'betas' | 'browser', string> {
+  selectors: readonly { name: Selector['name']; header: string }[];
+}
+
+const namesByPrefix = new Map<string, HeaderNames>();
 
 /** Joined once for each configured prefix. */
-function namesOf(prefix: string) {
+function namesOf(prefix: string): HeaderNames {
   let names = namesByPrefix.get(prefix);
   if (names === undefined) {
     const browser = `${prefix}-dangerous-direct-browser-access`;
-    names = { version: `${prefix}-version`, betas: `${prefix}-beta`, browser };
+    const selectors = SELECTORS.map((name) => ({ name, header: `${prefix}-${name}` }));
+    names = { version: `${prefix}-version`, betas: `${prefix}-beta`, browser, selectors };
     namesByPrefix.set(prefix, names);
   }
   return names;
@@ -210,10 +244,25 @@ function namesOf(prefix: string) {
 // Supported dates of the Messages API, newest last.
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 
-/** Any other date counts as the newest: no provider refuses a client for a later date. */
-function knownVersion(version: string | null): string | null {
-  if (version === null || version.trim() === '') return null;
-  return VERSIONS.find((known) => known === version.trim()) ?? (VERSIONS.at(-1) as string);
+/** A later date counts as the newest: no provider refuses a client for it. Throws invalid_request for any other value. */
+function knownVersion(version: string | null, name: string): string | null {
+  const date = version?.trim() ?? '';
+  if (date === '' || VERSIONS.includes(date)) return date || null;
+  const newest = VERSIONS.at(-1) as string;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(date) && date > newest && parseTimeMs(date) !== null) return newest;
+  throw new TurnpikeError(
+    'invalid_request',
+    `${name}: this is not a version of the API: send ${VERSIONS.join(' or ')}`,
+  );
+}
+
+function readSelectors(headers: Headers, names: HeaderNames['selectors']): ClientRequest['selectors'] {
+  let selectors: Selector[] | null = null;
+  for (const { name, header } of names) {
+    const value = headers.get(header)?.trim();
+    if (value) selectors = [...(selectors ?? []), { name, value }];
+  }
+  return selectors;
 }
 
 function refuseWhileDraining(dependencies: PublicDependencies): void {

@@ -1,7 +1,7 @@
 // The door of the public API: turns HTTP requests into client requests for the gateway, and replies into responses.
 
-import { chatErrorBody } from '../chat-completions/chat-completions.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { findFront, OPENAI_RATE_HEADERS, openAiRateHeaders } from '../fronts/fronts.ts';
 import {
   allowOrigin,
   type Connection,
@@ -16,8 +16,7 @@ import {
   toResponse,
 } from '../http/http.ts';
 import { Call, type PublicDependencies, type Reply } from './call.ts';
-import { OPENAI_RATE_HEADERS, openAiRateHeaders } from './post-chat-completions.ts';
-import { allowedMethods, findRoute, isChatPath, isForOpenAi, normalPath, takesMethod } from './routes.ts';
+import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
 
 export type { Answered, PublicDependencies } from './call.ts';
 
@@ -37,15 +36,16 @@ export function handlePublic(
   if (request.method === 'OPTIONS' && isForBrowsers(path))
     return preflightResponse(request.headers, call.requestId, securityHeaders(kindOf(path), isSecure(call)));
   try {
-    const reply = answerCall(call, request.method);
-    return reply instanceof Promise ? respondLater(call, reply) : respond(call, reply);
+    const answer = answerCall(call, request.method);
+    return answer instanceof Promise ? respondLater(call, answer) : respond(call, answer);
   } catch (thrown) {
     return refuse(call, asTurnpikeError(thrown));
   }
 }
 
-function answerCall(call: Call, method: string): Reply | Promise<Reply> {
-  const route = findRoute(call.path);
+function answerCall(call: Call, method: string): ReturnType<Handle> {
+  const route = findRoute(call.path, call);
+  call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
   if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
   if (!takesMethod(route, method))
     throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
@@ -54,29 +54,39 @@ function answerCall(call: Call, method: string): Reply | Promise<Reply> {
   return route.handle(call);
 }
 
-async function respondLater(call: Call, replying: Promise<Reply>): Promise<Response> {
+async function respondLater(call: Call, answering: Promise<Reply | TurnpikeError>): Promise<Response> {
   try {
-    return respond(call, await replying);
+    return respond(call, await answering);
   } catch (thrown) {
     return refuse(call, asTurnpikeError(thrown));
   }
 }
 
-function respond(call: Call, reply: Reply): Response {
-  const response = toResponse(reply, call.requestId, sharedHeaders(call));
+function respond(call: Call, reply: Reply | TurnpikeError): Response {
+  if (reply instanceof TurnpikeError) return refuse(call, reply);
+  const response = toResponse(
+    call.front === null ? reply : { ...reply, headers: headersOf(call, reply.headers) },
+    call.requestId,
+    sharedHeaders(call),
+  );
   call.close(reply);
   return finish(call, response, null);
 }
 
-/** Requests in Chat Completions format get errors in that format. */
+/** A front's requests get errors in its format. */
 function refuse(call: Call, failure: TurnpikeError): Response {
   call.close(null);
+  const { front, requestId } = call;
   const shared = sharedHeaders(call);
-  if (!isChatPath(call.path)) return finish(call, errorResponse(failure, call.requestId, shared), failure);
-  const { status } = failure;
-  const headers = failure.headers();
-  Object.assign(headers, openAiRateHeaders(headers, call.vendorPrefix, call.dependencies.clock.nowMs()));
-  return finish(call, toResponse({ status, headers, body: chatErrorBody(failure) }, call.requestId, shared), failure);
+  if (front === null) return finish(call, errorResponse(failure, requestId, shared), failure);
+  const headers = headersOf(call, failure.headers());
+  const reply = { status: failure.status, headers, body: front.errorBody(failure, requestId) };
+  return finish(call, toResponse(reply, requestId, shared), failure);
+}
+
+function headersOf({ front, vendorPrefix, dependencies }: Call, headers: Record<string, string>) {
+  if (front?.hasOpenAiHeaders !== true) return headers;
+  return { ...headers, ...openAiRateHeaders(headers, vendorPrefix, dependencies.clock.nowMs()) };
 }
 
 /** Adds the headers that differ between requests, and reports the answer. */
@@ -84,7 +94,7 @@ function finish(call: Call, response: Response, failure: TurnpikeError | null): 
   const { path, origin, requestId, dependencies } = call;
   if (isForBrowsers(path)) {
     if (origin !== null) allowOrigin(response.headers, origin);
-    if (isForOpenAi(path)) response.headers.set('x-request-id', requestId); // OpenAI clients read the request id here
+    if (call.front?.hasOpenAiHeaders === true || isForModels(path)) response.headers.set('x-request-id', requestId); // OpenAI clients read the request id here
   }
   if (call.isAdmitted) return response;
   call.durationMs = dependencies.clock.nowMs() - call.receivedAtMs;
@@ -101,7 +111,7 @@ function isForBrowsers(path: string): boolean {
 
 /** `api` for API paths, in any spelling; other paths get a 404 as well. */
 function kindOf(path: string): 'api' | 'other' {
-  return path.startsWith('/v1/') || normalPath(path).startsWith('/v1/') ? 'api' : 'other';
+  return path.startsWith('/v1/') || /^\/v1(?:beta)?\//.test(normalPath(path)) ? 'api' : 'other';
 }
 
 function isSecure({ connection, request, dependencies }: Call): boolean {
@@ -116,25 +126,25 @@ function sharedHeaders(call: Call): SharedHeaders {
   const kind = kindOf(path);
   const isTls = isSecure(call);
   const isCors = isForBrowsers(path);
-  const isChat = isChatPath(path);
-  const place = (kind === 'api' ? 1 : 0) + (isTls ? 2 : 0) + (isCors ? 4 : 0) + (isChat ? 8 : 0);
+  const hasOpenAiHeaders = call.front?.hasOpenAiHeaders === true;
+  const place = (kind === 'api' ? 1 : 0) + (isTls ? 2 : 0) + (isCors ? 4 : 0) + (hasOpenAiHeaders ? 8 : 0);
   let made = sharedByPrefix.get(vendorPrefix);
   if (made === undefined) {
     made = [];
     sharedByPrefix.set(vendorPrefix, made);
   }
-  made[place] ??= makeHeaders(securityHeaders(kind, isTls), isCors ? vendorPrefix : null, isChat);
+  made[place] ??= makeHeaders(securityHeaders(kind, isTls), isCors ? vendorPrefix : null, hasOpenAiHeaders);
   return made[place];
 }
 
 function makeHeaders(
   security: Readonly<Record<string, string>>,
   corsPrefix: string | null,
-  isChat: boolean,
+  hasOpenAiHeaders: boolean,
 ): SharedHeaders {
   if (corsPrefix === null) return shareHeaders(security);
   const cors = corsHeaders(corsPrefix);
-  if (isChat) cors['access-control-expose-headers'] += `, ${OPENAI_RATE_HEADERS}`;
+  if (hasOpenAiHeaders) cors['access-control-expose-headers'] += `, ${OPENAI_RATE_HEADERS}`;
   return shareHeaders({ ...security, ...cors });
 }
 

@@ -1,41 +1,42 @@
 // The table of public routes. The path alone selects the route; the `allow` header of a refusal lists its methods.
 
 import { TurnpikeError } from '../errors.ts';
+import { type Front, findFront, type Operation, type RequestHead } from '../fronts/fronts.ts';
+import { answerFront } from './answer-front.ts';
 import type { Call, ClientRequest, MessageGateway, Reply } from './call.ts';
-import { postChatCompletions } from './post-chat-completions.ts';
+import { requireJson } from './require-json.ts';
 
-const CHAT_PATH = '/v1/chat/';
 const MODELS_PATH = '/v1/models/';
 const USAGE_PATH = '/v1/usage/';
 
-const WITHOUT_VERSION = /^\/(?:messages|chat|models)(?:\/|$)/;
+const WITHOUT_VERSION = /^\/(?:messages|chat|responses|embeddings|models)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {
   if (routes.has(path)) return path;
-  const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
+  const single = path
+    .replace(/\/{2,}/g, '/')
+    .replace(/^(?:\/v1(?:beta)?)*(?=\/v1beta(?:\/|$))/, '')
+    .replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
   const trimmed = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
   return WITHOUT_VERSION.test(trimmed) ? `/v1${trimmed}` : trimmed;
 }
 
-/** Whether only OpenAI clients use the path. */
-export function isForOpenAi(path: string): boolean {
-  const normal = normalPath(path);
-  return normal.startsWith(CHAT_PATH) || `${normal}/`.startsWith(MODELS_PATH);
-}
-
-/** Whether responses, including errors, have the Chat Completions format. */
-export function isChatPath(path: string): boolean {
-  return normalPath(path).startsWith(CHAT_PATH);
+/** Whether OpenAI's clients use the path, too, although it is of no front. */
+export function isForModels(path: string): boolean {
+  return `${normalPath(path)}/`.startsWith(MODELS_PATH);
 }
 
 /** The decoded rest of a path after its prefix. Invalid percent-encoding is literal: no object has such a name. */
 function restOf(path: string, beginning: string): string {
-  const rest = normalPath(path).slice(beginning.length);
+  return decodePath(normalPath(path).slice(beginning.length));
+}
+
+function decodePath(path: string): string {
   try {
-    return decodeURIComponent(rest);
+    return decodeURIComponent(path);
   } catch {
-    return rest;
+    return path;
   }
 }
 
@@ -59,17 +60,8 @@ async function getReadyz(call: Call): Promise<Reply> {
   throw new TurnpikeError('store_unavailable', 'The store is not responding.', cause === undefined ? {} : { cause });
 }
 
-/** Throws content_type_unsupported unless the request declares JSON. */
-export function requireJson(headers: Headers): void {
-  const declared = headers.get('content-type');
-  if (declared === 'application/json') return;
-  const mediaType = (declared ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (mediaType === 'application/json' || /^[^/\s]+\/[^/\s]+\+json$/.test(mediaType)) return;
-  throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
-}
-
-/** May throw; `handlePublic` closes the call. */
-type Handle = (call: Call) => Reply | Promise<Reply>;
+/** May also throw an error; `handlePublic` closes the call. */
+export type Handle = (call: Call) => Reply | TurnpikeError | Promise<Reply | TurnpikeError>;
 
 function ask(method: 'listModels' | 'getKey'): Handle {
   return (call) => {
@@ -101,18 +93,22 @@ function askJson(method: 'submitMessage' | 'countTokens'): Handle {
 interface Route {
   method: 'GET' | 'POST';
   handle: Handle;
+  /** null: the Messages protocol. */
+  front: Front | null;
 }
 
-const get = (handle: Handle): Route => ({ method: 'GET', handle });
-const post = (handle: Handle): Route => ({ method: 'POST', handle });
+const get = (handle: Handle): Route => ({ method: 'GET', handle, front: null });
+const post = (handle: Handle): Route => ({ method: 'POST', handle, front: null });
 
 const showRoot = constant({ name: 'turnpike', messages: '/v1/messages' });
+
+/** Fronts have lists of their own on the same path. */
+const listOfModels = get(ask('listModels'));
 
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages', post(askJson('submitMessage'))],
   ['/v1/messages/count_tokens', post(askJson('countTokens'))],
-  ['/v1/chat/completions', post(postChatCompletions)],
-  ['/v1/models', get(ask('listModels'))],
+  ['/v1/models', listOfModels],
   ['/v1/key', get(ask('getKey'))],
   ['/healthz', get(constant({ status: 'ok' }))],
   ['/readyz', get(getReadyz)],
@@ -125,12 +121,31 @@ const routesOfOne: readonly [beginning: string, route: Route][] = [
 ];
 
 /** The route of a path without query, or null. */
-export function findRoute(path: string): Route | null {
+export function findRoute(path: string, head: RequestHead): Route | null {
   const exact = routes.get(path);
-  if (exact !== undefined) return exact;
+  if (exact !== undefined && exact !== listOfModels) return exact;
   const normal = normalPath(path);
-  return routes.get(normal) ?? routesOfOne.find(([beginning]) => normal.startsWith(beginning))?.[1] ?? null;
+  return (
+    routeOfFront(normal, head) ??
+    routes.get(normal) ??
+    routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ??
+    null
+  );
 }
+
+function routeOfFront(path: string, head: RequestHead): Route | null {
+  const front = findFront(path, head);
+  const operation = front?.findOperation(decodePath(path)) ?? null;
+  if (front === null || operation === null) return null;
+  return { method: METHODS[operation.asks], handle: (call) => answerFront(call, front, operation), front };
+}
+
+const METHODS: Readonly<Record<Operation['asks'], Route['method']>> = {
+  message: 'POST',
+  count: 'POST',
+  models: 'GET',
+  model: 'GET',
+};
 
 export function takesMethod(route: Route, method: string): boolean {
   return method === route.method || (method === 'HEAD' && route.method === 'GET');

@@ -13,11 +13,10 @@ import type {
   MonthChange,
   NewEntry,
   OpenHold,
-  SpendingReading,
   StoredUsageRecord,
-  UsageMeters,
   UsageRecord,
 } from '../ledger/ledger.ts';
+import { readDetails, writeDetails } from './usage-details.ts';
 
 export interface AccountMetersTable {
   id: number;
@@ -141,62 +140,7 @@ export function readLeaseRow(row: { node: string; epoch: number; expires_at_ms: 
   return { node: row.node, epoch: row.epoch, expiresAtMs: row.expires_at_ms };
 }
 
-type Details = Pick<
-  UsageRecord,
-  'provider' | 'upstreamModel' | 'stream' | 'usageSource' | 'rates' | 'attempts' | 'latencyMs' | 'firstTokenMs'
-> & { admittedMs?: number | null; meters?: StoredMeters };
-
-/** Compact: tuples for meters that every message has, absent members for meters that it does not have. */
-interface StoredMeters {
-  balance: [before: number, after: number];
-  quota?: StoredReading;
-  allowance?: StoredReading;
-}
-type StoredReading = [limit: number, period: SpendingReading['period'], before: number, after: number];
-
-/** The part of a usage record that no statement sums up or searches by, as JSON. */
-function writeDetails(record: UsageRecord): string {
-  const details: Details = {
-    provider: record.provider,
-    upstreamModel: record.upstreamModel,
-    stream: record.stream,
-    usageSource: record.usageSource,
-    rates: record.rates,
-    attempts: record.attempts,
-    admittedMs: record.admittedMs,
-    latencyMs: record.latencyMs,
-    firstTokenMs: record.firstTokenMs,
-    ...(record.meters !== null && { meters: writeMeters(record.meters) }),
-  };
-  return JSON.stringify(details);
-}
-
-function writeMeters({ balance, quota, allowance }: UsageMeters): StoredMeters {
-  return {
-    balance: [balance.before, balance.after],
-    ...(quota !== null && { quota: writeReading(quota) }),
-    ...(allowance !== null && { allowance: writeReading(allowance) }),
-  };
-}
-
-function writeReading({ limit, period, before, after }: SpendingReading): StoredReading {
-  return [limit, period, before, after];
-}
-
-function readMeters({ balance, quota, allowance }: StoredMeters): UsageMeters {
-  const [before, after] = balance;
-  return { balance: { before, after }, quota: readReading(quota), allowance: readReading(allowance) };
-}
-
-function readReading(stored: StoredReading | undefined): SpendingReading | null {
-  if (stored === undefined) return null;
-  const [limit, period, before, after] = stored;
-  return { limit, period, before, after };
-}
-
-/** Early records have no meters and no admission time. */
 export function readUsageRecord(row: UsageTable): StoredUsageRecord {
-  const { admittedMs = null, meters, ...details } = JSON.parse(row.details) as Details;
   return {
     seq: row.seq,
     requestId: row.request_id,
@@ -216,9 +160,7 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     cost: row.cost,
     writtenOff: row.written_off,
     providerCost: row.provider_cost,
-    ...details,
-    admittedMs,
-    meters: meters === undefined ? null : readMeters(meters),
+    ...readDetails(row.details),
   };
 }
 

@@ -110,6 +110,7 @@ const SLOW_SHARE = 0.1;
 const FAST_SHARE = 0.95;
 const TOP_SPEED_LEAST = 50; // tokens per second: a slow reader must not leave its thinking uncovered
 const WARM_SAMPLES = 64; // from here on the fit is solved only occasionally, which costs less
+const WARM_MS_BETWEEN_SAMPLES = 100;
 const SAMPLES_BETWEEN_LOOKS = 16; // of text and speed: after about eight streams
 const ROUNDING_TOKENS = 1; // counts are integers, and an end token may be counted
 const STORED_DIGITS = 7;
@@ -139,6 +140,7 @@ export class AccountSamples {
   readonly #kinds: KindsOfText;
   readonly #speeds: RecentSamples;
   #untilLook = 0;
+  #sampledAtMs = Number.NEGATIVE_INFINITY;
   #text: TextFit | null = null;
   #measured: Speeds | null = null;
 
@@ -160,6 +162,17 @@ export class AccountSamples {
   /** null until there are enough samples. */
   get speeds(): Speeds | null {
     return this.#measured;
+  }
+
+  /** Whether to sample a message now; if true, the next one is sampled only after a while, once there are many samples. */
+  takeTurn(nowMs: number): boolean {
+    if (this.#isWarm && nowMs - this.#sampledAtMs < WARM_MS_BETWEEN_SAMPLES) return false;
+    this.#sampledAtMs = nowMs;
+    return true;
+  }
+
+  get #isWarm(): boolean {
+    return this.#samples + this.#speeds.size > WARM_SAMPLES;
   }
 
   /** `tokens`: the provider's count for the bytes. Returns true if estimates may have changed. */
@@ -213,7 +226,7 @@ export class AccountSamples {
   }
 
   #estimate(): void {
-    this.#untilLook = this.#samples + this.#speeds.size <= WARM_SAMPLES ? 1 : SAMPLES_BETWEEN_LOOKS;
+    this.#untilLook = this.#isWarm ? SAMPLES_BETWEEN_LOOKS : 1;
     this.#text = this.#samples < TEXTS_LEAST ? null : this.#fitOfText();
     if (this.#speeds.size < SPEEDS_LEAST) return;
     const [low, top] = this.#speeds.quantiles(SLOW_SHARE, FAST_SHARE);

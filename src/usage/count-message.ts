@@ -2,17 +2,19 @@
 
 import { bounds } from '../config.ts';
 import type { JsonObject, JsonValue, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import { isJsonObject, isThinking, jsonObjects, NO_TOKENS } from '../wire/wire.ts';
+import { isJsonObject, isThinking, jsonObjects, NO_TOKENS, objectOf } from '../wire/wire.ts';
 import type { ByteClasses } from './byte-classes.ts';
 import { BASELINE_ESTIMATE, type OutputEstimate } from './output-estimate.ts';
 import { ProducedOutput } from './produced-output.ts';
 import { NAMES_MAX, type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
 
-/** The counts with this input and output. Cache writes without a lifetime count as 5 minutes, the protocol's default. */
-function countsOf(part: PartialCounts, input: number, output: number): TokenCounts {
-  const cacheWrite1h = part.cacheWrite1h ?? 0;
-  const written = Math.max(part.cacheWrite ?? 0, (part.cacheWrite5m ?? 0) + cacheWrite1h);
-  const cacheWrite5m = written - cacheWrite1h;
+/** The counts with this input and output. `lifetime` is that of cache writes without one. */
+function countsOf(part: PartialCounts, input: number, output: number, lifetime: CacheLifetime): TokenCounts {
+  let cacheWrite5m = part.cacheWrite5m ?? 0;
+  let cacheWrite1h = part.cacheWrite1h ?? 0;
+  const surplus = Math.max(0, (part.cacheWrite ?? 0) - cacheWrite5m - cacheWrite1h);
+  if (lifetime === '1h') cacheWrite1h += surplus;
+  else cacheWrite5m += surplus;
   return { input, output, cacheRead: part.cacheRead ?? 0, cacheWrite5m, cacheWrite1h, webSearches: 0 };
 }
 
@@ -66,6 +68,8 @@ export interface CountedUsage {
   speed: 'standard' | 'fast' | null;
 }
 
+export type CacheLifetime = '5m' | '1h';
+
 export interface CounterOptions {
   /** The estimate for the model's output; 0.25 tokens per byte by default. */
   estimate?: OutputEstimate;
@@ -73,6 +77,8 @@ export interface CounterOptions {
   thinks?: boolean;
   /** A monotonic clock in milliseconds. */
   elapsedMs?: () => number;
+  /** The lifetime of cache writes that are reported without one; by default the protocol's, 5 minutes. */
+  cacheLifetime?: () => CacheLifetime;
 }
 
 interface OutputSample {
@@ -85,6 +91,9 @@ interface OutputSample {
 }
 
 const sinceStart = () => performance.now();
+const fiveMinutes = (): CacheLifetime => '5m';
+/** Refusals before any output that are not billed, by `stop_details.category`; any other category is billed. */
+const UNBILLED_CATEGORIES: readonly (JsonValue | undefined)[] = [undefined, null, 'cyber', 'general_harms'];
 const OUTPUT_EXCESS_TOKENS = 1024; // above twice the maximum, before an output count is rejected
 
 export class MessageCounter {
@@ -92,6 +101,7 @@ export class MessageCounter {
   #finished = false;
   #contentSeen = false;
   #stopReason: string | null = null;
+  #isUnbilledCategory = false;
   #model: string | null = null;
   #usage: PartialUsage | null = null; // reported so far; later counts replace earlier ones
   #outputIsFinal = false;
@@ -99,15 +109,22 @@ export class MessageCounter {
   #finishedAtMs: number | null = null;
   readonly #thinks: boolean;
   readonly #elapsedMs: () => number;
+  readonly #cacheLifetime: () => CacheLifetime;
   readonly #estimateOf: OutputEstimate;
   #measured: ProducedOutput | null = null;
   /** Content of a whole message, measured only for an estimate or a sample. */
   #unmeasured: JsonValue | undefined = undefined;
 
   constructor(options: CounterOptions = {}) {
-    const { estimate = BASELINE_ESTIMATE, thinks = false, elapsedMs = sinceStart } = options;
+    const {
+      estimate = BASELINE_ESTIMATE,
+      thinks = false,
+      elapsedMs = sinceStart,
+      cacheLifetime = fiveMinutes,
+    } = options;
     this.#thinks = thinks;
     this.#elapsedMs = elapsedMs;
+    this.#cacheLifetime = cacheLifetime;
     this.#estimateOf = estimate;
   }
 
@@ -141,6 +158,11 @@ export class MessageCounter {
 
   get model(): string | null {
     return this.#model;
+  }
+
+  /** The model refused before any output, for a reason that providers of the Messages protocol do not bill. */
+  get isUnbilledRefusal(): boolean {
+    return this.#stopReason === 'refusal' && this.#isUnbilledCategory && !this.#contentSeen;
   }
 
   get contentSeen(): boolean {
@@ -211,7 +233,7 @@ export class MessageCounter {
   /** The prompt's tokens as reported, without summaries made by the provider; null until reported. */
   reportedPrompt(): TokenCounts | null {
     if (this.#usage === null || this.#usage.input === null) return null;
-    return countsOf(this.#usage, this.#usage.input, 0);
+    return countsOf(this.#usage, this.#usage.input, 0, this.#cacheLifetime());
   }
 
   /** The sample for the estimator; null unless the message has finished with a reported count. */
@@ -242,9 +264,11 @@ export class MessageCounter {
     const output = isFinal
       ? reportedOutput
       : Math.max(Math.min(this.#estimate(use, limits.outputTokensMax), outputMost), reportedOutput ?? 0);
-    const counts = countsOf(usage, usage.input ?? limits.inputEstimate, output);
+    const lifetime = this.#cacheLifetime();
+    const counts = countsOf(usage, usage.input ?? limits.inputEstimate, output, lifetime);
     counts.webSearches = usage.webSearches ?? 0;
-    for (const part of usage.compactions) addCounts(counts, countsOf(part, part.input ?? 0, part.output ?? 0));
+    for (const part of usage.compactions)
+      addCounts(counts, countsOf(part, part.input ?? 0, part.output ?? 0, lifetime));
     return {
       counts,
       source: isFinal && usage.input !== null ? 'reported' : 'estimated',
@@ -266,7 +290,9 @@ export class MessageCounter {
 
   #takeStopReason(holder: JsonObject): void {
     const reason = holder['stop_reason'];
-    if (typeof reason === 'string') this.#stopReason = reason;
+    if (typeof reason !== 'string') return;
+    this.#stopReason = reason;
+    this.#isUnbilledCategory = UNBILLED_CATEGORIES.includes(objectOf(holder['stop_details'])['category']);
   }
 
   #begin(): void {

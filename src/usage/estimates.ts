@@ -64,6 +64,11 @@ export class Estimates {
     );
   }
 
+  /** Whether to sample a message of the account now: with many samples, a few per second are enough. */
+  takeTurn(model: string, account: number, nowMs: number): boolean {
+    return this.#models.get(model)?.accounts.get(account)?.takeTurn(nowMs) ?? true;
+  }
+
   /** Adds a sample from a finished message with reported output; ignores others. */
   addSample(model: string, account: number, counter: MessageCounter): void {
     const sample = counter.sample();

@@ -1,6 +1,7 @@
 // Builds a whole message from stream events: usage and signatures replace, everything else appends.
 
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from './message-request.ts';
+import type { ServerSentEvent } from './server-sent-events.ts';
 
 /** The events are not a complete Messages stream. The message is for operators. */
 export class MalformedStream extends Error {
@@ -134,12 +135,23 @@ export interface StreamEvent {
   /** One line of JSON, as the provider sent it. */
   json: string;
   value: JsonObject;
+  /** Sent instead, possibly nothing: the events of a provider of the client's own protocol. Absent: this event is sent. */
+  native?: readonly ServerSentEvent[];
 }
+
+/** Begins the text of a native event. Only fronts read it. */
+export const NATIVE_MARK = ': native\n';
 
 export const PING_TEXT = 'event: ping\ndata: {"type":"ping"}\n\n';
 
-export function encodeEvent(event: { name: string; json: string }): string {
+export function encodeEvent(event: Pick<StreamEvent, 'name' | 'json' | 'native'>): string {
+  if (event.native !== undefined) return event.native.map(encodeNative).join('');
   return `event: ${event.name}\ndata: ${event.json}\n\n`;
+}
+
+function encodeNative({ name, text }: ServerSentEvent): string {
+  const said = name === 'message' ? '' : `event: ${name}\n`;
+  return `${NATIVE_MARK}${said}data: ${text.replaceAll('\n', ' ')}\n\n`;
 }
 
 export function makeEvent(value: JsonObject & { type: string }): StreamEvent {

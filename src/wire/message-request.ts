@@ -15,12 +15,21 @@ export interface MemberSpan {
 }
 
 /** The protocol of the original request, before translation to Messages. */
-export type Protocol = 'messages' | 'chat-completions';
+export type Protocol = 'messages' | 'chat-completions' | 'gemini' | 'embeddings';
+
+/** A body in the client's own protocol. A provider kind of that protocol gets it instead of the message. */
+export interface NativeBody {
+  /** The provider kind. */
+  kind: string;
+  /** Valid JSON without duplicate keys. */
+  text: string;
+  members: Map<string, MemberSpan>;
+}
 
 export interface MessageRequest {
   /** The body as received: valid JSON without duplicate keys. */
   text: string;
-  /** The length of the body in bytes of UTF-8. */
+  /** The length of the body in bytes of UTF-8; of the longer one, if there is a native body. */
   bytes: number;
   body: JsonObject;
   members: Map<string, MemberSpan>;
@@ -30,6 +39,8 @@ export interface MessageRequest {
   maxTokens: number | null;
   /** Defaults differ by protocol, and so do fields that a provider may drop. */
   protocol: Protocol;
+  /** null: every provider gets the message. */
+  native: NativeBody | null;
 }
 
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;

@@ -4,7 +4,7 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { JsonObject, JsonValue, MessageRequest, Protocol, ReceivedBody } from './message-request.ts';
+import type { JsonObject, JsonValue, MessageRequest, NativeBody, Protocol, ReceivedBody } from './message-request.ts';
 import { decodeBytes, isJsonObject, mayBeReplaced, parseJson } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
@@ -114,7 +114,7 @@ function checkSystem(system: JsonValue): void {
 /** Throws invalid_json, invalid_request (the message begins with the field's path), thread_unsupported_request. */
 export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'messages'): MessageRequest {
   const text = decodeBytes(bytes);
-  return parseText(text, bytesOf(text, bytes.byteLength), protocol);
+  return parseText(text, bytesOf(text, bytes.byteLength), protocol, null);
 }
 
 /** The length in UTF-8, without a byte order mark. A text with as many characters as bytes were received is ASCII. */
@@ -123,29 +123,33 @@ function bytesOf(text: string, bytesReceived: number): number {
 }
 
 /** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
-export async function parseInTurns(received: ReceivedBody, protocol: Protocol = 'messages'): Promise<MessageRequest> {
+export async function parseInTurns(
+  received: ReceivedBody,
+  protocol: Protocol = 'messages',
+  native: NativeBody | null = null,
+): Promise<MessageRequest> {
   const decoded = received instanceof Uint8Array ? decodeBytes(received) : await received.text();
   const text = mayBeReplaced(decoded, received) ? decodeBytes(await received.bytes()) : decoded;
   const bytes = bytesOf(text, received instanceof Uint8Array ? received.byteLength : received.size);
-  if (bytes <= bounds.bodyBytesAtOnceMax) return parseText(text, bytes, protocol);
+  if (bytes <= bounds.bodyBytesAtOnceMax) return parseText(text, bytes, protocol, native);
   await nextTurn();
   const members = scanJson(text);
   await nextTurn();
   const body = parseJson(text);
   await nextTurn();
-  return checkRequest({ text, bytes, members, body, protocol });
+  return checkRequest({ text, bytes, members, body, protocol, native });
 }
 
-function parseText(text: string, bytes: number, protocol: Protocol): MessageRequest {
+function parseText(text: string, bytes: number, protocol: Protocol, native: NativeBody | null): MessageRequest {
   const members = scanJson(text); // first, because it bounds the depth for JSON.parse
-  return checkRequest({ text, bytes, members, body: parseJson(text), protocol });
+  return checkRequest({ text, bytes, members, body: parseJson(text), protocol, native });
 }
 
-interface Parsed extends Pick<MessageRequest, 'text' | 'bytes' | 'members' | 'protocol'> {
+interface Parsed extends Pick<MessageRequest, 'text' | 'bytes' | 'members' | 'protocol' | 'native'> {
   body: JsonValue;
 }
 
-function checkRequest({ text, bytes, members, body, protocol }: Parsed): MessageRequest {
+function checkRequest({ text, bytes, members, body, protocol, native }: Parsed): MessageRequest {
   if (!isJsonObject(body)) throw wrongField('body', DICTIONARY);
   const model = checkModel(body['model']);
   checkMessages(body['messages']);
@@ -156,7 +160,9 @@ function checkRequest({ text, bytes, members, body, protocol }: Parsed): Message
   // The next turn of a thread would omit its history. Clients repeat a request that is refused with this code without it.
   if ((body['thread'] ?? null) !== null)
     throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');
-  return { text, bytes, body, members, model, stream, maxTokens, protocol };
+  // A native body may have content that the message lacks.
+  const most = native === null ? bytes : Math.max(bytes, Buffer.byteLength(native.text));
+  return { text, bytes: most, body, members, model, stream, maxTokens, protocol, native };
 }
 
 function checkModel(value: JsonValue | undefined): string {

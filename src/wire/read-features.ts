@@ -1,8 +1,8 @@
-// Features of a parsed request that change its price or need an object stored at the provider.
+// Features of a parsed request that change its price, are not offered, or need an object stored at the provider.
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
-import { isJsonObject, objectOf } from './message-request.ts';
+import { isJsonObject, jsonObjects, objectOf, textOf } from './message-request.ts';
 
 /**
  * Visits every block of `system` and `messages`, nested ones after their parent, until `visit` returns true; then
@@ -57,19 +57,39 @@ export interface RequestFeatures {
   /** `usesMax` over all web search tools; null if one of them has no limit. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
-  /** Features that change the price and have no configurable rate: names of fields and tool types. */
-  unpriced: string[];
+  /** The refusal of the first feature that changes the price and cannot be given one; it begins with the path. */
+  notOffered: string | null;
   /** The path of the first field that names an object stored at the provider. */
   storedObject: string | null;
   hasTools: boolean;
   cacheControl: 'none' | '5m' | '1h';
 }
 
-const UNPRICED_TOOLS = ['code_execution_', 'advisor_'];
-const UNPRICED_FIELDS = ['fallbacks', 'fallback_credit_token', 'billing_policy'];
-const PRICED_TIERS = ['auto', 'standard_only'];
-const PRICED_PLACES = ['global'];
-const PRICED_SPEEDS = ['standard', 'fast'];
+/** Values of a field that are offered, and the words about all others. */
+interface OfferedValues {
+  name: string;
+  words: string;
+  isOffered(value: JsonValue): boolean;
+}
+
+// Clients repeat a request without a field if its refusal begins like this.
+const EXTRA = 'Extra inputs are not permitted: this service does not offer';
+
+const FIELDS: readonly OfferedValues[] = [
+  { name: 'fallbacks', words: `${EXTRA} fallbacks at a provider`, isOffered: () => false },
+  { name: 'billing_policy', words: `${EXTRA} bills to others than the account`, isOffered: isBilledToSelf },
+  {
+    name: 'service_tier',
+    words: 'only "auto" and "standard_only" are offered',
+    isOffered: oneOf('auto', 'standard_only'),
+  },
+  { name: 'inference_geo', words: 'only "global" is offered', isOffered: oneOf('global') },
+  { name: 'speed', words: 'only "standard" and "fast" are offered', isOffered: oneOf('standard', 'fast') },
+];
+
+const TOOLS_WITH_EXECUTION = /^web_(?:search|fetch)_(\d{8})$/;
+const EXECUTION_FREE_FROM = '20260209';
+
 const STORED_FIELDS = ['container', 'skills', 'previous_message_id'];
 const TOOL_TYPE_CHARACTERS_MAX = 64;
 
@@ -80,50 +100,69 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
     speed: body['speed'] === 'fast' ? 'fast' : 'standard',
     webSearch: null,
     longContext: betas?.includes('context-1m-') ?? false,
-    unpriced: unpricedFields(body),
+    notOffered: refusedField(body),
     storedObject: storedField(body),
     hasTools: Array.isArray(body['tools']) && body['tools'].length > 0,
     cacheControl: 'none',
   };
   noteCacheControl(found, body);
+  const types: string[] = [];
   const tools = body['tools'];
-  if (Array.isArray(tools)) for (const tool of tools) if (isJsonObject(tool)) noteTool(found, tool);
+  if (Array.isArray(tools)) for (const tool of tools) if (isJsonObject(tool)) noteTool(found, types, tool);
   let hasStoredBlock = false;
   findBlock(body, (block) => {
     noteCacheControl(found, block);
     if (block['type'] === 'tool_addition') {
       const added = objectOf(block['tool'])['definition'];
       found.hasTools = true;
-      if (isJsonObject(added)) noteTool(found, added);
+      if (isJsonObject(added)) noteTool(found, types, added);
     }
     hasStoredBlock ||= storedPart(block) !== null;
     return false;
   });
+  found.notOffered ??= refusedTool(types, tools);
   if (hasStoredBlock) found.storedObject ??= storedBlockPath(body);
   return found;
 }
 
-function unpricedFields(body: JsonObject): string[] {
-  const names: string[] = [];
-  for (const name of UNPRICED_FIELDS) if ((body[name] ?? null) !== null) names.push(name);
-  if (!isOneOf(body['service_tier'], PRICED_TIERS)) names.push('service_tier');
-  if (!isOneOf(body['inference_geo'], PRICED_PLACES)) names.push('inference_geo');
-  if (!isOneOf(body['speed'], PRICED_SPEEDS)) names.push('speed');
-  return names;
+function refusedField(body: JsonObject): string | null {
+  for (const { name, words, isOffered } of FIELDS) {
+    const value = body[name] ?? null;
+    if (isNamed(value) && !isOffered(value)) return `${name}: ${words}`;
+  }
+  return null;
 }
 
-function isOneOf(value: JsonValue | undefined, known: readonly string[]): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && known.includes(value));
+function oneOf(...offered: string[]): (value: JsonValue) => boolean {
+  return (value) => typeof value === 'string' && offered.includes(value);
 }
 
-function noteTool(found: RequestFeatures, tool: JsonObject): void {
+function isBilledToSelf(policy: JsonValue): boolean {
+  return isJsonObject(policy) && (policy['bill_to'] ?? 'self') === 'self';
+}
+
+/** Providers report neither an advisor's tokens in the total counts nor the time of code execution. */
+function refusedTool(types: readonly string[], tools: JsonValue | undefined): string | null {
+  const refuse = (type: string, words: string) => `${type.slice(0, TOOL_TYPE_CHARACTERS_MAX)}: ${words}`;
+  for (const type of types) {
+    if (type.startsWith('advisor_')) return refuse(type, 'advisor tools are not offered');
+    if (type.startsWith('code_execution_') && !jsonObjects(tools).some(includesExecution))
+      return refuse(type, 'code execution is offered only beside web search or web fetch of 2026-02-09 or later');
+  }
+  return null;
+}
+
+/** Beside these tools, providers charge nothing for code execution. */
+function includesExecution({ type }: JsonObject): boolean {
+  return (TOOLS_WITH_EXECUTION.exec(textOf(type))?.[1] ?? '') >= EXECUTION_FREE_FROM;
+}
+
+function noteTool(found: RequestFeatures, types: string[], tool: JsonObject): void {
   noteCacheControl(found, tool);
   const type = tool['type'];
   if (typeof type !== 'string') return;
+  types.push(type);
   if (type.startsWith('web_search_')) found.webSearch = { usesMax: addedUses(found.webSearch, tool['max_uses']) };
-  const shown = type.slice(0, TOOL_TYPE_CHARACTERS_MAX);
-  if (UNPRICED_TOOLS.some((prefix) => type.startsWith(prefix)) && !found.unpriced.includes(shown))
-    found.unpriced.push(shown);
 }
 
 function addedUses(before: RequestFeatures['webSearch'], maxUses: JsonValue | undefined): number | null {
@@ -141,9 +180,7 @@ function noteCacheControl(found: RequestFeatures, holder: JsonObject): void {
 
 function storedField(body: JsonObject): string | null {
   for (const name of STORED_FIELDS) if (namesObject(body[name])) return name;
-  const diagnostics = body['diagnostics'];
-  const isNamedThere = isJsonObject(diagnostics) && namesObject(diagnostics['previous_message_id']);
-  return isNamedThere ? 'diagnostics.previous_message_id' : null;
+  return null;
 }
 
 /** Clients write optional members without a value as null, an empty list or an empty object. */

@@ -7,10 +7,12 @@ export {
   MalformedStream,
   MessageFold,
   makeEvent,
+  NATIVE_MARK,
   PING_TEXT,
   splitBlock,
   unfoldMessage,
 } from './fold-events.ts';
+export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
 export {
   decodeBody,
   decodeBytes,
@@ -19,7 +21,9 @@ export {
   type JsonObject,
   type JsonValue,
   jsonObjects,
+  type MemberSpan,
   type MessageRequest,
+  type NativeBody,
   NO_TOKENS,
   objectOf,
   type Protocol,

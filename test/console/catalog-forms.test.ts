@@ -83,10 +83,12 @@ describe('a model', () => {
       name: 'claude-haiku-4-5',
       family: 'anthropic',
       as_of: '2026-07-24',
+      source: 'https://vendor.example/prices',
+      serves: 'messages' as const,
       aliases: [],
       display_name: 'H',
     };
-    const limits = { max_input_tokens: 1, max_output_tokens: 2, retires_on: null };
+    const limits = { max_input_tokens: 1, max_output_tokens: 2, retires_on: null, price_changes: [] };
     const fields = fieldsOfListed({ ...listed, ...limits, price: { ...price, fast: null } }, 'main');
     expect(documentOfModel(fields)).toMatchObject({
       catalogue: true,
@@ -123,9 +125,15 @@ describe('a review lists changes', () => {
   });
 
   test('with the rates of the price list for listed prices and costs', () => {
-    const listed = { name: 'plain', family: 'f', as_of: '2026-07-24', aliases: [], display_name: 'P' };
+    const listed = { name: 'plain', family: 'f', as_of: '2026-07-24', source: 's', aliases: [], display_name: 'P' };
     const prices = [
-      { ...listed, ...{ max_input_tokens: 1, max_output_tokens: 1, retires_on: null }, price: pricedAsListed() },
+      {
+        ...listed,
+        ...{ max_input_tokens: 1, max_output_tokens: 1, retires_on: null },
+        price: pricedAsListed(),
+        price_changes: [],
+        serves: 'messages' as const,
+      },
     ];
     const routes = [{ provider: 'main', cost: 'catalogue' }];
     const change = { action: 'update' as const, kind: 'model' as const, name: 'plain', fields: ['price', 'routes'] };

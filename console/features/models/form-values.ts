@@ -38,12 +38,17 @@ interface RouteFields {
   concurrency: string;
   costMode: 'unknown' | 'listed' | 'stated';
   cost: PriceFields;
+  /** Not edited. */
+  cost_changes: readonly object[];
 }
 
 export interface ModelFields {
   name: string;
   display_name: string;
   aliases: string[];
+  /** Not edited, like `price_changes`. */
+  serves: 'messages' | 'embeddings';
+  price_changes: readonly object[];
   isListed: boolean;
   price: PriceFields;
   max_input_tokens: string;
@@ -66,7 +71,7 @@ let routeCount = 0;
 export function blankRoute(provider = ''): RouteFields {
   const key = `route ${++routeCount}`;
   const limits = { priority: '0', weight: '1', concurrency: '' };
-  return { key, provider, model: '', ...limits, costMode: 'unknown', cost: blankPrice };
+  return { key, provider, model: '', ...limits, costMode: 'unknown', cost: blankPrice, cost_changes: [] };
 }
 
 export function blankModel(provider = ''): ModelFields {
@@ -74,6 +79,8 @@ export function blankModel(provider = ''): ModelFields {
     name: '',
     display_name: '',
     aliases: [],
+    serves: 'messages',
+    price_changes: [],
     isListed: false,
     price: blankPrice,
     max_input_tokens: '',
@@ -90,6 +97,8 @@ export function fieldsOfModel(name: string, model: WrittenModel, listed: Written
     name,
     display_name: model.display_name ?? '',
     aliases: [...model.aliases],
+    serves: model.serves,
+    price_changes: model.price_changes ?? [],
     isListed: model.catalogue === true,
     price: price === null ? blankPrice : fieldsOfPrice(price),
     max_input_tokens: textOf(model.max_input_tokens),
@@ -106,6 +115,7 @@ export function fieldsOfListed(listed: ListedModelShape, provider: string): Mode
     name: listed.name,
     display_name: listed.display_name,
     aliases: [...listed.aliases],
+    serves: listed.serves,
     isListed: true,
     price: fieldsOfPrice(listed.price),
     max_input_tokens: textOf(listed.max_input_tokens),
@@ -123,6 +133,7 @@ function fieldsOfRoute(route: WrittenRoute): RouteFields {
     concurrency: textOf(route.concurrency),
     costMode: route.cost === null ? 'unknown' : 'stated',
     cost: route.cost === null ? blankPrice : fieldsOfPrice(route.cost),
+    cost_changes: route.cost_changes,
   };
 }
 
@@ -149,7 +160,10 @@ export function documentOfModel(fields: ModelFields): object {
   return {
     aliases: fields.aliases,
     display_name: textOrNull(fields.display_name),
-    ...(fields.isListed ? { catalogue: true } : { price: documentOfPrice(fields.price) }),
+    serves: fields.serves,
+    ...(fields.isListed
+      ? { catalogue: true }
+      : { price: documentOfPrice(fields.price), price_changes: fields.price_changes }),
     max_input_tokens: countOrNull(fields.max_input_tokens),
     max_output_tokens: countOrNull(fields.max_output_tokens),
     default_max_tokens: countOrNull(fields.default_max_tokens) ?? 4096,
@@ -165,6 +179,7 @@ function documentOfRoute(route: RouteFields): object {
     weight: countOrNull(route.weight) ?? 1,
     concurrency: countOrNull(route.concurrency),
     cost: costOf(route),
+    ...(route.costMode === 'stated' && { cost_changes: route.cost_changes }),
   };
 }
 

@@ -8,6 +8,7 @@ import anthropic from './anthropic.json' with { type: 'json' };
 import deepseek from './deepseek.json' with { type: 'json' };
 import gemini from './gemini.json' with { type: 'json' };
 import minimax from './minimax.json' with { type: 'json' };
+import mistral from './mistral.json' with { type: 'json' };
 import moonshot from './moonshot.json' with { type: 'json' };
 import openai from './openai.json' with { type: 'json' };
 import xai from './xai.json' with { type: 'json' };
@@ -18,23 +19,28 @@ export type ListedModel = ReturnType<typeof listedFrom>;
 
 export interface PriceList {
   family: string;
+  /** The date of its newest row. */
   asOf: string;
   source: string;
 }
 
 interface ListFile {
-  as_of: string;
   source: string;
-  models: Record<string, object>;
+  models: Record<string, { as_of: string }>;
 }
 
-const files: Record<string, ListFile> = { anthropic, deepseek, gemini, minimax, moonshot, openai, xai, zhipu };
+const files: Record<string, ListFile> = { anthropic, deepseek, gemini, minimax, mistral, moonshot, openai, xai, zhipu };
 
-/** The day of the newest list. */
-export const PRICE_LIST_MS = Math.max(...Object.values(files).map((file) => parseTimeMs(file.as_of) ?? 0));
+function newestOf({ models }: ListFile): string {
+  const dates = Object.values(models).map(({ as_of }) => as_of);
+  return dates.sort().at(-1) ?? '';
+}
+
+/** The date of the newest row of all. */
+export const PRICE_LIST_MS = Math.max(...Object.values(files).map((file) => parseTimeMs(newestOf(file)) ?? 0));
 
 export function priceLists(): PriceList[] {
-  return Object.entries(files).map(([family, { as_of, source }]) => ({ family, asOf: as_of, source }));
+  return Object.entries(files).map(([family, file]) => ({ family, asOf: newestOf(file), source: file.source }));
 }
 
 /** A family's models, newest first; empty for an unknown family. */
@@ -63,7 +69,7 @@ let read: { models: Map<string, ListedModel>; aliases: Map<string, string> } | n
 function readFiles(): NonNullable<typeof read> {
   if (read !== null) return read;
   const listed = Object.entries(files).flatMap(([family, file]) =>
-    Object.entries(file.models).map(([name, members]) => listedFrom(name, members, family, file.as_of)),
+    Object.entries(file.models).map(([name, members]) => listedFrom(name, members, family)),
   );
   read = {
     models: new Map(listed.map((model) => [model.name, model])),
@@ -72,17 +78,20 @@ function readFiles(): NonNullable<typeof read> {
   return read;
 }
 
-function listedFrom(name: string, members: object, family: string, asOf: string) {
+function listedFrom(name: string, members: object, family: string) {
   const faults: Fault[] = [];
   const document = readPart(listedModel, members, [family, name], faults);
   assert(document !== null, `the price list is invalid: ${faults.map(formatFault).join('; ')}`);
   return Object.freeze({
     name,
     family,
-    asOf,
+    asOf: document.as_of,
+    source: document.source,
     aliases: document.aliases,
     displayName: document.display_name,
+    serves: document.serves,
     price: document.price,
+    priceChanges: document.price_changes,
     maxInputTokens: document.max_input_tokens,
     maxOutputTokens: document.max_output_tokens,
     retiresOn: document.retires_on,

@@ -32,7 +32,8 @@ export class GenAiMetrics {
     );
   }
 
-  countMessage({ record, times, code, providerKind }: MessageReport): void {
+  countMessage({ record, clientRequest, code, providerKind }: MessageReport): void {
+    const { times } = clientRequest;
     const attributes: Attributes = {
       [names.OPERATION]: names.CHAT,
       [names.PROVIDER]: providerKind === null ? 'turnpike' : names.providerName(providerKind),

@@ -69,7 +69,8 @@ export class MessageSpans implements MessageTrace {
   }
 
   end(message: MessageReport): void {
-    const { record, code, times } = message;
+    const { record, code } = message;
+    const { times } = message.clientRequest;
     const endMs = this.#now();
     const isFailure = FAILURES.includes(record.outcome);
     if (this.#attempt !== null) {
@@ -152,7 +153,8 @@ function messageAttributes(message: MessageReport): Attributes {
 }
 
 /** Attributes of the response, as far as there was one. */
-function responseAttributes({ record, times, responseModel, stopReason }: MessageReport): Attributes {
+function responseAttributes({ record, clientRequest, responseModel, stopReason }: MessageReport): Attributes {
+  const { times } = clientRequest;
   const attributes: Attributes = {};
   if (responseModel !== null) attributes[names.RESPONSE_MODEL] = responseModel;
   if (stopReason !== null) attributes[names.FINISH_REASONS] = [stopReason];

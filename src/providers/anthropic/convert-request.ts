@@ -118,10 +118,11 @@ export function convertUrl(baseUrl: string, path: string): string {
   return (base.endsWith('/v1') ? base.slice(0, -3) : base) + path;
 }
 
-/** All headers. Of the client's, only version, betas and trace are forwarded. Throws ProviderFault (credentials). */
+/** All headers. Of the client's, only version, betas, selectors and trace are forwarded. Throws ProviderFault (credentials). */
 export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
-  const { version, betas } = source;
-  const headers = makeHeaders(source, 'x-api-key', accept);
+  const { version, betas, selectors } = source;
+  const headers = makeHeaders(source, source.provider.isBearer === true ? 'authorization' : 'x-api-key', accept);
+  for (const { name, value } of selectors ?? []) headers[`anthropic-${name}`] = value;
   headers['anthropic-version'] = version ?? VERSION_DEFAULT;
   if (typeof betas === 'string') headers['anthropic-beta'] = betas;
   return headers;
@@ -130,13 +131,20 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
 /** The body of POST /v1/messages. Throws ProviderFault (rejected). */
 export function convertMessageBody(attempt: Attempt): string {
   const { request, upstreamModel, maxTokens } = attempt;
-  const { top_k, top_p } = request.body;
+  const { top_k, top_p, diagnostics } = request.body;
   const changes: Changes = {};
   // Old versions of LangChain send -1 for "unset", which the provider refuses.
   if (typeof top_k === 'number' && top_k < 0) changes['top_k'] = undefined;
   if (typeof top_p === 'number' && top_p < 0) changes['top_p'] = undefined;
   if (request.model !== upstreamModel) changes['model'] = upstreamModel;
   if (request.maxTokens !== maxTokens) changes['max_tokens'] = maxTokens;
+  // The message may be another account's, so this one is not compared with it.
+  if (
+    attempt.isOwnAccount !== true &&
+    isJsonObject(diagnostics) &&
+    (diagnostics['previous_message_id'] ?? null) !== null
+  )
+    changes['diagnostics'] = { ...diagnostics, previous_message_id: null };
   changeConversation(changes, attempt);
   return Object.keys(changes).length === 0 ? request.text : rewriteRequest(request, changes);
 }
@@ -144,7 +152,7 @@ export function convertMessageBody(attempt: Attempt): string {
 function changeConversation(changes: Changes, attempt: Attempt): void {
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;
-  if (attempt.request.protocol === 'chat-completions') Object.assign(changes, adaptChat(attempt, messages));
+  if (attempt.request.protocol !== 'messages') Object.assign(changes, adaptChat(attempt, messages));
 }
 
 // Members that do not concern the prompt; the counter refuses unknown ones.

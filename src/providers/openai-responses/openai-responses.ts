@@ -2,6 +2,7 @@
 
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
+import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
@@ -24,6 +25,8 @@ export const openaiResponses = apiProvider('openai-responses', api, {
   thinksByDefault,
 
   send,
+
+  embed: (attempt) => requestEmbeddings(api, attempt, convertUrl(attempt.provider.baseUrl, '/embeddings')),
 
   read(response, attempt) {
     const { request, requestId, provider, upstreamModel } = attempt;

@@ -85,7 +85,6 @@ function convertEffort(
   }
 }
 
-const CHAT_PATH = '/chat/completions';
 const FORMAT_NAME = 'output';
 
 /** The address of a path; a bare base gets its family's root, and a query, as in Azure's older addresses, is kept. */
@@ -97,13 +96,13 @@ export function convertUrl(baseUrl: string, path: string): string {
   return base + (isBare(base) ? rootPath : '') + path;
 }
 
-/** The URL of an attempt. In Azure's older URLs the deployment is part of it. */
-export function convertChatUrl({ provider: { baseUrl }, upstreamModel }: Attempt): string {
+/** The URL of a path such as "/chat/completions" for an attempt. In Azure's older URLs the deployment is part of it. */
+export function convertModelUrl({ provider: { baseUrl }, upstreamModel }: Attempt, path: string): string {
   const [address = '', query] = baseUrl.split('?');
   const resource = address.replace(/\/+$/, '').replace(/\/openai$/, '');
   const isAzure = chooseProfile(baseUrl, '').family === 'azure';
-  if (!isAzure || query === undefined || !isBare(resource)) return convertUrl(baseUrl, CHAT_PATH);
-  return `${resource}/openai/deployments/${encodeURIComponent(upstreamModel)}${CHAT_PATH}?${query}`;
+  if (!isAzure || query === undefined || !isBare(resource)) return convertUrl(baseUrl, path);
+  return `${resource}/openai/deployments/${encodeURIComponent(upstreamModel)}${path}?${query}`;
 }
 
 function isBare(base: string): boolean {
@@ -141,7 +140,7 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
 /** Old versions of LangChain send -1 for "unset"; penalties may be negative. */
 function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSampling }: Profile): JsonObject {
   const set: JsonObject = {};
-  if (protocol === 'chat-completions' && sampling.length > 0)
+  if (protocol !== 'messages' && sampling.length > 0)
     for (const name of ownSampling) if (typeof body[name] === 'number') set[name] = body[name];
   for (const name of sampling) {
     const value = body[name];

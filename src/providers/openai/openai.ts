@@ -1,22 +1,25 @@
 // A provider of Chat Completions, of any family: one state machine translates streamed and whole answers.
 
 import { parseWithArguments } from '../compose-message.ts';
+import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { thinksByDefault } from '../models.ts';
 import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { ChunkConverter, convertAnswer } from './convert-chunk.ts';
-import { convertBody, convertChatUrl, convertHeaders, convertUrl } from './convert-request.ts';
+import { convertBody, convertHeaders, convertModelUrl, convertUrl } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
 import { chooseProfile, type Profile } from './profile.ts';
+
+const CHAT_PATH = '/chat/completions';
 
 const api: Api = {
   url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
   headers: convertHeaders,
   mapFault: mapChatFault,
   modelsPath: '/models',
-  messagePath: '/chat/completions',
+  messagePath: CHAT_PATH,
   countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
 };
 
@@ -25,8 +28,10 @@ export const openai = apiProvider('openai', api, {
 
   send(attempt) {
     const body = JSON.stringify(convertBody(attempt, profileOf(attempt)));
-    return post(api, attempt, convertChatUrl(attempt), body);
+    return post(api, attempt, convertModelUrl(attempt, CHAT_PATH), body);
   },
+
+  embed: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings')),
 
   read(response, attempt) {
     const profile = profileOf(attempt);

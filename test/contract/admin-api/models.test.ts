@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation } from './installation.ts';
 
 const providers = { vendor: { kind: 'anthropic', base_url: 'https://api.example.com' } };
-const listed = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
+const rates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
+const listed = { ...rates, web_search_per_thousand: '10' };
 
 let installation: Installation;
 beforeEach(async () => {
@@ -35,9 +36,9 @@ describe('a route', () => {
     await apply({ 'claude-sonnet-4-6': { catalogue: true, routes: [{ provider: 'vendor', cost: 'catalogue' }] } });
     expect(await modelNamed('claude-sonnet-4-6')).toMatchObject({
       price: listed,
-      price_source: { catalogue: '2026-07-24' },
+      price_source: { catalogue: '2026-11-20' },
       display_name: 'Claude Sonnet 4.6',
-      max_output_tokens: 64_000,
+      max_output_tokens: 128_000,
       routes: [{ cost: listed, margin: { input: '0', output: '0' } }],
     });
     expect((await modelNamed('sandbox-echo'))['price_source']).toBeNull();
@@ -50,7 +51,7 @@ describe('the differences from the price list', () => {
     expect(body).toMatchObject({ differences: [], unknown: [], retiring: [] });
     expect(body['price_lists']).toContainEqual({
       family: 'anthropic',
-      as_of: '2026-07-24',
+      as_of: '2026-11-20',
       source: expect.stringContaining('list prices in USD'),
     });
   });
@@ -65,7 +66,8 @@ describe('the differences from the price list', () => {
       part: 'output',
       configured: '20',
       listed: '15',
-      as_of: '2026-07-24',
+      from: null,
+      as_of: '2026-11-20',
       price_source: null,
     });
     expect(rows[1]).toMatchObject({

@@ -22,7 +22,12 @@ async function resultOf(secret: unknown): Promise<string> {
     failures: new FailureCounter(),
   };
   try {
-    await authenticate(String(secret), { origin: null, address: '192.0.2.1' }, clock.nowMs(), authenticator);
+    await authenticate(
+      String(secret),
+      { origin: null, address: '192.0.2.1', bearer: null },
+      clock.nowMs(),
+      authenticator,
+    );
     return 'opens';
   } catch (thrown) {
     return (thrown as { code: string }).code;

@@ -4,7 +4,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { chunksOf, foldChunks } from '../../unit/chat-completions/chunks.ts';
+import { chunksOf, foldChunks } from '../../unit/fronts/chat-completions/chunks.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
 import { expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
 import { postChat } from './chat-world.ts';

@@ -64,7 +64,7 @@ test('400: invalid JSON, insufficient balance, unknown model, missing price, a s
     },
   );
   const tier = await postChat(world, secret, { service_tier: 'flex' });
-  expect(await expectChatError(tier, 400, 'feature_not_priced')).toMatchObject({ param: 'service_tier' });
+  expect(await expectChatError(tier, 400, 'feature_unavailable')).toMatchObject({ param: 'service_tier' });
   const messages = [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }];
   const stored = await expectChatError(await postChat(world, secret, { messages }), 400, 'feature_unavailable');
   expect(stored).toMatchObject({ param: 'messages.0.content.0.file.file_id' });

@@ -97,3 +97,31 @@ test('a cost above the hold is charged as far as the balance allows, and the res
   await world.post(poor.secret, bodyOf());
   await expectMoney(world, poor, [{ cost: '0.30018', written_off: '0.10018' }], '0.20');
 });
+
+test('cache writes without a lifetime are priced as the longest requested one, where the provider got the request', async () => {
+  const price = { input: '3', output: '15', cache_write_5m: '4', cache_write_1h: '6' };
+  const document = {
+    providers: { chat: { kind: 'openai', base_url: world.upstream.url, private_network: true } },
+    models: {
+      cached: { price, routes: [{ provider: 'first', model: 'upstream-model' }] },
+      chat: { price, routes: [{ provider: 'chat', model: 'upstream-model' }] },
+    },
+  };
+  await world.admin('POST', '/apply', { document });
+  const usage = { input_tokens: 0, cache_creation_input_tokens: 1_000, output_tokens: 0 };
+  const withTtl = (ttl: string) => ({ model: 'cached', cache_control: { type: 'ephemeral', ttl } });
+  for (const stream of [false, true]) {
+    const saying = { usage, finalUsage: { output_tokens: 0 } };
+    await answer(stream, saying, { cost: '0.006' }, withTtl('1h'));
+    await answer(stream, saying, { cost: '0.004' }, withTtl('5m'));
+  }
+  // Other protocols have one lifetime.
+  const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'a' } };
+  const reported = { prompt_tokens: 1_000, completion_tokens: 0, prompt_tokens_details: { cache_write_tokens: 1_000 } };
+  world.upstream.play(
+    scripts.json(JSON.stringify({ id: 'c', object: 'chat.completion', choices: [choice], usage: reported })),
+  );
+  const caller = await world.makeKey();
+  await world.post(caller.secret, bodyOf({ ...withTtl('1h'), model: 'chat' }));
+  await expectMoney(world, caller, [{ cost: '0.004' }]);
+});

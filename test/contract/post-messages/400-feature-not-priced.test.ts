@@ -1,4 +1,4 @@
-// A feature that changes the price is refused if the model has no price for it.
+// A feature that changes the price is refused if the model has no price for it, or none can be set.
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
@@ -51,10 +51,10 @@ test.each<[string, Json]>([
   ['speed', { speed: 'slow' }],
   ['fallbacks', { fallbacks: [{ model: 'dear' }] }],
   ['code_execution_20260601', { tools: [{ type: 'code_execution_20260601', name: 'code_execution' }] }],
-])('%s has no price with any model', async (start, members) => {
+])('%s is offered for no model', async (start, members) => {
   const caller = await world.makeKey();
   const response = await world.post(caller.secret, bodyOf({ model: 'all-priced', ...members }));
-  expect(await expectError(response, 400, 'invalid_request_error', 'feature_not_priced')).toStartWith(`${start}: `);
+  expect(await expectError(response, 400, 'invalid_request_error', 'feature_unavailable')).toStartWith(`${start}: `);
   await expectNoTrace(world, caller);
 });
 

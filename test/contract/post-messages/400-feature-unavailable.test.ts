@@ -22,7 +22,6 @@ test.each<[string, Json]>([
   ['container', bodyOf({ container: { skills: [{ type: 'custom', skill_id: 'skill_1' }] } })],
   ['skills', bodyOf({ skills: [{ skill_id: 'skill_1' }] })],
   ['previous_message_id', bodyOf({ previous_message_id: 'msg_1' })],
-  ['diagnostics.previous_message_id', bodyOf({ diagnostics: { previous_message_id: 'msg_1' } })],
 ])('%s is refused, for a message and for a token count', async (path, body) => {
   const caller = await world.makeKey();
   for (const suffix of ['', '/count_tokens']) {
@@ -37,6 +36,30 @@ test.each<[string, Json]>([
   expect(world.upstream.requests).toHaveLength(0);
   await expectNoTrace(world, caller);
 });
+
+test.each(['anthropic-workspace-id', 'vendor-user-profile-id'])(
+  '%s is refused: it selects an object of the installation’s account',
+  async (name) => {
+    const caller = await world.makeKey();
+    for (const path of ['messages', 'messages/count_tokens', 'chat/completions']) {
+      const response = await fetch(`${world.url}/v1/${path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-api-key': caller.secret,
+          [name.replace(/-.*/, '-version')]: '2023-06-01',
+          [name]: 'object_1',
+        },
+        body: JSON.stringify(bodyOf()),
+      });
+      expect(response.status).toBe(400);
+      const { error } = (await response.json()) as { error: Json };
+      expect(error).toMatchObject({ code: 'feature_unavailable', message: expect.stringContaining(`${name}: `) });
+    }
+    expect(world.upstream.requests).toHaveLength(0);
+    await expectNoTrace(world, caller);
+  },
+);
 
 test('an empty container is accepted', async () => {
   const caller = await world.makeKey();

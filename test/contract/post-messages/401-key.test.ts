@@ -59,15 +59,25 @@ test('the key is read from x-api-key, otherwise from Authorization: Bearer, with
   await expectMoney(world, caller, Array(5).fill(GOOD));
 });
 
-test('x-api-key takes precedence over Authorization, even if it is invalid', async () => {
+test('x-api-key takes precedence over Authorization, unless its key does not exist', async () => {
   const payer = await world.makeKey();
   const other = await world.makeKey();
   const both = { 'x-api-key': payer.secret, authorization: `Bearer ${other.secret}` };
   expect((await post(both)).status).toBe(200);
-  await refuse(await post({ ...both, 'x-api-key': 'sk-tp-wrong' }), 'key_invalid');
-  expect((await post({ ...both, 'x-api-key': '' })).status).toBe(200); // an empty header counts as absent
+  for (const dummy of ['sk-tp-wrong', 'dummy', '']) // clients that need some key send any
+    expect((await post({ ...both, 'x-api-key': dummy })).status).toBe(200);
   await expectMoney(world, payer, [GOOD]);
-  await expectMoney(world, other, [GOOD]);
+  await expectMoney(world, other, [GOOD, GOOD, GOOD]);
+  await world.admin('PATCH', `/keys/${payer.key}`, { status: 'disabled' });
+  await refuse(await post(both), 'key_disabled');
+});
+
+test('the refusal of an unknown key names the header that was sent', async () => {
+  const said = async (headers: Record<string, string>) => await refuse(await post(headers), 'key_invalid');
+  expect(await said({ 'x-api-key': 'sk-tp-wrong' })).toStartWith('invalid x-api-key');
+  const authorization = 'Bearer sk-tp-wrong';
+  expect(await said({ authorization })).toStartWith('Invalid bearer token');
+  expect(await said({ authorization, 'x-api-key': 'dummy' })).toStartWith('Invalid bearer token');
 });
 
 test('a disabled key is refused at once and works again when it is enabled', async () => {

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type RecordedRequest, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, GOOD, startWorld, UPSTREAM_KEY } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld, UPSTREAM_KEY } from './world.ts';
 
 const world = await startWorld({
   vendor_prefixes: ['acme', 'anthropic'],
@@ -37,7 +37,6 @@ const IDENTIFYING = {
   'x-app': 'cli',
   'x-claude-code-session-id': 'session',
   'anthropic-dangerous-direct-browser-access': 'true',
-  'anthropic-user-profile-id': 'profile',
   'acme-tenant': 'tenant',
   baggage: 'user=1',
   'idempotency-key': 'once',
@@ -79,12 +78,28 @@ test.each([
   [null, '2023-06-01'],
   ['', '2023-06-01'],
   ['2030-01-01', '2026-10-21'],
-  ['2021-01-01', '2026-10-21'],
-  ['newest please', '2026-10-21'],
 ])('the version %s is forwarded as %s', async (given, sent) => {
   const { headers } = await send(bodyOf(), given === null ? {} : { 'anthropic-version': given });
   expect(headers['anthropic-version']).toBe(sent);
 });
+
+test.each(['2021-01-01', '2023-06-02', '2026-10-20', '2099-13-01', '2099', 'newest please'])(
+  'the version %s is refused: it is neither known nor later than the newest',
+  async (version) => {
+    const caller = await world.makeKey();
+    for (const [name, path] of [
+      ['anthropic-version', 'messages'],
+      ['acme-version', 'messages/count_tokens'],
+    ] as const) {
+      const headers = { 'content-type': 'application/json', 'x-api-key': caller.secret, [name]: version };
+      const body = JSON.stringify(bodyOf());
+      const response = await fetch(`${world.url}/v1/${path}`, { method: 'POST', headers, body });
+      const message = await expectError(response, 400, 'invalid_request_error', 'invalid_request');
+      expect(message).toStartWith(`${name}: `);
+    }
+    await expectNoTrace(world, caller);
+  },
+);
 
 test('version and betas are accepted under every configured prefix and sent under the provider’s prefix', async () => {
   const { headers } = await send(bodyOf(), {
@@ -98,6 +113,20 @@ test('version and betas are accepted under every configured prefix and sent unde
   expect(names.filter((name) => name.startsWith('acme-'))).toEqual([]);
   const unknown = await send(bodyOf(), { 'vendor-beta': 'c-2026-01-01' });
   expect(unknown.headers['anthropic-beta']).toBeUndefined();
+});
+
+test('a fallback credit token of a refusal is accepted back, in both forms', async () => {
+  for (const fallback_credit_token of ['token', { token: 'token', mode: 'best_effort' }]) {
+    const { body } = await send(bodyOf({ fallback_credit_token }), { 'anthropic-beta': 'fallback-credit-2026-07-01' });
+    expect(JSON.parse(body)).toMatchObject({ fallback_credit_token });
+  }
+});
+
+test('a message is not compared with another one, which may be another account’s', async () => {
+  const { body } = await send(bodyOf({ diagnostics: { previous_message_id: 'msg_1', more: 1 } }));
+  expect(JSON.parse(body).diagnostics).toEqual({ previous_message_id: null, more: 1 });
+  const first = bodyOf({ model: 'same', diagnostics: { previous_message_id: null } });
+  expect((await send(JSON.stringify(first))).body).toBe(JSON.stringify(first));
 });
 
 test('only model and max_tokens are replaced; everything else is forwarded byte for byte', async () => {

@@ -204,6 +204,43 @@ test('objects stored at a provider are available only to accounts with their own
   expect(shown()).toHaveLength(1);
 });
 
+test('headers that select an object of the provider’s account are forwarded with the account’s own credential', async () => {
+  const headers = { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_1' };
+  const diagnostics = { previous_message_id: 'msg_1' };
+  const body = bodyOf({ model: 'shared', diagnostics });
+  expect((await world.post(acme.secret, body, { headers })).status).toBe(200);
+  expect((await ask(acme.secret)).status).toBe(200);
+  expect(shown()).toEqual(['acme', 'acme']);
+  const [selected, plain] = world.upstream.requests;
+  expect(selected?.headers['anthropic-workspace-id']).toBe('wrkspc_1');
+  expect(JSON.parse(selected?.body ?? '').diagnostics).toEqual(diagnostics);
+  expect(plain?.headers).not.toHaveProperty('anthropic-workspace-id');
+  const refused = await world.post(anyone.secret, body, { headers });
+  await expectError(refused, 400, 'invalid_request_error', 'feature_unavailable', /^anthropic-workspace-id: /);
+});
+
+test('a credential is sent as a bearer token where the provider is configured so', async () => {
+  const provider = { kind: 'anthropic', base_url: world.upstream.url, private_network: true, api_key: 'sk-bearer' };
+  const models = { borne: { price, routes: [{ provider: 'borne', model: 'upstream-model' }] } };
+  const apply = (bearer: boolean) =>
+    world.admin('POST', '/apply', { document: { providers: { borne: { ...provider, bearer } }, models } });
+  const sent = async () => {
+    expect((await ask(anyone.secret, { model: 'borne' })).status).toBe(200);
+    const { headers } = world.upstream.requests.at(-1) as { headers: Record<string, string> };
+    return [headers['authorization'] ?? null, headers['x-api-key'] ?? null];
+  };
+  await apply(true);
+  expect(await sent()).toEqual(['Bearer sk-bearer', null]);
+  const { document } = await world.admin('GET', '/catalogue');
+  expect((document as { providers: Json }).providers['borne']).toMatchObject({ bearer: true });
+  world.upstream.play(scripts.json('{"data":[]}'));
+  await world.admin('POST', '/providers/borne/test', {});
+  expect(world.upstream.requests.at(-1)?.headers['authorization']).toBe('Bearer sk-bearer');
+  world.upstream.play(scripts.good());
+  await apply(false);
+  expect(await sent()).toEqual([null, 'sk-bearer']);
+});
+
 test('the record names the credentials tried and their failures, to the operator only', async () => {
   world.upstream.play(byCredential({ acme: scripts.unauthorized() }));
   const refused = await ask(acme.secret);

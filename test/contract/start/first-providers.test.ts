@@ -9,6 +9,7 @@ import { firstFamilies, firstKinds, listedModels } from '../../../src/catalog/ca
 import { readConfig } from '../../../src/config.ts';
 import { providerKinds } from '../../../src/providers/providers.ts';
 import { startServer } from '../../../src/server/server.ts';
+import { scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { startTurnpike } from '../../support/start-turnpike.ts';
 import { storeVariables } from '../../support/test-store.ts';
 
@@ -20,7 +21,9 @@ const KEYS: Record<string, string> = {
   OPENAI_API_KEY: 'sk-first-openai-1',
 };
 const current = (family: string) =>
-  listedModels(family).filter(({ retiresOn }) => retiresOn === null || Date.now() < Date.parse(retiresOn));
+  listedModels(family).filter(
+    ({ serves, retiresOn }) => serves === 'messages' && (retiresOn === null || Date.now() < Date.parse(retiresOn)),
+  );
 
 /** The offers and their providers after starts in one directory, each with its own variables. */
 async function offersAfter(...starts: { environment: Record<string, string>; document?: object }[]) {
@@ -100,4 +103,38 @@ test('an existing provider of any kind at the same address prevents a new one', 
   const local = { kind: 'openai', base_url: 'http://127.0.0.1:11434/v1', private_network: true };
   const beside = await offersAfter({ environment: {}, document: { providers: { local } } }, { environment });
   expect(namesOf(beside.providers).sort()).toEqual(['local', 'openai']);
+});
+
+test('a first start with the key of Anthropic serves the web search of Claude Code and fast messages, priced', async () => {
+  await using upstream = await startScriptedUpstream(scripts.stream());
+  await using turnpike = await startTurnpike(undefined, KEYS);
+  const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'sk-test', private_network: true };
+  await turnpike.admin('POST', '/apply', { document: { providers: { anthropic: provider } } });
+  const caller = await turnpike.makeKey();
+  const charge = async (members: Json, finalUsage: Json): Promise<Json> => {
+    upstream.play(
+      scripts.stream({
+        usage: { input_tokens: 1_000, output_tokens: 1 },
+        finalUsage: { output_tokens: 100, ...finalUsage },
+      }),
+    );
+    const messages = [{ role: 'user', content: 'Perform a web search for the query: turnpike' }];
+    const response = await turnpike.post(caller.secret, { max_tokens: 32_000, stream: true, messages, ...members });
+    expect([members['model'], response.status]).toEqual([members['model'], 200]);
+    await response.text();
+    const { data } = await turnpike.admin('GET', `/usage?account=${caller.account}&limit=1`);
+    return (data as Json[])[0] as Json;
+  };
+  // As Claude Code sends it: one server tool, at most eight searches.
+  const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 8 }];
+  const used = { server_tool_use: { web_search_requests: 3 } };
+  for (const { name, price } of listedModels('anthropic').filter(({ name }) => name !== 'claude-sonnet-4-5')) {
+    const record = await charge({ model: name, tools }, used);
+    expect(record).toMatchObject({ web_searches: 3, outcome: 'completed', written_off: '0' });
+    const tokens = 1_000 * Number(price.input) + 100 * Number(price.output);
+    expect(Number(record['cost'])).toBeCloseTo(tokens / 1e6 + 3 * 0.01, 9);
+    expect(record['provider_cost']).toBe(record['cost']);
+  }
+  const fast = await charge({ model: 'claude-opus-5-5', speed: 'fast' }, { speed: 'fast' });
+  expect(fast).toMatchObject({ cost: '0.012', rates: { tier: 'fast', input: '8', output: '40' } }); // 1000 × 8 + 100 × 40
 });

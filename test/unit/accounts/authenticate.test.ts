@@ -14,7 +14,7 @@ import { asTurnpikeError, type TurnpikeError } from '../../../src/errors.ts';
 import { makeCaller, NOW_MS, PausedStore } from './callers.ts';
 
 const secret = makeKeySecret().secret.reveal();
-const here = { origin: null as string | null, address: '203.0.113.7', nowMs: NOW_MS };
+const here = { origin: null as string | null, address: '203.0.113.7', bearer: null as string | null, nowMs: NOW_MS };
 
 function setUp(caller: Caller | null) {
   const store = new PausedStore();
@@ -49,6 +49,26 @@ test('a missing key is key_missing, and the error names the header', async () =>
   const error = await refusal(makeCaller(), null);
   expect(error?.code).toBe('key_missing');
   expect(error?.message).toContain('x-api-key header is required');
+});
+
+test('a key that does not exist leaves the one beside it to Authorization', async () => {
+  const caller = makeCaller();
+  const unknown = makeKeySecret().secret.reveal();
+  for (const shown of ['dummy', unknown]) {
+    expect(await refusal(caller, shown, { bearer: secret })).toBeNull();
+    expect((await refusal(caller, shown, { bearer: 'dummy' }))?.message).toStartWith('Invalid bearer token');
+  }
+  expect((await refusal(makeCaller({ key: { status: 'disabled' } }), secret, { bearer: unknown }))?.code).toBe(
+    'key_disabled',
+  );
+});
+
+test('two keys that do not exist count as one failed attempt', async () => {
+  const authenticator = { ...setUp(makeCaller()), failures: new FailureCounter(1) };
+  const shown = { bearer: makeKeySecret().secret.reveal() };
+  expect((await refusal(null, 'dummy', shown, authenticator))?.code).toBe('key_invalid');
+  expect((await refusal(null, 'dummy', shown, authenticator))?.code).toBe('too_many_failures');
+  expect(await refusal(null, 'dummy', { bearer: secret }, authenticator)).toBeNull();
 });
 
 test('an unknown key and a malformed one get the same error, and a malformed one causes no lookup', async () => {

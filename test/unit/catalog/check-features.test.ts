@@ -23,7 +23,7 @@ const none: PricedFeatures = {
   speed: 'standard',
   webSearch: null,
   longContext: false,
-  unpriced: [],
+  notOffered: null,
 };
 
 function check(model: string, features: Partial<PricedFeatures>): string {
@@ -52,6 +52,6 @@ test('a model with a long context window of its own sells it at its standard rat
   expect(check('wide', { longContext: true })).toBe('sold');
 });
 
-test('a feature that cannot be priced is refused for every model', () => {
-  expect(check('full', { unpriced: ['inference_geo', 'other'] })).toStartWith('feature_not_priced inference_geo: ');
+test('a feature that no price makes available is refused for every model', () => {
+  expect(check('full', { notOffered: 'fallbacks: why' })).toBe('feature_unavailable fallbacks: why');
 });

@@ -6,11 +6,13 @@ import { comparePrices, type PriceComparison } from '../../../src/catalog/catalo
 import { catalogOf } from './support.ts';
 
 const providers = { anthropic: { kind: 'anthropic' }, sandbox: { kind: 'sandbox' } };
-const sonnetRates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
+const rates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
+const sonnetRates = { ...rates, web_search_per_thousand: '10' };
 const routes = [{ provider: 'anthropic' }];
+const NOW_MS = Date.parse('2026-11-24');
 
 function compare(models: Record<string, object>): PriceComparison {
-  return comparePrices(catalogOf({ providers, models }));
+  return comparePrices(catalogOf({ providers, models }), NOW_MS);
 }
 /** The differences as lines: "part configured≠listed", with the route for a cost. */
 function linesOf(models: Record<string, object>): string[] {
@@ -39,7 +41,7 @@ describe('a price', () => {
   });
 
   test('without a cache rate is compared with the rate that is charged, which is the input rate', () => {
-    expect(ofSonnet({ input: '3', output: '15' })).toEqual([
+    expect(ofSonnet({ input: '3', output: '15', web_search_per_thousand: '10' })).toEqual([
       'cache_read 3≠0.3',
       'cache_write_5m 3≠3.75',
       'cache_write_1h 3≠6',
@@ -47,27 +49,34 @@ describe('a price', () => {
   });
 
   test('of a model with higher long-context prices in the list differs in each of its parts', () => {
-    expect(linesOf({ 'claude-sonnet-4-5': { price: sonnetRates, routes } })).toEqual([
+    const gemini = { input: '2', output: '12', cache_read: '0.2', web_search_per_thousand: '14' };
+    const linesOfGemini = (price: object) => linesOf({ 'gemini-3.1-pro-preview': { price, routes } });
+    expect(linesOfGemini(gemini)).toEqual([
       'long_context.above null≠200000',
-      'long_context.input null≠6',
-      'long_context.output null≠22.5',
-      'long_context.cache_read null≠0.6',
-      'long_context.cache_write_5m null≠7.5',
-      'long_context.cache_write_1h null≠12',
+      'long_context.input null≠4',
+      'long_context.output null≠18',
+      'long_context.cache_read null≠0.4',
     ]);
-    const long_context = { ...sonnetRates, above: 100_000 };
-    expect(linesOf({ 'claude-sonnet-4-5': { price: { ...sonnetRates, long_context }, routes } })).toHaveLength(6);
+    const { web_search_per_thousand: _, ...tier } = gemini;
+    expect(linesOfGemini({ ...gemini, long_context: { ...tier, above: 100_000 } })).toHaveLength(4);
   });
 
   test('with long-context prices that only the installation has differs once', () => {
-    const long_context = { ...sonnetRates, above: 200_000 };
+    const long_context = { ...rates, above: 200_000 };
     expect(ofSonnet({ ...sonnetRates, long_context })).toEqual(['long_context.above 200000≠null']);
   });
 
   test('does not differ in parts that the list does not have', () => {
-    const priced = { ...sonnetRates, fast: sonnetRates, web_search_per_thousand: '10' };
+    const priced = { ...sonnetRates, fast: rates };
     expect(ofSonnet(priced)).toEqual([]);
-    const gpt = { input: '1.25', output: '10', cache_read: '0.125', cache_write_5m: '7', cache_write_1h: '9' };
+    const gpt = {
+      input: '1.25',
+      output: '10',
+      cache_read: '0.125',
+      cache_write_5m: '7',
+      cache_write_1h: '9',
+      web_search_per_thousand: '10',
+    };
     expect(linesOf({ 'gpt-5.1': { price: gpt, routes } })).toEqual([]);
   });
 
@@ -92,6 +101,7 @@ describe('a cost', () => {
       'anthropic/claude-haiku-4-5 cache_read 0.8≠0.1',
       'anthropic/claude-haiku-4-5 cache_write_5m 0.8≠1.25',
       'anthropic/claude-haiku-4-5 cache_write_1h 0.8≠2',
+      'anthropic/claude-haiku-4-5 web_search_per_thousand null≠10',
     ]);
   });
 
@@ -101,7 +111,8 @@ describe('a cost', () => {
 });
 
 test('a model that is not in the list is named separately, and its costs are compared nevertheless', () => {
-  const cost = { input: '1', output: '1', cache_read: '0.1', cache_write_5m: '1.25', cache_write_1h: '2' };
+  const rates = { input: '1', output: '1', cache_read: '0.1', cache_write_5m: '1.25', cache_write_1h: '2' };
+  const cost = { ...rates, web_search_per_thousand: '10' };
   const llama = { price: { input: '1', output: '1' }, routes: [{ provider: 'anthropic', model: 'llama3.2', cost }] };
   const routes = [...llama.routes, { provider: 'anthropic', model: 'claude-haiku-4-5', cost }];
   expect(compare({ llama })).toEqual({ differences: [], unknown: ['llama'], retiring: [] });
@@ -127,14 +138,15 @@ test('a difference has the date of the list and the date of the price', () => {
   const [entry] = [...catalog.models.values()];
   const price = { ...entry?.price, standard: { ...entry?.price.standard, input: 1n } };
   const models = new Map([['claude-sonnet-4-6', { ...entry, price, priceListedOn: '2026-01-01' }]]);
-  expect(comparePrices({ ...catalog, models: models as typeof catalog.models }).differences).toEqual([
+  expect(comparePrices({ ...catalog, models: models as typeof catalog.models }, NOW_MS).differences).toEqual([
     {
       model: 'claude-sonnet-4-6',
       route: null,
       part: 'input',
+      fromMs: null,
       configured: '0.000000000001',
       listed: '3',
-      asOf: '2026-07-24',
+      asOf: '2026-11-20',
       configuredAsOf: '2026-01-01',
     },
   ]);

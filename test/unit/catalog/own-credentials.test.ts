@@ -12,7 +12,7 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     group: null,
     ...bound,
   }));
-  return { name: 'p', kind: 'anthropic', baseUrl: 'https://p.example', credentials: all };
+  return { name: 'p', kind: 'anthropic', baseUrl: 'https://p.example', isBearer: false, credentials: all };
 }
 const names = (settings: ProviderSettings, account: number, group: string) =>
   credentialsFor(settings, { account, group }).map((credential) => credential?.name ?? null);

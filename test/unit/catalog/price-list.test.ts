@@ -31,21 +31,70 @@ function modelsOf(models: readonly ListedModel[]): Map<string, Model> {
   return new Map(buildCatalog(apply([], file), unseal).models);
 }
 
+type PricePath =
+  | 'long_context'
+  | 'fast'
+  | 'web_search_per_thousand'
+  | 'cache_read'
+  | 'cache_write_5m'
+  | 'cache_write_1h';
+
+/**
+ * Rates of each family, and the models that have them: vendors sell some features with some models only, and publish no
+ * rate for cached prompts of their oldest and dearest models, which are charged as input.
+ */
+const FAMILY_RATES: Record<string, Partial<Record<PricePath, RegExp>>> = {
+  anthropic: {
+    cache_read: /./,
+    cache_write_5m: /./,
+    cache_write_1h: /./,
+    web_search_per_thousand: /./,
+    fast: /^claude-(fable-5-2|mythos-5-2|opus-(5|5-5|4-8))$/,
+    long_context: /^claude-haiku-5-5$/,
+  },
+  openai: {
+    cache_read: /^(?!gpt-5(\.\d)?-pro$|o3-pro$)/,
+    cache_write_5m: /^gpt-(6|5\.6|daybreak)/,
+    web_search_per_thousand: /^(gpt-5|gpt-6|o3)(?!.*-(cyber|rosalind))/,
+    long_context: /^gpt-(6(?!-cyber)|5\.6|5\.[45](-pro)?$|daybreak)/,
+  },
+  gemini: { cache_read: /./, web_search_per_thousand: /./, long_context: /-pro/ },
+  xai: { cache_read: /./, long_context: /./ },
+  deepseek: { cache_read: /./ },
+  mistral: { cache_read: /./ },
+};
+
+/** The family's rates that a row lacks. */
+function lackingRates({ name, family, serves, price }: ListedModel): string[] {
+  if (serves === 'embeddings') return [];
+  const wanted = Object.entries(FAMILY_RATES[family] ?? {}).filter(([, models]) => models.test(name));
+  const lacking = wanted.filter(([path]) => price[path as PricePath] === null).map(([path]) => path);
+  const cacheRates = wanted.map(([path]) => path).filter((path) => path.startsWith('cache_')) as (keyof RatesInput)[];
+  for (const tier of ['long_context', 'fast'] as const)
+    for (const rate of cacheRates) if (price[tier]?.[rate] === null) lacking.push(`${tier}.${rate}`);
+  return lacking.map((path) => `${name}: ${path}`);
+}
+
 const ratesOf = (price: ModelPrice): Rates[] =>
   [price.standard, price.longContext?.rates, price.fast].filter((rates) => rates !== null && rates !== undefined);
+type RatesInput = NonNullable<ListedModel['price']['fast']>;
 const priceOf = (name: string) => priced.get(name)?.price as ModelPrice;
 
 describe('the price list', () => {
   test('has the most requested families, each with a date and a source', () => {
     const families = priceLists().map(({ family }) => family);
-    expect(families).toEqual(expect.arrayContaining(['anthropic', 'openai', 'gemini', 'deepseek', 'xai', 'moonshot']));
+    expect(families).toEqual(expect.arrayContaining(['anthropic', 'openai', 'gemini', 'deepseek', 'xai', 'mistral']));
     for (const { family, asOf, source } of priceLists()) {
       expect(asOf).toMatch(/^2\d{3}-\d\d-\d\d$/);
       expect(Date.parse(asOf)).toBeGreaterThan(0);
       expect(source.length).toBeGreaterThan(20);
       expect(listedModels(family).length).toBeGreaterThan(0);
     }
-    expect(listed.length).toBeGreaterThan(50);
+    expect(listed.length).toBeGreaterThan(100);
+    for (const { asOf, source } of listed) {
+      expect(asOf).toMatch(/^2\d{3}-\d\d-\d\d$/);
+      expect(source).toMatch(/^https:\/\/[a-z.-]+\/\S+$/);
+    }
   });
 
   test('can be applied as a file, unchanged and with every model', () => {
@@ -61,10 +110,11 @@ describe('the price list', () => {
   });
 
   test('has no free model, and no output price below the input price', () => {
-    for (const { price } of priced.values())
+    for (const { serves, price } of priced.values())
       for (const rates of ratesOf(price)) {
-        for (const rate of Object.values(rates)) expect(rate).toBeGreaterThan(0n);
-        expect(rates.output).toBeGreaterThan(rates.input);
+        for (const rate of Object.values({ ...rates, output: rates.input })) expect(rate).toBeGreaterThan(0n);
+        if (serves === 'messages') expect(rates.output).toBeGreaterThanOrEqual(rates.input);
+        else expect(rates.output).toBe(0n);
       }
   });
 
@@ -77,13 +127,45 @@ describe('the price list', () => {
       }
   });
 
-  test('follows the rules of Anthropic: reads at a tenth, writes at 1.25 and 2 times the input', () => {
+  test('follows the rules of Anthropic: writes at 1.25 and 2 times the input, reads at 0.025 to 0.1 of it', () => {
     for (const { name } of listedModels('anthropic'))
       for (const rates of ratesOf(priceOf(name))) {
-        expect(rates.cacheRead * 10n).toBe(rates.input);
+        expect([10n, 20n, 40n]).toContain(rates.input / rates.cacheRead);
+        expect(rates.input % rates.cacheRead).toBe(0n);
         expect(rates.cacheWrite5m * 4n).toBe(rates.input * 5n);
         expect(rates.cacheWrite1h).toBe(rates.input * 2n);
       }
+  });
+
+  test('has no row that lacks a rate which its family has', () => {
+    expect(listed.flatMap((model) => lackingRates(model))).toEqual([]);
+  });
+
+  test('a row without a rate of its family is refused, also in a long context and at fast speed', () => {
+    const row = (name: string) => structuredClone(listed.find((one) => one.name === name)) as ListedModel;
+    for (const rate of ['cache_read', 'cache_write_5m', 'cache_write_1h'] as const) {
+      const model = row('claude-haiku-5-5');
+      model.price[rate] = null;
+      expect(lackingRates(model)).toEqual([`claude-haiku-5-5: ${rate}`]);
+      const long = row('claude-haiku-5-5');
+      (long.price.long_context as RatesInput)[rate] = null;
+      expect(lackingRates(long)).toEqual([`claude-haiku-5-5: long_context.${rate}`]);
+      const fast = row('claude-opus-5-5');
+      (fast.price.fast as RatesInput)[rate] = null;
+      expect(lackingRates(fast)).toEqual([`claude-opus-5-5: fast.${rate}`]);
+    }
+    const withoutSearch = row('claude-opus-5-5');
+    withoutSearch.price.web_search_per_thousand = null;
+    expect(lackingRates(withoutSearch)).toEqual(['claude-opus-5-5: web_search_per_thousand']);
+    const withoutFast = row('claude-opus-5-5');
+    withoutFast.price.fast = null;
+    expect(lackingRates(withoutFast)).toEqual(['claude-opus-5-5: fast']);
+    const withoutWrites = row('gpt-6-luna');
+    withoutWrites.price.cache_write_5m = null;
+    expect(lackingRates(withoutWrites)).toEqual(['gpt-6-luna: cache_write_5m']);
+    const withoutBand = row('grok-4.7');
+    withoutBand.price.long_context = null;
+    expect(lackingRates(withoutBand)).toEqual(['grok-4.7: long_context']);
   });
 
   test('charges more for a long context, with the cache rates in the same proportion to the input', () => {
@@ -92,7 +174,7 @@ describe('the price list', () => {
     for (const { price, maxInputTokens } of withLongContext) {
       const { standard, longContext } = price;
       const { aboveTokens, rates } = longContext as NonNullable<typeof longContext>;
-      expect(aboveTokens).toBeLessThanOrEqual(maxInputTokens as number);
+      if (maxInputTokens !== null) expect(aboveTokens).toBeLessThanOrEqual(maxInputTokens);
       expect(rates.input).toBeGreaterThan(standard.input);
       expect(rates.output).toBeGreaterThan(standard.output);
       for (const part of ['cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const)
@@ -101,9 +183,11 @@ describe('the price list', () => {
   });
 
   test('has only models available on its date, and limits that messages can reach', () => {
-    for (const { asOf, retiresOn, maxInputTokens, maxOutputTokens } of listed) {
+    for (const { serves, asOf, retiresOn, maxInputTokens, maxOutputTokens } of listed) {
       if (retiresOn !== null) expect(Date.parse(retiresOn)).toBeGreaterThan(Date.parse(asOf));
-      for (const limit of [maxInputTokens, maxOutputTokens]) if (limit !== null) expect(limit).toBeGreaterThan(4_095);
+      const least = serves === 'messages' ? 4_096 : 2_048;
+      for (const limit of [maxInputTokens, maxOutputTokens])
+        if (limit !== null) expect(limit).toBeGreaterThanOrEqual(least);
     }
   });
 
@@ -120,6 +204,10 @@ describe('the price list', () => {
     const usd = 1_000_000_000_000n;
     expect(standard('claude-sonnet-4-5')).toMatchObject({ input: 3n * usd, output: 15n * usd });
     expect(standard('gpt-5.4')).toMatchObject({ input: (5n * usd) / 2n, output: 15n * usd, cacheRead: usd / 4n });
+    expect(standard('claude-fable-5-2')).toMatchObject({ input: 8n * usd, output: 40n * usd, cacheRead: usd / 5n });
+    expect(priceOf('claude-opus-5-5').fast).toMatchObject({ input: 8n * usd, output: 40n * usd });
+    expect(priceOf('claude-opus-5-5').webSearchPerThousand).toBe(10n * usd);
+    expect(standard('text-embedding-3-small')).toMatchObject({ input: usd / 50n, output: 0n });
     expect(standard('gemini-2.5-pro')).toMatchObject({
       input: (5n * usd) / 4n,
       output: 10n * usd,

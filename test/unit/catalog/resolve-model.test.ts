@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { buildCatalog, listOffers, resolveModel } from '../../../src/catalog/catalog.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
-import { apply, unseal } from './support.ts';
+import { apply, catalogOf, unseal } from './support.ts';
 
 const price = { input: '1', output: '2' };
 const routes = [{ provider: 'sandbox' }];
@@ -77,4 +77,31 @@ test('a listing has exactly the models that the caller may use', () => {
   expect(names(['other'])).toEqual(['gpt-b']);
   expect(names(['all'], ['*-a'])).toEqual(['claude-a']);
   expect(names([])).toEqual([]);
+});
+
+describe('a model of embeddings', () => {
+  const catalog = catalogOf({
+    providers: { openai: { kind: 'anthropic' } },
+    models: {
+      small: {
+        serves: 'embeddings',
+        price: { input: '0.02' },
+        routes: [{ provider: 'openai', cost: { input: '0.01' } }],
+      },
+      chat: { price: { input: '1', output: '2' }, routes: [{ provider: 'openai' }] },
+    },
+    groups: { default: { models: ['*'] } },
+  });
+  const scope = { account: 1, keyModels: null, groups: ['default'] };
+
+  test('has an input rate only, and is not sold for messages, nor a model of messages for embeddings', () => {
+    expect(catalog.models.get('small')?.price.standard).toMatchObject({ input: 20_000_000_000n, output: 0n });
+    expect(catalog.models.get('small')?.routes[0]?.cost?.standard.output).toBe(0n);
+    expect(() => resolveModel(catalog, scope, 'small')).toThrow('small: the model does not exist');
+    expect(() => resolveModel(catalog, scope, 'chat', 'embeddings')).toThrow('chat: the model does not exist');
+    expect(resolveModel(catalog, scope, 'small', 'embeddings').model.name).toBe('small');
+    const namesOf = (serves?: 'messages' | 'embeddings') =>
+      listOffers(catalog, scope, serves).map(({ model }) => model.name);
+    expect([namesOf('messages'), namesOf('embeddings'), namesOf()]).toEqual([['chat'], ['small'], ['small', 'chat']]);
+  });
 });

@@ -6,7 +6,8 @@ import { buildCatalog, formatFault, type Model, planApply } from '../../../src/c
 import { apply, catalogOf, planOptions, unseal } from './support.ts';
 
 const providers = { anthropic: { kind: 'anthropic' }, sandbox: { kind: 'sandbox' } };
-const listedPrice = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
+const rates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
+const listedPrice = { ...rates, web_search_per_thousand: '10' };
 const routes = [{ provider: 'anthropic' }];
 
 function modelOf(name: string, model: object): Model {
@@ -24,10 +25,10 @@ describe('a model that says "catalogue: true"', () => {
     const model = modelOf('claude-sonnet-4-6', { catalogue: true, routes });
     expect(model).toMatchObject({
       price: stated.price,
-      priceListedOn: '2026-07-24',
+      priceListedOn: '2026-11-20',
       displayName: 'Claude Sonnet 4.6',
       maxInputTokens: 1_000_000,
-      maxOutputTokens: 64_000,
+      maxOutputTokens: 128_000,
       aliases: [],
     });
     expect(model.routes[0]?.cost).toBeNull();
@@ -39,7 +40,7 @@ describe('a model that says "catalogue: true"', () => {
       displayName: 'Ours',
       maxInputTokens: null,
       maxOutputTokens: 1_000,
-      priceListedOn: '2026-07-24',
+      priceListedOn: '2026-11-20',
     });
   });
 
@@ -101,7 +102,7 @@ describe('the stored model', () => {
   test('has the price itself, so that another list does not change it', () => {
     const document = documents.find(({ name }) => name === 'sonnet')?.document;
     expect(document?.['price']).toMatchObject({ ...listedPrice, long_context: null });
-    expect(document?.['price_source']).toEqual({ catalogue: '2026-07-24' });
+    expect(document?.['price_source']).toEqual({ catalogue: '2026-11-20' });
     expect(document).not.toHaveProperty('catalogue');
   });
 
@@ -111,7 +112,7 @@ describe('the stored model', () => {
 
   test('drops the reference to the list when a price is given, even the same price', () => {
     const { catalogue: _, ...rest } = file.models.sonnet;
-    const limits = { display_name: 'Claude Sonnet 4.6', max_input_tokens: 1_000_000, max_output_tokens: 64_000 };
+    const limits = { display_name: 'Claude Sonnet 4.6', max_input_tokens: 1_000_000, max_output_tokens: 128_000 };
     const models = { sonnet: { ...rest, ...limits, price: listedPrice } };
     expect(planApply(documents, { providers, models }, planOptions()).changes).toEqual([
       { action: 'update', kind: 'model', name: 'sonnet', fields: ['price_source'] },

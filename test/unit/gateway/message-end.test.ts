@@ -162,3 +162,16 @@ test('a message that several events end at once ends once and is reported once',
   expect(service.gateway.slots.taken).toBe(0);
   expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
+
+test('an error in tracing affects no message', async () => {
+  const fail = () => {
+    throw new Error('no trace');
+  };
+  await using service = await startControlled();
+  for (const trace of [fail, () => ({ beginAttempt: fail, endAttempt: fail, end: fail })]) {
+    service.gateway.trace = trace;
+    const response = await service.post(await service.makeKey(), { stream: true });
+    expect(await response.text()).toContain('event: message_stop');
+  }
+  expect(await service.records()).toMatchObject([{ outcome: 'completed' }, { outcome: 'completed' }]);
+});

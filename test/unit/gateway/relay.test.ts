@@ -1,7 +1,7 @@
 // Backpressure: events that arrive from the provider while the client does not read still count as received.
 
 import { expect, test } from 'bun:test';
-import { type ClientRequest, startTimes, submitMessage } from '../../../src/gateway/gateway.ts';
+import { type ClientRequest, type Reply, startTimes, submitMessage } from '../../../src/gateway/gateway.ts';
 import {
   type ControlledService,
   EVENTS,
@@ -20,11 +20,15 @@ async function openPaused(settings: Json) {
   const answer: Parts['answer'] = async (_model, signal) => streamOf(events, { [PAUSE_INDEX]: promise }, signal);
   const service = await startControlled({ settings, answer });
   const left = new AbortController();
-  const reply = await submitMessage(service.gateway, await clientRequestOf(service, left.signal));
+  const reply = await submit(service, left.signal);
   const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
   const read = async () => ((await reader.next()).value as string | undefined) ?? null;
   while (!(await read())?.startsWith('event: ping'));
   return { service, goOn, read, left, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+}
+
+async function submit(service: ControlledService, signal: AbortSignal): Promise<Reply> {
+  return (await submitMessage(service.gateway, await clientRequestOf(service, signal))) as Reply;
 }
 
 async function clientRequestOf(service: ControlledService, signal: AbortSignal): Promise<ClientRequest> {
@@ -33,6 +37,7 @@ async function clientRequestOf(service: ControlledService, signal: AbortSignal):
     requestId: 'req_read_by_hand',
     receivedAtMs: service.gateway.clock.nowMs(),
     protocol: 'messages',
+    native: null,
     secret: await service.makeKey(),
     origin: null,
     browserDeclared: false,
@@ -41,6 +46,8 @@ async function clientRequestOf(service: ControlledService, signal: AbortSignal):
     query: '',
     version: null,
     betas: null,
+    bearer: null,
+    selectors: null,
     readBody: async () => Buffer.from(JSON.stringify(body)),
     signal,
     trace: null,
@@ -73,7 +80,7 @@ test('a client that pauses at a ping while its message is ended gets the error',
   };
   const answer = async () => ({ form: 'stream' as const, events: { next }, upstreamRequestId: null });
   await using service = await startControlled({ answer });
-  const reply = await submitMessage(service.gateway, await clientRequestOf(service, new AbortController().signal));
+  const reply = await submit(service, new AbortController().signal);
   const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
   for (let text = ''; !text.startsWith('event: ping'); text = (await reader.next()).value as string);
   goOn();

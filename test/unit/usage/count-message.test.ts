@@ -17,7 +17,10 @@ const ended = (usage: JsonObject): EventValue => ({ type: 'message_delta', delta
 const stop: EventValue = { type: 'message_stop' };
 
 function count(...events: EventValue[]): MessageCounter {
-  const counter = new MessageCounter();
+  return observe(new MessageCounter(), ...events);
+}
+
+function observe(counter: MessageCounter, ...events: EventValue[]): MessageCounter {
   for (const event of events) counter.observe(makeEvent(event));
   return counter;
 }
@@ -186,6 +189,49 @@ test('a count above twice the allowed output is replaced by an estimate, and rep
 test('an estimate never exceeds the largest accepted count', () => {
   const wild = deltaEvent({ type: 'thinking_delta', thinking: '', estimated_tokens: 1e15 });
   expect(total(started({ input_tokens: 1 }), wild).counts.output).toBe(3024);
+});
+
+test('cache writes without a lifetime count as the longest that was requested, also those of summaries', () => {
+  const written = (whole: number, short: number | null, long: number | null) => {
+    const split = { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long };
+    const usage = { input_tokens: 1, cache_creation_input_tokens: whole, cache_creation: split };
+    const compaction = { type: 'compaction', input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 3 };
+    const counter = observe(new MessageCounter({ cacheLifetime: () => '1h' }), started(usage));
+    const prompt = counter.reportedPrompt();
+    const { counts } = observe(counter, ended({ output_tokens: 1, iterations: [compaction] })).total(limits);
+    expect([counts.cacheWrite5m, counts.cacheWrite1h - 3]).toEqual([
+      prompt?.cacheWrite5m ?? -1,
+      prompt?.cacheWrite1h ?? -1,
+    ]);
+    return [prompt?.cacheWrite5m, prompt?.cacheWrite1h];
+  };
+  expect(written(10, null, null)).toEqual([0, 10]);
+  expect(written(15, 4, 6)).toEqual([4, 11]);
+  expect(written(10, 4, 6)).toEqual([4, 6]);
+  expect(written(5, 4, 6)).toEqual([4, 6]);
+});
+
+test('a refusal before any output is unbilled, unless its category is billed or unknown', () => {
+  const refused = (stop_details: JsonObject | null, ...content: EventValue[]) => {
+    const delta = { stop_reason: 'refusal', ...(stop_details !== null && { stop_details }) };
+    const events = [started({ input_tokens: 412 }), ...content, { type: 'message_delta', delta, usage: {} }, stop];
+    return count(...events).isUnbilledRefusal;
+  };
+  for (const details of [null, { category: null }, { category: 'cyber' }, { category: 'general_harms' }])
+    expect(refused(details)).toBe(true);
+  for (const category of ['bio', 'frontier_llm', 'reasoning_extraction', 'of the future', 7])
+    expect(refused({ category })).toBe(false);
+  expect(refused(null, opened({ type: 'text', text: '' }))).toBe(false);
+  expect(count(started({ input_tokens: 412 }), ended({ output_tokens: 0 }), stop).isUnbilledRefusal).toBe(false);
+  const whole = { type: 'message', stop_reason: 'refusal', stop_details: { category: 'cyber' }, usage: {} };
+  for (const [content, isUnbilled] of [
+    [[], true],
+    [[{ type: 'text', text: 'I' }], false],
+  ] as const) {
+    const counter = new MessageCounter();
+    counter.observeMessage({ ...whole, content: [...content] });
+    expect(counter.isUnbilledRefusal).toBe(isUnbilled);
+  }
 });
 
 test('cache writes are charged by their lifetime; if the parts and the total disagree, the larger sum counts', () => {

@@ -175,6 +175,19 @@ test('a count that is impossible for its text changes the estimates only within 
   }
 });
 
+test('an account with many samples is sampled ten times a second', () => {
+  const estimates = new Estimates();
+  const pieces = makeMixed(randomFrom(6));
+  let taken = 0;
+  for (let nowMs = 0; nowMs < 3_000; nowMs += 10) {
+    if (!estimates.takeTurn(MODEL, ACCOUNT, nowMs)) continue;
+    estimates.addSample(MODEL, ACCOUNT, complete(pieces, byQuarters(pieces)));
+    taken++;
+  }
+  expect(taken).toBe(65 + 23); // every message until there are enough, then every tenth
+  expect(estimates.takeTurn(MODEL, ACCOUNT + 1, 3_000)).toBe(true);
+});
+
 test('unusual messages of one account change the estimates of others only within limits', () => {
   for (const tokensPerByte of [1 / 14, 0.9]) {
     const [estimates, random] = [new Estimates(), randomFrom(7)];

@@ -22,7 +22,7 @@ test('a plain request has no special features', () => {
     speed: 'standard',
     webSearch: null,
     longContext: false,
-    unpriced: [],
+    notOffered: null,
     storedObject: null,
     hasTools: false,
     cacheControl: 'none',
@@ -41,18 +41,44 @@ test('fast speed, web searches and long context are detected', () => {
   expect(read({ tools: [search(most), search(most), search(1)] }).webSearch).toEqual({ usesMax: null });
 });
 
-test('a feature without a price is reported by name', () => {
-  expect(read({ service_tier: 'priority' }).unpriced).toEqual(['service_tier']);
-  expect(read({ service_tier: 7 }).unpriced).toEqual(['service_tier']);
-  expect(read({ inference_geo: 'us' }).unpriced).toEqual(['inference_geo']);
-  expect(read({ speed: 'ludicrous' }).unpriced).toEqual(['speed']);
-  expect(read({ fallbacks: 'default' }).unpriced).toEqual(['fallbacks']);
-  const tools = [
-    { type: 'code_execution_20250825' },
-    { type: 'advisor_20260301' },
-    { type: 'custom', name: 'advisor_' },
+test('a feature that no setting can price is refused by name', () => {
+  const refused: [Record<string, unknown>, string][] = [
+    [{ service_tier: 'priority' }, 'service_tier: only "auto" and "standard_only" are offered'],
+    [{ service_tier: 7 }, 'service_tier: '],
+    [{ inference_geo: 'us' }, 'inference_geo: only "global" is offered'],
+    [{ speed: 'ludicrous' }, 'speed: '],
+    [{ fallbacks: 'default' }, 'fallbacks: Extra inputs are not permitted'],
+    [{ fallbacks: [{ model: 'm2' }] }, 'fallbacks: '],
+    [{ billing_policy: { type: 'billing_policy', bill_to: 'user_profile' } }, 'billing_policy: '],
+    [{ billing_policy: 'self' }, 'billing_policy: '],
+    [{ tools: [{ type: 'advisor_20260301' }] }, 'advisor_20260301: advisor tools are not offered'],
   ];
-  expect(read({ tools }).unpriced).toEqual(['code_execution_20250825', 'advisor_20260301']);
+  for (const [members, start] of refused) expect(read(members).notOffered).toStartWith(start);
+});
+
+test('what changes no price is offered', () => {
+  const offered: Record<string, unknown>[] = [
+    { fallback_credit_token: 'token' },
+    { fallback_credit_token: { token: 'token', mode: 'best_effort' } },
+    { fallbacks: [] },
+    { fallbacks: null },
+    { billing_policy: { type: 'billing_policy' } },
+    { billing_policy: { type: 'billing_policy', bill_to: 'self' } },
+    { tools: [{ type: 'custom', name: 'advisor_' }] },
+  ];
+  for (const members of offered) expect(read(members).notOffered).toBeNull();
+});
+
+test('code execution is offered only beside a tool with which providers do not charge for it', () => {
+  const execution = { type: 'code_execution_20260521', name: 'code_execution' };
+  const beside = (...types: string[]) => read({ tools: [execution, ...types.map((type) => ({ type }))] }).notOffered;
+  for (const type of ['web_search_20260209', 'web_fetch_20260318']) expect(beside(type)).toBeNull();
+  for (const type of ['web_search_20250305', 'web_fetch_20250910', 'web_search_', 'web_search_20260209x', 'custom'])
+    expect(beside(type)).toStartWith('code_execution_20260521: ');
+  expect(beside('web_fetch_20260209', 'advisor_20260301')).toStartWith('advisor_20260301: ');
+  // A message may bring the tool and take it away again.
+  const brought = { type: 'tool_addition', tool: { definition: { type: 'web_fetch_20260209' } } };
+  expect(read({ tools: [execution], ...withBlocks(brought) }).notOffered).toStartWith('code_execution_20260521: ');
 });
 
 test('a tool introduced by a message is a tool', () => {
@@ -66,7 +92,7 @@ test('a tool introduced by a message is a tool', () => {
     content: null,
     tool_changes: [brought({ type: 'code_execution_20250825' })],
   };
-  expect(read(withBlocks(compaction)).unpriced).toEqual(['code_execution_20250825']);
+  expect(read(withBlocks(compaction)).notOffered).toStartWith('code_execution_20250825: ');
 });
 
 test('an object stored at the provider is detected wherever it may be named', () => {
@@ -74,8 +100,6 @@ test('an object stored at the provider is detected wherever it may be named', ()
   const cases: [Record<string, unknown>, string | null][] = [
     [{ container: 'container_1' }, 'container'],
     [{ container: { skills: [{ type: 'anthropic', skill_id: 'pdf' }] } }, 'container'],
-    [{ diagnostics: { previous_message_id: 'msg_1' } }, 'diagnostics.previous_message_id'],
-    [{ diagnostics: { previous_message_id: null } }, null],
     [{ previous_message_id: 'msg_1' }, 'previous_message_id'],
     [{ previous_message_id: null, skills: [] }, null],
     [{ container: { id: 'container_1', skills: null } }, 'container'],

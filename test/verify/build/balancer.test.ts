@@ -133,6 +133,23 @@ describe.each(names)('%s', (name) => {
   });
 
   describe.skipIf(findBalancer(name) === null)('before nodes that break', () => {
+    test('each message has its own connection to a node, so that none is sent on one that the node has closed', async () => {
+      const connections = new Set<object>();
+      const node = createServer((socket) => {
+        socket.on('error', () => {});
+        socket.on('data', (bytes) => {
+          if (bytes.toString().startsWith('POST ')) connections.add(socket);
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+        });
+      });
+      const address = `127.0.0.1:${await listenAnywhere(node)}`;
+      await using balancer = await startBalancer(name, [address, address]);
+      for (let count = 0; count < 3; count++)
+        await (await fetch(`${balancer.url}/v1/messages`, { method: 'POST', body: '{}' })).text();
+      expect(connections.size).toBe(3);
+      node.close();
+    });
+
     test('a message that may have reached a node is not sent to another', async () => {
       let received = 0;
       const nodes = Array.from({ length: 2 }, () =>

@@ -1,7 +1,6 @@
 // The clients that are run unmodified against the service, each with its own small program in test/verify/clients/programs/.
 // No tests of its own.
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const programsDirectory = join(import.meta.dir, 'programs');
@@ -141,10 +140,3 @@ export const clients: readonly Client[] = [
     without: ['tools', 'streamed-tools', 'tool-results', 'thinking'],
   },
 ];
-
-/** Claude Code's own program: one binary for each kind of machine, so that no install script is needed. Null without it. */
-export function findClaudeCode(): string | null {
-  const scope = join(programsDirectory, 'node_modules/@anthropic-ai');
-  const [found] = existsSync(scope) ? [...new Bun.Glob('claude-code-*/claude').scanSync(scope)] : [];
-  return found === undefined ? null : join(scope, found);
-}

@@ -3,13 +3,13 @@
 // skipped with a message; under CI that is a failure.
 
 import { join } from 'node:path';
+import { agents } from './agents.ts';
 import { clients, type Need } from './clients.ts';
 import { installNeed } from './install-needs.ts';
 
-const CLAUDE_CODE = 'claude-code';
 const given = process.argv.slice(2);
 const named = given.filter((word) => word !== '--all');
-const known = [...clients.map(({ name }) => name), CLAUDE_CODE];
+const known = [...clients.map(({ name }) => name), ...agents.map(({ name }) => name)];
 const unknown = named.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   console.error(`no such client: ${unknown.join(', ')}. There are ${known.join(', ')}.`);
@@ -19,16 +19,17 @@ if (unknown.length > 0) {
 const isWanted = (name: string, isExtra = false) =>
   named.length > 0 ? named.includes(name) : !isExtra || given.includes('--all');
 const selected = clients.filter(({ name, isExtra }) => isWanted(name, isExtra));
+const selectedAgents = agents.filter(({ name }) => isWanted(name));
 const needs = new Set<Need>([
   ...selected.map(({ needs }) => needs),
-  ...(isWanted(CLAUDE_CODE) ? ['packages' as const] : []),
+  ...(selectedAgents.length > 0 ? ['packages' as const] : []),
 ]);
 const missing: Need[] = [];
 for (const need of needs) if (!(await installNeed(need))) missing.push(need);
 
 const suites = [
   ...(selected.length > 0 ? ['./test/verify/clients/every-client.ts'] : []),
-  ...(isWanted(CLAUDE_CODE) ? ['./test/verify/clients/claude-code.ts'] : []),
+  ...(selectedAgents.length > 0 ? ['./test/verify/clients/every-agent.ts'] : []),
 ];
 // The test runner counts these too, and treats skipped ones the same.
 const child = Bun.spawn([process.execPath, join(import.meta.dir, '..', '..', 'run.ts'), ...suites], {
@@ -36,6 +37,7 @@ const child = Bun.spawn([process.execPath, join(import.meta.dir, '..', '..', 'ru
     ...process.env,
     CLIENTS_SELECTED: selected.map(({ name }) => name).join(','),
     CLIENTS_MISSING: missing.join(','),
+    AGENTS_SELECTED: selectedAgents.map(({ name }) => name).join(','),
   },
   stdio: ['ignore', 'inherit', 'inherit'],
 });

@@ -4,6 +4,7 @@
 
 import { FailureCounter, KeyDirectory, NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
 import {
   AdmissionQueue,
   type ClientRequest,
@@ -122,6 +123,7 @@ function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): Pub
     const mark = clientRequest.query;
     hooks.onSubmitted(mark, clientRequest.requestId);
     const reply = await submit(gateway, clientRequest);
+    if (reply instanceof TurnpikeError) throw reply;
     hooks.onReply(mark, reply);
     return typeof reply.body === 'string' ? reply : { ...reply, body: unread() };
   };

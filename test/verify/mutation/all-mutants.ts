@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { changeMutations } from './changes.ts';
 import { equivalents } from './equivalents.ts';
+import { frontMutations } from './fronts.ts';
 import { generateMutants, type Mutant } from './generate-mutants.ts';
 import { inputMutations } from './input.ts';
 import { moveMutations } from './moves.ts';
@@ -53,6 +54,7 @@ function suitesOf(mutation: Mutation): readonly Suite[] {
   if (moveMutations.includes(mutation)) return [suites.move];
   if (changeMutations.includes(mutation)) return [suites.changes];
   if (inputMutations.includes(mutation)) return [suites.input];
+  if (frontMutations.includes(mutation)) return [suites.fronts];
   if (file.startsWith('src/gateway/')) return [suites.gateway];
   if (file.startsWith('src/usage/')) return [suites.usage];
   const isOfPostgres = file.startsWith('src/storage/postgres/');

@@ -226,6 +226,12 @@ const messages = mutate('src/gateway/open-message.ts', [
 
 const bills = mutate('src/gateway/message-record.ts', [
   [
+    'bill-refusal',
+    'a refusal that the provider does not bill costs nothing',
+    "cost: source === 'none' || isUnbilled ? 0 :",
+    "cost: source === 'none' ? 0 :",
+  ],
+  [
     'bill-covered',
     'a message without money is billed at most the covered amount',
     "return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };",

@@ -51,6 +51,39 @@ const counts = mutate('src/wire/read-features.ts', [
     'return isWholeNumber(usesMax) ? usesMax : null;',
     'return usesMax;',
   ],
+  [
+    'execution-free',
+    'code execution is offered only beside tools with which it is free',
+    "?? '') >= EXECUTION_FREE_FROM;",
+    "?? '') !== '';",
+  ],
+  [
+    'execution-listed',
+    'a tool that a message brings makes no code execution free',
+    '!jsonObjects(tools).some(includesExecution)',
+    '!types.some((one) => includesExecution({ type: one }))',
+  ],
+]);
+
+const usages = mutate('src/usage/count-message.ts', [
+  [
+    'refusal-content',
+    'a refusal after output is billed',
+    "this.#stopReason === 'refusal' && this.#isUnbilledCategory && !this.#contentSeen;",
+    "this.#stopReason === 'refusal' && this.#isUnbilledCategory;",
+  ],
+  [
+    'refusal-category',
+    'a refusal in a category that providers bill is billed',
+    "this.#stopReason === 'refusal' && this.#isUnbilledCategory &&",
+    "this.#stopReason === 'refusal' &&",
+  ],
+  [
+    'writes-lifetime',
+    'cache writes without a lifetime are priced as the longest requested one',
+    "if (lifetime === '1h') cacheWrite1h += surplus;\n  else cacheWrite5m += surplus;",
+    'cacheWrite5m += surplus;',
+  ],
 ]);
 
 const signatures = mutate('src/providers/openai-responses/reasoning-signature.ts', [
@@ -76,7 +109,7 @@ const costs = mutate('src/wire/scan-json.ts', [
   ['cost-doubled', 'a doubled key is found among many', 'frame.manyKeys?.add(key);', ''],
 ]);
 
-const callArguments = mutate('src/chat-completions/convert-conversation.ts', [
+const callArguments = mutate('src/fronts/chat-completions/convert-conversation.ts', [
   [
     'cost-arguments',
     'tool call arguments count toward the size of the body',
@@ -85,4 +118,13 @@ const callArguments = mutate('src/chat-completions/convert-conversation.ts', [
   ],
 ]);
 
-export const inputMutations = [...costs, ...callArguments, ...numbers, ...rooms, ...lengths, ...counts, ...signatures];
+export const inputMutations = [
+  ...costs,
+  ...callArguments,
+  ...numbers,
+  ...rooms,
+  ...lengths,
+  ...counts,
+  ...usages,
+  ...signatures,
+];

@@ -5,6 +5,7 @@ import { batchMutations } from './batches.ts';
 import { changeMutations } from './changes.ts';
 import { checkMutations } from './checks.ts';
 import { estimateMutations } from './estimates.ts';
+import { frontMutations } from './fronts.ts';
 import { gatewayMutations } from './gateway.ts';
 import { inputMutations } from './input.ts';
 import { moveMutations } from './moves.ts';
@@ -22,4 +23,5 @@ export const mutations: readonly Mutation[] = [
   ...moveMutations,
   ...changeMutations,
   ...inputMutations,
+  ...frontMutations,
 ];

@@ -68,6 +68,12 @@ export const suites = {
     'test/unit/providers/openai-responses/reasoning-signature.test.ts',
     ...testsIn('test/contract/attacks'),
   ]),
+  fronts: suite([
+    ...testsIn('test/unit/fronts'),
+    ...testsIn('test/unit/fronts/chat-completions'),
+    ...testsIn('test/contract/post-chat-completions'),
+    ...testsIn('test/contract/post-embeddings'),
+  ]),
 } as const;
 
 function suite(tests: readonly string[], options: Partial<Suite> = {}): Suite {

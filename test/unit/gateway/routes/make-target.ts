@@ -25,6 +25,7 @@ export function makeTarget(
     name: provider,
     kind: 'anthropic',
     baseUrl: '',
+    isBearer: false,
     credentials: credential === null ? [] : [credential],
   };
   const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };

@@ -1,7 +1,7 @@
 // Parameters, tools, addresses and headers of a Chat Completions request, for each family.
 
 import { describe, expect, test } from 'bun:test';
-import { convertBody, convertChatUrl, convertHeaders } from '../../../../src/providers/openai/convert-request.ts';
+import { convertBody, convertHeaders, convertModelUrl } from '../../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';
 import { Secret } from '../../../../src/secrets/secrets.ts';
@@ -257,7 +257,7 @@ describe('tools', () => {
 describe('the address and the headers', () => {
   const urlOf = (baseUrl: string) => {
     const attempt = makeAttempt(baseUrl, { model: 'm', messages: [{ role: 'user', content: 'Hi' }] });
-    return convertChatUrl(attempt);
+    return convertModelUrl(attempt, '/chat/completions');
   };
 
   test('complete an address that an operator left incomplete, and nothing else', () => {

@@ -1,0 +1,50 @@
+// Chat Completions: translates OpenAI requests to Messages and answers back, by docs/chat-completions.md.
+
+import type { TurnpikeError } from '../../errors.ts';
+import type { AnswerTranslator, Front } from '../front.ts';
+import { openAiError } from '../openai-error.ts';
+import { withClientPaths } from '../origins.ts';
+import { FIELDS } from './chat-fields.ts';
+import { type ChatTerms, convertRequest } from './chat-request.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import { weighArguments } from './convert-conversation.ts';
+import { convertMessage } from './convert-message.ts';
+
+const ROOT = '/v1/chat/';
+const PATH = '/v1/chat/completions';
+
+export const chatCompletions: Front = {
+  protocol: 'chat-completions',
+  hasOpenAiHeaders: true,
+  keyHeader: null,
+  owns: (path) => path.startsWith(ROOT),
+  findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
+  weigh: (body, weight) => weighArguments(body['messages'], weight),
+  translate(body, { receivedAtMs }) {
+    const { message, terms } = convertRequest(body);
+    return { message, native: null, answer: new ChatAnswer(terms, receivedAtMs) };
+  },
+  errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),
+};
+
+class ChatAnswer implements AnswerTranslator {
+  readonly #terms: ChatTerms;
+  readonly #createdAtMs: number;
+
+  constructor(terms: ChatTerms, createdAtMs: number) {
+    this.#terms = terms;
+    this.#createdAtMs = createdAtMs;
+  }
+
+  message(text: string): string {
+    return convertMessage(text, this.#terms, this.#createdAtMs);
+  }
+
+  writer(): ChunkWriter {
+    return new ChunkWriter(this.#terms, this.#createdAtMs);
+  }
+
+  error(error: TurnpikeError): TurnpikeError {
+    return withClientPaths(error, this.#terms.origins);
+  }
+}

@@ -1,0 +1,40 @@
+// Fields of Chat Completions that are refused or dropped, and all names for the `param` of an error.
+
+import type { RefusedField } from '../refused-fields.ts';
+
+/** Fields that are refused when they request anything. */
+export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
+  audio: { why: 'audio output is not supported' },
+  logit_bias: { why: 'logit biases are not supported', harmless: ['{}'] },
+  logprobs: { why: 'log probabilities are not available' },
+  modalities: { why: 'only text output is supported', harmless: ['["text"]'] },
+  moderation: { why: 'requests and answers are not moderated here' },
+  n: { why: 'a request returns one choice; send the request several times for more', harmless: ['1'] },
+  top_logprobs: { why: 'log probabilities are not available' },
+  web_search_options: {
+    why: 'web search is not available on this endpoint; use the web search tool of POST /v1/messages',
+  },
+};
+
+/** Fields that are dropped, as are all unknown ones. */
+export const DROPPED_FIELDS: readonly string[] = [
+  'metadata',
+  'prediction',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'store',
+  'verbosity',
+];
+
+/** Members of messages, parts and tools that are dropped. */
+export const DROPPED_MEMBERS: readonly string[] = ['annotations', 'detail', 'name', 'prompt_cache_breakpoint'];
+
+/** Possible first parts of a path. */
+export const FIELDS: ReadonlySet<string> = new Set([
+  ...Object.keys(REFUSED_FIELDS),
+  ...DROPPED_FIELDS,
+  ...['body', 'frequency_penalty', 'function_call', 'functions', 'max_completion_tokens', 'max_tokens', 'messages'],
+  ...['model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning', 'reasoning_effort'],
+  ...['response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stream'],
+  ...['stream_options', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
+]);

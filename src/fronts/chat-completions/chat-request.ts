@@ -1,0 +1,155 @@
+// Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
+
+import { isJsonObject, type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
+import { ANY_JSON, schemaFormat } from '../json-format.ts';
+import type { Origins } from '../origins.ts';
+import { requireObject } from '../placed.ts';
+import { type Effort, OFF, ON, readEffort } from '../read-effort.ts';
+import { refuseFields } from '../refused-fields.ts';
+import { userMember } from '../user-id.ts';
+import { REFUSED_FIELDS } from './chat-fields.ts';
+import { convertConversation } from './convert-conversation.ts';
+import { convertTools } from './convert-tools.ts';
+
+/** Throws invalid_request. `thinking` is as in Messages and takes precedence over the other fields. */
+function convertEffort(body: JsonObject): Effort {
+  const own = body['thinking'];
+  const requested = readReasoning(body);
+  if (!isJsonObject(own)) return requested;
+  const isOpen = own['type'] === 'enabled' && (own['budget_tokens'] ?? null) === null; // as other services define it
+  const { effort, field } = requested;
+  return { effort, thinking: isOpen ? ON : own, field: effort === null ? 'thinking' : field };
+}
+
+function readReasoning(body: JsonObject): Effort {
+  if ((body['reasoning_effort'] ?? null) !== null) return readEffort(body['reasoning_effort'], 'reasoning_effort');
+  const { reasoning } = body;
+  if (!isJsonObject(reasoning)) return { effort: null, thinking: null, field: 'reasoning_effort' };
+  const { enabled, max_tokens: budget_tokens, effort } = reasoning;
+  const none = { effort: null, field: 'reasoning' };
+  if (enabled === false) return { ...none, thinking: OFF };
+  if (typeof budget_tokens === 'number') return { ...none, thinking: { type: 'enabled', budget_tokens } };
+  if ((effort ?? null) === null) return { ...none, thinking: enabled === true ? ON : null };
+  return readEffort(effort, 'reasoning.effort');
+}
+
+interface Format {
+  /** For `output_config`; null: any format. */
+  format: JsonObject | null;
+  /** The system instruction; null: none. */
+  instruction: string | null;
+}
+
+function convertFormat(value: JsonValue): Format {
+  if (value === null) return { format: null, instruction: null };
+  const format = requireObject(value, 'response_format');
+  switch (requireText(format['type'], 'response_format.type')) {
+    case 'text':
+      return { format: null, instruction: null };
+    case 'json_object':
+      return { format: null, instruction: ANY_JSON };
+    case 'json_schema': {
+      const path = 'response_format.json_schema';
+      return { format: schemaFormat(requireObject(format['json_schema'], path), path), instruction: null };
+    }
+    default:
+      throw wrongField('response_format.type', "Input should be 'text', 'json_object' or 'json_schema'");
+  }
+}
+
+/** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
+export interface ChatTerms {
+  /** The stream must report its usage before its end. */
+  includesUsage: boolean;
+  /** Calls use the older `function_call` format. */
+  callsFunctions: boolean;
+  origins: Origins;
+}
+
+const SAME_FIELDS = ['model', 'temperature', 'top_p', 'top_k', 'stream', 'cache_control'];
+/** Fields that Messages does not have and some providers do; other providers drop them. */
+const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
+const SERVICE_TIERS_USUAL: readonly (string | null)[] = [null, 'auto', 'default'];
+/** Fields that identify the end user, most specific first. */
+const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
+
+const NO_LIMIT = -1; // as local servers write it
+
+/** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
+export function convertRequest(body: JsonObject): { message: JsonObject; terms: ChatTerms } {
+  refuseFields(body, REFUSED_FIELDS);
+  const fields = new Map([['system', 'messages']]);
+  const tier = body['service_tier'] ?? null;
+  const conversation = convertConversation(body['messages']);
+  const tools = convertTools(body);
+  const { format, instruction } = convertFormat(body['response_format'] ?? null);
+  const { system } = conversation;
+  if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: 'response_format' });
+  const message: JsonObject = {
+    ...sameFields(body),
+    ...maxTokensMember(body, fields),
+    ...stopMember(body['stop'] ?? null, fields),
+    ...(system.length > 0 && { system: system.map(({ block }) => block) }),
+    messages: conversation.messages,
+    ...tools.members,
+    ...effortMembers(body, format, fields),
+    ...userMember(body, USER_FIELDS, fields),
+    // The gateway refuses any other tier, because it changes the price.
+    ...(!SERVICE_TIERS_USUAL.includes(tier as string | null) && { service_tier: tier }),
+  };
+  return {
+    message,
+    terms: {
+      includesUsage: includesUsage(body['stream_options'] ?? null),
+      callsFunctions: tools.areFunctions,
+      origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },
+    },
+  };
+}
+
+function sameFields(body: JsonObject): JsonObject {
+  const same: JsonObject = {};
+  for (const name of [...SAME_FIELDS, ...MORE_FIELDS]) {
+    const value = body[name] ?? null;
+    if (value !== null && !(value === 0 && name.endsWith('_penalty'))) same[name] = value;
+  }
+  return same;
+}
+
+/** The newer name takes precedence. */
+function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObject {
+  const name = (body['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
+  fields.set('max_tokens', name);
+  const max_tokens = body[name] ?? null;
+  return max_tokens === null || max_tokens === NO_LIMIT ? {} : { max_tokens };
+}
+
+function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
+  fields.set('stop_sequences', 'stop');
+  const isList = Array.isArray(stop);
+  const given = isList ? stop : stop === null ? [] : [stop];
+  const stops = given
+    .map((one, place) => requireText(one, isList ? `stop.${place}` : 'stop'))
+    .filter((one) => one !== '');
+  return stops.length === 0 ? {} : { stop_sequences: stops };
+}
+
+function effortMembers(body: JsonObject, format: JsonObject | null, fields: Map<string, string>): JsonObject {
+  const { effort, thinking, field } = convertEffort(body);
+  fields.set('thinking', field);
+  fields.set('output_config.effort', field);
+  fields.set('output_config', format === null ? field : 'response_format');
+  const config = { ...(effort !== null && { effort }), ...(format !== null && { format }) };
+  return {
+    ...(Object.keys(config).length > 0 && { output_config: config }),
+    ...(thinking !== null && { thinking }),
+  };
+}
+
+function includesUsage(options: JsonValue): boolean {
+  if (options === null) return false;
+  const includes = requireObject(options, 'stream_options')['include_usage'] ?? false;
+  if (typeof includes !== 'boolean')
+    throw wrongField('stream_options.include_usage', 'Input should be a valid boolean');
+  return includes;
+}

@@ -1,0 +1,195 @@
+// Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
+
+import { bounds } from '../../config.ts';
+import { isThinking, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
+import { EventWriter } from '../event-writer.ts';
+import { openAiErrorOfEvent } from '../openai-error.ts';
+import type { Origins } from '../origins.ts';
+import { addCounts } from '../read-usage.ts';
+import { FIELDS } from './chat-fields.ts';
+import type { ChatTerms } from './chat-request.ts';
+import { chatIdOf, convertUsage, detailOf, finishReasonOf } from './convert-message.ts';
+
+class DetailGatherer {
+  #details: JsonObject[] = [];
+  #pieces: string[] = []; // of the open block
+  #heldCharacters = 0;
+
+  takeText(piece: string): void {
+    if (this.#hold(piece.length)) this.#pieces.push(piece);
+  }
+
+  /** The end of a block, with its members other than text. */
+  close(block: JsonObject): void {
+    const thinking = this.#pieces.join('');
+    this.#pieces = [];
+    if (!isThinking(block)) return;
+    const detail = detailOf({ ...block, thinking }, this.#details.length);
+    if (this.#hold(JSON.stringify({ ...detail, text: '' }).length)) this.#details.push(detail);
+  }
+
+  /** In order; empty if they were too long. */
+  all(): readonly JsonObject[] {
+    return this.#details;
+  }
+
+  /** False if there is more than fits: then nothing is kept, because providers refuse a part as modified. */
+  #hold(characters: number): boolean {
+    this.#heldCharacters += characters;
+    if (this.#heldCharacters <= bounds.reasoningDetailsCharactersMax) return true;
+    this.#details = [];
+    this.#pieces = [];
+    return false;
+  }
+}
+
+const COMMENT = ': ping\n\n';
+const DONE = 'data: [DONE]\n\n';
+const EVENT_END = '\n\n';
+const DATA = 'data: ';
+
+export class ChunkWriter extends EventWriter {
+  readonly #includesUsage: boolean;
+  readonly #callsFunctions: boolean;
+  readonly #createdAtMs: number;
+  readonly #details = new DetailGatherer();
+  /** Needed until the answer begins; then released, because the request may be long. */
+  #origins: Origins | null;
+  #head = ''; // of every chunk, up to its choices
+  #tail = '';
+  readonly #usage: JsonObject = {};
+  #stopReason: JsonValue = null;
+  #callCount = 0;
+  #open: JsonObject = {}; // the open block
+  #hasInput = false;
+
+  constructor(terms: ChatTerms, createdAtMs: number) {
+    super();
+    this.#includesUsage = terms.includesUsage;
+    this.#callsFunctions = terms.callsFunctions;
+    this.#origins = terms.origins;
+    this.#createdAtMs = createdAtMs;
+    this.#begin({});
+  }
+
+  protected override convert(event: JsonObject): string {
+    switch (event['type']) {
+      case 'ping':
+        return COMMENT;
+      case 'message_start':
+        this.#begin(objectOf(event['message']));
+        this.#origins = null;
+        return this.#chunk({ role: 'assistant', content: '' });
+      case 'content_block_start':
+        return this.#openBlock(objectOf(event['content_block']));
+      case 'content_block_delta':
+        return this.#grow(objectOf(event['delta']));
+      case 'content_block_stop':
+        return this.#closeBlock();
+      case 'message_delta':
+        this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
+        addCounts(this.#usage, event['usage']);
+        return '';
+      case 'message_stop':
+        return this.#finish();
+      case 'error':
+        this.end();
+        return `${DATA}${JSON.stringify({ error: openAiErrorOfEvent(event, this.#origins, FIELDS) })}${EVENT_END}`;
+      default:
+        return '';
+    }
+  }
+
+  #begin(message: JsonObject): void {
+    const head = {
+      id: chatIdOf(message['id']),
+      object: 'chat.completion.chunk',
+      created: Math.floor(this.#createdAtMs / 1000),
+      model: message['model'] ?? '',
+      system_fingerprint: null,
+    };
+    this.#head = `${DATA}${JSON.stringify(head).slice(0, -1)},"choices":`;
+    this.#tail = this.#includesUsage ? ',"usage":null}\n\n' : '}\n\n';
+    addCounts(this.#usage, message['usage']);
+  }
+
+  #chunk(delta: JsonObject, finishReason: string | null = null): string {
+    const end = finishReason === null ? 'null' : JSON.stringify(finishReason);
+    const choice = `{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${end}}`;
+    return `${this.#head}[${choice}]${this.#tail}`;
+  }
+
+  #openBlock(block: JsonObject): string {
+    this.#open = block;
+    this.#hasInput = false;
+    switch (block['type']) {
+      case 'text':
+        return this.#textChunk('content', block['text']);
+      case 'thinking':
+        return this.#thinkingChunk(block['thinking']);
+      case 'tool_use': {
+        const { id = '', name = '' } = block;
+        return this.#callChunk({ id, type: 'function', function: { name, arguments: '' } }, this.#callCount++);
+      }
+      default:
+        return '';
+    }
+  }
+
+  #grow(delta: JsonObject): string {
+    switch (delta['type']) {
+      case 'text_delta':
+        return this.#textChunk('content', delta['text']);
+      case 'thinking_delta':
+        return this.#thinkingChunk(delta['thinking']);
+      case 'signature_delta':
+        this.#open['signature'] = delta['signature'] ?? '';
+        return '';
+      case 'input_json_delta':
+        return this.#open['type'] === 'tool_use' ? this.#callInput(delta['partial_json']) : '';
+      default:
+        return '';
+    }
+  }
+
+  #closeBlock(): string {
+    const block = this.#open;
+    this.#open = {};
+    if (block['type'] === 'tool_use')
+      return this.#hasInput ? '' : this.#callInput(JSON.stringify(block['input'] ?? {}));
+    this.#details.close(block);
+    return '';
+  }
+
+  #textChunk(member: 'content' | 'reasoning_content', text: JsonValue | undefined): string {
+    return typeof text === 'string' && text !== '' ? this.#chunk({ [member]: text }) : '';
+  }
+
+  #thinkingChunk(text: JsonValue | undefined): string {
+    if (typeof text !== 'string' || text === '') return '';
+    this.#details.takeText(text);
+    return this.#textChunk('reasoning_content', text);
+  }
+
+  #callInput(piece: JsonValue | undefined): string {
+    if (typeof piece !== 'string' || piece === '') return '';
+    this.#hasInput = true;
+    return this.#callChunk({ function: { arguments: piece } }, this.#callCount - 1);
+  }
+
+  /** The older `function_call` format has only one call. */
+  #callChunk(call: JsonObject, index: number): string {
+    if (this.#callsFunctions) return index === 0 ? this.#chunk({ function_call: call['function'] ?? {} }) : '';
+    return this.#chunk({ tool_calls: [{ index, ...call }] });
+  }
+
+  /** All details are in one chunk: some clients keep only the last one. */
+  #finish(): string {
+    this.end();
+    const all = this.#details.all();
+    const details = all.length > 0 ? this.#chunk({ reasoning_details: [...all] }) : '';
+    const usage = `${this.#head}[],"usage":${JSON.stringify(convertUsage(this.#usage))}}${EVENT_END}`;
+    const end = this.#chunk({}, finishReasonOf(this.#stopReason, this.#callsFunctions));
+    return `${details}${end}${this.#includesUsage ? usage : ''}${DONE}`;
+  }
+}

@@ -1,0 +1,130 @@
+// Translates messages to a conversation: one user message, tool results first, between two assistant messages.
+
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type JsonWeight,
+  jsonObjects,
+  requireList,
+  requireText,
+  weighJson,
+  wrongField,
+} from '../../wire/wire.ts';
+import { CallIds, readArguments } from '../call-ids.ts';
+import { type Conversation, ConversationBuilder } from '../conversation-builder.ts';
+import { type Placed, requireObject, textBlock, withCacheControl } from '../placed.ts';
+import { thinkingOf } from './convert-message.ts';
+import { convertContent } from './convert-parts.ts';
+
+/** The id of all calls in `function_call` format, which has none. */
+const FUNCTION_CALL_ID = 'function_call';
+
+/** Throws invalid_request if arguments and body together are more costly to parse than a body may be. */
+export function weighArguments(messages: JsonValue | undefined, weight: JsonWeight): void {
+  if (!Array.isArray(messages)) return;
+  for (const [index, message] of messages.entries()) {
+    if (!isJsonObject(message)) continue;
+    const path = `messages.${index}`;
+    weighCall(message['function_call'], `${path}.function_call`, weight);
+    for (const [place, call] of jsonObjects(message['tool_calls']).entries())
+      weighCall(call['function'], `${path}.tool_calls.${place}.function`, weight);
+  }
+}
+
+function weighCall(called: JsonValue | undefined, path: string, weight: JsonWeight): void {
+  const text = isJsonObject(called) ? called['arguments'] : undefined;
+  if (typeof text === 'string') weighJson(text, `${path}.arguments`, weight);
+}
+
+/** The blocks; empty for an empty message. Throws invalid_request. */
+function convertAssistant(message: JsonObject, path: string, ids: CallIds): Placed[] {
+  if ((message['audio'] ?? null) !== null)
+    throw wrongField(`${path}.audio`, 'audio is not supported; send a transcript');
+  const content = message['content'] ?? '';
+  const { refusal } = message;
+  return [
+    ...thinkingOf(message, path),
+    ...withCacheControl(convertContent(content, `${path}.content`, true), message),
+    ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
+    ...requireList(message['tool_calls'] ?? [], `${path}.tool_calls`).map((call, place) =>
+      convertCall(call, `${path}.tool_calls.${place}`, ids),
+    ),
+    ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`, ids),
+  ];
+}
+
+/** A function call has no id: its result is the next message. */
+function convertFunctionCall(value: JsonValue, path: string, ids: CallIds): Placed[] {
+  if (value === null) return [];
+  const id = ids.ofCall(FUNCTION_CALL_ID);
+  return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path) }, path }];
+}
+
+function convertCall(value: JsonValue, path: string, ids: CallIds): Placed {
+  const call = requireObject(value, path);
+  if ((call['type'] ?? 'function') !== 'function') throw wrongField(`${path}.type`, "Input should be 'function'");
+  const id = ids.ofCall(requireText(call['id'], `${path}.id`));
+  const called = readCalled(requireObject(call['function'], `${path}.function`), `${path}.function`);
+  return { block: { type: 'tool_use', id, ...called }, path };
+}
+
+function readCalled(called: JsonObject, path: string): JsonObject {
+  const name = requireText(called['name'], `${path}.name`);
+  return { name, input: readArguments(called['arguments'] ?? '', `${path}.arguments`) };
+}
+
+/** Throws invalid_request and feature_unavailable; the message begins with the field's path. */
+export function convertConversation(value: JsonValue | undefined): Conversation {
+  const builder = new ConversationBuilder();
+  const ids = new CallIds();
+  for (const [index, given] of requireList(value, 'messages').entries()) {
+    const path = `messages.${index}`;
+    add(builder, requireObject(given, path), path, ids);
+  }
+  return builder.finish();
+}
+
+const ROLES = ['system', 'user', 'assistant', 'tool', 'function'] as const;
+type Role = (typeof ROLES)[number];
+
+function readRole(message: JsonObject, path: string): Role {
+  const given = requireText(message['role'], `${path}.role`);
+  const role = given === 'developer' ? 'system' : ROLES.find((one) => one === given);
+  if (role !== undefined) return role;
+  throw wrongField(`${path}.role`, "Input should be 'system', 'developer', 'user', 'assistant' or 'tool'");
+}
+
+function add(builder: ConversationBuilder, message: JsonObject, path: string, ids: CallIds): void {
+  const role = readRole(message, path);
+  if (role === 'system') builder.addSystem(convertSystem(message, path), path);
+  else if (role === 'assistant') builder.addAssistant(convertAssistant(message, path, ids), path);
+  else if (role === 'user') builder.addUser(convertUser(message, path), path);
+  else builder.addResult(convertResult(role === 'tool' ? message : asTool(message, path, ids), path, ids), path);
+}
+
+/** A function's result as a tool's. */
+function asTool(message: JsonObject, path: string, ids: CallIds): JsonObject {
+  if (!ids.isAwaited(FUNCTION_CALL_ID)) throw wrongField(`${path}.role`, 'there is no `function_call` before it');
+  return { ...message, tool_call_id: FUNCTION_CALL_ID };
+}
+
+function convertUser(message: JsonObject, path: string): Placed[] {
+  return withCacheControl(convertContent(message['content'], `${path}.content`, false), message);
+}
+
+function convertSystem(message: JsonObject, path: string): Placed[] {
+  return withCacheControl(convertContent(message['content'], `${path}.content`, true), message);
+}
+
+/** A result has one cache breakpoint: the last one of its parts. */
+function convertResult(message: JsonObject, path: string, ids: CallIds): Placed {
+  const tool_use_id = ids.ofResult(requireText(message['tool_call_id'], `${path}.tool_call_id`));
+  const shown = convertContent(message['content'] ?? '', `${path}.content`, false);
+  const holder = [message, ...shown.map(({ block }) => block)].findLast((one) => 'cache_control' in one) ?? {};
+  const blocks = shown.map(({ block: { cache_control: _, ...block } }) => block as JsonObject);
+  const [only] = blocks;
+  const content = blocks.length === 1 && only?.['type'] === 'text' ? (only['text'] ?? '') : blocks;
+  const block = { type: 'tool_result', tool_use_id, ...(blocks.length > 0 && { content }) };
+  return withCacheControl([{ block, path }], holder)[0] as Placed;
+}

@@ -1,0 +1,107 @@
+// Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
+
+import type { JsonObject, JsonValue } from '../../wire/wire.ts';
+import { isThinking, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
+import type { Placed } from '../placed.ts';
+import { readUsage } from '../read-usage.ts';
+import type { ChatTerms } from './chat-request.ts';
+
+export function convertUsage(usage: JsonObject): JsonObject {
+  const { prompt, cached, written, output, thinking } = readUsage(usage);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    ...(thinking !== null && { completion_tokens_details: { reasoning_tokens: thinking } }),
+  };
+}
+
+/** Any other stop reason ends the turn. */
+const FINISH_REASONS: Readonly<Record<string, string>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+export function finishReasonOf(stopReason: JsonValue | undefined, callsFunctions: boolean): string {
+  if (stopReason === 'tool_use' && callsFunctions) return 'function_call';
+  const known = typeof stopReason === 'string' && Object.hasOwn(FINISH_REASONS, stopReason);
+  return (known ? FINISH_REASONS[stopReason] : undefined) ?? 'stop';
+}
+
+export function chatIdOf(messageId: JsonValue | undefined): string {
+  return `chatcmpl-${String(messageId ?? '').replace(/^msg_/, '')}`;
+}
+
+/** Marks thinking of providers without signatures; other providers drop such a block. */
+const UNSIGNED = 'turnpike.chat.1.';
+
+export function detailOf(block: JsonObject, index: number): JsonObject {
+  if (block['type'] === 'redacted_thinking') return { type: 'reasoning.encrypted', data: textOf(block['data']), index };
+  const signature = textOf(block['signature']);
+  const text = textOf(block['thinking']);
+  return { type: 'reasoning.text', text, ...(signature !== '' && { signature }), index };
+}
+
+/** Thinking blocks returned in an assistant message. Details of other services are dropped. */
+export function thinkingOf(message: JsonObject, path: string): Placed[] {
+  const details = jsonObjects(message['reasoning_details']);
+  if (details.length > 0)
+    return details.flatMap((detail, place) => {
+      const block = blockOf(detail);
+      return block === null ? [] : [{ block, path: `${path}.reasoning_details.${place}` }];
+    });
+  const text = textOf(message['reasoning_content']) || textOf(message['reasoning']);
+  if (text === '') return [];
+  return [{ block: { type: 'thinking', thinking: text, signature: UNSIGNED }, path: `${path}.reasoning_content` }];
+}
+
+function blockOf(detail: JsonObject): JsonObject | null {
+  const { type, text, data, signature } = detail;
+  if (type === 'reasoning.encrypted' && typeof data === 'string') return { type: 'redacted_thinking', data };
+  if (type !== 'reasoning.text' || !(typeof text === 'string' || textOf(signature) !== '')) return null;
+  return { type: 'thinking', thinking: textOf(text), signature: textOf(signature) || UNSIGNED };
+}
+
+export function convertMessage(text: string, terms: Pick<ChatTerms, 'callsFunctions'>, createdAtMs: number): string {
+  const { id, model = '', usage, content, stop_reason: stopReason } = objectOf(parseExactly(text));
+  const { callsFunctions } = terms;
+  const message = assistantMessage(jsonObjects(content), callsFunctions);
+  return JSON.stringify({
+    id: chatIdOf(id),
+    object: 'chat.completion',
+    created: Math.floor(createdAtMs / 1000),
+    model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasonOf(stopReason, callsFunctions) }],
+    usage: convertUsage(objectOf(usage)),
+    system_fingerprint: null,
+  });
+}
+
+function assistantMessage(blocks: readonly JsonObject[], callsFunctions: boolean): JsonObject {
+  const text = joined(blocks, 'text');
+  const thinking = joined(blocks, 'thinking');
+  const calls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id = '', name = '', input = {} }) => {
+      return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
+    });
+  const details = blocks.filter(isThinking).map(detailOf);
+  // The older `function_call` format has only one call.
+  const called = callsFunctions ? { function_call: calls[0]?.function ?? null } : { tool_calls: calls };
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(thinking !== '' && { reasoning_content: thinking }),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(calls.length > 0 && called),
+  };
+}
+
+/** The texts of all blocks of a type; the text member has the same name. */
+function joined(blocks: readonly JsonObject[], type: 'text' | 'thinking'): string {
+  return blocks.map((block) => (block['type'] === type ? textOf(block[type]) : '')).join('');
+}

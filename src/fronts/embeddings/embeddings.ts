@@ -1,0 +1,73 @@
+// Embeddings in OpenAI's format. The inputs are one message without output, and the answer is not translated.
+
+import { isWholeNumber } from '../../base/checked-number.ts';
+import type { TurnpikeError } from '../../errors.ts';
+import { type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
+import { chatCompletions } from '../chat-completions/chat-completions.ts';
+import type { AnswerTranslator, Front } from '../front.ts';
+
+const PATH = '/v1/embeddings';
+const INPUTS_MAX = 2_048;
+const FORMATS = ['float', 'base64'];
+
+export const embeddings: Front = {
+  protocol: 'embeddings',
+  hasOpenAiHeaders: true,
+  keyHeader: null,
+  owns: (path) => path === PATH,
+  findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
+  weigh: () => {},
+  translate: (body) => ({ message: convertRequest(body), native: null, answer: new EmbeddingsAnswer() }),
+  errorBody: chatCompletions.errorBody,
+};
+
+function convertRequest(body: JsonObject): JsonObject {
+  const { model = null, dimensions = null, encoding_format = null, user = null } = body;
+  if (dimensions !== null && !(isWholeNumber(dimensions) && dimensions > 0))
+    throw wrongField('dimensions', 'Input should be a positive integer');
+  if (encoding_format !== null && !FORMATS.includes(encoding_format as string))
+    throw wrongField('encoding_format', "Input should be 'float' or 'base64'");
+  return {
+    ...(model !== null && { model }),
+    max_tokens: 0,
+    messages: [{ role: 'user', content: readInputs(body['input']) }],
+    embeddings: { dimensions, encoding_format: encoding_format ?? 'float' },
+    ...(user !== null && { metadata: { user_id: requireText(user, 'user') } }),
+  };
+}
+
+/** A block for each input. Throws invalid_request. */
+function readInputs(input: JsonValue | undefined): JsonObject[] {
+  if (input === undefined) throw wrongField('input', 'Field required');
+  if (!Array.isArray(input)) return [textBlock(input, 'input')];
+  if (input.length === 0) throw wrongField('input', 'List should have at least 1 item');
+  if (isTokens(input)) return [{ type: 'tokens', tokens: input }];
+  if (input.length > INPUTS_MAX) throw wrongField('input', `List should have at most ${INPUTS_MAX} items`);
+  return input.map((one, place) =>
+    isTokens(one) ? { type: 'tokens', tokens: one } : textBlock(one, `input.${place}`),
+  );
+}
+
+function isTokens(input: JsonValue): input is number[] {
+  return Array.isArray(input) && input.length > 0 && input.every(isWholeNumber);
+}
+
+function textBlock(input: JsonValue, path: string): JsonObject {
+  const text = requireText(input, path);
+  if (text === '') throw wrongField(path, 'String should have at least 1 character');
+  return { type: 'text', text };
+}
+
+class EmbeddingsAnswer implements AnswerTranslator {
+  message(text: string): string {
+    return text;
+  }
+
+  writer(): never {
+    throw new Error('embeddings are not streamed');
+  }
+
+  error(error: TurnpikeError): TurnpikeError {
+    return error;
+  }
+}

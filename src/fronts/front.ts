@@ -1,0 +1,75 @@
+// The interface of fronts. A front is a protocol that clients use instead of Messages: its requests are translated to
+// messages, and the answers back. It is pure; public-api serves its paths.
+
+import type { TurnpikeError } from '../errors.ts';
+import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol } from '../wire/wire.ts';
+import type { EventWriter } from './event-writer.ts';
+
+/** The operation of a path. `model` and `stream` are set where the path has them instead of the body. */
+export type Operation =
+  | { asks: 'message'; model?: string; stream?: boolean }
+  | { asks: 'count'; model?: string }
+  | { asks: 'models' }
+  | { asks: 'model'; id: string };
+
+export interface Front {
+  /** Recorded with the message. */
+  readonly protocol: Protocol;
+  /** Whether clients read OpenAI's `x-request-id` and `x-ratelimit-…` headers. */
+  readonly hasOpenAiHeaders: boolean;
+  /** A header for the key besides those of all paths; null: none. */
+  readonly keyHeader: string | null;
+  /**
+   * Whether a path is the front's, existing or not: its errors have the front's format. `path` is canonical. The head
+   * distinguishes clients on paths that protocols share.
+   */
+  owns(path: string, head: RequestHead): boolean;
+  /** null: there is no such path. `path` is canonical, and decoded. */
+  findOperation(path: string): Operation | null;
+  /** Adds the JSON texts inside a body to its weight. Throws invalid_request. */
+  weigh(body: JsonObject, weight: JsonWeight): void;
+  /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
+  translate(body: JsonObject, asked: Asked): Translated;
+  /** The JSON of an error. */
+  errorBody(error: TurnpikeError, requestId: string): string;
+  /** The JSON of other answers, from those of the Messages protocol: a token count, a list of models, one model. */
+  countBody?(count: JsonObject): string;
+  modelsBody?(list: JsonObject): string;
+  modelBody?(model: JsonObject): string;
+}
+
+export interface RequestHead {
+  headers: Headers;
+  /** Without the question mark. */
+  query: string;
+}
+
+/** A request as it was asked. */
+export interface Asked extends RequestHead {
+  operation: Operation;
+  requestId: string;
+  receivedAtMs: number;
+  /** The body as received, and its top-level members. */
+  text: string;
+  members: Map<string, MemberSpan>;
+}
+
+export interface Translated {
+  /** The Messages request. Deterministic: equal requests have equal messages. */
+  message: JsonObject;
+  /** For providers of the front's own protocol; null: they get the message, too. */
+  native: NativeBody | null;
+  answer: AnswerTranslator;
+}
+
+/** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */
+export interface AnswerTranslator {
+  /** Headers of a stream that is not one of events. */
+  readonly streamHeaders?: Readonly<Record<string, string>>;
+  /** The JSON of a whole answer, from a message or from the provider's own JSON of this protocol. */
+  message(text: string): string;
+  /** Called once, for a stream. */
+  writer(): EventWriter;
+  /** The error with paths of the client's own request. */
+  error(error: TurnpikeError): TurnpikeError;
+}

@@ -1,0 +1,18 @@
+// The door of the fronts: the protocols that clients speak besides Messages. A front is a folder and a line here.
+
+import { chatCompletions } from './chat-completions/chat-completions.ts';
+import { embeddings } from './embeddings/embeddings.ts';
+import type { Front, RequestHead } from './front.ts';
+import { gemini } from './gemini/gemini.ts';
+
+export { convertEvents } from './event-writer.ts';
+export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
+export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
+export { translateBody } from './translate-body.ts';
+
+const fronts: readonly Front[] = [chatCompletions, gemini, embeddings];
+
+/** The front whose request it is; null: none. `path` is canonical. */
+export function findFront(path: string, head: RequestHead): Front | null {
+  return fronts.find((front) => front.owns(path, head)) ?? null;
+}

@@ -1,0 +1,38 @@
+// The token counts of a message, for the usage of other protocols.
+
+import { isWholeNumber } from '../base/checked-number.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+
+interface Usage {
+  /** All tokens of the prompt, cached or not. */
+  prompt: number;
+  cached: number;
+  written: number;
+  /** Includes thinking. */
+  output: number;
+  /** null: unknown. */
+  thinking: number | null;
+}
+
+export function readUsage(usage: JsonObject): Usage {
+  const cached = countOf(usage['cache_read_input_tokens']);
+  const written = countOf(usage['cache_creation_input_tokens']);
+  const thought = objectOf(usage['output_tokens_details'])['thinking_tokens'];
+  return {
+    prompt: countOf(usage['input_tokens']) + cached + written,
+    cached,
+    written,
+    output: countOf(usage['output_tokens']),
+    thinking: isWholeNumber(thought) ? thought : null,
+  };
+}
+
+function countOf(value: JsonValue | undefined): number {
+  return isWholeNumber(value) ? value : 0;
+}
+
+/** Counts of a stream are cumulative: a later count replaces an earlier one, unless it is null. */
+export function addCounts(usage: JsonObject, counts: JsonValue | undefined): void {
+  if (!isJsonObject(counts)) return;
+  for (const [name, count] of Object.entries(counts)) if (count !== null) usage[name] = count;
+}

@@ -1,0 +1,89 @@
+// Serves a front: its requests reach the same gateway as messages, and replies are translated back.
+
+import { assert } from '../base/assert.ts';
+import { TurnpikeError } from '../errors.ts';
+import { type AnswerTranslator, convertEvents, type Front, type Operation, translateBody } from '../fronts/fronts.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import type { Call, Reply } from './call.ts';
+import { requireJson } from './require-json.ts';
+
+/** May throw; `handlePublic` closes the call. */
+export async function answerFront(call: Call, front: Front, operation: Operation): Promise<Reply> {
+  const { messages } = call.dependencies;
+  switch (operation.asks) {
+    case 'message':
+      return submit(call, front, operation);
+    case 'count':
+      return count(call, front, operation);
+    case 'models':
+      call.open();
+      return convertBody(await messages.listModels(call), front.modelsBody);
+    case 'model':
+      call.open();
+      return convertBody(await messages.getModel(call, operation.id), front.modelBody);
+  }
+}
+
+async function submit(call: Call, front: Front, operation: Operation): Promise<Reply> {
+  const reading = readAs(call, front, operation);
+  try {
+    const reply = await call.dependencies.messages.submitMessage(call);
+    if (reply instanceof TurnpikeError) throw reply;
+    const { answer } = reading;
+    assert(answer !== null, 'a reply follows a request');
+    reading.answer = null; // the relay may last much longer
+    const { body, headers } = reply;
+    if (typeof body === 'string') return { ...reply, body: answer.message(body) };
+    const { streamHeaders } = answer;
+    return { ...reply, headers: { ...headers, ...streamHeaders }, body: convertEvents(body, answer.writer()) };
+  } catch (thrown) {
+    throw withClientPaths(thrown, reading);
+  }
+}
+
+async function count(call: Call, front: Front, operation: Operation): Promise<Reply> {
+  const reading = readAs(call, front, operation);
+  try {
+    const reply = await call.dependencies.messages.countTokens(call);
+    return convertBody(reply, front.countBody);
+  } catch (thrown) {
+    throw withClientPaths(thrown, reading);
+  }
+}
+
+/** The translation of a request's answer, once its body was read. */
+interface Reading {
+  answer: AnswerTranslator | null;
+}
+
+/** The gateway reads the body of an authenticated request as a message. */
+function readAs(call: Call, front: Front, operation: Operation): Reading {
+  requireJson(call.request.headers);
+  call.open();
+  call.protocol = front.protocol;
+  const reading: Reading = { answer: null };
+  const readBody = call.readBody.bind(call);
+  call.readBody = async (bytesMax, accountId) => {
+    const { query, requestId, receivedAtMs, request } = call;
+    const asked = { operation, query, headers: request.headers, requestId, receivedAtMs };
+    const { bytes, native, answer } = await translateBody(front, await readBody(bytesMax, accountId), asked);
+    reading.answer = answer;
+    call.native = native;
+    return bytes;
+  };
+  return reading;
+}
+
+function withClientPaths(thrown: unknown, { answer }: Reading): unknown {
+  return thrown instanceof TurnpikeError && answer !== null ? answer.error(thrown) : thrown;
+}
+
+function convertBody(reply: Reply, convert: ((body: JsonObject) => string) | undefined): Reply {
+  assert(
+    typeof reply.body === 'string' && convert !== undefined,
+    'the front has this operation, and its reply is JSON',
+  );
+  const value: JsonValue = JSON.parse(reply.body);
+  assert(isJsonObject(value), 'the reply is an object');
+  return { ...reply, body: convert(value) };
+}
