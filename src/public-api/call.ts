@@ -129,6 +129,10 @@ export class Call implements ClientRequest, Answered {
     return this.#address ?? this.#findAddress();
   }
 
+  get headers(): Headers {
+    return this.request.headers;
+  }
+
   get query(): string {
     return queryOf(this.request.url);
   }

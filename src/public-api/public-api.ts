@@ -44,8 +44,8 @@ export function handlePublic(
 }
 
 function answerCall(call: Call, method: string): ReturnType<Handle> {
-  const route = findRoute(call.path);
-  call.front = route === null ? findFront(normalPath(call.path)) : route.front;
+  const route = findRoute(call.path, call);
+  call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
   if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
   if (!takesMethod(route, method))
     throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
