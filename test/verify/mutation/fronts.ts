@@ -68,19 +68,22 @@ const geminiFiles = mutate('src/fronts/gemini/convert-contents.ts', [
   ],
 ]);
 
-const geminiAnswers = mutate('src/providers/gemini/own-protocol.ts', [
+const nativeAnswers = mutate('src/providers/keep-native.ts', [
   [
-    'gemini-end-first',
+    'native-end-first',
     'the end of an answer is sent after settlement',
     'if (events.length === 0 || hasEnded()) return',
     'if (events.length === 0) return',
   ],
   [
-    'gemini-chunk-first',
+    'native-chunk-first',
     'a chunk is sent with the last of its events, which the hold covers',
     'place === events.length - 1 ? native : []',
     'place === 0 ? native : []',
   ],
+]);
+
+const geminiLimit = mutate('src/providers/gemini/own-protocol.ts', [
   [
     'gemini-own-limit',
     'the limit that was held replaces the client’s own, by both of its names',
@@ -114,5 +117,6 @@ export const frontMutations = [
   ...embeddings,
   ...geminiBody,
   ...geminiFiles,
-  ...geminiAnswers,
+  ...nativeAnswers,
+  ...geminiLimit,
 ];
