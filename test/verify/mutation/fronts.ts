@@ -92,6 +92,55 @@ const geminiLimit = mutate('src/providers/gemini/own-protocol.ts', [
   ],
 ]);
 
+const responsesBody = mutate('src/fronts/responses/native-body.ts', [
+  [
+    'responses-unknown-member',
+    'a member that is not known to be free is not passed on',
+    'Object.hasOwn(kept, name) ? kept[name]?.(inside) : undefined',
+    'Object.hasOwn(kept, name) ? kept[name]?.(inside) : inside',
+  ],
+  [
+    'responses-unknown-field',
+    'a field that is not known to be free is not passed on',
+    'Object.hasOwn(REQUEST, name) ? REQUEST[name]?.(value) : undefined',
+    'Object.hasOwn(REQUEST, name) ? REQUEST[name]?.(value) : value',
+  ],
+  [
+    'responses-unknown-type',
+    'a tool, item or part of another type is not passed on',
+    'Object.hasOwn(kept, type) ? kept[type]?.(value) : undefined',
+    'Object.hasOwn(kept, type) ? kept[type]?.(value) : value',
+  ],
+]);
+
+const responsesInput = mutate('src/fronts/responses/convert-input.ts', [
+  [
+    'responses-stored-file',
+    'a file stored at the provider is not read, whatever is beside it: it may be of another account',
+    "if ((part['file_id'] ?? null) !== null) throw",
+    "if ((part['file_id'] ?? null) !== null && Object.keys(part).length === 2) throw",
+  ],
+]);
+
+const responsesSent = mutate('src/providers/openai-responses/own-protocol.ts', [
+  [
+    'responses-own-limit',
+    'the limit that was held replaces the client’s own',
+    'max_output_tokens: Math.max(outputTokensLeast, maxTokens),',
+    '',
+  ],
+  ['responses-own-store', 'nothing is stored at the provider', 'store: false,', ''],
+]);
+
+const responsesEnd = mutate('src/fronts/responses/response-writer.ts', [
+  [
+    'responses-nothing-after-error',
+    'nothing follows an error',
+    '  #fail(event: JsonObject): string {\n    this.end();',
+    '  #fail(event: JsonObject): string {',
+  ],
+]);
+
 const wire = mutate('src/wire/parse-message-request.ts', [
   [
     'front-native-bytes',
@@ -115,6 +164,10 @@ export const frontMutations = [
   ...keys,
   ...wire,
   ...embeddings,
+  ...responsesBody,
+  ...responsesInput,
+  ...responsesSent,
+  ...responsesEnd,
   ...geminiBody,
   ...geminiFiles,
   ...nativeAnswers,
