@@ -13,6 +13,7 @@ import {
   formatRate,
   type Group,
   type ListedModel,
+  laterPrices,
   listOffers,
   type Model,
   type ModelPrice,
@@ -23,7 +24,7 @@ import {
   type Route,
 } from '../catalog/catalog.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
-import { countShown, dayShown, idField, rateShown, timeShown } from './fields.ts';
+import { countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 
@@ -49,19 +50,22 @@ const ratesShown = {
   cache_write_5m: rateShown,
   cache_write_1h: rateShown,
 };
-const priceSchema = z.object({
+const priceShown = {
   ...ratesShown,
   long_context: z.object({ above: countShown, ...ratesShown }).optional(),
   fast: z.object(ratesShown).optional(),
   web_search_per_thousand: rateShown.optional(),
-});
+};
+const priceSchema = z.object(priceShown);
+const priceChangesShown = z.array(z.object({ from: timeShown, ...priceShown })).describe('Later versions, in order.');
 const routeSchema = z.object({
   provider: z.string(),
   model: z.string(),
   priority: countShown,
   weight: countShown,
   concurrency: countShown.nullable().describe('Largest number of concurrent messages on one node; null: no limit.'),
-  cost: priceSchema.nullable().describe('The provider’s price; null if unknown.'),
+  cost: priceSchema.nullable().describe('The provider’s price that is in force; null if unknown.'),
+  cost_changes: priceChangesShown,
   margin: z
     .object({ input: rateShown, output: rateShown })
     .nullable()
@@ -74,7 +78,9 @@ export const modelSchema = z
     display_name: z.string(),
     aliases: z.array(z.string()),
     serves: servesShown,
-    price: priceSchema.describe('USD per million tokens, with the member names of apply.'),
+    price: priceSchema.describe('The price in force: USD per million tokens, with the member names of apply.'),
+    price_from: timeShown.nullable().describe('When the price in force took effect; null: from the beginning.'),
+    price_changes: priceChangesShown,
     price_source: z
       .object({ catalogue: dayShown })
       .nullable()
@@ -114,6 +120,7 @@ export const differenceSchema = z
     model: z.string(),
     route: z.string().nullable().describe('"provider/model" for a cost; null for the price.'),
     part: z.string().openapi({ examples: ['long_context.output'] }),
+    from: timeShown.nullable().describe('When the difference begins; null: now.'),
     configured: z.string().nullable().describe('The configured price or cost; null if it has no such part.'),
     listed: z.string().nullable().describe('The price of the list; null if it has no such part.'),
     as_of: dayShown.describe('The date of the list.'),
@@ -143,8 +150,8 @@ export const modelRoutes: AdminRoute[] = [
   }),
   get('/models/differences', 'model-compare', 'Compare prices with the price list', installation, {
     answer: [comparisonSchema, 'Prices and costs that differ from the price list'],
-    handle({ catalog }) {
-      const { differences, unknown, retiring } = comparePrices(catalog.current());
+    handle({ catalog, clock }) {
+      const { differences, unknown, retiring } = comparePrices(catalog.current(), clock.nowMs());
       return {
         price_lists: priceListsJson(),
         differences: differences.map(differenceJson),
@@ -166,6 +173,8 @@ function modelJson(model: Model, groups: readonly Group[], showsRoutes: boolean)
     aliases: [...model.aliases],
     serves: model.serves,
     price: priceJson(model.price),
+    price_from: model.price.fromMs === 0 ? null : isoTime(model.price.fromMs),
+    price_changes: changesJson(model.price),
     price_source: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
     max_input_tokens: model.maxInputTokens,
     max_output_tokens: model.maxOutputTokens,
@@ -189,6 +198,7 @@ function routeJson(model: Model, route: Route): z.infer<typeof routeSchema> {
     weight,
     concurrency,
     cost: cost && priceJson(cost),
+    cost_changes: cost === null ? [] : changesJson(cost),
     margin: cost && {
       input: formatRate(standard.input - cost.standard.input),
       output: formatRate(standard.output - cost.standard.output),
@@ -204,6 +214,10 @@ function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
     ...(fast && { fast: ratesJson(fast) }),
     ...(webSearchPerThousand !== null && { web_search_per_thousand: formatRate(webSearchPerThousand) }),
   };
+}
+
+function changesJson(price: ModelPrice): z.infer<typeof priceChangesShown> {
+  return laterPrices(price).map((later) => ({ from: isoTime(later.fromMs), ...priceJson(later) }));
 }
 
 function ratesJson(rates: Rates): Record<keyof typeof ratesShown, string> {
@@ -228,9 +242,15 @@ function groupJson(group: Group): z.infer<typeof groupSchema> {
   };
 }
 
-function differenceJson({ asOf, configuredAsOf, ...difference }: PriceDifference): z.infer<typeof differenceSchema> {
+function differenceJson({
+  asOf,
+  fromMs,
+  configuredAsOf,
+  ...difference
+}: PriceDifference): z.infer<typeof differenceSchema> {
   return {
     ...difference,
+    from: isoTime(fromMs),
     as_of: asOf,
     price_source: configuredAsOf === null ? null : { catalogue: configuredAsOf },
   };
@@ -243,17 +263,20 @@ const ratesWritten = {
   cache_write_5m: rateShown.nullable(),
   cache_write_1h: rateShown.nullable(),
 };
-const priceWritten = z.object({
+const pricePartsWritten = {
   ...ratesWritten,
   long_context: z.object({ above: countShown, ...ratesWritten }).nullable(),
   fast: z.object(ratesWritten).nullable(),
   web_search_per_thousand: rateShown.nullable(),
-});
+};
+const priceWritten = z.object(pricePartsWritten);
+const priceChangesWritten = z.array(z.object({ from: timeShown, ...pricePartsWritten }));
 const modelWritten = z.object({
   aliases: z.array(z.string()),
   display_name: z.string().nullable(),
   serves: servesShown,
   price: priceWritten.optional().describe('Absent if `catalogue` is present.'),
+  price_changes: priceChangesWritten.optional().describe('Absent if `catalogue` is present.'),
   catalogue: z.literal(true).optional().describe('The model has the price of the price list.'),
   max_input_tokens: orNone,
   max_output_tokens: orNone,
@@ -266,6 +289,7 @@ const modelWritten = z.object({
       weight: countShown,
       concurrency: orNone,
       cost: priceWritten.nullable(),
+      cost_changes: priceChangesWritten,
     }),
   ),
 });
@@ -335,6 +359,7 @@ export const listedModelSchema = z
     display_name: z.string(),
     serves: servesShown,
     price: priceWritten,
+    price_changes: priceChangesWritten,
     max_input_tokens: orNone,
     max_output_tokens: orNone,
     retires_on: dayShown.nullable(),
@@ -376,6 +401,7 @@ function listedJson(listed: ListedModel): z.infer<typeof listedModelSchema> {
     display_name: listed.displayName,
     serves: listed.serves,
     price: listed.price,
+    price_changes: listed.priceChanges,
     max_input_tokens: listed.maxInputTokens,
     max_output_tokens: listed.maxOutputTokens,
     retires_on: listed.retiresOn,

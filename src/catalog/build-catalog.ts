@@ -1,6 +1,7 @@
 // Builds a node's immutable catalog snapshot from stored documents: fills in defaults and opens credentials.
 
-import { assert, BrokenInvariant } from '../base/assert.ts';
+import { assert } from '../base/assert.ts';
+import { parseTimeMs } from '../base/checked-number.ts';
 import { parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { Secret } from '../secrets/secrets.ts';
@@ -8,6 +9,7 @@ import {
   DEFAULT_CREDENTIAL,
   groupInput,
   type ModelInput,
+  type PriceChangeInput,
   type PriceInput,
   type RatesInput,
   readDecimalRate,
@@ -18,7 +20,18 @@ import {
   storedSettings,
 } from './document.ts';
 import { type Fault, formatFault, readPart } from './fault.ts';
-import type { Catalog, Group, Model, ModelPrice, ProviderSettings, Rates, Route, Settings } from './model.ts';
+import {
+  type Catalog,
+  frozenMap,
+  type Group,
+  type Model,
+  type ModelPrice,
+  type ProviderSettings,
+  type Rates,
+  type Route,
+  type Settings,
+} from './model.ts';
+import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
 import { type CatalogDocument, type DocumentKind, sealedCredentials } from './store.ts';
 
 /** A stored document that this version cannot read. Its message names the document and every fault. */
@@ -34,6 +47,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   drainNoticeSeconds: 0,
   bodyBytesMax: bounds.bodyBytesMax,
   requireBrowserHeader: false,
+  errorStatuses: 'turnpike',
   upstreamConnectSeconds: 10,
   upstreamFirstEventSeconds: 300,
   upstreamStreamSeconds: 3_600,
@@ -53,7 +67,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
 });
 
 /**
- * Builds the snapshot. `open` unseals a credential. Throws DocumentBroken for a document of another version, and for
+ * Builds the snapshot, with the first version of each price. `open` unseals a credential. Throws DocumentBroken for a document of another version, and for
  * a credential that cannot be decrypted.
  */
 export function buildCatalog(
@@ -97,7 +111,7 @@ function modelFrom(entry: CatalogDocument): Model {
     aliases: Object.freeze(stored.aliases),
     displayName: stored.display_name ?? entry.name,
     serves: stored.serves,
-    price: priceFrom(stored.price),
+    price: pricesFrom(stored.price, stored.price_changes),
     priceListedOn: stored.price_source?.catalogue ?? null,
     maxOutputTokens: stored.max_output_tokens,
     maxInputTokens: stored.max_input_tokens,
@@ -107,14 +121,27 @@ function modelFrom(entry: CatalogDocument): Model {
   });
 }
 
-function routeFrom(modelName: string, { model, cost, ...route }: ModelInput['routes'][number]): Route {
-  return Object.freeze({ ...route, upstreamModel: model ?? modelName, cost: cost === null ? null : priceFrom(cost) });
+function routeFrom(modelName: string, given: ModelInput['routes'][number]): Route {
+  const { model, cost, cost_changes, ...route } = given;
+  const upstreamModel = model ?? modelName;
+  return Object.freeze({ ...route, upstreamModel, cost: cost === null ? null : pricesFrom(cost, cost_changes) });
 }
 
-function priceFrom(price: PriceInput): ModelPrice {
+/** The first version of a price, with the later ones. */
+function pricesFrom(price: PriceInput, changes: readonly PriceChangeInput[]): ModelPrice {
+  const next = changes.reduceRight<ModelPrice | null>(
+    (later, change) => priceFrom(change, parseTimeMs(change.from) ?? 0, later),
+    null,
+  );
+  return priceFrom(price, 0, next);
+}
+
+function priceFrom(price: PriceInput, fromMs: number, next: ModelPrice | null): ModelPrice {
   const long = price.long_context;
   const search = price.web_search_per_thousand;
   return Object.freeze({
+    fromMs,
+    next,
     standard: ratesFrom(price),
     longContext: long === null ? null : Object.freeze({ aboveTokens: long.above, rates: ratesFrom(long) }),
     fast: price.fast === null ? null : ratesFrom(price.fast),
@@ -179,30 +206,38 @@ function named<Value extends { name: string }>(value: Value): [string, Value] {
   return [value.name, value];
 }
 
-/** Freezing a map does not freeze its entries, so its mutators are removed. */
-function frozenMap<Value>(entries: Iterable<[string, Value]>): ReadonlyMap<string, Value> {
-  const refuse = () => {
-    throw new BrokenInvariant('a catalog is never changed, only replaced');
-  };
-  return Object.freeze(Object.assign(new Map(entries), { set: refuse, delete: refuse, clear: refuse }));
-}
-
+/** The snapshot in force, with the prices in force: a price change replaces it at its time. */
 export class CatalogHolder {
   readonly #open: (sealed: string, context: string) => string;
+  readonly #nowMs: () => number;
   #current: Catalog;
+  #nextChangeMs: number;
 
-  /** `open` unseals credentials. Throws DocumentBroken. */
-  constructor(documents: readonly CatalogDocument[], open: (sealed: string, context: string) => string) {
+  /** `open` unseals credentials; `nowMs` never goes backward. Throws DocumentBroken. */
+  constructor(
+    documents: readonly CatalogDocument[],
+    open: (sealed: string, context: string) => string,
+    nowMs: () => number = Date.now,
+  ) {
     this.#open = open;
-    this.#current = buildCatalog(documents, open);
+    this.#nowMs = nowMs;
+    this.#current = catalogAt(buildCatalog(documents, open), nowMs());
+    this.#nextChangeMs = nextPriceChangeMs(this.#current);
   }
 
   get current(): Catalog {
+    if (this.#nextChangeMs !== Number.POSITIVE_INFINITY && this.#nextChangeMs <= this.#nowMs())
+      this.#replace(this.#current);
     return this.#current;
   }
 
   /** Replaces the current snapshot. Throws DocumentBroken and then changes nothing. */
   swap(documents: readonly CatalogDocument[]): void {
-    this.#current = buildCatalog(documents, this.#open);
+    this.#replace(buildCatalog(documents, this.#open));
+  }
+
+  #replace(catalog: Catalog): void {
+    this.#current = catalogAt(catalog, this.#nowMs());
+    this.#nextChangeMs = nextPriceChangeMs(this.#current);
   }
 }

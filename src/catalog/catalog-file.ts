@@ -37,16 +37,17 @@ function takePrice(name: string, members: Map<string, unknown>, path: Path, faul
   members.delete(FROM_LIST);
   if (requested === undefined || requested === false) return null;
   const listed = requested === true ? findListed(namesOf(name, members)) : null;
-  const isBoth = members.has('price');
-  if (typeof requested !== 'boolean' || isBoth || listed === null) {
+  const stated = ['price', 'price_changes'].find((name) => members.has(name));
+  if (typeof requested !== 'boolean' || stated !== undefined || listed === null) {
     let message = 'the price list has no entry for this model, its aliases or its first route: set a price';
     if (typeof requested !== 'boolean') message = 'must be true or false';
-    else if (isBoth) message = 'cannot be combined with price: remove one of them';
+    else if (stated !== undefined) message = `cannot be combined with ${stated}: remove one of them`;
     faults.push({ path: [...path, FROM_LIST], message });
-    if (!isBoth) members.set('price', STAND_IN);
+    if (!members.has('price')) members.set('price', STAND_IN);
     return null;
   }
   members.set('price', listed.price);
+  members.set('price_changes', listed.priceChanges);
   const others = {
     display_name: listed.displayName,
     serves: listed.serves,
@@ -73,7 +74,10 @@ function takeCost(name: string, route: unknown, path: Path, faults: Fault[]): un
   const listed = typeof upstream === 'string' ? findListed([upstream]) : null;
   const message = 'the price list has no entry for the model of this route: set the cost';
   if (listed === null) faults.push({ path: [...path, 'cost'], message });
+  if (members.has('cost_changes'))
+    faults.push({ path: [...path, 'cost_changes'], message: 'cannot be combined with cost: catalogue' });
   members.set('cost', listed === null ? STAND_IN : listed.price);
+  members.set('cost_changes', listed?.priceChanges ?? []);
   return Object.fromEntries(members);
 }
 

@@ -32,6 +32,7 @@ export {
   UNBILLED_RATES,
   type WorstCase,
 } from './price.ts';
+export { laterPrices } from './price-changes.ts';
 export { allListedModels, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';
 export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
 export {

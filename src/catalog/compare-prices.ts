@@ -1,8 +1,11 @@
 // Compares configured prices and costs with the price list. Values missing from the list are unknown. Pure.
 
+import { isDeepStrictEqual } from 'node:util';
+import { parseTimeMs } from '../base/checked-number.ts';
 import { formatRate, SANDBOX_KIND } from './document.ts';
 import type { Catalog, Model, ModelPrice, Route } from './model.ts';
 import { printRates } from './price.ts';
+import { laterPrices, priceAt } from './price-changes.ts';
 import { findListed, type ListedModel } from './price-list/price-list.ts';
 
 /** One part of a price or of a route's cost. Rates are decimals in USD, `long_context.above` is in tokens. */
@@ -12,12 +15,14 @@ export interface PriceDifference {
   route: string | null;
   /** As in the file of `apply`: "input", "long_context.cache_read". */
   part: string;
+  /** When the difference begins, in milliseconds since 1970; null: now. */
+  fromMs: number | null;
   /** null if not configured. */
   configured: string | null;
   /** null if the list has no such part. */
   listed: string | null;
   asOf: string;
-  /** The day of the list that the configured price was taken from; null for stated prices and for costs. */
+  /** The date of the list's row that the configured price was taken from; null for stated prices and for costs. */
   configuredAsOf: string | null;
 }
 
@@ -29,47 +34,73 @@ export interface PriceComparison {
   retiring: { model: string; route: string; retiresOn: string }[];
 }
 
-/** Compares every model except the sandbox's, and every known cost, with the price list. */
-export function comparePrices(catalog: Catalog): PriceComparison {
+/** Compares every model except the sandbox's, and every known cost, with the price list, from now on. */
+export function comparePrices(catalog: Catalog, nowMs: number): PriceComparison {
   const comparison: PriceComparison = { differences: [], unknown: [], retiring: [] };
   for (const model of catalog.models.values()) {
     const routes = model.routes.filter((route) => catalog.providers.get(route.provider)?.kind !== SANDBOX_KIND);
-    if (routes.length > 0) compareModel(model, routes, comparison);
+    if (routes.length > 0) compareModel(model, routes, nowMs, comparison);
   }
   return comparison;
 }
 
-function compareModel(model: Model, routes: readonly Route[], comparison: PriceComparison): void {
+function compareModel(model: Model, routes: readonly Route[], nowMs: number, comparison: PriceComparison): void {
   const { differences, unknown, retiring } = comparison;
+  const { name } = model;
   const upstreamNames = model.routes.map((route) => route.upstreamModel);
-  const listed = findListed([model.name, ...model.aliases, ...upstreamNames.slice(0, 1)]);
-  if (listed === null) unknown.push(model.name);
-  else differences.push(...differencesOf(model.name, null, model.price, listed, model.priceListedOn));
+  const listed = findListed([name, ...model.aliases, ...upstreamNames.slice(0, 1)]);
+  const priced = { model: name, route: null, configuredAsOf: model.priceListedOn };
+  if (listed === null) unknown.push(name);
+  else differences.push(...differencesOf(priced, model.price, listed, nowMs));
   for (const route of routes) {
-    const name = `${route.provider}/${route.upstreamModel}`;
+    const routeName = `${route.provider}/${route.upstreamModel}`;
     const listedRoute = findListed([route.upstreamModel]);
     if (listedRoute === null) continue;
-    if (route.cost !== null) differences.push(...differencesOf(model.name, name, route.cost, listedRoute, null));
+    const costed = { model: name, route: routeName, configuredAsOf: null };
+    if (route.cost !== null) differences.push(...differencesOf(costed, route.cost, listedRoute, nowMs));
     if (listedRoute.retiresOn !== null)
-      retiring.push({ model: model.name, route: name, retiresOn: listedRoute.retiresOn });
+      retiring.push({ model: name, route: routeName, retiresOn: listedRoute.retiresOn });
   }
 }
 
+/** The differences of now, and at each later change of either side those that are new then. */
 function differencesOf(
-  model: string,
-  route: string | null,
+  compared: Pick<PriceDifference, 'model' | 'route' | 'configuredAsOf'>,
   price: ModelPrice,
   listed: ListedModel,
-  configuredAsOf: string | null,
+  nowMs: number,
 ): PriceDifference[] {
+  const listedVersions = versionsOf(listed);
+  const laterMs = [...laterPrices(price), ...listedVersions].map(({ fromMs }) => fromMs).filter((ms) => ms > nowMs);
+  const found: PriceDifference[] = [];
+  let before: PartDifference[] = [];
+  for (const atMs of [nowMs, ...new Set(laterMs.sort((one, other) => one - other))]) {
+    const inForce = listedVersions.findLast(({ fromMs }) => fromMs <= atMs)?.price ?? listed.price;
+    const now = partDifferences(priceAt(price, atMs), inForce);
+    const fromMs = atMs === nowMs ? null : atMs;
+    for (const one of now)
+      if (!before.some((known) => isDeepStrictEqual(known, one)))
+        found.push({ ...compared, ...one, fromMs, asOf: listed.asOf });
+    before = now;
+  }
+  return found;
+}
+
+function versionsOf({ price, priceChanges }: ListedModel): { fromMs: number; price: Nested }[] {
+  const later = priceChanges.map(({ from, ...rates }) => ({ fromMs: parseTimeMs(from) ?? 0, price: rates }));
+  return [{ fromMs: 0, price }, ...later];
+}
+
+type PartDifference = Pick<PriceDifference, 'part' | 'configured' | 'listed'>;
+
+function partDifferences(price: ModelPrice, listed: Nested): PartDifference[] {
   const configuredParts = partsOf(chargedPrice(price));
-  const listedParts = partsOf(listed.price); // only what the list states
+  const listedParts = partsOf(listed); // only what the list states
   const above = 'long_context.above';
   const isDearerOnlyHere = configuredParts.has(above) && !listedParts.has(above);
   return [...listedParts.keys(), ...(isDearerOnlyHere ? [above] : [])]
     .map((part) => ({ part, configured: configuredParts.get(part) ?? null, listed: listedParts.get(part) ?? null }))
-    .filter((pair) => pair.configured !== pair.listed)
-    .map((pair) => ({ model, route, ...pair, asOf: listed.asOf, configuredAsOf }));
+    .filter((pair) => pair.configured !== pair.listed);
 }
 
 /** Every charged part, named as in a file, including those with a default: a cache without a rate costs the input rate. */

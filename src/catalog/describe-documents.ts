@@ -41,10 +41,13 @@ function describeProvider(document: JsonObject) {
 }
 
 function describeModel(document: JsonObject, name: string) {
-  const { price, price_source, created_at: _, ...members } = storedModel.parse(document);
-  if (price_source === undefined) return { ...members, price };
+  const { price, price_changes, price_source, created_at: _, ...members } = storedModel.parse(document);
+  const priced = { ...members, price, price_changes };
+  if (price_source === undefined) return priced;
   const { members: taken, listedOn } = takeListed(name, { ...members, catalogue: true }, [], []);
+  const listed = taken as Partial<typeof priced>;
   const isAsListed =
-    listedOn === price_source.catalogue && isDeepStrictEqual((taken as { price?: unknown }).price, price);
-  return isAsListed ? { ...members, catalogue: true as const } : { ...members, price };
+    listedOn === price_source.catalogue &&
+    isDeepStrictEqual([listed.price, listed.price_changes], [price, price_changes]);
+  return isAsListed ? { ...members, catalogue: true as const } : priced;
 }

@@ -6,7 +6,7 @@ import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import { isJsonObject, type JsonValue } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
@@ -98,6 +98,8 @@ export const SERVES = ['messages', 'embeddings'] as const;
 export type Serves = (typeof SERVES)[number];
 export const DEFAULT_MAX_TOKENS = 4_096; // of a model without `default_max_tokens`
 
+const isoDate = z.iso.date();
+const isoTime = z.iso.datetime({ offset: true });
 const priceMembers = {
   ...rateMembers,
   long_context: z
@@ -107,13 +109,32 @@ const priceMembers = {
   fast: z.strictObject(rateMembers).nullable().default(null),
   web_search_per_thousand: rate.nullable().default(null),
 };
+const FROM_WORDS = 'must be a time such as 2026-12-01T00:00:00Z, or a date, which means midnight UTC';
+const from = z
+  .string()
+  .refine((text) => isoDate.safeParse(text).success || isoTime.safeParse(text).success, FROM_WORDS)
+  .transform((text) => new Date(text).toISOString());
+/** Later versions of a price, in the order in which they take effect. */
+const priceChanges = z
+  .array(z.strictObject({ from, ...priceMembers }))
+  .max(bounds.priceChangesMax)
+  .superRefine((changes, context) => {
+    for (const [at, { from }] of changes.entries())
+      if (at > 0 && from <= (changes[at - 1]?.from ?? ''))
+        context.addIssue({
+          code: 'custom',
+          path: [at, 'from'],
+          message: 'must be later than that of the change before it',
+        });
+  })
+  .default([]);
 const PRICE_MISSING =
   'is missing: a model without a price cannot be sold; set at least { input: "…", output: "…" } in USD per million tokens, or "catalogue: true" for a model of the price list';
 const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "catalogue" for the rates of the price list';
 const price = z.strictObject(priceMembers, {
   error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
-const route = z.strictObject({
+const routeMembers = z.strictObject({
   provider: plainName,
   model: modelName.nullable().default(null),
   priority: z.int().min(0).max(1_000).default(0),
@@ -123,12 +144,18 @@ const route = z.strictObject({
     .strictObject(priceMembers, { error: (issue) => (issue.code === 'invalid_type' ? COST_WORDS : undefined) })
     .nullable()
     .default(null),
+  cost_changes: priceChanges,
+});
+const route = routeMembers.refine(({ cost, cost_changes }) => cost !== null || cost_changes.length === 0, {
+  path: ['cost_changes'],
+  error: 'requires cost: the cost until the first change',
 });
 const modelMembers = {
   aliases: z.array(modelName).max(LIST_ENTRIES_MAX).default([]),
   display_name: z.string().min(1).max(200).nullable().default(null),
   serves: z.enum(SERVES).default('messages'),
   price,
+  price_changes: priceChanges,
   max_output_tokens: countOrNone,
   max_input_tokens: countOrNone,
   default_max_tokens: count.default(DEFAULT_MAX_TOKENS),
@@ -140,19 +167,22 @@ const modelMembers = {
 
 /** Embeddings have no output: prices and costs of models that serve them need no rate for it. */
 function fillOutput(given: unknown): unknown {
-  const value = given as JsonValue;
-  if (!isJsonObject(value) || value['serves'] !== 'embeddings') return value;
-  const filled = (rates: JsonValue | undefined) =>
+  const model = given as JsonValue;
+  if (!isJsonObject(model) || model['serves'] !== 'embeddings') return model;
+  const fill = (rates: JsonValue): JsonValue =>
     isJsonObject(rates) && rates['output'] === undefined ? { ...rates, output: '0' } : rates;
-  const { routes } = value;
-  const routeFilled = (one: JsonValue) =>
-    isJsonObject(one) && 'cost' in one ? { ...one, cost: filled(one['cost']) } : one;
-  return {
-    ...value,
-    price: filled(value['price']),
-    ...(Array.isArray(routes) && { routes: routes.map(routeFilled) }),
+  const fillMembers = (holder: JsonObject): JsonObject => {
+    const filled = PRICED_MEMBERS.filter((name) => name in holder).map((name) => {
+      const value = holder[name] as JsonValue;
+      return [name, Array.isArray(value) ? value.map(fill) : fill(value)] as const;
+    });
+    return { ...holder, ...Object.fromEntries(filled) };
   };
+  const { routes } = model;
+  const fillRoute = (one: JsonValue) => (isJsonObject(one) ? fillMembers(one) : one);
+  return { ...fillMembers(model), ...(Array.isArray(routes) && { routes: routes.map(fillRoute) }) };
 }
+const PRICED_MEMBERS = ['price', 'price_changes', 'cost', 'cost_changes'];
 export const modelInput = z.preprocess(fillOutput, z.strictObject(modelMembers));
 
 const LISTED_SOURCE_CHARACTERS_MAX = 500;
@@ -163,6 +193,7 @@ export const listedModel = z.preprocess(
     display_name: z.string().min(1).max(200),
     serves: modelMembers.serves,
     price,
+    price_changes: priceChanges,
     max_output_tokens: countOrNone,
     max_input_tokens: countOrNone,
     retires_on: z.iso.date().nullable().default(null),
@@ -197,6 +228,7 @@ const settingsMembers = {
   drain_notice_seconds: z.int().min(0).max(600),
   body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
   require_browser_header: z.boolean(),
+  error_statuses: z.enum(['turnpike', 'vendor'], 'must be "turnpike" or "vendor"'),
   upstream_connect_seconds: z.int().min(1).max(600),
   upstream_first_event_seconds: seconds,
   upstream_stream_seconds: seconds,
@@ -296,6 +328,7 @@ export interface ModelInput extends z.output<typeof modelInput> {
 export type CredentialInput = z.output<typeof credentialInput>;
 export type GroupInput = z.output<typeof groupInput>;
 export type PriceInput = z.output<typeof price>;
+export type PriceChangeInput = z.output<typeof priceChanges>[number];
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
 export type SettingsInput = z.output<typeof storedSettings>;
 

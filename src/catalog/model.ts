@@ -1,5 +1,6 @@
 // The catalog as an immutable snapshot of plain values: models, groups, providers, settings.
 
+import { BrokenInvariant } from '../base/assert.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Serves, SettingsInput } from './document.ts';
 
@@ -13,6 +14,10 @@ export interface Rates {
 }
 
 export interface ModelPrice {
+  /** When it takes effect, in milliseconds since 1970; 0: from the beginning. */
+  fromMs: number;
+  /** The version that replaces it, with a later time. */
+  next: ModelPrice | null;
   standard: Rates;
   /** Rates of the whole request if its prompt exceeds `aboveTokens`. */
   longContext: { aboveTokens: number; rates: Rates } | null;
@@ -30,7 +35,7 @@ export interface Route {
   weight: number;
   /** Concurrency limit on one node; null: no limit. */
   concurrency: number | null;
-  /** The provider's charge to the operator; null if unknown. */
+  /** The provider's charge to the operator, in the version in force; null if unknown. */
   cost: ModelPrice | null;
 }
 
@@ -39,6 +44,7 @@ export interface Model {
   aliases: readonly string[];
   displayName: string;
   serves: Serves;
+  /** The version in force. */
   price: ModelPrice;
   /** The date of the row of the price list that the price was taken from, such as "2026-07-24"; null for a stated price. */
   priceListedOn: string | null;
@@ -104,4 +110,12 @@ export interface Catalog {
   aliases: ReadonlyMap<string, string>;
   groups: ReadonlyMap<string, Group>;
   settings: Settings;
+}
+
+/** Freezing a map does not freeze its entries, so its mutators are removed. */
+export function frozenMap<Value>(entries: Iterable<[string, Value]>): ReadonlyMap<string, Value> {
+  const refuse = () => {
+    throw new BrokenInvariant('a catalog is never changed, only replaced');
+  };
+  return Object.freeze(Object.assign(new Map(entries), { set: refuse, delete: refuse, clear: refuse }));
 }

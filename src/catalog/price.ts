@@ -126,7 +126,10 @@ export function priceRoute(route: Route, counts: TokenCounts, speed: Speed): Nan
   return priceMessage(cost, counts, MILLION, speed);
 }
 
-/** The applied rates as decimals in USD per million tokens, for the usage record. */
+/**
+ * The applied rates as decimals in USD per million tokens, for the usage record; `from` is when the version of the
+ * price took effect, absent for the first one.
+ */
 export function rateRecord(
   price: ModelPrice,
   counts: TokenCounts,
@@ -135,7 +138,7 @@ export function rateRecord(
 ): Readonly<Record<string, string>> {
   const rates = appliedRates(price, promptTokens(counts), speed);
   const tier = speed === 'fast' ? 'fast' : rates === price.standard ? 'standard' : 'long_context';
-  const record = recordOf(rates, tier, multiplierMillionths);
+  const record = recordOf(rates, tier, multiplierMillionths, price.fromMs);
   if (counts.webSearches === 0) return record;
   return { ...record, web_search_per_thousand: formatRate(price.webSearchPerThousand ?? 0n) };
 }
@@ -161,11 +164,13 @@ interface KeptRecord {
 /** The latest record by rates: most messages have the same. */
 const keptRecords = new WeakMap<Rates, KeptRecord>();
 
-function recordOf(rates: Rates, tier: string, multiplierMillionths: bigint): KeptRecord['record'] {
+/** Versions of a price do not share rates. */
+function recordOf(rates: Rates, tier: string, multiplierMillionths: bigint, fromMs: number): KeptRecord['record'] {
   const kept = keptRecords.get(rates);
   if (kept?.multiplierMillionths === multiplierMillionths && kept.tier === tier) return kept.record;
   const multiplier = formatDecimal(multiplierMillionths, MULTIPLIER_DIGITS);
-  const record = Object.freeze({ tier, multiplier, ...printRates(rates) });
+  const from = fromMs === 0 ? {} : { from: new Date(fromMs).toISOString() };
+  const record = Object.freeze({ tier, multiplier, ...from, ...printRates(rates) });
   keptRecords.set(rates, { tier, multiplierMillionths, record });
   return record;
 }

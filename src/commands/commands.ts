@@ -36,7 +36,7 @@ const topics: readonly Topic[] = [
   resource('key', 'creates, lists, shows, updates, disables, enables, rotates and revokes keys'),
   resource('token', 'creates, lists and revokes tokens for the admin API'),
   resource('person', 'invites, lists, disables and enables people, and creates their one-time links'),
-  listing('model', 'lists models, and compares their prices with the price list'),
+  listing('model', 'lists and shows models, and compares their prices with the price list'),
   listing('group', 'lists groups'),
   listing('provider', 'lists, shows and tests providers'),
   topic('usage', 'lists usage records', async () => [(await import('./usage.ts')).usage]),

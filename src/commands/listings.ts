@@ -1,8 +1,8 @@
 // The table of the commands on the catalog and the audit log, as in resources.ts.
 
-import type { Row } from './admin-client.ts';
+import { openClient, type Row } from './admin-client.ts';
 import { type ApiCommand, apiCommand, describe, flag, LIST_ROWS_DEFAULT, sinceFlag, untilFlag } from './api-command.ts';
-import type { Command, Invocation } from './command.ts';
+import { type Command, CommandFailed, clientFlags, type Invocation } from './command.ts';
 import { text } from './flags.ts';
 import { type Column, columns, onePage, printObject, printRows, yesNo } from './output.ts';
 
@@ -79,7 +79,24 @@ export const listingTable: readonly ApiCommand[] = [
   }),
 ];
 
-export const listingCommands: readonly Command[] = listingTable.map(apiCommand);
+/** Not in the table: it finds one model in the list of all. */
+const showModel: Command = {
+  name: 'model show',
+  summary: 'shows a model: its price, what it will be and from when, and its routes with their costs',
+  positionals: ['NAME'],
+  flags: clientFlags,
+  async run(invocation) {
+    const [name] = invocation.positionals;
+    const client = await openClient(invocation);
+    for await (const rows of client.pages('/models')) {
+      const found = rows.find((row) => row['name'] === name);
+      if (found !== undefined) return printModel(invocation, found);
+    }
+    throw new CommandFailed(`there is no model "${name}"`);
+  },
+};
+
+export const listingCommands: readonly Command[] = [...listingTable.map(apiCommand), showModel];
 
 /** Prints the differences on stdout, and other facts from the price list on stderr. */
 async function printDifferences(invocation: Invocation, comparison: Row): Promise<number> {
@@ -96,12 +113,62 @@ async function printDifferences(invocation: Invocation, comparison: Row): Promis
     onePage(comparison['differences'] as Row[]),
     [
       ...columns('model route part configured listed'),
+      ['FROM', 'from'],
       ['LIST OF', 'as_of'],
       ['TAKEN FROM LIST OF', (row) => (row['price_source'] as Row | null)?.['catalogue']],
     ],
     'No configured price or cost differs from the price list.',
   );
   return 0;
+}
+
+async function printModel(invocation: Invocation, model: Row): Promise<number> {
+  const price = model['price'] as Row;
+  const parts = Object.entries(partsOfPrice(price));
+  await printObject(invocation, model, [
+    ...columns('name display_name serves aliases'),
+    ...parts.map(([part, rate]): Column => [part.toUpperCase(), () => rate]),
+    ['PRICE FROM', 'price_from'],
+    ['TAKEN FROM LIST OF', (row) => (row['price_source'] as Row | null)?.['catalogue']],
+    ...columns('groups max_input_tokens max_output_tokens created_at'),
+  ]);
+  const routes = model['routes'] as Row[];
+  const changes = [
+    ...priceChanges('price', price, model['price_changes'] as Row[]),
+    ...routes.flatMap((route) => {
+      const name = `cost of ${route['provider']}/${route['model']}`;
+      return priceChanges(name, route['cost'] as Row | null, route['cost_changes'] as Row[]);
+    }),
+  ];
+  await printParts(invocation, routes, [
+    ...columns('provider model priority weight'),
+    ['COST', ({ cost }) => ratesText(cost)],
+    ['MARGIN', ({ margin }) => ratesText(margin)],
+  ]);
+  await printParts(invocation, changes, columns('from of part before after'));
+  return 0;
+}
+
+/** The rates by part: "input", "long_context.output". */
+function partsOfPrice(price: Row, prefix = ''): Record<string, unknown> {
+  const parts = Object.entries(price).filter(([part]) => part !== 'from');
+  return Object.assign(
+    {},
+    ...parts.map(([part, rate]) =>
+      typeof rate === 'object' ? partsOfPrice(rate as Row, `${prefix}${part}.`) : { [prefix + part]: rate },
+    ),
+  );
+}
+
+/** A row for each part that changes, in order of time. */
+function priceChanges(of: string, price: Row | null, changes: readonly Row[]): Row[] {
+  return changes.flatMap((change, at) => {
+    const before = partsOfPrice(changes[at - 1] ?? price ?? {});
+    const after = partsOfPrice(change);
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+      .filter((part) => before[part] !== after[part])
+      .map((part) => ({ from: change['from'], of, part, before: before[part], after: after[part] }));
+  });
 }
 
 async function printProvider(invocation: Invocation, provider: Row): Promise<number> {

@@ -20,7 +20,7 @@ export function* checkCatalog({ catalog: facts, nowMs }: Facts): Findings {
   for (const provider of catalog.providers.values()) yield* checkProvider(provider, facts);
   yield* checkRoutes(catalog);
   yield* checkGroups(catalog);
-  for (const { model, route, retiresOn } of comparePrices(catalog).retiring)
+  for (const { model, route, retiresOn } of comparePrices(catalog, nowMs).retiring)
     if ((parseTimeMs(retiresOn) ?? 0) - nowMs <= bounds.retirementWarningMs)
       yield warning('model_retires', `model ${model}`, {
         message: `The provider retires ${route} on ${retiresOn}, according to its price list: this route fails from then on.`,

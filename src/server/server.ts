@@ -143,7 +143,7 @@ async function startOn(
   const hashesOf = await openSecretHashes(stores.installation, vault);
   await adoptSecret(store, clock, log);
   await prepareCatalog(config, store, clock.nowMs());
-  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open);
+  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, () => clock.nowMs());
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
   const gateway = await makeGateway(store, hashesOf, holder, observers, clock, closing);
   const token = randomBytes(32).toString('base64url');

@@ -88,7 +88,7 @@ describe('a model', () => {
       aliases: [],
       display_name: 'H',
     };
-    const limits = { max_input_tokens: 1, max_output_tokens: 2, retires_on: null };
+    const limits = { max_input_tokens: 1, max_output_tokens: 2, retires_on: null, price_changes: [] };
     const fields = fieldsOfListed({ ...listed, ...limits, price: { ...price, fast: null } }, 'main');
     expect(documentOfModel(fields)).toMatchObject({
       catalogue: true,
@@ -131,6 +131,7 @@ describe('a review lists changes', () => {
         ...listed,
         ...{ max_input_tokens: 1, max_output_tokens: 1, retires_on: null },
         price: pricedAsListed(),
+        price_changes: [],
         serves: 'messages' as const,
       },
     ];

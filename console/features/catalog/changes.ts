@@ -67,20 +67,25 @@ function priced(
   model: Record<string, unknown>,
   prices: readonly ListedModelShape[],
 ): Record<string, unknown> {
-  const listed = (names: readonly unknown[]) =>
-    prices.find((one) => [one.name, ...one.aliases].some((known) => names.includes(known)))?.price ?? FROM_LIST;
+  const listed = (names: readonly unknown[]) => {
+    const row = prices.find((one) => [one.name, ...one.aliases].some((known) => names.includes(known)));
+    return { price: row?.price ?? FROM_LIST, changes: row?.price_changes ?? [] };
+  };
+  const withListedCost = <Route extends { model?: string }>(route: Route) => {
+    const { price: cost, changes: cost_changes } = listed([route.model ?? name]);
+    return { ...route, cost, cost_changes };
+  };
   const { catalogue, routes, ...members } = model as {
     catalogue?: true;
     routes?: { model?: string; cost?: unknown }[];
   };
   const aliases = (members as { aliases?: string[] }).aliases ?? [];
+  const { price, changes: price_changes } = listed([name, ...aliases, routes?.[0]?.model]);
   return {
     ...members,
-    ...(catalogue === true && { price: listed([name, ...aliases, routes?.[0]?.model]) }),
+    ...(catalogue === true && { price, price_changes }),
     ...(routes !== undefined && {
-      routes: routes.map((route) =>
-        route.cost === FROM_LIST ? { ...route, cost: listed([route.model ?? name]) } : route,
-      ),
+      routes: routes.map((route) => (route.cost === FROM_LIST ? withListedCost(route) : route)),
     }),
   };
 }

@@ -6,7 +6,7 @@ import type { PriceComparisonShape, PriceDifferenceShape } from '../../../src/ad
 import { useMe } from '../../me.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
-import { formatRate } from '../../parts/money.tsx';
+import { formatRate, When } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import type { CatalogDocument, CatalogEdit } from '../catalog/changes.ts';
@@ -108,9 +108,17 @@ const columns: Column<ComparedPrice>[] = [
     label: 'Current → listed',
     show: ({ parts }) => (
       <Stack gap={2}>
-        {parts.map(({ part, configured, listed }) => (
-          <Group key={part} gap={6}>
-            <Hint size="xs">{part}</Hint>
+        {parts.map(({ part, from, configured, listed }) => (
+          <Group key={`${part} ${from}`} gap={6}>
+            <Hint size="xs">
+              {part}
+              {from !== null && (
+                <>
+                  {' from '}
+                  <When at={from} isInRow />
+                </>
+              )}
+            </Hint>
             <Text size="sm" className="tabular">
               {`${shownPart(part, configured)} → ${shownPart(part, listed)}`}
             </Text>
@@ -140,14 +148,14 @@ export function applyListPrice(
   const model = current.models[name];
   if (model === undefined) return { document: {} };
   if (named === null) {
-    const { price: _, ...others } = model;
+    const { price: _, price_changes: __, ...others } = model;
     return { document: { models: { [name]: { ...others, catalogue: true } } } };
   }
-  const routes = model.routes.map((route) =>
-    `${route.provider}/${route.model ?? name}` === named && route.cost !== null
-      ? { ...route, cost: 'catalogue' }
-      : route,
-  );
+  const routes = model.routes.map((route) => {
+    if (`${route.provider}/${route.model ?? name}` !== named || route.cost === null) return route;
+    const { cost_changes: _, ...others } = route;
+    return { ...others, cost: 'catalogue' };
+  });
   return { document: { models: { [name]: { ...model, routes } } } };
 }
 

@@ -38,14 +38,17 @@ interface RouteFields {
   concurrency: string;
   costMode: 'unknown' | 'listed' | 'stated';
   cost: PriceFields;
+  /** Not edited. */
+  cost_changes: readonly object[];
 }
 
 export interface ModelFields {
   name: string;
   display_name: string;
   aliases: string[];
-  /** Not edited. */
+  /** Not edited, like `price_changes`. */
   serves: 'messages' | 'embeddings';
+  price_changes: readonly object[];
   isListed: boolean;
   price: PriceFields;
   max_input_tokens: string;
@@ -68,7 +71,7 @@ let routeCount = 0;
 export function blankRoute(provider = ''): RouteFields {
   const key = `route ${++routeCount}`;
   const limits = { priority: '0', weight: '1', concurrency: '' };
-  return { key, provider, model: '', ...limits, costMode: 'unknown', cost: blankPrice };
+  return { key, provider, model: '', ...limits, costMode: 'unknown', cost: blankPrice, cost_changes: [] };
 }
 
 export function blankModel(provider = ''): ModelFields {
@@ -77,6 +80,7 @@ export function blankModel(provider = ''): ModelFields {
     display_name: '',
     aliases: [],
     serves: 'messages',
+    price_changes: [],
     isListed: false,
     price: blankPrice,
     max_input_tokens: '',
@@ -94,6 +98,7 @@ export function fieldsOfModel(name: string, model: WrittenModel, listed: Written
     display_name: model.display_name ?? '',
     aliases: [...model.aliases],
     serves: model.serves,
+    price_changes: model.price_changes ?? [],
     isListed: model.catalogue === true,
     price: price === null ? blankPrice : fieldsOfPrice(price),
     max_input_tokens: textOf(model.max_input_tokens),
@@ -128,6 +133,7 @@ function fieldsOfRoute(route: WrittenRoute): RouteFields {
     concurrency: textOf(route.concurrency),
     costMode: route.cost === null ? 'unknown' : 'stated',
     cost: route.cost === null ? blankPrice : fieldsOfPrice(route.cost),
+    cost_changes: route.cost_changes,
   };
 }
 
@@ -155,7 +161,9 @@ export function documentOfModel(fields: ModelFields): object {
     aliases: fields.aliases,
     display_name: textOrNull(fields.display_name),
     serves: fields.serves,
-    ...(fields.isListed ? { catalogue: true } : { price: documentOfPrice(fields.price) }),
+    ...(fields.isListed
+      ? { catalogue: true }
+      : { price: documentOfPrice(fields.price), price_changes: fields.price_changes }),
     max_input_tokens: countOrNull(fields.max_input_tokens),
     max_output_tokens: countOrNull(fields.max_output_tokens),
     default_max_tokens: countOrNull(fields.default_max_tokens) ?? 4096,
@@ -171,6 +179,7 @@ function documentOfRoute(route: RouteFields): object {
     weight: countOrNull(route.weight) ?? 1,
     concurrency: countOrNull(route.concurrency),
     cost: costOf(route),
+    ...(route.costMode === 'stated' && { cost_changes: route.cost_changes }),
   };
 }
 

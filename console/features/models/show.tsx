@@ -150,6 +150,14 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
   return (
     <Section title="Prices" text="USD per million tokens" isPadded={false}>
       <PlainTable label="Prices" rows={partsOf(model.price)} keyOf={({ label }) => label} columns={columns} />
+      {model.price_changes.length > 0 && (
+        <PlainTable
+          label="Price changes"
+          rows={changesOf(model)}
+          keyOf={({ from, label }) => `${from} ${label}`}
+          columns={changeColumns}
+        />
+      )}
       <Hint size="xs" px="md" pb="md">
         {[
           ...(long === undefined
@@ -158,6 +166,7 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
                 `Long-context rates apply to the whole request when its prompt exceeds ${formatCount(long.above)} tokens.`,
               ]),
           ...(fast === undefined ? [] : ['Fast rates apply to requests with "speed": "fast".']),
+          ...(model.price_from === null ? [] : [`In force since ${model.price_from}.`]),
           ...(!isInstallation ? [] : [sourceOf(model)]),
         ].join(' ')}
       </Hint>
@@ -184,6 +193,31 @@ function partsOf(price: ModelShape['price']): PricePart[] {
     ...(fast === undefined ? [] : RATES.map((name) => ({ label: `${rateLabels[name]}, fast`, rate: fast[name] }))),
     ...(search === undefined ? [] : [{ label: 'Web search, per thousand', rate: search }]),
   ];
+}
+
+interface PriceChange {
+  from: string;
+  label: string;
+  before: string | undefined;
+  after: string | undefined;
+}
+
+const changeColumns: Column<PriceChange>[] = [
+  { name: 'from', label: 'From', show: ({ from }) => <When at={from} isPrecise /> },
+  { name: 'part', label: 'Item', show: ({ label }) => label },
+  { name: 'before', label: 'Before', align: 'right', show: ({ before }) => <Rate usd={before} /> },
+  { name: 'after', label: 'After', align: 'right', show: ({ after }) => <Rate usd={after} /> },
+];
+
+/** The parts that change, in order of time. */
+function changesOf({ price, price_changes: changes }: ModelShape): PriceChange[] {
+  const ratesOf = (one: ModelShape['price']) => new Map(partsOf(one).map(({ label, rate }) => [label, rate]));
+  return changes.flatMap((change, at) => {
+    const [before, after] = [ratesOf(changes[at - 1] ?? price), ratesOf(change)];
+    return [...new Set([...before.keys(), ...after.keys()])]
+      .map((label) => ({ from: change.from, label, before: before.get(label), after: after.get(label) }))
+      .filter((row) => row.before !== row.after);
+  });
 }
 
 type RouteShape = ModelShape['routes'][number];

@@ -31,7 +31,9 @@ const unitTitles = { million: 'per million tokens', thousand: 'per thousand sear
 
 export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
   const price = calculatePrice(receipt);
-  const tier = tierTexts[receipt.rates['tier'] ?? ''] ?? null;
+  const { tier = '', from } = receipt.rates;
+  const version = from === undefined ? null : `The price in force since ${from} applies.`;
+  const text = [tierTexts[tier] ?? null, version].filter((one) => one !== null).join(' ');
   if (price === null)
     return (
       <Section title="Cost breakdown">
@@ -44,7 +46,7 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
       </Section>
     );
   return (
-    <Section title="Cost breakdown" isPadded={false} {...(tier !== null && { text: tier })}>
+    <Section title="Cost breakdown" isPadded={false} {...(text !== '' && { text })}>
       <PriceTable
         rows={[...price.lines.map(rowOfLine), ...roundingRows(price, receipt.group), ...finalRows(receipt)]}
       />

@@ -91,6 +91,7 @@ function listedFrom(name: string, members: object, family: string) {
     displayName: document.display_name,
     serves: document.serves,
     price: document.price,
+    priceChanges: document.price_changes,
     maxInputTokens: document.max_input_tokens,
     maxOutputTokens: document.max_output_tokens,
     retiresOn: document.retires_on,

@@ -66,6 +66,7 @@ describe('the differences from the price list', () => {
       part: 'output',
       configured: '20',
       listed: '15',
+      from: null,
       as_of: '2026-11-20',
       price_source: null,
     });

@@ -36,6 +36,8 @@ function drawBill() {
     standard: drawRates(),
     longContext: chance(2) ? { aboveTokens: 200_000, rates: drawRates() } : null,
     fast: drawRates(),
+    fromMs: 0,
+    next: null,
     webSearchPerThousand: chance(4) ? null : drawRate(),
   };
   const counts = {

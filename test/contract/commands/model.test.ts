@@ -43,15 +43,46 @@ test('model list shows cost and margin of every route in order', async () => {
   expect(ending('claude-sonnet-4-5')).toEqual(['vendor/claude-sonnet-4-5,vendor/cheap', '3/15,-', '-0.5/0,-']);
 });
 
+test('model show shows the price in force, and what prices and costs will be and from when', async () => {
+  const file = FILE.replace(
+    'price: { input: 1, output: 2 }',
+    'price: { input: 1, output: 2 }\n    price_changes: [{ from: 2026-10-01, input: 3, output: 2 }, { from: 2999-01-01, input: 4, output: 2 }]',
+  ).replace(
+    'model: llama3.2 }',
+    'model: llama3.2, cost: { input: 1, output: 1 }, cost_changes: [{ from: 2999-02-01, input: 2, output: 1, fast: { input: 5, output: 6 } }] }',
+  );
+  await applied(file);
+  const { exitCode, out } = await world.run('model', 'show', 'llama');
+  expect(exitCode).toBe(0);
+  const cells = out.split('\n').map((line) => line.trim().split(/ {2,}/));
+  expect(cells).toContainEqual(['INPUT', '3']);
+  expect(cells).toContainEqual(['PRICE FROM', '2026-10-01T00:00:00.000Z']);
+  const changes = cells.slice(cells.findIndex(([first]) => first === 'FROM') + 1);
+  expect(changes.slice(0, 3)).toEqual([
+    ['2999-01-01T00:00:00.000Z', 'price', 'input', '3', '4'],
+    ['2999-01-01T00:00:00.000Z', 'price', 'cache_read', '3', '4'],
+    ['2999-01-01T00:00:00.000Z', 'price', 'cache_write_5m', '3', '4'],
+  ]);
+  const costs = changes.filter(([, of]) => of === 'cost of vendor/llama3.2').map(([, , ...rest]) => rest);
+  expect(costs).toContainEqual(['input', '1', '2']);
+  expect(costs).toContainEqual(['fast.output', '-', '6']);
+  const shown = (await world.runJson('model', 'show', 'llama')) as Json;
+  expect(shown).toMatchObject({
+    price: { input: '3' },
+    price_changes: [{ from: '2999-01-01T00:00:00.000Z', input: '4' }],
+  });
+  expect((await world.run('model', 'show', 'nothing')).exitCode).toBe(1);
+});
+
 describe('model compare', () => {
   test('prints a line for each part that differs, and facts about the price list on stderr', async () => {
     await applied(FILE.replace('cost: { input: 3, output: 15 }', 'cost: catalogue'));
     const { exitCode, out, error } = await world.run('model', 'compare');
     expect(exitCode).toBe(0);
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-      ['MODEL', 'ROUTE', 'PART', 'CONFIGURED', 'LISTED', 'LIST OF', 'TAKEN FROM LIST OF'],
-      ['claude-sonnet-4-5', '-', 'input', '2.5', '3', '2026-11-20', '-'],
-      ['claude-sonnet-4-5', '-', 'long_context.above', '200000', '-', '2026-11-20', '-'],
+      ['MODEL', 'ROUTE', 'PART', 'CONFIGURED', 'LISTED', 'FROM', 'LIST OF', 'TAKEN FROM LIST OF'],
+      ['claude-sonnet-4-5', '-', 'input', '2.5', '3', '-', '2026-11-20', '-'],
+      ['claude-sonnet-4-5', '-', 'long_context.above', '200000', '-', '-', '2026-11-20', '-'],
       [''],
     ]);
     expect(error).toMatch(/^Price list of anthropic, .*, 2026-11-20: list prices in USD/);
@@ -63,7 +94,7 @@ describe('model compare', () => {
     await applied();
     const rows = (await world.runJson('model', 'compare')) as unknown as Json[];
     const priced = { model: 'claude-sonnet-4-5', route: null, part: 'input', configured: '2.5', listed: '3' };
-    expect(rows[0]).toEqual({ ...priced, as_of: '2026-11-20', price_source: null });
+    expect(rows[0]).toEqual({ ...priced, from: null, as_of: '2026-11-20', price_source: null });
     const parts = rows.map(({ route, part }) => `${route} ${part}`);
     expect(parts).toContain('vendor/claude-sonnet-4-5 cache_read');
     expect(parts).toContain('vendor/claude-sonnet-4-5 web_search_per_thousand');

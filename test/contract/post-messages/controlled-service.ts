@@ -3,6 +3,7 @@
 
 import { FailureCounter, KeyDirectory, type KeyTerms } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
+import { CatalogHolder } from '../../../src/catalog/catalog.ts';
 import {
   AdmissionQueue,
   Conversations,
@@ -42,7 +43,7 @@ import { allUsage } from '../../support/everything.ts';
 import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
 import { serveGateway, storeKey } from '../../support/serve-gateway.ts';
 import { isOverPostgres } from '../../support/test-store.ts';
-import { catalogOf } from '../../unit/catalog/support.ts';
+import { apply, unseal } from '../../unit/catalog/support.ts';
 import type { Json } from './world.ts';
 
 export interface ControlledService extends AsyncDisposable {
@@ -57,11 +58,15 @@ export interface ControlledService extends AsyncDisposable {
   records(): Promise<UsageRecord[]>;
   check(): Promise<CheckReport>;
   advance(ms: number): void;
+  /** Sets the time by which prices change; it begins at 1. */
+  setPriceTime(ms: number): void;
 }
 
 export interface Parts {
   settings?: Json;
   limits?: Json;
+  /** Later versions of the price of `m`. */
+  priceChanges?: Json[];
   /** By the name of the route's model: `first` is tried before `second`. */
   answer?: (upstreamModel: string, signal: AbortSignal) => Promise<ProviderReply>;
   gateOver?: (gate: LedgerGate) => LedgerGate;
@@ -90,9 +95,10 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     parts.beforeLookup?.();
     return stores.accounts.findKeyBySecretHash(hashes);
   };
-  const catalog = catalogOf(fileOf(parts));
+  let pricesMs = 1;
+  const catalog = new CatalogHolder(apply([], fileOf(parts)), unseal, () => pricesMs);
   const gateway: Gateway = {
-    catalog: () => catalog,
+    catalog: () => catalog.current,
     authenticator: {
       keys: new KeyDirectory({ findKeyBySecretHash: lookup }, (secret) => [secret]),
       failures: new FailureCounter(),
@@ -100,7 +106,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     ledger,
     providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
     running: new RunningMessages(),
-    slots: new Slots(() => catalog.settings.shedOpenMessages),
+    slots: new Slots(() => catalog.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
     silence: new SilenceWatches(),
@@ -111,12 +117,12 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
     clock,
-    health: new RouteHealth(() => catalog.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
+    health: new RouteHealth(() => catalog.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
     conversations: new Conversations(() => 0),
     canConnect: async () => true,
     report: (report) => reports.push(report),
   };
-  const bodies = new BodiesInFlight(() => parts.bodiesBytesMax ?? catalog.settings.shedBodyBytes);
+  const bodies = new BodiesInFlight(() => parts.bodiesBytesMax ?? catalog.current.settings.shedBodyBytes);
   const load = { loopDelayMs: parts.loopDelayMs ?? (() => 0), openMessages: () => gateway.slots.taken };
   const http = serveGateway(gateway, { bodies, load }, (_, request) => {
     request.signal.addEventListener('abort', () => parts.onDisconnect?.());
@@ -128,18 +134,15 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     bodies,
     reports,
     makeKey: async (terms = {}) => (await storeKey(stores.accounts, clock.nowMs(), CREDIT_NANO, terms)).secret,
-    post: (secret, members = {}, signal = new AbortController().signal) =>
-      fetch(`${http.url}/v1/messages`, {
-        method: 'POST',
-        signal,
-        headers: { 'content-type': 'application/json', 'x-api-key': secret },
-        body: JSON.stringify({ model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members }),
-      }),
+    post: (secret, members, signal) => postMessage(http.url, secret, members, signal),
     get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
     records: () => stores.usage.listUsage(allUsage),
     check: async () => checkLedger(await opened.sums()),
     advance(ms) {
       aheadMs += ms;
+    },
+    setPriceTime(ms) {
+      pricesMs = ms;
     },
     async [Symbol.asyncDispose]() {
       await http.stop(false);
@@ -149,6 +152,12 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
   };
 }
 
+function postMessage(url: string, secret: string, members: Json = {}, signal = new AbortController().signal) {
+  const message = { model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'hi' }], ...members };
+  const headers = { 'content-type': 'application/json', 'x-api-key': secret };
+  return fetch(`${url}/v1/messages`, { method: 'POST', signal, headers, body: JSON.stringify(message) });
+}
+
 /** Stores in memory or in a PostgreSQL database; both use the clock of the test. */
 function openControlledStores(clock: Clock, gateOver: Parts['gateOver']): OpenedStores | Promise<OpenedStores> {
   if (isOverPostgres) return openPostgresLanes(clock, gateOver);
@@ -156,11 +165,11 @@ function openControlledStores(clock: Clock, gateOver: Parts['gateOver']): Opened
   return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
 }
 
-function fileOf({ settings = {}, limits = {} }: Parts): Json {
+function fileOf({ settings = {}, limits = {}, priceChanges = [] }: Parts): Json {
   const routes = ['first', 'second'].map((model, priority) => ({ provider: 'hand-made', model, priority }));
   return {
     providers: { 'hand-made': { kind: 'sandbox' } },
-    models: { m: { price: { input: '3', output: '15' }, routes } },
+    models: { m: { price: { input: '3', output: '15' }, price_changes: priceChanges, routes } },
     groups: { default: { models: ['*'], ...limits } },
     settings,
   };

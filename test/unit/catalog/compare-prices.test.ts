@@ -9,9 +9,10 @@ const providers = { anthropic: { kind: 'anthropic' }, sandbox: { kind: 'sandbox'
 const rates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
 const sonnetRates = { ...rates, web_search_per_thousand: '10' };
 const routes = [{ provider: 'anthropic' }];
+const NOW_MS = Date.parse('2026-11-24');
 
 function compare(models: Record<string, object>): PriceComparison {
-  return comparePrices(catalogOf({ providers, models }));
+  return comparePrices(catalogOf({ providers, models }), NOW_MS);
 }
 /** The differences as lines: "part configured≠listed", with the route for a cost. */
 function linesOf(models: Record<string, object>): string[] {
@@ -137,11 +138,12 @@ test('a difference has the date of the list and the date of the price', () => {
   const [entry] = [...catalog.models.values()];
   const price = { ...entry?.price, standard: { ...entry?.price.standard, input: 1n } };
   const models = new Map([['claude-sonnet-4-6', { ...entry, price, priceListedOn: '2026-01-01' }]]);
-  expect(comparePrices({ ...catalog, models: models as typeof catalog.models }).differences).toEqual([
+  expect(comparePrices({ ...catalog, models: models as typeof catalog.models }, NOW_MS).differences).toEqual([
     {
       model: 'claude-sonnet-4-6',
       route: null,
       part: 'input',
+      fromMs: null,
       configured: '0.000000000001',
       listed: '3',
       asOf: '2026-11-20',

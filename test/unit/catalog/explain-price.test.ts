@@ -18,6 +18,8 @@ const price: fc.Arbitrary<ModelPrice> = fc.record({
   standard: rates,
   longContext: fc.option(fc.record({ aboveTokens: fc.nat(2_000), rates })),
   fast: rates,
+  fromMs: fc.constantFrom(0, Date.parse('2026-12-01')),
+  next: fc.constant(null),
   webSearchPerThousand: rate,
 });
 const count = fc.oneof(fc.constant(0), fc.nat(3_000_000));
