@@ -118,6 +118,7 @@ export const bounds = {
   // Streams to the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
+  responseOutputCharactersMax: 8 * 1024 * 1024, // of one stream of Responses, which repeats its output at the end
   reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream until its end; longer details are not repeated
   // Listings and reports
   pageItemsMax: 1_000,
