@@ -14,12 +14,13 @@ import { type Conversation, ConversationBuilder } from '../conversation-builder.
 import { convertDocument, convertImage, storedFile } from '../convert-media.ts';
 import { isExactObject, type Placed, requireObject, textBlock } from '../placed.ts';
 import { type Carried, decodeThinking } from './carried-thinking.ts';
+import { OpenCalls } from './open-calls.ts';
 
 /** `messages` of the conversation, from canonical contents. Throws invalid_request, feature_unavailable. */
 export function convertContents(value: JsonValue | undefined): Conversation {
   const conversation = new ConversationBuilder();
   const ids = new CallIds();
-  let calls: OpenCall[] = [];
+  let calls = new OpenCalls();
   for (const { role, path, parts } of joinTurns(value)) {
     if (role === 'user') {
       addUserTurn(conversation, { path, parts }, calls);
@@ -94,27 +95,15 @@ function placeParts(content: JsonObject, path: string): PlacedPart[] {
   });
 }
 
-/** A call of the model's last turn. */
-interface OpenCall {
-  /** The client's id; empty without one: calls need none. */
-  given: string;
-  name: string;
-  /** In the message. */
-  id: string;
-  isAnswered: boolean;
-}
-
-function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCall[] } {
+function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCalls } {
   const blocks: Placed[] = [];
-  const calls: OpenCall[] = [];
+  const calls = new OpenCalls();
   let since = 0; // the blocks after the last call
   for (const { part, path } of parts) {
     const call = part['functionCall'];
     if (call !== undefined) {
-      const open = readCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids);
       placeThinking(blocks, since, decodeThinking(part['thoughtSignature']) ?? [], path);
-      calls.push(open.call);
-      blocks.push(open.placed);
+      blocks.push(convertCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids, calls));
       since = blocks.length;
     } else if (part['thought'] !== true) blocks.push(...convertModelText(part, path));
     // Thoughts come back with the signature of their call: alone they are unsigned, and providers would refuse them.
@@ -142,21 +131,19 @@ function placeThinking(blocks: Placed[], since: number, carried: Carried, path: 
   blocks.push(...texts);
 }
 
-function readCall(call: JsonObject, path: string, ids: CallIds): { call: OpenCall; placed: Placed } {
+function convertCall(call: JsonObject, path: string, ids: CallIds, calls: OpenCalls): Placed {
   const name = requireText(call['name'], `${path}.name`);
   const given = textOf(call['id']);
   const id = ids.ofCall(given || `call${path.replaceAll(/\D+/g, '_')}`.slice(0, -1));
   const input = call['args'] === undefined ? {} : requireObject(call['args'], `${path}.args`);
-  return {
-    call: { given, name, id, isAnswered: false },
-    placed: { block: { type: 'tool_use', id, name, input }, path },
-  };
+  calls.add(given, name, id);
+  return { block: { type: 'tool_use', id, name, input }, path };
 }
 
 function addUserTurn(
   conversation: ConversationBuilder,
   { path, parts }: Omit<Turn, 'role'>,
-  calls: readonly OpenCall[],
+  calls: OpenCalls,
 ): void {
   conversation.addUser([], path);
   for (const { part, path: place } of parts) {
@@ -214,32 +201,19 @@ function readMediaType(holder: JsonObject, path: string): string {
 }
 
 /** null for a repeated result: one client sends each twice when it resumes a conversation. */
-function convertResult(response: JsonObject, path: string, calls: readonly OpenCall[]): Placed | null {
+function convertResult(response: JsonObject, path: string, calls: OpenCalls): Placed | null {
   const { text, isError } = resultText(response['response'], `${path}.response`);
   const media = placeParts(response, path).flatMap(({ part, path: place }) => convertUserPart(part, place));
-  const call = findCall(response, path, calls);
-  if (call === null) return null;
-  call.isAnswered = true;
+  const id = calls.answer(textOf(response['id']), textOf(response['name']), path);
+  if (id === null) return null;
   const content = media.length === 0 ? text : [...textBlock(text, path), ...media].map(({ block }) => block);
   const block = {
     type: 'tool_result',
-    tool_use_id: call.id,
+    tool_use_id: id,
     ...(content.length > 0 && { content }),
     ...(isError && { is_error: true }),
   };
   return { block, path };
-}
-
-/** By id, or by name in order; null for a call that is answered already. Throws invalid_request without a call. */
-function findCall(response: JsonObject, path: string, calls: readonly OpenCall[]): OpenCall | null {
-  const id = textOf(response['id']);
-  const byId = calls.filter(({ given }) => id !== '' && given === id);
-  const named = calls.filter(({ name, given }) => name === response['name'] && (id === '' || given === ''));
-  const matching = byId.length > 0 ? byId : named;
-  const open = matching.find(({ isAnswered }) => !isAnswered);
-  if (open !== undefined) return open;
-  if (matching.length > 0) return null;
-  throw wrongField(path, 'there is no functionCall for it in the content before');
 }
 
 const RESULT_NAMES = ['output', 'result', 'content'];
