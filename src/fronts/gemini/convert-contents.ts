@@ -140,11 +140,7 @@ function convertCall(call: JsonObject, path: string, ids: CallIds, calls: OpenCa
   return { block: { type: 'tool_use', id, name, input }, path };
 }
 
-function addUserTurn(
-  conversation: ConversationBuilder,
-  { path, parts }: Omit<Turn, 'role'>,
-  calls: OpenCalls,
-): void {
+function addUserTurn(conversation: ConversationBuilder, { path, parts }: Omit<Turn, 'role'>, calls: OpenCalls): void {
   conversation.addUser([], path);
   for (const { part, path: place } of parts) {
     if (part['functionCall'] !== undefined)
@@ -154,8 +150,7 @@ function addUserTurn(
       continue;
     }
     const resultPath = `${place}.functionResponse`;
-    const result = convertResult(requireObject(part['functionResponse'], resultPath), resultPath, calls);
-    if (result !== null) conversation.addResult(result, path);
+    addResult(conversation, { result: requireObject(part['functionResponse'], resultPath), resultPath, path }, calls);
   }
 }
 
@@ -200,20 +195,30 @@ function readMediaType(holder: JsonObject, path: string): string {
   return requireText(holder['mimeType'], `${path}.mimeType`).toLowerCase().replace(/;.*$/s, '').trim();
 }
 
-/** null for a repeated result: one client sends each twice when it resumes a conversation. */
-function convertResult(response: JsonObject, path: string, calls: OpenCalls): Placed | null {
-  const { text, isError } = resultText(response['response'], `${path}.response`);
-  const media = placeParts(response, path).flatMap(({ part, path: place }) => convertUserPart(part, place));
-  const id = calls.answer(textOf(response['id']), textOf(response['name']), path);
-  if (id === null) return null;
-  const content = media.length === 0 ? text : [...textBlock(text, path), ...media].map(({ block }) => block);
+/**
+ * One client sends each result twice when it resumes a conversation: the second is left out. Its media are not, because
+ * a provider of this protocol reads and bills them.
+ */
+function addResult(
+  conversation: ConversationBuilder,
+  { result, resultPath, path }: { result: JsonObject; resultPath: string; path: string },
+  calls: OpenCalls,
+): void {
+  const { text, isError } = resultText(result['response'], `${resultPath}.response`);
+  const media = placeParts(result, resultPath).flatMap(({ part, path: place }) => convertUserPart(part, place));
+  const id = calls.answer(textOf(result['id']), textOf(result['name']), resultPath);
+  if (id === null) {
+    conversation.addUser(media, path);
+    return;
+  }
+  const content = media.length === 0 ? text : [...textBlock(text, resultPath), ...media].map(({ block }) => block);
   const block = {
     type: 'tool_result',
     tool_use_id: id,
     ...(content.length > 0 && { content }),
     ...(isError && { is_error: true }),
   };
-  return { block, path };
+  conversation.addResult({ block, path: resultPath }, path);
 }
 
 const RESULT_NAMES = ['output', 'result', 'content'];

@@ -29,8 +29,7 @@ export class OpenCalls {
 
   /** The call's id in the message; null if it is answered already. Throws invalid_request without a call. */
   answer(given: string, name: string, path: string): string | null {
-    const queue =
-      given === '' ? this.#byName.get(name) : (this.#byId.get(given) ?? this.#byNameAlone.get(name));
+    const queue = given === '' ? this.#byName.get(name) : (this.#byId.get(given) ?? this.#byNameAlone.get(name));
     if (queue === undefined) throw wrongField(path, 'there is no functionCall for it in the content before');
     while (queue.calls[queue.next]?.isAnswered === true) queue.next++;
     const call = queue.calls[queue.next];
