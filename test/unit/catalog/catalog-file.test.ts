@@ -107,6 +107,7 @@ describe('the documented example', () => {
       shedOpenMessages: 20_000,
       usageRetentionDays: null,
       journalRetentionMonths: null,
+      priceListKey: null,
     });
   });
 

@@ -6,6 +6,7 @@ import {
   comparePrices,
   describeDocuments,
   formatFault,
+  includedPriceList,
   listedModels,
   planApply,
   rateRecord,
@@ -182,9 +183,11 @@ describe('the comparison with the price list', () => {
   const nowMs = Date.parse('2026-11-24');
   const [listed] = listedModels('gemini').filter(({ name }) => name === 'gemini-4-argon');
   const compare = (model: object, atMs = nowMs) =>
-    comparePrices(catalogOf({ providers, models: { 'gemini-4-argon': { ...model, routes } } }), atMs).differences.map(
-      ({ fromMs, part, configured, listed }) => [fromMs, part, configured, listed],
-    );
+    comparePrices(
+      catalogOf({ providers, models: { 'gemini-4-argon': { ...model, routes } } }),
+      includedPriceList(),
+      atMs,
+    ).differences.map(({ fromMs, part, configured, listed }) => [fromMs, part, configured, listed]);
 
   test('finds a change that is missing, at its time', () => {
     expect(compare({ catalogue: true })).toEqual([]);
