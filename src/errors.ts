@@ -60,6 +60,9 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+/** Where the statuses of the API's vendor differ from the table's. */
+const VENDOR_STATUSES: Partial<Record<ErrorCode, number>> = { insufficient_user_quota: 402, model_not_found: 404 };
+
 export interface ErrorDetails {
   /** Becomes `retry-after`, rounded up to whole seconds. */
   retryAfterMs?: number;
@@ -126,6 +129,13 @@ export class TurnpikeError extends Error {
     if (!this.retry) headers['x-should-retry'] = 'false';
     return headers;
   }
+}
+
+/** The error with the status that the API's vendor has for it. */
+export function withVendorStatus(error: TurnpikeError): TurnpikeError {
+  const status = VENDOR_STATUSES[error.code];
+  if (status === undefined || status === error.status) return error;
+  return new TurnpikeError(error.code, error.message, { ...error.details, status });
 }
 
 /** Converts any thrown value. An unknown one becomes `internal`, with its cause for the log only. */

@@ -29,8 +29,13 @@ export function periodStartMs(period: Period, atMs: number): number {
   if (period === 'total') return 0;
   if (period === 'day') return Math.floor(atMs / DAY_MS) * DAY_MS;
   if (period === 'week') return Math.floor((atMs - MONDAY_OFFSET_MS) / (7 * DAY_MS)) * 7 * DAY_MS + MONDAY_OFFSET_MS;
-  return monthStartMs(atMs, 0);
+  if (!(atMs >= latestMonth.startMs && atMs < latestMonth.endMs))
+    latestMonth = { startMs: monthStartMs(atMs, 0), endMs: monthStartMs(atMs, -1) };
+  return latestMonth.startMs;
 }
+
+/** Nearly all questions are about the current month. */
+let latestMonth = { startMs: 0, endMs: 0 };
 
 /** The start of the month `monthsBefore` months before the one that contains `atMs`. */
 export function monthStartMs(atMs: number, monthsBefore: number): number {

@@ -92,9 +92,11 @@ function unavailableError({ health }: Gateway, targets: readonly Target[]): Turn
   );
 }
 
-/** Whether the credential is at fault: another credential of the same route may work. */
+const OF_CREDENTIAL: readonly FaultKind[] = ['credentials', 'not_found', 'rate_limited'];
+
+/** Whether another credential of the same route may work: providers show a model only to some of their customers. */
 export function isOfCredential(kind: FaultKind): boolean {
-  return kind === 'credentials' || kind === 'rate_limited';
+  return OF_CREDENTIAL.includes(kind);
 }
 
 /** The provider for a kind. Throws if the catalog names a kind that this version does not have. */

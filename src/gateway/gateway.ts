@@ -78,7 +78,7 @@ async function submitAs(
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, request.native?.text ?? request.text); // 5, before 8
+    const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
     const plan = planMessage(request, offer, terms);

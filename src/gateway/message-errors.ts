@@ -169,6 +169,12 @@ export function faultError(fault: ProviderFault): TurnpikeError {
         'The provider of this model rejects the credentials of this service. The operator of this service must fix this.',
         { cause: fault },
       );
+    case 'not_found':
+      return new TurnpikeError(
+        'upstream_credentials',
+        'The provider of this model does not have it for this service. The operator of this service must fix this.',
+        { cause: fault },
+      );
     case 'rate_limited':
       return new TurnpikeError(
         'upstream_rate_limited',

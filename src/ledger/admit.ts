@@ -2,14 +2,16 @@
 // that is exhausted.
 
 import { periodEndMs } from '../base/clock.ts';
+import type { Nano } from '../base/money.ts';
 import { checkIdempotency, idempotencyRowOf, type Payer } from './idempotency.ts';
 import {
+  addRequest,
   drained,
   groupRates,
   payable,
   readLevels,
-  rolled,
   rolledAccount,
+  rolledKey,
   shortUntilMs,
   spendingAvailable,
   walletAvailable,
@@ -17,15 +19,26 @@ import {
   withHeld,
   withKeyMeters,
   withMeters,
-  withRequest,
 } from './meters.ts';
-import type { Admit, Answer, MeterName, RateLimits, Refusal, RefusalReason, Take } from './operation.ts';
+import type {
+  Admit,
+  Answer,
+  IdempotencyClaim,
+  Levels,
+  MeterName,
+  RateLimits,
+  Refusal,
+  RefusalReason,
+  Take,
+} from './operation.ts';
 import type { Effect, IdempotencyRow, RateMeters, Rows } from './rows.ts';
 import { assertAmount } from './usage-record.ts';
 
+/** Account and key in the current period, and their drained rates, which are changed once the decision is made. */
 interface Meters extends Payer {
   /** The account's meters in the group that sells the model. */
   rates: RateMeters;
+  keyRates: RateMeters;
 }
 
 /**
@@ -40,64 +53,64 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const meters = readMeters(rows, operation);
   if ('answer' in meters) return meters;
   const open = rows.hold(operation.requestId);
-  const levelsNow = () => readLevels(meters.rates, operation.limits, meters.key, rows.nowMs);
   if (open !== undefined) {
     const available = payable(meters.account, meters.key, open.amount);
-    return { answer: { ok: true, kind: 'admitted', amount: open.amount, available, levels: levelsNow() } };
+    return { answer: admitted(rows, operation, meters, open.amount, available) };
   }
-  const claimed = takeClaim(rows, operation);
-  if ('ok' in claimed) return { answer: claimed };
+  const claim = operation.claim === undefined ? undefined : takeClaim(rows, operation, operation.claim);
+  if (claim !== undefined && 'ok' in claim) return { answer: claim };
   const refusal =
     findMoneyShort(meters, operation.least ?? operation.amount, rows.nowMs) ??
     findRateShort(meters, operation, true, rows.nowMs);
-  if (refusal !== null) return { answer: { ...refusal, levels: levelsNow() } };
+  if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
   if (!isNew && rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
-  return begin(rows, operation, meters, claimed.claims);
+  return begin(rows, operation, meters, claim);
 }
 
-/** The idempotency row to write (none without an idempotency key), or a refusal if the key is in use. */
-function takeClaim(rows: Rows, operation: Admit): Answer | { claims: IdempotencyRow[] } {
-  const { claim } = operation;
-  if (claim === undefined) return { claims: [] };
+/** The idempotency row to write, or a refusal if the key is in use. */
+function takeClaim(rows: Rows, operation: Admit, claim: IdempotencyClaim): Answer | IdempotencyRow {
   const read = checkIdempotency(rows, operation, claim);
-  return 'ok' in read ? read : { claims: [idempotencyRowOf(operation, claim, read.failedAttempts, rows.nowMs)] };
+  return 'ok' in read ? read : idempotencyRowOf(operation, claim, read.failedAttempts, rows.nowMs);
+}
+
+function levelsOf(rows: Rows, { limits }: Admit | Take, { key, rates, keyRates }: Meters): Levels {
+  return readLevels(rates, limits, keyRates, key.limits, rows.nowMs);
+}
+
+function admitted(rows: Rows, operation: Admit | Take, meters: Meters, amount: Nano, available: Nano): Answer {
+  return { ok: true, kind: 'admitted', amount, available, levels: levelsOf(rows, operation, meters) };
 }
 
 /** Takes from all meters. The caller has checked that they suffice. */
-function begin(rows: Rows, operation: Admit, meters: Meters, claims: IdempotencyRow[]): Effect {
-  const { account, key } = meters;
+function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyRow | undefined): Effect {
+  const { account, key, rates, keyRates } = meters;
+  const { requestId, group, limits, owner, draft } = operation;
   const available = payable(account, key, 0);
   const amount = Math.min(operation.amount, available);
-  const rates = withRequest(meters.rates, operation.limits, 1);
-  const groups = withGroupRates(account, operation.group, rates, operation.limits);
-  const keyRates = withRequest(key.rates, key.limits, 1);
-  const keyAfter = withKeyMeters(key, withHeld(key.spending, amount), keyRates, rows.nowMs);
+  addRequest(rates, limits);
+  addRequest(keyRates, key.limits);
+  rates.running++;
+  keyRates.running++;
+  const groups = withGroupRates(account, group, rates, limits);
+  const spending = withHeld(account.spending, amount);
   return {
-    answer: {
-      ok: true,
-      kind: 'admitted',
+    answer: admitted(rows, operation, meters, amount, available),
+    account: withMeters(account, account.balance, account.held + amount, spending, groups),
+    key: withKeyMeters(key, withHeld(key.spending, amount), keyRates, rows.nowMs),
+    hold: {
+      requestId,
+      account: account.id,
+      key: key.id,
+      group,
       amount,
-      available,
-      levels: readLevels(rates, operation.limits, keyAfter, rows.nowMs),
+      openedAtMs: rows.nowMs,
+      owner,
+      left: false,
+      claim: operation.claim?.name ?? null,
+      checkpoint: null,
+      draft,
     },
-    accounts: [withMeters(account, account.balance, account.held + amount, withHeld(account.spending, amount), groups)],
-    keys: [keyAfter],
-    holds: [
-      {
-        requestId: operation.requestId,
-        account: account.id,
-        key: key.id,
-        group: operation.group,
-        amount,
-        openedAtMs: rows.nowMs,
-        owner: operation.owner,
-        left: false,
-        claim: operation.claim?.name ?? null,
-        checkpoint: null,
-        draft: { model: operation.draft.model, stream: operation.draft.stream },
-      },
-    ],
-    claims,
+    claim,
   };
 }
 
@@ -106,24 +119,15 @@ export function take(rows: Rows, operation: Take): Effect {
   const meters = readMeters(rows, operation);
   if ('answer' in meters) return meters;
   const refusal = findRateShort(meters, operation, false, rows.nowMs);
-  if (refusal !== null) {
-    return { answer: { ...refusal, levels: readLevels(meters.rates, operation.limits, meters.key, rows.nowMs) } };
-  }
-  const { account } = meters;
-  const rates = withRequest(meters.rates, operation.limits, 0);
-  const keyRates = withRequest(meters.key.rates, meters.key.limits, 0);
-  const key = withKeyMeters(meters.key, meters.key.spending, keyRates, rows.nowMs);
+  if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
+  const { account, key, rates, keyRates } = meters;
+  addRequest(rates, operation.limits);
+  addRequest(keyRates, key.limits);
   const groups = withGroupRates(account, operation.group, rates, operation.limits);
   return {
-    answer: {
-      ok: true,
-      kind: 'admitted',
-      amount: 0,
-      available: 0,
-      levels: readLevels(rates, operation.limits, key, rows.nowMs),
-    },
-    accounts: [withMeters(account, account.balance, account.held, account.spending, groups)],
-    keys: [key],
+    answer: admitted(rows, operation, meters, 0, 0),
+    account: withMeters(account, account.balance, account.held, account.spending, groups),
+    key: withKeyMeters(key, key.spending, keyRates, rows.nowMs),
   };
 }
 
@@ -138,12 +142,9 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
   if (!account.enabled) return { answer: refuse('account_disabled') };
   return {
     account: rolledAccount(account, rows.nowMs),
-    key: withKeyMeters(
-      key,
-      rolled(key.spending, key.quotaPeriod, rows.nowMs),
-      drained(key.rates, key.limits, rows.nowMs),
-    ),
+    key: rolledKey(key, rows.nowMs),
     rates: drained(groupRates(account, operation.group), operation.limits, rows.nowMs),
+    keyRates: drained(key.rates, key.limits, rows.nowMs),
   };
 }
 
@@ -186,10 +187,10 @@ function findMoneyShort({ account, key }: Payer, amount: number, nowMs: number):
 }
 
 function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {
-  const { key, rates } = meters;
+  const { key, rates, keyRates } = meters;
   return (
     findBucketShort(rates, operation.limits, isMessage, false, nowMs) ??
-    findBucketShort(key.rates, key.limits, isMessage, true, nowMs)
+    findBucketShort(keyRates, key.limits, isMessage, true, nowMs)
   );
 }
 

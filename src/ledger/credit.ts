@@ -59,7 +59,7 @@ export function credit(rows: Rows, operation: Credit): Effect {
   };
   return {
     answer: { ok: true, kind: 'credited', amount, balance, repeated: false },
-    accounts: [{ ...account, balance }],
+    account: { ...account, balance },
     entries: [entry],
   };
 }
@@ -79,7 +79,7 @@ export function setAccount(rows: Rows, operation: SetAccount): Effect {
     return { answer: { ok: false, reason: 'below_available', available: walletAvailable(account) } };
   }
   if (after.balance + after.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
-  return { answer: { ok: true, kind: 'done' }, accounts: [after] };
+  return { answer: { ok: true, kind: 'done' }, account: after };
 }
 
 /** Creates or updates a key's row. Keeps what is used and held. */
@@ -103,7 +103,7 @@ export function setKey(rows: Rows, operation: SetKey): Effect {
       concurrency: terms.concurrency,
     },
   };
-  return { answer: { ok: true, kind: 'done' }, keys: [after] };
+  return { answer: { ok: true, kind: 'done' }, key: after };
 }
 
 function assertLimit(amount: Nano, what: string): void {
@@ -175,17 +175,12 @@ export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): 
   const after: Ending = { record: { ...before, cost: before.cost - amount }, endedBy: endedByOf(ending) };
   return {
     answer: { ok: true, kind: 'refunded', amount, balance },
-    accounts: [
-      {
-        ...account,
-        balance,
-        spending: spent(rolled(account.spending, account.allowancePeriod, rows.nowMs), -amount, 0),
-      },
-    ],
-    keys:
-      key === undefined
-        ? []
-        : [{ ...key, spending: spent(rolled(key.spending, key.quotaPeriod, rows.nowMs), -amount, 0) }],
+    account: {
+      ...account,
+      balance,
+      spending: spent(rolled(account.spending, account.allowancePeriod, rows.nowMs), -amount, 0),
+    },
+    key: key && { ...key, spending: spent(rolled(key.spending, key.quotaPeriod, rows.nowMs), -amount, 0) },
     entries: [
       {
         account: account.id,

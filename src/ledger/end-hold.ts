@@ -5,6 +5,7 @@ import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import { answerIdempotencyRecord, type Payer } from './idempotency.ts';
 import {
+  addTokens,
   drained,
   groupRates,
   payable,
@@ -16,7 +17,6 @@ import {
   withHeld,
   withKeyMeters,
   withMeters,
-  withTokens,
 } from './meters.ts';
 import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
 import {
@@ -47,9 +47,9 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
     if (operation.kind !== 'settle' || operation.isAnswer !== true)
       return endHold(rows, hold, operation.record, endedBy, payer);
     // Reverse failed attempts first: the returned money may pay for this answer.
-    const { claims, entries, corrections, ...reversed } = answerIdempotencyRecord(rows, hold, payer);
+    const { claim, entries, corrections, ...reversed } = answerIdempotencyRecord(rows, hold, payer);
     const ended = endHold(rows, hold, operation.record, endedBy, reversed);
-    return { ...ended, claims, corrections, entries: [...entries, ...(ended.entries ?? [])] };
+    return { ...ended, claim, corrections, entries: [...entries, ...(ended.entries ?? [])] };
   }
   const ending = rows.ending(operation.requestId);
   if (ending === undefined) return { answer: ENDED };
@@ -95,11 +95,15 @@ export function extend(rows: Rows, operation: Extend): Effect {
   const more = amount - hold.amount;
   return {
     answer: { ok: true, kind: 'extended', amount },
-    accounts: [
-      withMeters(account, account.balance, account.held + more, withHeld(account.spending, more), account.groups),
-    ],
-    keys: [withKeyMeters(key, withHeld(key.spending, more), key.rates)],
-    holds: [{ ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint }],
+    account: withMeters(
+      account,
+      account.balance,
+      account.held + more,
+      withHeld(account.spending, more),
+      account.groups,
+    ),
+    key: withKeyMeters(key, withHeld(key.spending, more), key.rates),
+    hold: { ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint },
   };
 }
 
@@ -109,13 +113,16 @@ export function leave(rows: Rows, operation: Leave): Effect {
   if (hold === undefined || hold.left) return { answer: { ok: true, kind: 'done' } };
   const account = accountOf(rows, hold);
   const key = keyOf(rows, hold);
-  const rates = groupRates(account, hold.group);
-  const groups = withGroupRates(account, hold.group, vacated(rates), rates.limits);
+  const rates = { ...groupRates(account, hold.group) };
+  const keyRates = { ...key.rates };
+  vacate(rates);
+  vacate(keyRates);
+  const groups = withGroupRates(account, hold.group, rates, rates.limits);
   return {
     answer: { ok: true, kind: 'done' },
-    accounts: [withMeters(account, account.balance, account.held, account.spending, groups)],
-    keys: [withKeyMeters(key, key.spending, vacated(key.rates))],
-    holds: [{ ...hold, left: true }],
+    account: withMeters(account, account.balance, account.held, account.spending, groups),
+    key: withKeyMeters(key, key.spending, keyRates),
+    hold: { ...hold, left: true },
   };
 }
 
@@ -123,17 +130,17 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
   assertRecord(record, hold);
   const paid = Math.min(record.cost, payable(account, key, hold.amount));
   const accountAfter = withMessageEnded(account, hold, record, paid, rows.nowMs);
-  const keyRates = afterMessage(drained(key.rates, key.limits, rows.nowMs), key.limits, hold, record);
+  const keyRates = ratesAfter(key.rates, key.limits, hold, record, rows.nowMs);
   const keyAfter = withKeyMeters(key, spent(key.spending, paid, hold.amount), keyRates);
   const meters = readMeters(account, accountAfter, key, keyAfter);
   const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid, meters };
   return {
     answer: { ok: true, kind: 'ended', cost: ended.cost, writtenOff: ended.writtenOff },
-    accounts: [accountAfter],
-    keys: [keyAfter],
-    endedHolds: [hold],
-    entries: usageEntries(ended, paid, rows.nowMs),
-    endings: [{ record: ended, endedBy }],
+    account: accountAfter,
+    key: keyAfter,
+    endedHold: hold,
+    entries: usageEntries(ended, paid),
+    ending: { record: ended, endedBy },
   };
 }
 
@@ -154,18 +161,25 @@ function withMessageEnded(
   nowMs: number,
 ): AccountRow {
   const before = groupRates(account, hold.group);
-  const { limits } = before;
-  const rates = afterMessage(drained(before, limits, nowMs), limits, hold, record);
-  const groups = withGroupRates(account, hold.group, rates, limits);
+  const rates = ratesAfter(before, before.limits, hold, record, nowMs);
+  const groups = withGroupRates(account, hold.group, rates, before.limits);
   const spending = spent(account.spending, paid, hold.amount);
   return withMeters(account, account.balance - paid, account.held - hold.amount, spending, groups);
 }
 
 /** Charges the rates with the actual usage. Cache reads do not count. */
-function afterMessage(rates: RateMeters, limits: RateLimits, hold: HoldRow, record: UsageRecord): RateMeters {
+function ratesAfter(
+  before: RateMeters,
+  limits: RateLimits,
+  hold: HoldRow,
+  record: UsageRecord,
+  nowMs: number,
+): RateMeters {
+  const rates = drained(before, limits, nowMs);
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
-  const counted = withTokens(rates, limits, input, record.outputTokens);
-  return hold.left ? counted : vacated(counted);
+  addTokens(rates, limits, input, record.outputTokens);
+  if (!hold.left) vacate(rates);
+  return rates;
 }
 
 /**
@@ -191,8 +205,8 @@ function correct(rows: Rows, ending: Ending, late: UsageRecord): Effect {
   };
   return {
     answer: ENDED,
-    accounts: [{ ...account, balance: account.balance - paidMore, spending: spent(account.spending, paidMore, 0) }],
-    keys: [{ ...key, spending: spent(key.spending, paidMore, 0) }],
+    account: { ...account, balance: account.balance - paidMore, spending: spent(account.spending, paidMore, 0) },
+    key: { ...key, spending: spent(key.spending, paidMore, 0) },
     entries: correctionEntries(account.id, before, corrected.record, paidMore, rows.nowMs),
     corrections: [{ ending: corrected, before }],
   };
@@ -216,16 +230,20 @@ function correctionEntries(
   return entries;
 }
 
-function usageEntries(record: UsageRecord, paid: Nano, nowMs: number): NewEntry[] {
+function usageEntries(record: UsageRecord, paid: Nano): NewEntry[] {
   const entries: NewEntry[] = [];
-  const { account, requestId } = record;
-  const add = (debit: number, amount: Nano, kind: 'usage' | 'write_off') => {
-    const credit = systemAccounts.revenue;
-    entries.push({ account, atMs: nowMs, debit, credit, amount, kind, reference: requestId, note: null });
-  };
-  if (paid > 0) add(account, paid, 'usage');
-  if (record.writtenOff > 0) add(systemAccounts.writeOffs, record.writtenOff, 'write_off');
+  if (paid > 0) entries.push(usageEntry(record, record.account, paid, 'usage'));
+  if (record.writtenOff > 0) entries.push(usageEntry(record, systemAccounts.writeOffs, record.writtenOff, 'write_off'));
   return entries;
+}
+
+function usageEntry(
+  { account, atMs, requestId }: UsageRecord,
+  debit: number,
+  amount: Nano,
+  kind: 'usage' | 'write_off',
+): NewEntry {
+  return { account, atMs, debit, credit: systemAccounts.revenue, amount, kind, reference: requestId, note: null };
 }
 
 function payerOf(rows: Rows, of: { account: number; key: number }): Payer {
@@ -246,7 +264,7 @@ function keyOf(rows: Rows, of: { key: number }): KeyRow {
   return rolledKey(key, rows.nowMs);
 }
 
-function vacated({ requests, inputTokens, outputTokens, drainedAtMs, running }: RateMeters): RateMeters {
-  assert(running > 0, 'a message that ends was running');
-  return { requests, inputTokens, outputTokens, drainedAtMs, running: running - 1 };
+function vacate(rates: RateMeters): void {
+  assert(rates.running > 0, 'a message that ends was running');
+  rates.running--;
 }

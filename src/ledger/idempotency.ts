@@ -22,6 +22,11 @@ export interface Payer {
   key: KeyRow;
 }
 
+/** The payer after the charges of failed attempts were reversed, and the rows to write. */
+export interface Reversed extends Payer, Required<Pick<Effect, 'entries' | 'corrections'>> {
+  claim: IdempotencyRow | undefined;
+}
+
 /** The refusal if the key is in use, or the failed attempts whose charges the answer will reverse, oldest first. */
 export function checkIdempotency(
   rows: Rows,
@@ -62,9 +67,9 @@ export function answerIdempotencyRecord(
   rows: Rows,
   { key: keyId, claim: name, requestId }: HoldRow,
   payer: Payer,
-): Payer & Required<Pick<Effect, 'claims' | 'entries' | 'corrections'>> {
+): Reversed {
   const claim = name === null ? undefined : rows.claim(keyId, name);
-  if (claim?.requestId !== requestId) return { ...payer, claims: [], entries: [], corrections: [] };
+  if (claim?.requestId !== requestId) return { ...payer, claim: undefined, entries: [], corrections: [] };
   let { account, key } = payer;
   const entries: NewEntry[] = [];
   const corrections: Required<Effect>['corrections'] = [];
@@ -78,7 +83,7 @@ export function answerIdempotencyRecord(
     entries.push(...reversalEntries(account.id, before, rows.nowMs));
     corrections.push({ ending: { record: { ...before, cost: 0, writtenOff: 0 }, endedBy: 'forgiven' }, before });
   }
-  return { account, key, claims: [{ ...claim, isAnswered: true }], entries, corrections };
+  return { account, key, claim: { ...claim, isAnswered: true }, entries, corrections };
 }
 
 function reversalEntries(

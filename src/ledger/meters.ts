@@ -80,8 +80,8 @@ export function rolledKey(key: KeyRow, nowMs: number): KeyRow {
 }
 
 /**
- * The meters at `nowMs`. A rate without a limit is not counted, so a limit set later starts empty. If the clock moved
- * backward, nothing drains and counting continues from `nowMs`.
+ * The meters at `nowMs`, in a new object that the decision may change. A rate without a limit is not counted, so a limit
+ * set later starts empty. If the clock moved backward, nothing drains and counting continues from `nowMs`.
  */
 export function drained(meters: RateMeters, limits: RateLimits, nowMs: number): RateMeters {
   const elapsedMs = Math.max(0, nowMs - meters.drainedAtMs);
@@ -100,36 +100,20 @@ function drain(used: number, limit: number | null, elapsedMs: number): number {
   return elapsedMs * limit >= used ? 0 : used - elapsedMs * limit;
 }
 
-/** Adds a message's tokens. May exceed the limit: a rate never stops a running message. */
-export function withTokens(
-  meters: RateMeters,
-  limits: RateLimits,
-  inputTokens: number,
-  outputTokens: number,
-): RateMeters {
-  return {
-    requests: meters.requests,
-    inputTokens: limits.inputTokensPerMinute === null ? 0 : added(meters.inputTokens, inputTokens * UNITS),
-    outputTokens: limits.outputTokensPerMinute === null ? 0 : added(meters.outputTokens, outputTokens * UNITS),
-    drainedAtMs: meters.drainedAtMs,
-    running: meters.running,
-  };
+/** Adds a message's tokens to drained meters. May exceed the limit: a rate never stops a running message. */
+export function addTokens(meters: RateMeters, limits: RateLimits, inputTokens: number, outputTokens: number): void {
+  if (limits.inputTokensPerMinute !== null) meters.inputTokens = added(meters.inputTokens, inputTokens);
+  if (limits.outputTokensPerMinute !== null) meters.outputTokens = added(meters.outputTokens, outputTokens);
 }
 
-/** The meters after a request was taken, and with `more` messages in progress. */
-export function withRequest(meters: RateMeters, limits: RateLimits, more: 0 | 1): RateMeters {
-  return {
-    requests: limits.requestsPerMinute === null ? 0 : meters.requests + UNITS,
-    inputTokens: meters.inputTokens,
-    outputTokens: meters.outputTokens,
-    drainedAtMs: meters.drainedAtMs,
-    running: meters.running + more,
-  };
+/** Adds a request to drained meters. */
+export function addRequest(meters: RateMeters, limits: RateLimits): void {
+  if (limits.requestsPerMinute !== null) meters.requests += UNITS;
 }
 
 /** The sum, capped at the largest safe integer. */
-function added(used: number, more: number): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, used + more);
+function added(used: number, tokens: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, used + tokens * UNITS);
 }
 
 /**
@@ -190,20 +174,25 @@ export function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
 
 /** The tighter of account and key for each limited rate. */
 export function readLevels(
-  accountRates: RateMeters,
+  ofAccount: RateMeters,
   groupLimits: RateLimits,
-  key: Pick<KeyRow, 'rates' | 'limits'>,
+  ofKey: RateMeters,
+  keyLimits: RateLimits,
   nowMs: number,
 ): Levels {
-  const level = (of: Rate, limitOf: keyof RateLimits) =>
-    tighter(
-      readLevel(accountRates[of], groupLimits[limitOf], nowMs),
-      readLevel(key.rates[of], key.limits[limitOf], nowMs),
-    );
   return {
-    requests: level('requests', 'requestsPerMinute'),
-    inputTokens: level('inputTokens', 'inputTokensPerMinute'),
-    outputTokens: level('outputTokens', 'outputTokensPerMinute'),
+    requests: tighter(
+      readLevel(ofAccount.requests, groupLimits.requestsPerMinute, nowMs),
+      readLevel(ofKey.requests, keyLimits.requestsPerMinute, nowMs),
+    ),
+    inputTokens: tighter(
+      readLevel(ofAccount.inputTokens, groupLimits.inputTokensPerMinute, nowMs),
+      readLevel(ofKey.inputTokens, keyLimits.inputTokensPerMinute, nowMs),
+    ),
+    outputTokens: tighter(
+      readLevel(ofAccount.outputTokens, groupLimits.outputTokensPerMinute, nowMs),
+      readLevel(ofKey.outputTokens, keyLimits.outputTokensPerMinute, nowMs),
+    ),
   };
 }
 

@@ -76,10 +76,10 @@ export class ResidentRows implements ChangeableRows {
   readonly #disk: StoredRows;
   readonly #accounts = new Map<number, AccountRow>();
   readonly #keys = new Map<number, KeyRow>();
-  /** All open holds and leases: few, and needed by every ending. */
+  /** All open holds, few and needed by every ending: those on the disk or in the next write, and the young ones. */
   readonly #holds = new Map<string, HoldRow>();
-  readonly #leases = new Map<string, LeaseRow>();
   readonly #young = new YoungHolds();
+  readonly #leases = new Map<string, LeaseRow>();
   #unwritten = new Unwritten();
   /** In the write in progress. */
   #writing: Unwritten | null = null;
@@ -101,40 +101,31 @@ export class ResidentRows implements ChangeableRows {
   put(effect: Effect): void {
     const unwritten = this.#unwritten;
     checkEffect(effect, unwritten.endings);
-    const { accounts, keys, holds, endedHolds, leases, claims, entries, endings, corrections } = effect;
-    if (accounts !== undefined) for (const account of accounts) this.#putAccount(account);
-    if (keys !== undefined) {
-      for (const key of keys) {
-        this.#keys.set(key.id, key);
-        unwritten.keys.set(key.id, key);
-      }
+    const { account, key, hold, endedHold, leases, claim, entries, ending, corrections } = effect;
+    if (account !== undefined) this.#putAccount(account);
+    if (key !== undefined) {
+      this.#keys.set(key.id, key);
+      unwritten.keys.set(key.id, key);
     }
-    if (holds !== undefined) for (const hold of holds) this.#putHold(hold);
-    if (endedHolds !== undefined) {
-      for (const { requestId } of endedHolds) {
-        this.#holds.delete(requestId);
-        if (!this.#young.remove(requestId)) unwritten.holds.set(requestId, null);
-      }
-    }
+    if (hold !== undefined) this.#putHold(hold);
+    if (endedHold !== undefined) this.#endHold(endedHold.requestId);
     if (leases !== undefined) {
       for (const lease of leases) {
         this.#leases.set(lease.node, lease);
         unwritten.leases.set(lease.node, lease);
       }
     }
-    if (claims !== undefined) for (const claim of claims) unwritten.claims.set(claimName(claim.key, claim.name), claim);
+    if (claim !== undefined) unwritten.claims.set(claimName(claim.key, claim.name), claim);
     if (entries !== undefined) for (const entry of entries) unwritten.entries.push(entry);
-    if (endings !== undefined) {
-      for (const ending of endings) {
-        unwritten.endings.set(ending.record.requestId, ending);
-        unwritten.totals.count(ending.record, 1);
-      }
+    if (ending !== undefined) {
+      unwritten.endings.set(ending.record.requestId, ending);
+      unwritten.totals.count(ending.record, 1);
     }
     if (corrections !== undefined) {
-      for (const { ending, before } of corrections) {
-        unwritten.corrections.set(ending.record.requestId, ending);
+      for (const { ending: after, before } of corrections) {
+        unwritten.corrections.set(after.record.requestId, after);
         unwritten.totals.count(before, -1);
-        unwritten.totals.count(ending.record, 1);
+        unwritten.totals.count(after.record, 1);
       }
     }
   }
@@ -147,6 +138,7 @@ export class ResidentRows implements ChangeableRows {
   takeUnwritten(isAll: boolean): Changes | null {
     const unwritten = this.#unwritten;
     for (const hold of this.#young.takeDue(isAll ? Number.POSITIVE_INFINITY : this.nowMs - bounds.holdUnwrittenMs)) {
+      this.#holds.set(hold.requestId, hold);
       unwritten.holds.set(hold.requestId, hold);
       unwritten.accounts.set(hold.account, this.#accounts.get(hold.account) as AccountRow);
       unwritten.keys.set(hold.key, this.#keys.get(hold.key) as KeyRow);
@@ -199,11 +191,12 @@ export class ResidentRows implements ChangeableRows {
   }
 
   hold(requestId: string): HoldRow | undefined {
-    return this.#holds.get(requestId);
+    return this.#young.get(requestId) ?? this.#holds.get(requestId);
   }
 
-  holds(): Iterable<HoldRow> {
-    return this.#holds.values();
+  *holds(): Iterable<HoldRow> {
+    yield* this.#holds.values();
+    yield* this.#young.values();
   }
 
   lease(node: string): LeaseRow | undefined {
@@ -238,10 +231,16 @@ export class ResidentRows implements ChangeableRows {
   }
 
   #putHold(hold: HoldRow): void {
-    const isNew = !this.#holds.has(hold.requestId);
-    this.#holds.set(hold.requestId, hold);
-    if (isNew || this.#young.has(hold.requestId)) this.#young.put(hold);
-    else this.#unwritten.holds.set(hold.requestId, hold);
+    if (this.#holds.has(hold.requestId)) {
+      this.#holds.set(hold.requestId, hold);
+      this.#unwritten.holds.set(hold.requestId, hold);
+    } else this.#young.put(hold);
+  }
+
+  #endHold(requestId: string): void {
+    if (this.#young.remove(requestId)) return;
+    this.#holds.delete(requestId);
+    this.#unwritten.holds.set(requestId, null);
   }
 
   /** The oldest rows first, of those that are on the disk as they are in memory. */

@@ -179,14 +179,14 @@ export interface ChangeableRows extends Rows {
 /** The changes of one operation, with its answer. Absent members change nothing. */
 export interface Effect {
   answer: Answer;
-  accounts?: AccountRow[];
-  keys?: KeyRow[];
-  holds?: HoldRow[];
-  endedHolds?: HoldRow[];
+  account?: AccountRow;
+  key?: KeyRow | undefined;
+  hold?: HoldRow;
+  endedHold?: HoldRow;
   leases?: LeaseRow[];
-  claims?: IdempotencyRow[];
+  claim?: IdempotencyRow | undefined;
   entries?: NewEntry[];
-  endings?: Ending[];
+  ending?: Ending;
   /** Endings whose record is replaced, with the previous record. */
   corrections?: { ending: Ending; before: UsageRecord }[];
 }

@@ -92,15 +92,16 @@ export class StagedRows implements Rows {
   /** Stages the changes of one operation: all of them, or none if they violate an invariant. */
   put(effect: Effect): void {
     checkEffect(effect, this.#endings);
-    for (const account of effect.accounts ?? []) this.#putAccount(account);
-    for (const key of effect.keys ?? []) this.#keys.set(key.id, key);
-    for (const hold of effect.holds ?? []) this.#holds.set(hold.requestId, hold);
-    for (const hold of effect.endedHolds ?? []) this.#endHold(hold);
-    for (const lease of effect.leases ?? []) this.#leases.set(lease.node, lease);
-    for (const claim of effect.claims ?? []) this.#claims.set(claimName(claim.key, claim.name), claim);
-    for (const entry of effect.entries ?? []) this.#putEntry(entry);
-    for (const ending of effect.endings ?? []) this.#putEnding(ending);
-    for (const { ending, before } of effect.corrections ?? []) this.#putCorrection(ending, before);
+    const { account, key, hold, endedHold, claim, ending } = effect;
+    if (account !== undefined) this.#putAccount(account);
+    if (key !== undefined) this.#keys.set(key.id, key);
+    if (hold !== undefined) this.#holds.set(hold.requestId, hold);
+    if (endedHold !== undefined) this.#endHold(endedHold);
+    for (const lease of effect.leases ?? NONE) this.#leases.set(lease.node, lease);
+    if (claim !== undefined) this.#claims.set(claimName(claim.key, claim.name), claim);
+    for (const entry of effect.entries ?? NONE) this.#putEntry(entry);
+    if (ending !== undefined) this.#putEnding(ending);
+    for (const { ending: after, before } of effect.corrections ?? NONE) this.#putCorrection(after, before);
   }
 
   putCoCommitted(rows: readonly unknown[]): void {
@@ -177,13 +178,14 @@ export class StagedRows implements Rows {
 }
 
 /** Throws BrokenInvariant if no operation may have this effect after the endings so far. */
-export function checkEffect({ accounts, entries, endings }: Effect, ended: ReadonlyMap<string, Ending>): void {
-  for (const { balance, creditLine, held } of accounts ?? NONE) {
+export function checkEffect({ account, entries, ending }: Effect, ended: ReadonlyMap<string, Ending>): void {
+  if (account !== undefined) {
+    const { balance, creditLine, held } = account;
     assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
     assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
   }
   for (const { amount } of entries ?? NONE) assert(amount >= 0, 'the amount of an entry is never negative');
-  for (const { record } of endings ?? NONE) assert(!ended.has(record.requestId), 'a request id is billed at most once');
+  if (ending !== undefined) assert(!ended.has(ending.record.requestId), 'a request id is billed at most once');
 }
 
 function isCredit(entry: NewEntry): boolean {

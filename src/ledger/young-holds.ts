@@ -22,8 +22,12 @@ export class YoungHolds {
     return this.#holds.size;
   }
 
-  has(requestId: string): boolean {
-    return this.#holds.has(requestId);
+  get(requestId: string): HoldRow | undefined {
+    return this.#holds.get(requestId);
+  }
+
+  values(): Iterable<HoldRow> {
+    return this.#holds.values();
   }
 
   hasAccount(id: number): boolean {

@@ -243,6 +243,7 @@ export const ATTEMPT_RESULTS = [
   'answered',
   'rejected',
   'credentials',
+  'not_found',
   'rate_limited',
   'overloaded',
   'failed',

@@ -55,7 +55,8 @@ export function isErrorStatus(value: JsonValue | undefined): value is number {
 
 /** Other statuses mean a failure. */
 const STATUS_KINDS: ReadonlyMap<number, FaultKind> = new Map([
-  ...[401, 402, 403, 404].map((status) => [status, 'credentials'] as const),
+  ...[401, 402, 403].map((status) => [status, 'credentials'] as const),
+  [404, 'not_found'],
   ...[400, 413, 422].map((status) => [status, 'rejected'] as const),
   [429, 'rate_limited'],
   ...[503, 529].map((status) => [status, 'overloaded'] as const),

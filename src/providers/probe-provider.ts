@@ -68,6 +68,8 @@ function wordsOfFault(fault: ProviderFault, { credential }: ProviderEndpoint): s
       return credential === null
         ? `It requires a credential, and none is configured: add an api_key to the file and apply it (${said}).`
         : `It rejects the credential, or the credential lacks a permission (${said}).`;
+    case 'not_found':
+      return `It has no such path: base_url may be wrong (${said}).`;
     case 'rate_limited': {
       const wait =
         fault.retryAfterMs === null ? '' : ` It asks for a wait of ${Math.ceil(fault.retryAfterMs / 1000)} s.`;

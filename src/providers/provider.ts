@@ -64,6 +64,7 @@ export interface EventReceiver {
 export type FaultKind =
   | 'rejected' // the content was rejected: the client's fault
   | 'credentials' // our own credit, key or access
+  | 'not_found' // the provider has no such model, or no such path
   | 'rate_limited'
   | 'overloaded'
   | 'failed' // 5xx, an invalid answer, or no connection

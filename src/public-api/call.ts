@@ -61,7 +61,10 @@ export interface PublicDependencies {
   /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
   load: { loopDelayMs(): number; openMessages(): number };
   clock: Clock;
-  settings(): Pick<Settings, 'vendorPrefixes' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'>;
+  settings(): Pick<
+    Settings,
+    'vendorPrefixes' | 'errorStatuses' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'
+  >;
   trustedProxies: readonly AddressRange[];
   /** Whether reports need the client's address, which the runtime forgets when the client disconnects. */
   reportsAddress: boolean;
@@ -124,6 +127,10 @@ export class Call implements ClientRequest, Answered {
 
   get address(): string {
     return this.#address ?? this.#findAddress();
+  }
+
+  get headers(): Headers {
+    return this.request.headers;
   }
 
   get query(): string {

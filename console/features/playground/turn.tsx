@@ -48,7 +48,8 @@ export const failureAdvice = {
   upstream_rate_limited: 'The provider limits the rate of this installation. Retry shortly.',
   upstream_failed: 'The provider failed. Retry, or use another model.',
   upstream_timeout: 'The provider did not respond in time. Retry, or use another model.',
-  upstream_credentials: 'The provider rejected the credential of this installation. Contact an operator.',
+  upstream_credentials:
+    'The provider rejected the credential of this installation, or does not have the model. Contact an operator.',
   overloaded: 'The service is overloaded. Retry shortly.',
   store_unavailable: 'The service cannot reach its database. Retry shortly.',
   connection_broken: 'The connection was lost. The output produced so far is billed.',

@@ -45,7 +45,12 @@ export const publicErrors: readonly (readonly [code: string, status: number, may
   ['upstream_rate_limited', 429, true, 'Wait for retry-after. The provider limits the rate of this service.'],
   ['upstream_overloaded', 529, true, 'Retry with exponential backoff.'],
   ['upstream_failed', 502, true, 'Retry with exponential backoff.'],
-  ['upstream_credentials', 502, false, 'Contact the operator. The provider rejected the credential of this service.'],
+  [
+    'upstream_credentials',
+    502,
+    false,
+    'Contact the operator. The provider rejected the credential of this service, or does not have the model.',
+  ],
   ['upstream_timeout', 504, true, 'Retry, or lower max_tokens.'],
   ['overloaded', 529, true, 'Wait for retry-after. Nothing was charged.'],
   ['internal', 500, true, 'Retry. If it persists, send the operator the request ID.'],

@@ -10,6 +10,7 @@ const resultTexts = {
   answered: 'responded',
   rejected: 'rejected the request',
   credentials: 'rejected the credential',
+  not_found: 'does not have the model',
   rate_limited: 'rate limited',
   overloaded: 'overloaded',
   timeout: 'timed out',

@@ -152,7 +152,7 @@ export function convertMessageBody(attempt: Attempt): string {
 function changeConversation(changes: Changes, attempt: Attempt): void {
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;
-  if (attempt.request.protocol === 'chat-completions') Object.assign(changes, adaptChat(attempt, messages));
+  if (attempt.request.protocol !== 'messages') Object.assign(changes, adaptChat(attempt, messages));
 }
 
 // Members that do not concern the prompt; the counter refuses unknown ones.

@@ -43,7 +43,7 @@ interface ErrorFields {
 export function convertError(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
   const said = readError(parseErrorJson(bodyText));
   const fault = faultOf(status, headers, { type: null, message: wordsOf(said) }, nowMs);
-  if (!isOurs(said)) return fault;
+  if (status === 404 || !isOurs(said)) return fault;
   const { message, retryAfterMs, upstreamRequestId } = fault;
   return new ProviderFault('credentials', message, { status, retryAfterMs, upstreamRequestId });
 }

@@ -8,6 +8,7 @@ import {
   type Bundle,
   type Changes,
   type Ending,
+  type HoldRow,
   ResidentRows,
   type ResidentStore,
   type Rows,
@@ -36,7 +37,7 @@ import {
   type UsageTable,
   usageColumns,
 } from '../tables.ts';
-import type { LedgerWriter, RowCommit, RowWrite } from './ledger-writer.ts';
+import type { LedgerWriter, RowCommit, RowWrites } from './ledger-writer.ts';
 import { type LedgerReads, prepareLedgerReads } from './statements.ts';
 
 export class SqliteLedgerStore implements ResidentStore {
@@ -112,24 +113,35 @@ function readEnding(row: UsageTable): Ending {
   return { record, endedBy: row.ended_by };
 }
 
-function rowsOf(changes: Changes): RowWrite[] {
-  const rows: RowWrite[] = [];
-  for (const account of changes.accounts.values()) rows.push(rowOf('writeAccount', accountColumns, account));
-  for (const key of changes.keys.values()) rows.push(rowOf('writeKey', keyColumns, key));
-  for (const [requestId, hold] of changes.holds)
-    rows.push(hold === null ? ['deleteHold', [requestId]] : rowOf('writeHold', holdColumns, hold));
-  for (const lease of changes.leases.values()) rows.push(rowOf('writeLease', leaseColumns, lease));
-  for (const claim of changes.claims.values()) rows.push(rowOf('writeClaim', claimColumns, claim));
-  for (const entry of changes.entries) rows.push(rowOf('writeEntry', entryColumns, entry));
-  for (const ending of changes.endings) rows.push(rowOf('writeUsage', usageColumns, ending));
-  for (const ending of changes.corrections) rows.push(rowOf('replaceUsage', usageColumns, ending));
-  for (const total of changes.totals.values()) rows.push(rowOf('writeTotal', totalColumns, total));
-  for (const month of changes.months) rows.push(rowOf('addMonthChange', monthColumns, month));
-  return rows;
+function rowsOf(changes: Changes): RowWrites[] {
+  const ended: Cell[][] = [];
+  const held: HoldRow[] = [];
+  for (const [requestId, hold] of changes.holds) {
+    if (hold === null) ended.push([requestId]);
+    else held.push(hold);
+  }
+  const writes: RowWrites[] = [
+    writesOf('writeAccount', accountColumns, changes.accounts.values()),
+    writesOf('writeKey', keyColumns, changes.keys.values()),
+    ['deleteHold', ended],
+    writesOf('writeHold', holdColumns, held),
+    writesOf('writeLease', leaseColumns, changes.leases.values()),
+    writesOf('writeClaim', claimColumns, changes.claims.values()),
+    writesOf('writeEntry', entryColumns, changes.entries),
+    writesOf('writeUsage', usageColumns, changes.endings),
+    writesOf('replaceUsage', usageColumns, changes.corrections),
+    writesOf('writeTotal', totalColumns, changes.totals.values()),
+    writesOf('addMonthChange', monthColumns, changes.months),
+  ];
+  return writes.filter(([, rows]) => rows.length > 0);
 }
 
-function rowOf<Row>(statement: RowWrite[0], columns: readonly Column<Row>[], row: Row): RowWrite {
-  const cells: Cell[] = [];
-  for (let at = 0; at < columns.length; at++) cells.push((columns[at] as Column<Row>).of(row));
-  return [statement, cells];
+function writesOf<Row>(statement: RowWrites[0], columns: readonly Column<Row>[], rows: Iterable<Row>): RowWrites {
+  const writes: Cell[][] = [];
+  for (const row of rows) {
+    const cells: Cell[] = [];
+    for (let at = 0; at < columns.length; at++) cells.push((columns[at] as Column<Row>).of(row));
+    writes.push(cells);
+  }
+  return [statement, writes];
 }

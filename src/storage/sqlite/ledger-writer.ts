@@ -7,14 +7,14 @@ import type { Cell } from '../tables.ts';
 import { writeCoCommitted } from './co-committed.ts';
 import { type LedgerWrites, prepareLedgerWrites, prepareText } from './statements.ts';
 
-/** One row: the name of its statement, and the parameters. */
-export type RowWrite = [statement: keyof LedgerWrites, cells: Cell[]];
+/** The name of a statement, and the parameters of each row that it writes. */
+export type RowWrites = [statement: keyof LedgerWrites, rows: Cell[][]];
 
 /** Plain JSON values, because commits cross a thread boundary. */
 export interface RowCommit {
   /** Unique among all commits. null: never repeated. */
   name: string | null;
-  rows: RowWrite[];
+  rows: RowWrites[];
   coCommitted: readonly unknown[];
 }
 
@@ -49,7 +49,10 @@ export class ConnectionWriter implements LedgerWriter {
     try {
       if (this.#isDoubtful && name !== null && this.#isWritten(name)) return;
       begin.run();
-      for (const row of rows) this.#writes[row[0]].run(row[1]);
+      for (const [statement, each] of rows) {
+        const write = this.#writes[statement];
+        for (const cells of each) write.run(cells);
+      }
       for (const row of coCommitted) writeCoCommitted(this.#database, row);
       if (name !== null) setLast.run(LAST_COMMIT, name);
       isCommitAsked = true;

@@ -155,6 +155,8 @@ test.each([
 test('a model of messages has no embeddings, and a model of embeddings no messages', async () => {
   const caller = await world.makeKey();
   await expectChatError(await post(caller, { model: 'plain' }), 400, 'model_not_found');
+  upstream.play(answers(200, listOf([[1]], 1)));
+  expect((await post(caller, {})).status).toBe(200); // its model is known for the next request
   const chat = { model: 'of-openai', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] };
   const response = await fetch(`${world.url}/v1/chat/completions`, {
     method: 'POST',
@@ -162,7 +164,7 @@ test('a model of messages has no embeddings, and a model of embeddings no messag
     body: JSON.stringify(chat),
   });
   await expectChatError(response, 400, 'model_not_found');
-  await expectNoTrace(world, caller);
+  await expectMoney(world, caller, [{ model: 'of-openai' }]);
 });
 
 test('the input is held before it is sent', async () => {

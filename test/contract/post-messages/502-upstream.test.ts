@@ -29,12 +29,19 @@ test.each<[string, Script]>([
   ['401', scripts.unauthorized()],
   ['402', scripts.error(402, 'billing_error', 'Payment required')],
   ['403', scripts.error(403, 'permission_error', 'Your organization does not have access')],
-  ['404', scripts.error(404, 'not_found_error', 'model: upstream-model')],
   ['400 about the operator’s credit', scripts.noCredit()],
   ['400 about the operator’s key', scripts.error(400, 'authentication_error', 'invalid x-api-key')],
 ])('a provider’s %s is upstream_credentials, without its text', async (_words, script) => {
   const message = await expectRefused(script, 'upstream_credentials');
   expect(message).not.toMatch(/credit|x-api-key|organization|upstream-model|Payment/);
+});
+
+test('a provider that does not have the model is upstream_credentials, in words about the model', async () => {
+  const message = await expectRefused(
+    scripts.error(404, 'not_found_error', 'model: upstream-model'),
+    'upstream_credentials',
+  );
+  expect(message).toStartWith('The provider of this model does not have it');
 });
 
 test.each<[string, Script]>([

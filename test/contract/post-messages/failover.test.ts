@@ -20,7 +20,7 @@ const failing: [string, Script, string, number | null][] = [
   ['limits the request rate', scripts.rateLimited(null), 'rate_limited', 429],
   ['refuses the operator’s key', scripts.unauthorized(), 'credentials', 401],
   ['requires payment', scripts.noCredit(), 'credentials', 400],
-  ['does not know the model', scripts.error(404, 'not_found_error', 'model: upstream-model'), 'credentials', 404],
+  ['does not know the model', scripts.error(404, 'not_found_error', 'model: upstream-model'), 'not_found', 404],
   ['fails', scripts.error(500, 'api_error', 'Internal server error'), 'failed', 500],
   ['responds with a web page', scripts.html(502), 'failed', 502],
   ['breaks the connection', scripts.resetBeforeHead(), 'failed', null],

@@ -8,7 +8,7 @@ import { BAD_TEXT, type Fault } from './two-routes.ts';
 
 /** The result in the attempt's record. No status is given if it differs between kinds. */
 export interface FailingFault extends Fault {
-  result: 'failed' | 'timeout' | 'rate_limited' | 'overloaded' | 'credentials';
+  result: 'failed' | 'timeout' | 'rate_limited' | 'overloaded' | 'credentials' | 'not_found';
   status?: number | null;
   /** The `retry-after` that it sends, in seconds. */
   retryAfter?: string;
@@ -21,6 +21,7 @@ export const codeOf = {
   rate_limited: 'upstream_rate_limited',
   overloaded: 'upstream_overloaded',
   credentials: 'upstream_credentials',
+  not_found: 'upstream_credentials',
 } as const;
 
 export const JSON_TYPE = { 'content-type': 'application/json' };
@@ -186,6 +187,7 @@ export const withStatus: FailingFault[] = [
     play: refuses(503, { 'retry-after': '3' }),
   },
   { name: 'refuses the operator’s key', result: 'credentials', status: 401, play: refuses(401) },
+  { name: 'does not have the model', result: 'not_found', status: 404, play: refuses(404) },
   {
     name: 'requires payment',
     result: 'credentials',

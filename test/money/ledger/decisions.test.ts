@@ -201,6 +201,6 @@ test('a credit may refer to a message that was settled in the same bundle', () =
 test('rate levels are the tighter of account and key', () => {
   const limits = (requestsPerMinute: number) => ({ ...NO_LIMITS, requestsPerMinute });
   const levelOf = (ofAccount: number, ofKey: number) =>
-    readLevels(NO_RATES, limits(ofAccount), { rates: NO_RATES, limits: limits(ofKey) }, START_MS).requests?.limit;
+    readLevels(NO_RATES, limits(ofAccount), NO_RATES, limits(ofKey), START_MS).requests?.limit;
   expect([levelOf(5, 9), levelOf(9, 5)]).toEqual([5, 5]);
 });

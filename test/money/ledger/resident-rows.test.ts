@@ -75,15 +75,13 @@ function openRows(): ResidentRows {
 function openMessage(rows: ResidentRows, facts: Partial<HoldRow> = {}): void {
   rows.put({
     answer: { ok: true, kind: 'done' },
-    accounts: [
-      accountRow({
-        held: 10,
-        spending: { used: 0, held: 10, periodStartMs: 0 },
-        groups: { default: { ...NO_RATES, running: 1, limits: NO_LIMITS } },
-      }),
-    ],
-    keys: [keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 }, rates: { ...NO_RATES, running: 1 } })],
-    holds: [holdRow(facts)],
+    account: accountRow({
+      held: 10,
+      spending: { used: 0, held: 10, periodStartMs: 0 },
+      groups: { default: { ...NO_RATES, running: 1, limits: NO_LIMITS } },
+    }),
+    key: keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 }, rates: { ...NO_RATES, running: 1 } }),
+    hold: holdRow(facts),
   });
 }
 
@@ -94,12 +92,12 @@ describe('a row is not evicted', () => {
 
   test('while the next write must contain it', () => {
     const rows = openRows();
-    rows.put({ answer: { ok: true, kind: 'done' }, accounts: [accountRow({ balance: 90 })] });
+    rows.put({ answer: { ok: true, kind: 'done' }, account: accountRow({ balance: 90 }) });
     rows.takeUnwritten(false);
     rows.put({
       answer: { ok: true, kind: 'done' },
-      accounts: [accountRow({ balance: 80 })],
-      keys: [keyRow({ lastUsedAtMs: START_MS })],
+      account: accountRow({ balance: 80 }),
+      key: keyRow({ lastUsedAtMs: START_MS }),
     });
     rows.written();
     expect([rows.account(1)?.balance, rows.key(1)?.lastUsedAtMs]).toEqual([80, START_MS]);
@@ -157,15 +155,13 @@ describe('a young hold', () => {
     expect(written(rows)).toEqual({ holds: [], held: [0, 0, 0], running: [0, 0] });
     rows.put({
       answer: { ok: true, kind: 'done' },
-      accounts: [
-        accountRow({
-          held: 10,
-          spending: { used: 0, held: 10, periodStartMs: 0 },
-          groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
-        }),
-      ],
-      keys: [keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 } })],
-      holds: [holdRow({ left: true })],
+      account: accountRow({
+        held: 10,
+        spending: { used: 0, held: 10, periodStartMs: 0 },
+        groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
+      }),
+      key: keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 } }),
+      hold: holdRow({ left: true }),
     });
     expect(written(rows)).toEqual({ holds: [], held: [0, 0, 0], running: [0, 0] });
   });
@@ -175,14 +171,14 @@ describe('a young hold', () => {
     openMessage(rows);
     rows.put({
       answer: { ok: true, kind: 'done' },
-      accounts: [accountRow({ balance: 95 })],
-      endedHolds: [holdRow()],
+      account: accountRow({ balance: 95 }),
+      endedHold: holdRow(),
     });
     expect(rows.hold('req_1')).toBeUndefined();
     expect(written(rows).holds).toEqual([]);
     openMessage(rows);
     written(rows, true);
-    rows.put({ answer: { ok: true, kind: 'done' }, endedHolds: [holdRow()] });
+    rows.put({ answer: { ok: true, kind: 'done' }, endedHold: holdRow() });
     expect(rows.takeUnwritten(false)?.holds).toEqual(new Map([['req_1', null]]));
   });
 });

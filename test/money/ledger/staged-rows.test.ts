@@ -57,20 +57,20 @@ function put(...effects: Omit<Effect, 'answer'>[]) {
 }
 
 test('no balance minus holds goes below its floor', () => {
-  expect(() => put({ accounts: [account({ balance: 10, held: 10 })] })).not.toThrow();
-  expect(() => put({ accounts: [account({ balance: 10, held: 11 })] })).toThrow(BrokenInvariant);
-  expect(() => put({ accounts: [account({ balance: -1 })] })).toThrow(BrokenInvariant);
-  expect(() => put({ accounts: [account({ balance: -5, creditLine: 5 })] })).not.toThrow();
-  expect(() => put({ accounts: [account({ balance: -6, creditLine: 5 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ account: account({ balance: 10, held: 10 }) })).not.toThrow();
+  expect(() => put({ account: account({ balance: 10, held: 11 }) })).toThrow(BrokenInvariant);
+  expect(() => put({ account: account({ balance: -1 }) })).toThrow(BrokenInvariant);
+  expect(() => put({ account: account({ balance: -5, creditLine: 5 }) })).not.toThrow();
+  expect(() => put({ account: account({ balance: -6, creditLine: 5 }) })).toThrow(BrokenInvariant);
 });
 
 test('held amounts are never negative', () => {
-  expect(() => put({ accounts: [account({ held: -1 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ account: account({ held: -1 }) })).toThrow(BrokenInvariant);
 });
 
 test('a balance is a safe integer', () => {
-  expect(() => put({ accounts: [account({ balance: 0.5 })] })).toThrow(BrokenInvariant);
-  expect(() => put({ accounts: [account({ balance: 2 ** 53 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ account: account({ balance: 0.5 }) })).toThrow(BrokenInvariant);
+  expect(() => put({ account: account({ balance: 2 ** 53 }) })).toThrow(BrokenInvariant);
 });
 
 test('no entry moves a negative amount', () => {
@@ -79,8 +79,8 @@ test('no entry moves a negative amount', () => {
 });
 
 test('a request id is billed at most once, whatever bills it', () => {
-  const first = { endings: [ending({ requestId: 'req_1', account: 7, key: 9, cost: 5 })] };
-  expect(() => put(first, { endings: [ending({ requestId: 'req_2', account: 7, key: 9 })] })).not.toThrow();
+  const first = { ending: ending({ requestId: 'req_1', account: 7, key: 9, cost: 5 }) };
+  expect(() => put(first, { ending: ending({ requestId: 'req_2', account: 7, key: 9 }) })).not.toThrow();
   expect(() => put(first, first)).toThrow(BrokenInvariant);
 });
 
@@ -89,13 +89,13 @@ test.each([
   { cost: 1, providerCost: 0 },
   { cost: 0, providerCost: 1 },
 ])('a total beyond 2^53 is written in two parts (%p)', (large) => {
-  const { totals } = put({
-    endings: [LARGEST, LARGEST - 1].map((amount) => {
+  const { totals } = put(
+    ...[LARGEST, LARGEST - 1].map((amount) => {
       const cost = large.cost * amount;
       const providerCost = large.providerCost * amount;
-      return ending({ requestId: `req_${amount}`, account: 7, key: 9, cost, providerCost });
+      return { ending: ending({ requestId: `req_${amount}`, account: 7, key: 9, cost, providerCost }) };
     }),
-  });
+  );
   const sum = (name: 'cost' | 'providerCost' | 'messages') =>
     [...totals.values()].reduce((total, row) => total + BigInt(row[name]), 0n);
   expect(sum('cost')).toBe(BigInt(large.cost) * (2n * BigInt(LARGEST) - 1n));
@@ -117,14 +117,14 @@ test('a hold that begins and ends in one batch is not written', () => {
     checkpoint: null,
     draft: { model: 'model', stream: false },
   };
-  expect([...put({ holds: [hold] }).holds.keys()]).toEqual(['req_short']);
-  expect([...put({ holds: [hold] }, { endedHolds: [hold] }).holds.keys()]).toEqual([]);
+  expect([...put({ hold }).holds.keys()]).toEqual(['req_short']);
+  expect([...put({ hold }, { endedHold: hold }).holds.keys()]).toEqual([]);
 });
 
 test('any staged change requires a commit, and nothing else does', () => {
   expect(put({}).isEmpty).toBe(true);
-  expect(put({ accounts: [account({})] }).isEmpty).toBe(false);
-  expect(put({ keys: [KEY] }).isEmpty).toBe(false);
+  expect(put({ account: account({}) }).isEmpty).toBe(false);
+  expect(put({ key: KEY }).isEmpty).toBe(false);
   expect(put({ leases: [{ node: 'node-1', epoch: 1, expiresAtMs: 0 }] }).isEmpty).toBe(false);
   const staged = new StagedRows(NOTHING);
   staged.putCoCommitted([{}]);

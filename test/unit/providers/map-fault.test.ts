@@ -19,7 +19,7 @@ test('a status without a readable body determines whose fault it was', () => {
     401: 'credentials',
     402: 'credentials',
     403: 'credentials',
-    404: 'credentials',
+    404: 'not_found',
     400: 'rejected',
     413: 'rejected',
     422: 'rejected',

@@ -57,7 +57,7 @@ test('the models are those of the contract, and no others', async () => {
     ...['echo', 'lorem', 'tool', 'thinking', 'cut', 'slow'].map((name) => `sandbox-${name}`),
     ...[400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529].map((status) => `sandbox-error-${status}`),
   ]);
-  expect(await faultOf(sandbox.submit(attemptOf('sandbox-error-418', 'x')))).toMatchObject({ kind: 'credentials' });
+  expect(await faultOf(sandbox.submit(attemptOf('sandbox-error-418', 'x')))).toMatchObject({ kind: 'not_found' });
 });
 
 test('the echo is the text of the last user message', async () => {
@@ -306,7 +306,7 @@ test('errors are those of a real provider with the same status', async () => {
     400: ['rejected', 'invalid_request_error'],
     401: ['credentials', 'authentication_error'],
     403: ['credentials', 'permission_error'],
-    404: ['credentials', 'not_found_error'],
+    404: ['not_found', 'not_found_error'],
     413: ['rejected', 'request_too_large'],
     429: ['rate_limited', 'rate_limit_error'],
     500: ['failed', 'api_error'],

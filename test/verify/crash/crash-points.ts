@@ -157,10 +157,10 @@ export const batchNames: Partial<Record<Operation['kind'], string>> = {
 
 /** Names a commit by its rows. A statement that writes a hold stands for a new hold or an extended one. */
 function namesOf({ rows }: RowCommit): string[] {
-  const names = rows.flatMap(([statement, cells]) => {
+  const names = rows.flatMap(([statement, each]) => {
     if (statement === 'writeHold') return ['hold', 'extension'];
-    if (statement === 'writeUsage') return [cells.includes('expired') ? 'recovery' : 'settlement'];
-    return statement === 'writeEntry' && cells.includes('payment') ? ['credit'] : [];
+    if (statement === 'writeUsage') return each.map((cells) => (cells.includes('expired') ? 'recovery' : 'settlement'));
+    return statement === 'writeEntry' && each.some((cells) => cells.includes('payment')) ? ['credit'] : [];
   });
   return [...new Set(names)];
 }

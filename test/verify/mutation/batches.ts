@@ -67,7 +67,7 @@ const staged = mutate('src/ledger/staged-rows.ts', [
   [
     'billed-once',
     'no request id is billed twice in a batch',
-    "assert(!ended.has(record.requestId), 'a request id is billed at most once');",
+    "if (ending !== undefined) assert(!ended.has(ending.record.requestId), 'a request id is billed at most once');",
     '',
   ],
   [
@@ -427,6 +427,12 @@ const rows = mutate('src/ledger/resident-rows.ts', [
     'this.#young.subtractFromAccount(account)',
     'account',
   ],
+  [
+    'due-hold',
+    'a hold that was young is known when it has been written',
+    '      this.#holds.set(hold.requestId, hold);\n      unwritten.holds.set(hold.requestId, hold);',
+    '      unwritten.holds.set(hold.requestId, hold);',
+  ],
   ['key-without-young', 'the row of a key is written without young holds', 'this.#young.subtractFromKey(key)', 'key'],
   [
     'due-account',
@@ -443,8 +449,8 @@ const rows = mutate('src/ledger/resident-rows.ts', [
   [
     'ended-deleted',
     'the end of a hold that is on the disk is written',
-    'if (!this.#young.remove(requestId)) unwritten.holds.set(requestId, null);',
-    'this.#young.remove(requestId);',
+    'this.#unwritten.holds.set(requestId, null);',
+    '',
   ],
   [
     'evict-unwritten',

@@ -91,7 +91,7 @@ async function runAll(all: readonly TestedMutant[]): Promise<boolean> {
 /** A copy of the tree. It shares the installed packages, which are only read. */
 function copyTree(_: unknown, index: number): string {
   const copy = join(directory, String(index));
-  for (const name of ['src', 'test', 'package.json', 'tsconfig.json'])
+  for (const name of ['src', 'test', 'docs', 'package.json', 'tsconfig.json'])
     cpSync(join(rootDirectory, name), join(copy, name), { recursive: true, filter: (path) => !INSTALLED.test(path) });
   symlinkSync(join(rootDirectory, 'node_modules'), join(copy, 'node_modules'));
   return copy;

@@ -32,7 +32,7 @@ const STATUSES: readonly [status: number, kind: FaultKind][] = [
   [401, 'credentials'],
   [402, 'credentials'],
   [403, 'credentials'],
-  [404, 'credentials'],
+  [404, 'not_found'],
   [408, 'timeout'],
   [413, 'rejected'],
   [422, 'rejected'],

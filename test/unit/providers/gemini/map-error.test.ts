@@ -18,7 +18,7 @@ test.each([
   [400, 'FAILED_PRECONDITION', 'User location is not supported for the API use.', 'credentials'],
   [401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.', 'credentials'],
   [403, 'PERMISSION_DENIED', 'Your project has no access.', 'credentials'],
-  [404, 'NOT_FOUND', 'models/x is not found for API version v1beta', 'credentials'],
+  [404, 'NOT_FOUND', 'models/x is not found for API version v1beta', 'not_found'],
   [413, 'INVALID_ARGUMENT', 'Request payload size exceeds the limit', 'rejected'],
   [429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota.', 'rate_limited'],
   [500, 'INTERNAL', 'An internal error has occurred.', 'failed'],

@@ -14,7 +14,7 @@ describe('a response with status', () => {
   test.each<[number, object | string, string]>([
     [401, { code: 'invalid_api_key', message: 'Incorrect API key provided.' }, 'credentials'],
     [403, { code: 'unsupported_country_region_territory', message: 'No.' }, 'credentials'],
-    [404, { code: 'model_not_found', message: 'The model does not exist.' }, 'credentials'],
+    [404, { code: 'model_not_found', message: 'The model does not exist.' }, 'not_found'],
     [
       429,
       { type: 'insufficient_quota', code: 'insufficient_quota', message: 'You exceeded your current quota.' },

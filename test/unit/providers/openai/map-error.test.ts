@@ -79,7 +79,8 @@ describe('an error response', () => {
       ],
       [400, { error: { message: 'API key is invalid', type: 'authentication_error' } }],
     ];
-    for (const [status, body] of ours) expect([status, faultOf(status, body).kind]).toEqual([status, 'credentials']);
+    for (const [status, body] of ours)
+      expect([status, faultOf(status, body).kind]).toEqual([status, status === 404 ? 'not_found' : 'credentials']);
     expect(faultOf(401, ours[0]?.[1]).message).not.toContain('sk-abcdefghijkl');
   });
 
