@@ -123,7 +123,7 @@ describe('a list from a URL', () => {
     fetch(request) {
       const file = files[new URL(request.url).pathname];
       if (file === undefined) return new Response('', { status: 404 });
-      return file === 'redirect' ? Response.redirect('/list.json') : new Response(file);
+      return file === 'redirect' ? Response.redirect('/moved.json') : new Response(file);
     },
   });
   const url = `http://127.0.0.1:${publisher.port}/list.json`;
@@ -175,7 +175,7 @@ describe('a list from a URL', () => {
     await trust(keyText(publicKey));
     files['/list.json'] = new Uint8Array(bounds.priceListBytesMax + 1);
     expect(await errorOf('--private-network')).toContain(`larger than ${bounds.priceListBytesMax} bytes`);
-    files['/list.json'] = 'redirect';
+    files = { ...files, '/list.json': 'redirect', '/moved.json': text };
     expect(await errorOf('--private-network')).toContain(`cannot fetch ${url}`);
   });
 });

@@ -163,6 +163,16 @@ describe('the snapshot', () => {
     expect(inputs()[0]).toEqual([5n * usd, null]);
   });
 
+  test('is also replaced when only a cost changes', () => {
+    let nowMs = FIRST_MS;
+    const costed = documents.filter(({ name }) => name !== 'changing');
+    const holder = new CatalogHolder(costed, unseal, () => nowMs);
+    const inputs = () => [...holder.current.models.values()].map(({ routes }) => routes[0]?.cost?.standard.input);
+    expect(inputs()).toEqual([usd, undefined]);
+    nowMs += DAY_MS;
+    expect(inputs()).toEqual([5n * usd, undefined]);
+  });
+
   test('has the version of its time from the start, and after it was replaced', () => {
     const holder = new CatalogHolder(documents, unseal, () => FIRST_MS + DAY_MS);
     expect(holder.current.models.get('changing')?.price.standard.input).toBe(5n * usd);
