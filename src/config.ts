@@ -107,6 +107,10 @@ export const bounds = {
   geminiSchemaDepthMax: 24, // of a tool's schema; a deeper or larger one is replaced by an unconstrained object
   geminiSchemaNodesMax: 5_000,
   geminiRequestSchemaNodesMax: 50_000, // of all tools of one request, because references repeat parts
+  sandboxScriptCharactersMax: 64 * 1024,
+  sandboxSchemaCharactersMax: 256 * 1024,
+  sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema
+  sandboxSchemaDepthMax: 64, // levels of values and of alternatives
   providerCredentialsMax: 100,
   providerProbeMsMax: 10_000,
   providerTestMsMax: 30_000, // of all its credentials: afterwards no further one is probed
@@ -114,6 +118,7 @@ export const bounds = {
   // Streams to the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
+  responseOutputCharactersMax: 8 * 1024 * 1024, // of one stream of Responses, which repeats its output at the end
   reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream until its end; longer details are not repeated
   // Listings and reports
   pageItemsMax: 1_000,

@@ -60,6 +60,9 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+/** Where the statuses of the API's vendor differ from the table's. */
+const VENDOR_STATUSES: Partial<Record<ErrorCode, number>> = { insufficient_user_quota: 402, model_not_found: 404 };
+
 export interface ErrorDetails {
   /** Becomes `retry-after`, rounded up to whole seconds. */
   retryAfterMs?: number;
@@ -117,15 +120,27 @@ export class TurnpikeError extends Error {
     return `{"type":"error","error":{"type":${type},"code":"${code}","message":${JSON.stringify(message)},${rest},"request_id":"${requestId}"}`;
   }
 
-  /** Headers that tell clients whether and when to retry. */
+  /** All headers. */
   headers(): Record<string, string> {
-    const headers: Record<string, string> = { ...this.details.headers };
+    return { ...this.details.headers, ...this.retryHeaders() };
+  }
+
+  /** Headers that tell clients whether and when to retry. */
+  retryHeaders(): Record<string, string> {
+    const headers: Record<string, string> = {};
     if (this.details.retryAfterMs !== undefined)
       headers['retry-after'] = String(Math.max(1, Math.ceil(this.details.retryAfterMs / 1000)));
     else if (this.status === 429) headers['retry-after'] = '1';
     if (!this.retry) headers['x-should-retry'] = 'false';
     return headers;
   }
+}
+
+/** The error with the status that the API's vendor has for it. */
+export function withVendorStatus(error: TurnpikeError): TurnpikeError {
+  const status = VENDOR_STATUSES[error.code];
+  if (status === undefined || status === error.status) return error;
+  return new TurnpikeError(error.code, error.message, { ...error.details, status });
 }
 
 /** Converts any thrown value. An unknown one becomes `internal`, with its cause for the log only. */

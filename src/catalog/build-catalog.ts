@@ -47,6 +47,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   drainNoticeSeconds: 0,
   bodyBytesMax: bounds.bodyBytesMax,
   requireBrowserHeader: false,
+  errorStatuses: 'turnpike',
   upstreamConnectSeconds: 10,
   upstreamFirstEventSeconds: 300,
   upstreamStreamSeconds: 3_600,

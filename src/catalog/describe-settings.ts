@@ -38,6 +38,8 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
   body_bytes_max: 'largest request body; at most 32 MiB',
   require_browser_header:
     'whether messages from browsers must have the header `<prefix>-dangerous-direct-browser-access: true`',
+  error_statuses:
+    "`turnpike`: an unknown model and an empty balance are 400; `vendor`: 404 and 402, for clients that read the vendor's statuses",
   upstream_connect_seconds: 'time limit for connecting to an upstream; at most 600',
   upstream_first_event_seconds: 'time limit for the first event of a stream',
   upstream_silence_seconds: 'time limit between two events of a stream; pings do not count',

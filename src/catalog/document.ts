@@ -228,6 +228,7 @@ const settingsMembers = {
   drain_notice_seconds: z.int().min(0).max(600),
   body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
   require_browser_header: z.boolean(),
+  error_statuses: z.enum(['turnpike', 'vendor'], 'must be "turnpike" or "vendor"'),
   upstream_connect_seconds: z.int().min(1).max(600),
   upstream_first_event_seconds: seconds,
   upstream_stream_seconds: seconds,

@@ -22,6 +22,11 @@ export abstract class EventWriter {
     return written;
   }
 
+  /** The text after the last event. */
+  last(): string {
+    return '';
+  }
+
   #take(lines: string): string {
     if (lines.startsWith(NATIVE_MARK)) return this.keepNative(lines.slice(NATIVE_MARK.length) + EVENT_END);
     const at = lines.startsWith(DATA) ? 0 : lines.indexOf(`\n${DATA}`) + 1;
@@ -55,4 +60,6 @@ export async function* convertEvents(
     const written = writer.push(typeof piece === 'string' ? piece : decoder.decode(piece)); // bytes are whole events
     if (written !== '') yield written;
   }
+  const last = writer.last();
+  if (last !== '') yield last;
 }

@@ -19,8 +19,11 @@ export interface Front {
   readonly hasOpenAiHeaders: boolean;
   /** A header for the key besides those of all paths; null: none. */
   readonly keyHeader: string | null;
-  /** Whether a path is the front's, existing or not: its errors have the front's format. `path` is canonical. */
-  owns(path: string): boolean;
+  /**
+   * Whether a path is the front's, existing or not: its errors have the front's format. `path` is canonical. The head
+   * distinguishes clients on paths that protocols share.
+   */
+  owns(path: string, head: RequestHead): boolean;
   /** null: there is no such path. `path` is canonical, and decoded. */
   findOperation(path: string): Operation | null;
   /** Adds the JSON texts inside a body to its weight. Throws invalid_request. */
@@ -35,12 +38,15 @@ export interface Front {
   modelBody?(model: JsonObject): string;
 }
 
-/** A request as it was asked. */
-export interface Asked {
-  operation: Operation;
+export interface RequestHead {
+  headers: Headers;
   /** Without the question mark. */
   query: string;
-  headers: Headers;
+}
+
+/** A request as it was asked. */
+export interface Asked extends RequestHead {
+  operation: Operation;
   requestId: string;
   receivedAtMs: number;
   /** The body as received, and its top-level members. */
@@ -58,6 +64,8 @@ export interface Translated {
 
 /** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */
 export interface AnswerTranslator {
+  /** Headers of a stream that is not one of events. */
+  readonly streamHeaders?: Readonly<Record<string, string>>;
   /** The JSON of a whole answer, from a message or from the provider's own JSON of this protocol. */
   message(text: string): string;
   /** Called once, for a stream. */

@@ -2,16 +2,18 @@
 
 import { chatCompletions } from './chat-completions/chat-completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
-import type { Front } from './front.ts';
+import type { Front, RequestHead } from './front.ts';
+import { gemini } from './gemini/gemini.ts';
+import { responses } from './responses/responses.ts';
 
 export { convertEvents } from './event-writer.ts';
-export type { AnswerTranslator, Front, Operation } from './front.ts';
+export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions, embeddings];
+const fronts: readonly Front[] = [chatCompletions, responses, gemini, embeddings];
 
-/** The front whose path it is; null: none. `path` is canonical. */
-export function findFront(path: string): Front | null {
-  return fronts.find((front) => front.owns(path)) ?? null;
+/** The front whose request it is; null: none. `path` is canonical. */
+export function findFront(path: string, head: RequestHead): Front | null {
+  return fronts.find((front) => front.owns(path, head)) ?? null;
 }

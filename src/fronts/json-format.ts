@@ -1,10 +1,37 @@
 // Structured output: any JSON object, or a schema.
 
-import type { JsonObject, JsonValue } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, requireText, wrongField } from '../wire/wire.ts';
 import { isExactObject, requireObject } from './placed.ts';
 
-/** Asks for a JSON object without a schema; nothing enforces it. */
+interface Format {
+  /** For `output_config`; null: any format. */
+  format: JsonObject | null;
+  /** The system instruction; null: none. */
+  instruction: string | null;
+}
+
+const ANY = { format: null, instruction: null };
+/** Nothing enforces it. */
 export const ANY_JSON = 'Answer with one JSON object, and write nothing before or after it.';
+
+/** The format at `path`. `holder` is the member that has the schema; null: the format itself. Throws invalid_request. */
+export function readFormat(value: JsonValue, path: string, holder: string | null): Format {
+  if (value === null) return ANY;
+  const format = requireObject(value, path);
+  switch (requireText(format['type'], `${path}.type`)) {
+    case 'text':
+      return ANY;
+    case 'json_object':
+      return { format: null, instruction: ANY_JSON };
+    case 'json_schema': {
+      const at = holder === null ? path : `${path}.${holder}`;
+      const described = holder === null ? format : requireObject(format[holder], at);
+      return { format: schemaFormat(described, at), instruction: null };
+    }
+    default:
+      throw wrongField(`${path}.type`, "Input should be 'text', 'json_object' or 'json_schema'");
+  }
+}
 
 /** `output_config.format` from an object with `schema` and `strict`. Throws invalid_request. */
 export function schemaFormat(described: JsonObject, path: string): JsonObject {

@@ -23,3 +23,20 @@ export function readEffort(requested: unknown, field: string): Effort {
     throw wrongField(field, `Input should be 'none', '${EFFORTS.join("', '")}'`);
   return { effort: requested === 'minimal' ? 'low' : requested, thinking: ON, field }; // Messages has no `minimal`
 }
+
+/** `thinking` and `output_config`, if any; `formatField` is the field of the format. */
+export function effortMembers(
+  { effort, thinking, field }: Effort,
+  format: JsonObject | null,
+  formatField: string,
+  fields: Map<string, string>,
+): JsonObject {
+  fields.set('thinking', field);
+  fields.set('output_config.effort', field);
+  fields.set('output_config', format === null ? field : formatField);
+  const config = { ...(effort !== null && { effort }), ...(format !== null && { format }) };
+  return {
+    ...(Object.keys(config).length > 0 && { output_config: config }),
+    ...(thinking !== null && { thinking }),
+  };
+}

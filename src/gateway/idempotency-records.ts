@@ -6,7 +6,7 @@ import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { AnswerStore, IdempotencyClaim, IdempotencyRefusal } from '../ledger/ledger.ts';
 import { SealBroken, type Vault } from '../secrets/secrets.ts';
-import { encodeEvent, type StreamEvent } from '../wire/wire.ts';
+import { encodeEvent, type MessageRequest, type StreamEvent } from '../wire/wire.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
 import { idempotencyError } from './message-errors.ts';
 import type { AdmissionRequest } from './plan-message.ts';
@@ -17,14 +17,19 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
  * The idempotency key and body hash of a request; null without a key. Throws invalid_request. The hash is not keyed:
  * it must survive a change of the installation secret.
  */
-export function checkIdempotency(idempotencyKey: string | null, body: string): IdempotencyClaim | null {
+export function checkIdempotency(
+  idempotencyKey: string | null,
+  { text, native }: Pick<MessageRequest, 'text' | 'native'>,
+): IdempotencyClaim | null {
   if (idempotencyKey === null) return null;
   if (idempotencyKey.length > bounds.idempotencyKeyCharactersMax || !VISIBLE_ASCII.test(idempotencyKey))
     throw new TurnpikeError(
       'invalid_request',
       `idempotency-key: must be 1 to ${bounds.idempotencyKeyCharactersMax} printable characters without spaces`,
     );
-  return { name: idempotencyKey, requestHash: new Bun.CryptoHasher('sha256').update(body).digest('base64url') };
+  const hash = new Bun.CryptoHasher('sha256').update(text);
+  if (native !== null) hash.update(native.text); // may lack what its path says, such as the model
+  return { name: idempotencyKey, requestHash: hash.digest('base64url') };
 }
 
 /**

@@ -25,23 +25,41 @@ export function thinksByDefault(upstreamModel: string): boolean {
 
 export interface Generation {
   thinks: 'adaptively' | 'by budget' | 'never';
+  /** Whether thinking may have a budget in tokens. */
+  takesBudget: boolean;
+  /** The type of thinking that turns it off, or to its least; null: nothing does. */
+  off: 'disabled' | 'between_tools' | null;
   efforts: 'all' | 'no xhigh' | 'none';
   takesSampling: boolean;
+  /** Whether a call of a tool can be forced. */
+  takesForcedCall: boolean;
 }
+
+const BY_BUDGET: Generation = {
+  thinks: 'by budget',
+  takesBudget: true,
+  off: 'disabled',
+  efforts: 'none',
+  takesSampling: true,
+  takesForcedCall: true,
+};
+const ADAPTIVE: Generation = { ...BY_BUDGET, thinks: 'adaptively', efforts: 'all', takesSampling: false };
+const ALWAYS: Generation = { ...ADAPTIVE, takesBudget: false, off: null };
 
 /** The first match applies. */
 const CLAUDE_MODELS: readonly [name: RegExp, generation: Generation][] = [
-  [/claude-\D+-4[-.]6(?!\d)/, { thinks: 'adaptively', efforts: 'no xhigh', takesSampling: true }],
-  [
-    /claude-(?:\D+-)?(?:4[-.](?:[7-9]|\d\d)|[5-9]|\d\d)(?!\d)/,
-    { thinks: 'adaptively', efforts: 'all', takesSampling: false },
-  ],
-  [/claude-opus-4[-.]5(?!\d)/, { thinks: 'by budget', efforts: 'no xhigh', takesSampling: true }],
-  [/claude-(?:instant|2|3-(?!7))/, { thinks: 'never', efforts: 'none', takesSampling: true }],
-  [/claude-/, { thinks: 'by budget', efforts: 'none', takesSampling: true }],
+  [/claude-\D+-4[-.]6(?!\d)/, { ...ADAPTIVE, efforts: 'no xhigh', takesSampling: true }],
+  [/claude-(?:fable|mythos)-5(?:-20\d+)?(?![-.]?\d)/, ALWAYS],
+  [/claude-(?:opus-5[-.]5|(?:fable|mythos)-5[-.]\d)(?!\d)/, { ...ALWAYS, takesForcedCall: false }],
+  [/claude-sonnet-5[-.]5(?!\d)/, { ...ALWAYS, off: 'between_tools', takesForcedCall: false }],
+  [/claude-haiku-5[-.]5(?!\d)/, { ...ADAPTIVE, takesBudget: false }],
+  [/claude-(?:\D+-)?(?:4[-.](?:[7-9]|\d\d)|[5-9]|\d\d)(?!\d)/, ADAPTIVE],
+  [/claude-opus-4[-.]5(?!\d)/, { ...BY_BUDGET, efforts: 'no xhigh' }],
+  [/claude-(?:instant|2|3-(?!7))/, { ...BY_BUDGET, thinks: 'never', takesBudget: false }],
+  [/claude-/, BY_BUDGET],
 ];
 /** Other providers of this protocol. */
-const ANY_OTHER: Generation = { thinks: 'by budget', efforts: 'all', takesSampling: true };
+const ANY_OTHER: Generation = { ...BY_BUDGET, efforts: 'all' };
 
 /** Parameters that a model of the Messages protocol accepts. */
 export function claudeGeneration(model: string): Generation {

@@ -32,11 +32,10 @@ async function submit(call: Call, front: Front, operation: Operation): Promise<R
     const { answer } = reading;
     assert(answer !== null, 'a reply follows a request');
     reading.answer = null; // the relay may last much longer
-    const { body } = reply;
-    return {
-      ...reply,
-      body: typeof body === 'string' ? answer.message(body) : convertEvents(body, answer.writer()),
-    };
+    const { body, headers } = reply;
+    if (typeof body === 'string') return { ...reply, body: answer.message(body) };
+    const { streamHeaders } = answer;
+    return { ...reply, headers: { ...headers, ...streamHeaders }, body: convertEvents(body, answer.writer()) };
   } catch (thrown) {
     throw withClientPaths(thrown, reading);
   }

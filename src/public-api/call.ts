@@ -29,9 +29,9 @@ import {
 
 export type { ClientRequest, Reply };
 
-/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` may resolve to it. */
+/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` also returns it. */
 export interface MessageGateway {
-  submitMessage(clientRequest: ClientRequest): Promise<Reply | TurnpikeError>;
+  submitMessage(clientRequest: ClientRequest): Reply | TurnpikeError | Promise<Reply | TurnpikeError>;
   countTokens(clientRequest: ClientRequest): Promise<Reply>;
   listModels(clientRequest: ClientRequest): Promise<Reply>;
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
@@ -61,7 +61,10 @@ export interface PublicDependencies {
   /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
   load: { loopDelayMs(): number; openMessages(): number };
   clock: Clock;
-  settings(): Pick<Settings, 'vendorPrefixes' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'>;
+  settings(): Pick<
+    Settings,
+    'vendorPrefixes' | 'errorStatuses' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'
+  >;
   trustedProxies: readonly AddressRange[];
   /** Whether reports need the client's address, which the runtime forgets when the client disconnects. */
   reportsAddress: boolean;
@@ -124,6 +127,10 @@ export class Call implements ClientRequest, Answered {
 
   get address(): string {
     return this.#address ?? this.#findAddress();
+  }
+
+  get headers(): Headers {
+    return this.request.headers;
   }
 
   get query(): string {

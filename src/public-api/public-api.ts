@@ -1,6 +1,6 @@
 // The door of the public API: turns HTTP requests into client requests for the gateway, and replies into responses.
 
-import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { asTurnpikeError, TurnpikeError, withVendorStatus } from '../errors.ts';
 import { findFront, OPENAI_RATE_HEADERS, openAiRateHeaders } from '../fronts/fronts.ts';
 import {
   allowOrigin,
@@ -44,8 +44,8 @@ export function handlePublic(
 }
 
 function answerCall(call: Call, method: string): ReturnType<Handle> {
-  const route = findRoute(call.path);
-  call.front = route === null ? findFront(normalPath(call.path)) : route.front;
+  const route = findRoute(call.path, call);
+  call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
   if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
   if (!takesMethod(route, method))
     throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
@@ -74,9 +74,10 @@ function respond(call: Call, reply: Reply | TurnpikeError): Response {
 }
 
 /** A front's requests get errors in its format. */
-function refuse(call: Call, failure: TurnpikeError): Response {
+function refuse(call: Call, refused: TurnpikeError): Response {
   call.close(null);
-  const { front, requestId } = call;
+  const { dependencies, front, requestId } = call;
+  const failure = dependencies.settings().errorStatuses === 'vendor' ? withVendorStatus(refused) : refused;
   const shared = sharedHeaders(call);
   if (front === null) return finish(call, errorResponse(failure, requestId, shared), failure);
   const headers = headersOf(call, failure.headers());

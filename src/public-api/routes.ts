@@ -1,7 +1,7 @@
 // The table of public routes. The path alone selects the route; the `allow` header of a refusal lists its methods.
 
 import { TurnpikeError } from '../errors.ts';
-import { type Front, findFront, type Operation } from '../fronts/fronts.ts';
+import { type Front, findFront, type Operation, type RequestHead } from '../fronts/fronts.ts';
 import { answerFront } from './answer-front.ts';
 import type { Call, ClientRequest, MessageGateway, Reply } from './call.ts';
 import { requireJson } from './require-json.ts';
@@ -14,7 +14,10 @@ const WITHOUT_VERSION = /^\/(?:messages|chat|responses|embeddings|models)(?:\/|$
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {
   if (routes.has(path)) return path;
-  const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
+  const single = path
+    .replace(/\/{2,}/g, '/')
+    .replace(/^(?:\/v1(?:beta)?)*(?=\/v1beta(?:\/|$))/, '')
+    .replace(/^(?:\/v1)+(?=\/|$)/, '/v1');
   const trimmed = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
   return WITHOUT_VERSION.test(trimmed) ? `/v1${trimmed}` : trimmed;
 }
@@ -99,10 +102,13 @@ const post = (handle: Handle): Route => ({ method: 'POST', handle, front: null }
 
 const showRoot = constant({ name: 'turnpike', messages: '/v1/messages' });
 
+/** Fronts have lists of their own on the same path. */
+const listOfModels = get(ask('listModels'));
+
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages', post(askJson('submitMessage'))],
   ['/v1/messages/count_tokens', post(askJson('countTokens'))],
-  ['/v1/models', get(ask('listModels'))],
+  ['/v1/models', listOfModels],
   ['/v1/key', get(ask('getKey'))],
   ['/healthz', get(constant({ status: 'ok' }))],
   ['/readyz', get(getReadyz)],
@@ -115,19 +121,18 @@ const routesOfOne: readonly [beginning: string, route: Route][] = [
 ];
 
 /** The route of a path without query, or null. */
-export function findRoute(path: string): Route | null {
+export function findRoute(path: string, head: RequestHead): Route | null {
   const exact = routes.get(path);
-  if (exact !== undefined) return exact;
+  if (exact !== undefined && exact !== listOfModels) return exact;
   const normal = normalPath(path);
-  return (
-    routes.get(normal) ?? routeOfFront(normal) ?? routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ?? null
-  );
+  const front = findFront(normal, head);
+  if (front !== null) return routeOfFront(normal, front);
+  return routes.get(normal) ?? routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ?? null;
 }
 
-function routeOfFront(path: string): Route | null {
-  const front = findFront(path);
-  const operation = front?.findOperation(decodePath(path)) ?? null;
-  if (front === null || operation === null) return null;
+function routeOfFront(path: string, front: Front): Route | null {
+  const operation = front.findOperation(decodePath(path));
+  if (operation === null) return null;
   return { method: METHODS[operation.asks], handle: (call) => answerFront(call, front, operation), front };
 }
 

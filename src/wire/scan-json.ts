@@ -24,6 +24,7 @@ const KEY_CHARACTERS_UNIT = 64; // a new key counts once more per this many char
 const PATH_PART_CHARACTERS_MAX = 64;
 const PATH_CHARACTERS_MAX = 256;
 const { jsonValuesMax, jsonNewKeysMax, jsonBareCharactersMax, jsonEscapedCharactersMax, jsonLongNumbersMax } = bounds;
+const DUPLICATE = 'Duplicate key in one object';
 const TOO_DEEP = `Input should not be nested deeper than ${bounds.jsonDepthMax} levels`;
 const TOO_MANY = `Input should not have more than ${jsonValuesMax} values`;
 const TOO_NEW = `Input should not have more than ${jsonNewKeysMax} different keys in total`;
@@ -48,6 +49,9 @@ interface KeyPath {
 interface Frame {
   isArray: boolean;
   index: number;
+  /** The latest key. */
+  key: string;
+  /** Not used for the members of a body, which are in the result. */
   keys: KeyPath;
   manyKeys: Set<string> | null;
 }
@@ -115,8 +119,13 @@ function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<s
         if (close < 0) {
           close = closingQuote(text, at + 1, jsonEscapedCharactersMax);
           if (close < 0) return members;
-          const wrong = isKey ? noteKey(frame as Frame, readKey(text, at, close), weight, outerPath === null) : null;
-          if (wrong !== null) throw fault(outerPath, frames, depth, wrong);
+          if (isKey) {
+            const open = frame as Frame;
+            open.key = readKey(text, at, close);
+            const isMember = depth === 1 && outerPath === null;
+            const wrong = isMember ? weighMember(open, members, weight) : noteKey(open, weight, outerPath === null);
+            if (wrong !== null) throw fault(outerPath, frames, depth, wrong);
+          }
         }
         if (isKey && depth === 1) from = at;
         awaitsKey = false;
@@ -134,7 +143,7 @@ function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<s
         if (++weight.values > jsonValuesMax) throw fault(outerPath, frames, depth, TOO_MANY);
         if (frame.isArray) frame.index++;
         else {
-          if (depth === 1) noteMember(members, frame.keys.key, text, from, colon, at);
+          if (depth === 1) noteMember(members, frame.key, text, from, colon, at);
           awaitsKey = true;
         }
         if (at - bareFrom > SHORT_NUMBER && endsNumber(text, at) && ++weight.longNumbers > jsonLongNumbersMax)
@@ -151,7 +160,7 @@ function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<s
       case BRACE_CLOSE:
       case BRACKET_CLOSE:
         if (frame === undefined) return members;
-        if (depth === 1 && !frame.isArray) noteMember(members, frame.keys.key, text, from, colon, at);
+        if (depth === 1 && !frame.isArray) noteMember(members, frame.key, text, from, colon, at);
         if (at - bareFrom > SHORT_NUMBER && endsNumber(text, at) && ++weight.longNumbers > jsonLongNumbersMax)
           throw fault(outerPath, frames, depth, TOO_LONG);
         frame = --depth === 0 ? undefined : frames[depth - 1];
@@ -203,26 +212,38 @@ function repeatedKey(frame: Frame, text: string, from: number): number {
   if (latest === null) return -1;
   const close = from + latest.key.length;
   if (text.charCodeAt(close) !== QUOTE || !text.startsWith(latest.key, from)) return -1;
+  frame.key = latest.key;
   frame.keys = latest;
   return close;
 }
 
-/** The fault of another key of an object, or null. The same keys in the same order were accepted before. */
-function noteKey(frame: Frame, key: string, weight: JsonWeight, refusesDoubled: boolean): string | null {
-  const before = frame.keys;
+/** The fault of the latest key of a body, or null. */
+function weighMember({ key }: Frame, members: ReadonlyMap<string, MemberSpan>, weight: JsonWeight): string | null {
+  if (members.has(key)) return DUPLICATE;
+  weight.newKeys += isIndex(key) ? 1 : unitsOf(key);
+  return weight.newKeys > jsonNewKeysMax ? TOO_NEW : null;
+}
+
+/** The fault of the latest key of another object, or null. The same keys in the same order were accepted before. */
+function noteKey(frame: Frame, weight: JsonWeight, refusesDoubled: boolean): string | null {
+  const { key, keys: before } = frame;
   const known = before.latest?.key === key ? before.latest : before.next?.get(key);
   if (known?.isPlain) {
     before.latest = known;
     frame.keys = known;
     return null;
   }
-  if (known === undefined && refusesDoubled && hasKey(frame, key))
-    return faultAt(frame, key, 'Duplicate key in one object');
-  weight.newKeys += isIndex(key) ? 1 : known === undefined ? 1 + Math.floor(key.length / KEY_CHARACTERS_UNIT) : 0;
-  if (weight.newKeys > jsonNewKeysMax) return faultAt(frame, key, TOO_NEW);
+  if (known === undefined && refusesDoubled && hasKey(frame, key)) return DUPLICATE;
+  weight.newKeys += isIndex(key) ? 1 : known === undefined ? unitsOf(key) : 0;
+  if (weight.newKeys > jsonNewKeysMax) return TOO_NEW;
   frame.keys = known ?? addKey(before, key);
   frame.manyKeys?.add(key); // after a new key, all are new
   return null;
+}
+
+/** What a new key counts. */
+function unitsOf(key: string): number {
+  return 1 + Math.floor(key.length / KEY_CHARACTERS_UNIT);
 }
 
 function addKey(before: KeyPath, key: string): KeyPath {
@@ -234,12 +255,6 @@ function addKey(before: KeyPath, key: string): KeyPath {
   before.next ??= new Map(latest === null ? [] : [[latest.key, latest]]);
   before.next.set(key, added);
   return added;
-}
-
-/** The sentence with the key at the end of its path. */
-function faultAt(frame: Frame, key: string, sentence: string): string {
-  frame.keys = { ...frame.keys, key };
-  return sentence;
 }
 
 function hasKey(frame: Frame, key: string): boolean {
@@ -278,12 +293,13 @@ function noteMember(
 function openFrame(frames: Frame[], depth: number, isArray: boolean, keys: KeyPath): Frame {
   let frame = frames[depth];
   if (frame === undefined) {
-    frame = { isArray, index: 0, keys, manyKeys: null };
+    frame = { isArray, index: 0, key: '', keys, manyKeys: null };
     frames.push(frame);
     return frame;
   }
   frame.isArray = isArray;
   frame.index = 0;
+  frame.key = '';
   frame.keys = keys;
   frame.manyKeys = null;
   return frame;
@@ -292,7 +308,7 @@ function openFrame(frames: Frame[], depth: number, isArray: boolean, keys: KeyPa
 function fault(outerPath: string | null, frames: readonly Frame[], depth: number, sentence: string): TurnpikeError {
   const inside = frames
     .slice(0, depth)
-    .map((frame) => (frame.isArray ? String(frame.index) : frame.keys.key.slice(0, PATH_PART_CHARACTERS_MAX) || '""'))
+    .map((frame) => (frame.isArray ? String(frame.index) : frame.key.slice(0, PATH_PART_CHARACTERS_MAX) || '""'))
     .join('.');
   const path = outerPath ?? inside;
   const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path;

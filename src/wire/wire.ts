@@ -12,6 +12,7 @@ export {
   splitBlock,
   unfoldMessage,
 } from './fold-events.ts';
+export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
 export {
   decodeBody,
   decodeBytes,

@@ -1,11 +1,12 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
 import { isJsonObject, type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
-import { ANY_JSON, schemaFormat } from '../json-format.ts';
+import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
 import { requireObject } from '../placed.ts';
-import { type Effort, OFF, ON, readEffort } from '../read-effort.ts';
+import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
+import { tierMember } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS } from './chat-fields.ts';
 import { convertConversation } from './convert-conversation.ts';
@@ -33,30 +34,6 @@ function readReasoning(body: JsonObject): Effort {
   return readEffort(effort, 'reasoning.effort');
 }
 
-interface Format {
-  /** For `output_config`; null: any format. */
-  format: JsonObject | null;
-  /** The system instruction; null: none. */
-  instruction: string | null;
-}
-
-function convertFormat(value: JsonValue): Format {
-  if (value === null) return { format: null, instruction: null };
-  const format = requireObject(value, 'response_format');
-  switch (requireText(format['type'], 'response_format.type')) {
-    case 'text':
-      return { format: null, instruction: null };
-    case 'json_object':
-      return { format: null, instruction: ANY_JSON };
-    case 'json_schema': {
-      const path = 'response_format.json_schema';
-      return { format: schemaFormat(requireObject(format['json_schema'], path), path), instruction: null };
-    }
-    default:
-      throw wrongField('response_format.type', "Input should be 'text', 'json_object' or 'json_schema'");
-  }
-}
-
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface ChatTerms {
   /** The stream must report its usage before its end. */
@@ -69,7 +46,6 @@ export interface ChatTerms {
 const SAME_FIELDS = ['model', 'temperature', 'top_p', 'top_k', 'stream', 'cache_control'];
 /** Fields that Messages does not have and some providers do; other providers drop them. */
 const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
-const SERVICE_TIERS_USUAL: readonly (string | null)[] = [null, 'auto', 'default'];
 /** Fields that identify the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
@@ -79,10 +55,9 @@ const NO_LIMIT = -1; // as local servers write it
 export function convertRequest(body: JsonObject): { message: JsonObject; terms: ChatTerms } {
   refuseFields(body, REFUSED_FIELDS);
   const fields = new Map([['system', 'messages']]);
-  const tier = body['service_tier'] ?? null;
   const conversation = convertConversation(body['messages']);
   const tools = convertTools(body);
-  const { format, instruction } = convertFormat(body['response_format'] ?? null);
+  const { format, instruction } = readFormat(body['response_format'] ?? null, 'response_format', 'json_schema');
   const { system } = conversation;
   if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: 'response_format' });
   const message: JsonObject = {
@@ -92,10 +67,9 @@ export function convertRequest(body: JsonObject): { message: JsonObject; terms: 
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
     messages: conversation.messages,
     ...tools.members,
-    ...effortMembers(body, format, fields),
+    ...effortMembers(convertEffort(body), format, 'response_format', fields),
     ...userMember(body, USER_FIELDS, fields),
-    // The gateway refuses any other tier, because it changes the price.
-    ...(!SERVICE_TIERS_USUAL.includes(tier as string | null) && { service_tier: tier }),
+    ...tierMember(body),
   };
   return {
     message,
@@ -132,18 +106,6 @@ function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
     .map((one, place) => requireText(one, isList ? `stop.${place}` : 'stop'))
     .filter((one) => one !== '');
   return stops.length === 0 ? {} : { stop_sequences: stops };
-}
-
-function effortMembers(body: JsonObject, format: JsonObject | null, fields: Map<string, string>): JsonObject {
-  const { effort, thinking, field } = convertEffort(body);
-  fields.set('thinking', field);
-  fields.set('output_config.effort', field);
-  fields.set('output_config', format === null ? field : 'response_format');
-  const config = { ...(effort !== null && { effort }), ...(format !== null && { format }) };
-  return {
-    ...(Object.keys(config).length > 0 && { output_config: config }),
-    ...(thinking !== null && { thinking }),
-  };
 }
 
 function includesUsage(options: JsonValue): boolean {

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isThinking, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import type { Placed } from '../placed.ts';
 import { readUsage } from '../read-usage.ts';
+import { thinkingBlock } from '../thinking-block.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {
@@ -35,9 +36,6 @@ export function chatIdOf(messageId: JsonValue | undefined): string {
   return `chatcmpl-${String(messageId ?? '').replace(/^msg_/, '')}`;
 }
 
-/** Marks thinking of providers without signatures; other providers drop such a block. */
-const UNSIGNED = 'turnpike.chat.1.';
-
 export function detailOf(block: JsonObject, index: number): JsonObject {
   if (block['type'] === 'redacted_thinking') return { type: 'reasoning.encrypted', data: textOf(block['data']), index };
   const signature = textOf(block['signature']);
@@ -55,14 +53,14 @@ export function thinkingOf(message: JsonObject, path: string): Placed[] {
     });
   const text = textOf(message['reasoning_content']) || textOf(message['reasoning']);
   if (text === '') return [];
-  return [{ block: { type: 'thinking', thinking: text, signature: UNSIGNED }, path: `${path}.reasoning_content` }];
+  return [{ block: thinkingBlock(text, ''), path: `${path}.reasoning_content` }];
 }
 
 function blockOf(detail: JsonObject): JsonObject | null {
   const { type, text, data, signature } = detail;
   if (type === 'reasoning.encrypted' && typeof data === 'string') return { type: 'redacted_thinking', data };
   if (type !== 'reasoning.text' || !(typeof text === 'string' || textOf(signature) !== '')) return null;
-  return { type: 'thinking', thinking: textOf(text), signature: textOf(signature) || UNSIGNED };
+  return thinkingBlock(textOf(text), textOf(signature));
 }
 
 export function convertMessage(text: string, terms: Pick<ChatTerms, 'callsFunctions'>, createdAtMs: number): string {

@@ -19,31 +19,38 @@ function adaptChat(attempt: Attempt, messages: JsonValue | undefined): Changes {
   const { request, upstreamModel } = attempt;
   const generation = claudeGeneration(upstreamModel);
   const sent = jsonObjects(messages ?? request.body['messages']);
-  const thinking = adaptThinking(attempt, generation, sent);
+  const isForced = FORCING.includes(objectOf(request.body['tool_choice'])['type']);
+  const thinking = adaptThinking(attempt, generation, sent, isForced && generation.takesForcedCall);
   const isThinking = isOn('thinking' in thinking ? thinking['thinking'] : request.body['thinking']);
   return {
     ...UNKNOWN,
     ...thinking,
-    ...adaptSampling(request.body, isThinking || !generation.takesSampling),
+    ...adaptSampling(request, isThinking || !generation.takesSampling),
     ...adaptEffort(exactBody(request), generation),
+    ...(isForced && !generation.takesForcedCall && adaptChoice(exactBody(request))),
     ...(sent.some(({ role }) => role === 'system') && {
       messages: jsonObjects(messages ?? exactBody(request)['messages']).map(asUserMessage),
     }),
   };
 }
 
+const FORCING: readonly (JsonValue | undefined)[] = ['any', 'tool'];
+
 function adaptThinking(
   { request, maxTokens }: Attempt,
-  { thinks }: Generation,
+  { thinks, takesBudget, off }: Generation,
   messages: readonly JsonObject[],
+  isForced: boolean,
 ): Changes {
   const { body } = request;
   const { thinking } = body;
+  if (isJsonObject(thinking) && !isOn(thinking) && off !== 'disabled')
+    return { thinking: off === null ? undefined : { type: off } };
   if (!isOn(thinking)) return {};
   // No model thinks before a forced tool call.
-  const choice = objectOf(body['tool_choice'])['type'];
-  if (choice === 'any' || choice === 'tool' || messages.at(-1)?.['role'] === 'assistant')
-    return { thinking: undefined };
+  if (isForced || messages.at(-1)?.['role'] === 'assistant') return { thinking: undefined };
+  if (thinking['type'] === 'enabled' && thinks === 'adaptively' && !takesBudget)
+    return { thinking: { type: 'adaptive' } };
   if (thinking['type'] !== 'adaptive' || thinks === 'adaptively') return {};
   const effort = textOf(objectOf(body['output_config'])['effort']) || 'medium';
   const budget_tokens = Math.min(BUDGETS[effort] ?? BUDGET_MOST, Math.floor(maxTokens / 2));
@@ -63,19 +70,33 @@ function isLoopWithoutThinking(messages: readonly JsonObject[]): boolean {
 }
 
 /** Sampling is not allowed with thinking; a temperature above 1 becomes 1, and top_p 1 is the default. */
-function adaptSampling({ temperature, top_p }: JsonObject, isLeftOut: boolean): Changes {
+function adaptSampling({ body: { temperature, top_p }, protocol }: MessageRequest, isLeftOut: boolean): Changes {
   if (isLeftOut) return { temperature: undefined, top_p: undefined, top_k: undefined };
+  const hasTemperature = typeof temperature === 'number';
   return {
-    ...(typeof temperature === 'number' && temperature > 1 && { temperature: 1 }),
-    ...(top_p === 1 && { top_p: undefined }),
+    ...(hasTemperature && temperature > 1 && { temperature: 1 }),
+    // Clients of Gemini send both, which several models refuse.
+    ...((top_p === 1 || (protocol === 'gemini' && hasTemperature)) && { top_p: undefined }),
   };
 }
 
-function adaptEffort({ output_config: config }: JsonObject, { efforts }: Generation): Changes {
+function adaptEffort({ output_config: config, thinking }: JsonObject, { efforts, off }: Generation): Changes {
+  // A model that always thinks is asked to think as little as possible.
+  if (off === null && isJsonObject(thinking) && !isOn(thinking))
+    return { output_config: { ...objectOf(config), effort: 'low' } };
   if (!isJsonObject(config) || config['effort'] === undefined) return {};
   const { effort, ...rest } = config;
   if (efforts === 'none') return { output_config: Object.keys(rest).length > 0 ? rest : undefined };
   return effort === 'xhigh' && efforts === 'no xhigh' ? { output_config: { ...rest, effort: 'high' } } : {};
+}
+
+/** For a model that refuses forced calls: it reads which tool to call. */
+function adaptChoice({ system, tool_choice }: JsonObject): Changes {
+  const { type: _, name, ...rest } = objectOf(tool_choice);
+  const words = typeof name === 'string' ? `the tool ${JSON.stringify(name)}` : 'at least one of the tools';
+  const told: JsonObject = { type: 'text', text: `This answer must call ${words}.` };
+  const blocks = typeof system === 'string' && system !== '' ? [{ type: 'text', text: system }] : jsonObjects(system);
+  return { tool_choice: { type: 'auto', ...rest }, system: [...blocks, told] };
 }
 
 /** Few models accept system messages in the middle: they become user text in the same place. */
@@ -152,7 +173,7 @@ export function convertMessageBody(attempt: Attempt): string {
 function changeConversation(changes: Changes, attempt: Attempt): void {
   const messages = dropForeignThinking(attempt.request);
   if (messages !== undefined) changes['messages'] = messages;
-  if (attempt.request.protocol === 'chat-completions') Object.assign(changes, adaptChat(attempt, messages));
+  if (attempt.request.protocol !== 'messages') Object.assign(changes, adaptChat(attempt, messages));
 }
 
 // Members that do not concern the prompt; the counter refuses unknown ones.

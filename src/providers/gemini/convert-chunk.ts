@@ -166,6 +166,11 @@ export class ChunkConverter {
     this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
   }
 
+  /** A chunk said how the answer ended; others may follow. */
+  get hasEnded(): boolean {
+    return this.#stopReason !== null;
+  }
+
   /** The events of the next chunk, often none. Throws ProviderFault for an error or an invalid answer. */
   push(chunk: JsonValue): StreamEvent[] {
     const fault = mapErrorInside(chunk);

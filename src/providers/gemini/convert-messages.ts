@@ -1,6 +1,14 @@
 // Converts the conversation to Gemini's contents: alternating turns, all calls of one answered by the next.
 
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  isOfGoogle,
+  type JsonObject,
+  type JsonValue,
+  NO_THOUGHT_SIGNATURE,
+  objectOf,
+  textOf,
+} from '../../wire/wire.ts';
 import { asReminder, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
 import { refuseField } from '../lost-fields.ts';
 import { readCallId, readSignature, shortenName } from './call-ids.ts';
@@ -10,7 +18,6 @@ const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp',
 const DEFAULT_IMAGE_TYPE = 'image/jpeg';
 const PDF = 'application/pdf';
 const TYPE_CHARACTERS_MAX = 64;
-const OF_GOOGLE = /(^|\.)(googleapis\.com|storage\.cloud\.google\.com|youtube\.com|youtu\.be)\.?$/;
 
 /** The parts of the source of an image or document. Throws ProviderFault (rejected). */
 function convertSource(block: JsonObject, path: string): JsonObject[] {
@@ -55,7 +62,7 @@ function readAddress(url: JsonValue | undefined, path: string): URL {
   const address = typeof url === 'string' ? URL.parse(url) : null;
   if (address === null || address.protocol !== 'https:')
     refuseField(path, 'the provider of this model accepts only https:// URLs');
-  if (OF_GOOGLE.test(address.hostname)) refuseField(path, "Google's own URLs cannot be used here");
+  if (isOfGoogle(address.hostname)) refuseField(path, "Google's own URLs cannot be used here");
   return address;
 }
 
@@ -130,9 +137,6 @@ function convertResult(
   };
 }
 
-/** Google accepts this in place of an unknown signature, as for calls of another model. */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
-
 /** `contents`. Throws ProviderFault (rejected) for unsupported blocks, and for calls and results that do not match. */
 export function convertMessages(messages: JsonValue | undefined, options: { needsSignatures: boolean }): JsonObject[] {
   const contents: JsonObject[] = [];
@@ -185,7 +189,7 @@ function convertModelTurn(blocks: readonly PlacedBlock[], needsSignatures: boole
     if (block['type'] === 'text') parts.push(...textPart(block['text']));
     else if (block['type'] === 'thinking') forCall = placeThought(parts, block) ?? forCall;
     else if (block['type'] === 'tool_use') {
-      const signature: string | null = forCall ?? (needsSignatures && isFirstCall ? NO_SIGNATURE : null);
+      const signature: string | null = forCall ?? (needsSignatures && isFirstCall ? NO_THOUGHT_SIGNATURE : null);
       parts.push({ ...convertCall(block, path), ...(signature !== null && { thoughtSignature: signature }) });
       forCall = null;
       isFirstCall = false;

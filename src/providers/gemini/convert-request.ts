@@ -158,7 +158,7 @@ export function versionedUrl(baseUrl: string): string {
 }
 
 /** "models/gemini-…"; a name with its own collection, such as "tunedModels/…", keeps it. */
-function modelPath(model: string): string {
+export function modelPath(model: string): string {
   const path = model.includes('/') ? model : `models/${model}`;
   return path.split('/').map(encodeURIComponent).join('/');
 }

@@ -6,6 +6,7 @@ import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
 import { readThinking, thinksByDefault } from '../models.ts';
 import { parseJson, readJson } from '../parse-json.ts';
+import type { Attempt } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { shortenName } from './call-ids.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, mapError } from './convert-chunk.ts';
@@ -14,10 +15,12 @@ import {
   convertCountBody,
   convertHeaders,
   convertUrl,
+  modelPath,
   plainModel,
   versionedUrl,
 } from './convert-request.ts';
 import { embed } from './embed.ts';
+import { countedBody, keepAnswer, keepChunk, keepEvents, limitBody, ownBody } from './own-protocol.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => versionedUrl(baseUrl) + path,
@@ -35,22 +38,28 @@ export const gemini = apiProvider('gemini', api, {
   send(attempt) {
     const { request, provider, upstreamModel } = attempt;
     const method = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-    return post(api, attempt, convertUrl(provider.baseUrl, upstreamModel, method), convertBody(attempt));
+    const own = ownBody(attempt);
+    const body = own === null ? convertBody(attempt) : limitBody(own, attempt.maxTokens);
+    return post(api, attempt, convertUrl(provider.baseUrl, upstreamModel, method), body);
   },
 
-  read(response, attempt) {
-    const { signal, request, upstreamModel } = attempt;
-    const terms: AnswerTerms = {
-      requestId: attempt.requestId,
-      upstreamModel: plainModel(upstreamModel),
-      names: replacedToolNames(request.body, shortenName),
-      callIds: callIdsOf(request.body),
-      thinks: readThinking(request.body) === 'on',
-    };
+  async read(response, attempt) {
+    const { signal, request } = attempt;
+    const isOwn = ownBody(attempt) !== null;
+    const terms = termsOf(attempt, isOwn);
+    // Numbers in tool inputs keep their digits.
+    const readWhole = () => readJson(response, signal, parseExactly);
+    if (isOwn && !request.stream) {
+      const { value, text, upstreamRequestId } = await readWhole();
+      return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
+    }
     return openAnswer(response, attempt, {
-      converter: () => convertEvents(terms),
-      // Numbers in tool inputs keep their digits.
-      whole: async () => convertAnswer((await readJson(response, signal, parseExactly)).value, terms),
+      converter: () => convertEvents(terms, isOwn),
+      whole: async () => {
+        const { value } = await readWhole();
+        const events = convertAnswer(value, terms);
+        return isOwn ? keepChunk(events, value) : events;
+      },
     });
   },
 
@@ -59,17 +68,34 @@ export const gemini = apiProvider('gemini', api, {
   countTokens: (attempt) =>
     requestTokenCount(api, attempt, {
       url: convertUrl(attempt.provider.baseUrl, attempt.upstreamModel, 'countTokens'),
-      body: convertCountBody(attempt),
+      body: countBody(attempt),
       member: 'totalTokens',
     }),
 });
 
-/** Converts the stream of an answer: each event is one chunk, and the stream's end is the answer's end. */
-export function convertEvents(terms: AnswerTerms): EventConverter {
-  const chunks = new ChunkConverter(terms);
+function countBody(attempt: Attempt): string {
+  const own = ownBody(attempt);
+  return own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel));
+}
+
+/** A client of this protocol gets its own names and ids of calls back. */
+function termsOf({ request, requestId, upstreamModel }: Attempt, isOwn: boolean): AnswerTerms {
   return {
+    requestId,
+    upstreamModel: plainModel(upstreamModel),
+    names: isOwn ? new Map() : replacedToolNames(request.body, shortenName),
+    callIds: callIdsOf(request.body),
+    thinks: readThinking(request.body) === 'on',
+  };
+}
+
+/** Converts the stream of an answer: each event is one chunk, and the stream's end is the answer's end. */
+export function convertEvents(terms: AnswerTerms, isOwn = false): EventConverter {
+  const chunks = new ChunkConverter(terms);
+  const converter: EventConverter = {
     isDone: false,
     take: ({ text }) => chunks.push(parseJson(text, { what: 'a chunk', upstreamRequestId: null }, parseExactly)),
     end: () => chunks.end(),
   };
+  return isOwn ? keepEvents(converter, () => chunks.hasEnded) : converter;
 }

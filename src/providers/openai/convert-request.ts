@@ -140,7 +140,7 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
 /** Old versions of LangChain send -1 for "unset"; penalties may be negative. */
 function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSampling }: Profile): JsonObject {
   const set: JsonObject = {};
-  if (protocol === 'chat-completions' && sampling.length > 0)
+  if (protocol !== 'messages' && sampling.length > 0)
     for (const name of ownSampling) if (typeof body[name] === 'number') set[name] = body[name];
   for (const name of sampling) {
     const value = body[name];

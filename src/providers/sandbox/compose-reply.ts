@@ -2,125 +2,12 @@
 
 import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import { findBlock, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
-
-export const TOKEN_BYTES = 4;
-
-/** Tokens of `system`, of texts, thinking, tool results, inputs and text documents in messages, and of `tools`. */
-export function countInputTokens(body: JsonObject): number {
-  let bytes = bytesOf(body['system']);
-  for (const message of jsonObjects(body['messages'])) bytes += bytesOf(message['content']);
-  findBlock(body, (block) => {
-    bytes += blockBytes(block);
-    return false;
-  });
-  const tools = body['tools'];
-  if (Array.isArray(tools) && tools.length > 0) bytes += bytesOf(JSON.stringify(tools));
-  return tokensOf(bytes);
-}
-
-/** The longest prefix with at most this many tokens, cut between characters. */
-function cutToTokens(text: string, tokens: number): string {
-  const bytesMax = tokens * TOKEN_BYTES;
-  if (text.length * 3 <= bytesMax || bytesOf(text) <= bytesMax) return text;
-  const encoded = Buffer.from(text);
-  let end = bytesMax;
-  while (end > 0 && ((encoded[end] as number) & 0xc0) === 0x80) end--; // inside a character
-  return encoded.toString('utf8', 0, end);
-}
-
-function tokensOf(bytes: number): number {
-  return Math.ceil(bytes / TOKEN_BYTES);
-}
-
-function blockBytes(block: JsonObject): number {
-  switch (block['type']) {
-    case 'text':
-      return bytesOf(block['text']);
-    case 'thinking':
-      return bytesOf(block['thinking']);
-    case 'tool_use':
-      return isJsonObject(block['input']) ? bytesOf(JSON.stringify(block['input'])) : 0;
-    case 'tool_result':
-      return bytesOf(block['content']);
-    case 'document': {
-      const { type, data, content } = objectOf(block['source']);
-      return type === 'text' ? bytesOf(data) : type === 'content' ? bytesOf(content) : 0;
-    }
-    default:
-      return 0;
-  }
-}
-
-function bytesOf(value: JsonValue | undefined): number {
-  return typeof value === 'string' ? Buffer.byteLength(value) : 0;
-}
-
-// References may be cyclic, and each level may fan out.
-const DEPTH_MAX = 16;
-const VALUES_MAX = 1_000;
-
-interface Filling {
-  root: JsonObject;
-  valuesLeft: number;
-}
-
-function fillObject(schema: JsonObject, filling: Filling, depth: number): JsonObject {
-  const properties = objectOf(schema['properties']);
-  const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  const members: [string, JsonValue][] = [];
-  for (const name of required) {
-    if (typeof name !== 'string' || filling.valuesLeft <= 0) continue;
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    members.push([name, fillValue(property, filling, depth + 1)]);
-  }
-  return Object.fromEntries(members);
-}
-
-function fillValue(given: JsonValue | undefined, filling: Filling, depth: number): JsonValue {
-  filling.valuesLeft--;
-  if (depth > DEPTH_MAX || filling.valuesLeft < 0) return null;
-  const schema = resolveReference(given, filling.root);
-  if (schema['const'] !== undefined) return schema['const'];
-  const values = schema['enum'];
-  if (Array.isArray(values) && values[0] !== undefined) return values[0];
-  for (const word of ['anyOf', 'oneOf', 'allOf']) {
-    const choices = schema[word];
-    if (Array.isArray(choices) && choices.length > 0) return fillValue(choices[0], filling, depth + 1);
-  }
-  const named = schema['type'] ?? (isJsonObject(schema['properties']) ? 'object' : 'string');
-  const type = Array.isArray(named) ? (named.find((name) => name !== 'null') ?? 'null') : named;
-  switch (type) {
-    case 'integer':
-    case 'number': {
-      const { minimum, exclusiveMinimum: above } = schema;
-      const lowest = typeof minimum === 'number' ? minimum : typeof above === 'number' ? above + 1 : 1;
-      return type === 'integer' ? Math.ceil(lowest) : lowest;
-    }
-    case 'boolean':
-      return true;
-    case 'array':
-      return schema['items'] === undefined ? [] : [fillValue(schema['items'], filling, depth + 1)];
-    case 'object':
-      return fillObject(schema, filling, depth);
-    case 'null':
-      return null;
-    default:
-      return 'text';
-  }
-}
-
-/** A schema at `#/…`; one step, because a definition that is itself a reference is filled as text. */
-function resolveReference(schema: JsonValue | undefined, root: JsonObject): JsonObject {
-  if (!isJsonObject(schema)) return {};
-  const reference = schema['$ref'];
-  if (typeof reference !== 'string' || !reference.startsWith('#/')) return schema;
-  let found: JsonValue | undefined = root;
-  for (const part of reference.slice(2).split('/')) {
-    found = isJsonObject(found) && Object.hasOwn(found, part) ? found[part] : undefined;
-  }
-  return objectOf(found);
-}
+import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { findClientTool, gatherTools } from '../client-tools.ts';
+import { refuseField } from '../lost-fields.ts';
+import { bytesOf, countInputTokens, cutToBytes, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
+import { fillArguments, fillSchema } from './fill-schema.ts';
+import { readStep, refuseScript, type ScriptedPart } from './read-script.ts';
 
 export type ReplyBlock =
   | { type: 'text'; text: string }
@@ -145,47 +32,62 @@ interface ReplyRequest {
 }
 
 export function composeReply(model: SandboxModel, name: string, request: ReplyRequest): SandboxReply {
-  const content = composers[model.answers](request);
+  const content = composeContent(model, request);
   return { id: `msg_${request.nonce}`, model: name, inputTokens: countInputTokens(request.body), ...content };
-}
-
-/** `tool_choice` names a tool that the request does not have. */
-export class UnknownTool extends Error {
-  override name = 'UnknownTool';
 }
 
 type ReplyContent = Pick<SandboxReply, 'blocks' | 'stopReason' | 'stopSequence' | 'outputTokens'>;
 
-const composers: Record<SandboxModel['answers'], (request: ReplyRequest) => ReplyContent> = {
-  echo: (request) => composeText('', request),
-  lorem: composeFiller,
-  tool: composeCall,
-  thinking: (request) =>
-    composeText('The user sent a message. I will repeat its text and add nothing of my own.', request),
-};
-
 // A signature that no provider accepts as its own.
 const SIGNATURE = Buffer.from('sandbox: signed by nobody').toString('base64');
+const THOUGHT = 'The user sent a message. I will repeat its text and add nothing of my own.';
 
-/** The thinking, if any, then the echo, cut at a stop sequence or at max_tokens. */
-function composeText(thinking: string, request: ReplyRequest): ReplyContent {
-  const { text, stopSequence } = stopAt(lastUserText(request.body), request.body['stop_sequences']);
-  const whole = cutToTokens(thinking + text, request.maxTokens);
-  const isCut = whole.length < thinking.length + text.length;
-  const thought = whole.slice(0, thinking.length);
-  const rest = whole.slice(thought.length);
-  const blocks: ReplyBlock[] = [];
-  if (thought !== '') blocks.push({ type: 'thinking', thinking: thought, signature: SIGNATURE });
-  if (rest !== '') blocks.push({ type: 'text', text: rest }); // an empty block could not be sent back
-  const outputTokens = tokensOf(bytesOf(thought) + bytesOf(rest));
-  if (isCut) return { blocks, stopReason: 'max_tokens', stopSequence: null, outputTokens };
-  return { blocks, stopReason: stopSequence === null ? 'end_turn' : 'stop_sequence', stopSequence, outputTokens };
+function composeContent({ answers }: SandboxModel, request: ReplyRequest): ReplyContent {
+  if (answers === 'lorem') return composeFiller(request);
+  const thought: ReplyBlock[] =
+    answers === 'thinking' ? [{ type: 'thinking', thinking: THOUGHT, signature: SIGNATURE }] : [];
+  const script = readStep(request.body);
+  const blocks = script === null ? [] : followScript(script, request);
+  return fit([...thought, ...(blocks.length > 0 ? blocks : [answerOf(answers, request)])], request);
 }
 
-function stopAt(text: string, sequences: JsonValue | undefined): { text: string; stopSequence: string | null } {
+/** Cuts the blocks at a stop sequence and at max_tokens. Empty ones are left out: they could not be sent back. */
+function fit(blocks: readonly ReplyBlock[], { body, maxTokens }: ReplyRequest): ReplyContent {
+  const bytesMax = maxTokens * TOKEN_BYTES;
+  const kept: ReplyBlock[] = [];
+  let bytes = 0;
+  const end = (stopReason: SandboxReply['stopReason'], stopSequence: string | null = null) => {
+    return { blocks: kept, stopReason, stopSequence, outputTokens: tokensOf(bytes) };
+  };
+  for (const block of blocks) {
+    if (block.type === 'tool_use') {
+      const inputBytes = bytesOf(JSON.stringify(block.input));
+      // A truncated input would be invalid JSON, which clients take for a broken stream.
+      if (bytes + inputBytes > bytesMax) return end('max_tokens');
+      kept.push(block);
+      bytes += inputBytes;
+      continue;
+    }
+    const given = block.type === 'text' ? block.text : block.thinking;
+    const { text, stopSequence } = stopAt(given, block.type === 'text' ? body['stop_sequences'] : []);
+    const cut = cutToBytes(text, bytesMax - bytes);
+    if (cut !== '') kept.push(block.type === 'text' ? { ...block, text: cut } : { ...block, thinking: cut });
+    bytes += bytesOf(cut);
+    if (cut.length < text.length) return end('max_tokens');
+    if (stopSequence !== null) return end('stop_sequence', stopSequence);
+  }
+  return end(kept.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn');
+}
+
+const STOP_SEQUENCES_MAX = 32; // each is a search in the whole text
+
+function stopAt(text: string, given: JsonValue | undefined): { text: string; stopSequence: string | null } {
+  const sequences = Array.isArray(given) ? given : [];
+  if (sequences.length > STOP_SEQUENCES_MAX)
+    refuseField('stop_sequences', `List should have at most ${STOP_SEQUENCES_MAX} items`);
   let end = text.length;
   let stopSequence: string | null = null;
-  for (const sequence of Array.isArray(sequences) ? sequences : []) {
+  for (const sequence of sequences) {
     if (typeof sequence !== 'string' || sequence === '') continue;
     const place = text.indexOf(sequence);
     if (place < 0 || place >= end) continue;
@@ -222,29 +124,94 @@ function composeFiller(request: ReplyRequest): ReplyContent {
   return { blocks, stopReason: 'max_tokens', stopSequence: null, outputTokens };
 }
 
-/** One call of the first tool. After its result, and if no tool may be called, text, so that an agent finishes. */
-function composeCall(request: ReplyRequest): ReplyContent {
-  const tool = chooseTool(request.body);
-  const last = jsonObjects(jsonObjects(request.body['messages']).at(-1)?.['content']);
-  if (tool === null || last.some(({ type }) => type === 'tool_result')) return composeText('', request);
-  const root = objectOf(tool['input_schema']);
-  const input = fillObject(root, { root, valuesLeft: VALUES_MAX }, 0);
-  const outputTokens = tokensOf(bytesOf(JSON.stringify(input)));
-  // A truncated input would be invalid JSON, which clients take for a broken stream.
-  if (outputTokens > request.maxTokens)
-    return { blocks: [], stopReason: 'max_tokens', stopSequence: null, outputTokens: 0 };
-  const block: ReplyBlock = { type: 'tool_use', id: `toolu_${request.nonce}`, name: String(tool['name']), input };
-  return { blocks: [block], stopReason: 'tool_use', stopSequence: null, outputTokens };
+/** Without a script: a call, where one is due; a value of the requested schema; or the echo. */
+function answerOf(answers: SandboxModel['answers'], request: ReplyRequest): ReplyBlock {
+  const { body } = request;
+  const { tools, isForced } = readToolChoice(body);
+  const tool = answers === 'tool' || isForced ? nextTool(body, tools, isForced) : undefined;
+  if (tool !== undefined) return callOf(tool, fillArguments(tool.schema), request);
+  return { type: 'text', text: composeValue(body) ?? lastUserText(body) };
 }
 
-function chooseTool(body: JsonObject): JsonObject | null {
-  const tools = jsonObjects(body['tools']).filter((tool) => typeof tool['name'] === 'string');
-  const choice = objectOf(body['tool_choice']);
-  if (choice['type'] === 'none') return null;
-  if (choice['type'] !== 'tool') return tools[0] ?? null;
-  const named = tools.find((tool) => tool['name'] === choice['name']);
-  if (named === undefined) throw new UnknownTool(`tool_choice.tool.name: Tool '${choice['name']}' not found`);
-  return named;
+/** After a result comes text, so that an agent finishes; a forced choice first calls each tool once. */
+function nextTool(body: JsonObject, tools: readonly CallableTool[], isForced: boolean): CallableTool | undefined {
+  const messages = jsonObjects(body['messages']);
+  const hasBlock = ({ content }: JsonObject, kind: string) => jsonObjects(content).some(({ type }) => type === kind);
+  const from = messages.findLastIndex((message) => message['role'] === 'user' && !hasBlock(message, 'tool_result'));
+  const turns = messages.slice(from + 1);
+  if (!isForced && turns.some((message) => hasBlock(message, 'tool_result'))) return undefined;
+  const called = new Set(turns.flatMap(({ content }) => jsonObjects(content).map(({ name }) => name)));
+  return tools.find(({ name }) => !called.has(name));
+}
+
+/** The value in the requested format as JSON; null without a format. */
+function composeValue(body: JsonObject): string | null {
+  const format = objectOf(body['output_config'])['format'] ?? body['output_format'] ?? null; // the second is the older name
+  if (format === null) return null;
+  const { type, schema } = objectOf(format);
+  if (type !== 'json_schema' || !isJsonObject(schema))
+    refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
+  const filled = fillSchema(schema);
+  if ('reason' in filled) refuseField('output_config.format.schema', filled.reason);
+  return JSON.stringify(filled.value);
+}
+
+interface CallableTool {
+  name: string;
+  schema: JsonObject;
+}
+
+interface ToolChoice {
+  /** Those that may be called. */
+  tools: readonly CallableTool[];
+  isForced: boolean;
+  isParallel: boolean;
+}
+
+function readToolChoice(body: JsonObject): ToolChoice {
+  const { type, name, disable_parallel_tool_use: disabled } = objectOf(body['tool_choice']);
+  const all = gatherTools(body).flatMap(({ tool }) => callable(tool));
+  const isParallel = disabled !== true;
+  if (type === 'none') return { tools: [], isForced: false, isParallel };
+  if (type !== 'tool') return { tools: all, isForced: type === 'any', isParallel };
+  const named = all.filter((tool) => tool.name === name);
+  if (named.length === 0) refuseField('tool_choice.tool.name', `Tool '${textOf(name)}' not found`);
+  return { tools: named, isForced: true, isParallel };
+}
+
+/** The tool, if the client runs it: a provider's own tools are not called. */
+function callable({ name, type, input_schema: schema }: JsonObject): CallableTool[] {
+  if (typeof name !== 'string') return [];
+  const known = findClientTool(type);
+  const isOwn = (type ?? 'custom') === 'custom' || known !== null || textOf(type).startsWith('computer_');
+  return isOwn ? [{ name, schema: known?.parameters ?? objectOf(schema) }] : [];
+}
+
+function callOf({ name }: CallableTool, input: JsonObject, { nonce }: ReplyRequest, place = 0): ReplyBlock {
+  return { type: 'tool_use', id: `toolu_${nonce}${place === 0 ? '' : `_${place}`}`, name, input };
+}
+
+/** The blocks of a step. Calls are left out of a request in which no tool may be called. */
+function followScript(step: readonly ScriptedPart[], request: ReplyRequest): ReplyBlock[] {
+  const { tools, isForced, isParallel } = readToolChoice(request.body);
+  const parts = tools.length === 0 ? step.filter(({ kind }) => kind === 'text') : step;
+  const calls = parts.filter(({ kind }) => kind === 'call').length;
+  if (isForced && calls === 0 && tools.length > 0) refuseScript('tool_choice requires a call, and this step has none');
+  if (calls > 1 && !isParallel) refuseScript(`this step has ${calls} calls, and the request disables parallel calls`);
+  return parts.map((part, place) => {
+    if (part.kind === 'text') return { type: 'text', text: part.text };
+    const tool = tools.find(({ name }) => name === part.name);
+    if (tool === undefined)
+      return refuseScript(`${part.name} is not among the tools that may be called: ${namesOf(tools)}`);
+    return callOf(tool, part.input ?? fillArguments(tool.schema), request, place);
+  });
+}
+
+const NAMES_SHOWN_MAX = 20;
+
+function namesOf(tools: readonly CallableTool[]): string {
+  const shown = tools.slice(0, NAMES_SHOWN_MAX).map(({ name }) => name);
+  return shown.join(', ') + (tools.length > shown.length ? ', …' : '');
 }
 
 export interface SandboxModel {

@@ -4,7 +4,8 @@ import { type JsonObject, makeEvent, type StreamEvent, splitBlock, textOf } from
 import { mapFault } from '../map-fault.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
-import { composeReply, countInputTokens, sandboxModels, TOKEN_BYTES, UnknownTool } from './compose-reply.ts';
+import { composeReply, sandboxModels } from './compose-reply.ts';
+import { countInputTokens, TOKEN_BYTES } from './count-tokens.ts';
 
 export { sandboxModelNames } from './compose-reply.ts';
 
@@ -18,7 +19,8 @@ export const sandbox: Provider = {
     if (model === undefined) throw errorAnswer(404, `model: ${attempt.upstreamModel}`, upstreamRequestId);
     if (model.errorStatus !== null)
       throw errorAnswer(model.errorStatus, `the sandbox answers with ${model.errorStatus}`, upstreamRequestId);
-    const reply = compose(model, attempt, upstreamRequestId);
+    const { request, upstreamModel, maxTokens } = attempt;
+    const reply = composeReply(model, upstreamModel, { body: request.body, maxTokens, nonce: nonce() });
     if (model.firstByteAfterMs > 0) await wait(model.firstByteAfterMs, attempt.signal);
     return answer(model, reply, attempt, upstreamRequestId);
   },
@@ -29,16 +31,6 @@ export const sandbox: Provider = {
 
   probe: async () => ({ status: null, models: sandboxModels.size }),
 };
-
-function compose(model: SandboxModel, attempt: Attempt, upstreamRequestId: string): SandboxReply {
-  const { request, upstreamModel, maxTokens } = attempt;
-  try {
-    return composeReply(model, upstreamModel, { body: request.body, maxTokens, nonce: nonce() });
-  } catch (thrown) {
-    if (thrown instanceof UnknownTool) throw errorAnswer(400, thrown.message, upstreamRequestId);
-    throw thrown;
-  }
-}
 
 function answer(
   model: SandboxModel,

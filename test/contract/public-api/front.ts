@@ -29,6 +29,7 @@ export function openFront(
   };
   const settings = {
     vendorPrefixes: ['vendor', 'anthropic'],
+    errorStatuses: 'turnpike' as const,
     bodyBytesMax: 1_000_000,
     shedLoopDelayMs: 500,
     shedOpenMessages: 100,

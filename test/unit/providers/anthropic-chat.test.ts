@@ -120,6 +120,68 @@ test('sampling parameters are left out if the model thinks or does not support t
   for (const model of ['claude-opus-4-6', ...byBudget]) expect(sent(off, model)).toMatchObject(sampling);
 });
 
+describe('thinking that is turned off', () => {
+  const off = { thinking: { type: 'disabled' } };
+
+  test.each(['claude-opus-4-8', 'claude-opus-5', 'claude-sonnet-5', 'claude-haiku-5-5', 'claude-haiku-4-5', 'other'])(
+    'is off for %s',
+    (model) => expect(sent(off, model)).toMatchObject(off),
+  );
+
+  test.each([
+    'claude-opus-5-5',
+    'claude-fable-5',
+    'anthropic.claude-fable-5-v1:0',
+    'claude-fable-5-2',
+    'claude-mythos-5-1',
+  ])('is the lowest effort of %s, which always thinks', (model) => {
+    const format = { type: 'json_schema', schema: {} };
+    const body = sent({ ...off, output_config: { format } }, model);
+    expect(body).not.toHaveProperty('thinking');
+    expect(body['output_config']).toEqual({ format, effort: 'low' });
+    expect(sent(off, model)['output_config']).toEqual({ effort: 'low' });
+  });
+
+  test('is the least thinking of a model with a type for it', () =>
+    expect(sent(off, 'claude-sonnet-5-5')).toMatchObject({ thinking: { type: 'between_tools' } }));
+});
+
+test('a budget is adaptive thinking for a model that refuses budgets', () => {
+  const budget = { thinking: { type: 'enabled', budget_tokens: 2_000 } };
+  for (const model of ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5'])
+    expect(sent(budget, model)).toMatchObject({ thinking: { type: 'adaptive' } });
+  expect(sent(budget, 'claude-opus-5')).toMatchObject(budget);
+});
+
+describe('a forced call', () => {
+  const tool_choice = { type: 'tool', name: 'f', disable_parallel_tool_use: true };
+
+  test.each(['claude-opus-5', 'claude-fable-5', 'claude-haiku-5-5', 'claude-sonnet-4-5', 'other'])(
+    'is forced for %s',
+    (model) => expect(sent({ tool_choice }, model)).toMatchObject({ tool_choice }),
+  );
+
+  test.each(['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-fable-5-1', 'claude-fable-5-2'])(
+    'is an instruction to %s, which refuses forced calls, and leaves its thinking alone',
+    (model) => {
+      const told = (words: string) => text(`This answer must call ${words}.`);
+      const choice = { type: 'auto', disable_parallel_tool_use: true };
+      expect(sent({ ...high, tool_choice }, model)).toMatchObject({
+        ...high,
+        tool_choice: choice,
+        system: [told('the tool "f"')],
+      });
+      const any = { tool_choice: { type: 'any' }, system: 'Be brief.' };
+      expect(sent(any, model)).toMatchObject({
+        tool_choice: { type: 'auto' },
+        system: [text('Be brief.'), told('at least one of the tools')],
+      });
+      const cached = [{ ...text('Be brief.'), cache_control: { type: 'ephemeral' } }];
+      expect(sent({ ...any, system: cached }, model)['system']).toEqual([...cached, told('at least one of the tools')]);
+    },
+  );
+});
+
 test('a system message in the middle becomes a reminder in a user message, with every digit around it preserved', () => {
   const assistantMessage = { role: 'assistant', content: [{ ...call, input: { id: 'DIGITS' } }] };
   const body = JSON.stringify({
@@ -146,6 +208,6 @@ test('a system message in the middle becomes a reminder in a user message, with 
 test('a Messages request is sent with all of these fields unchanged', () => {
   const messages = [user, { role: 'system', content: 'Be brief.' }];
   const members = { ...high, temperature: 1.7, top_p: 1, tool_choice: { type: 'any' }, messages };
-  const body = JSON.parse(convertMessageBody(attemptOf(members, 'claude-opus-4-5', 'messages')));
-  expect(body).toMatchObject(members);
+  for (const model of ['claude-opus-4-5', 'claude-opus-5-5'])
+    expect(JSON.parse(convertMessageBody(attemptOf(members, model, 'messages')))).toMatchObject(members);
 });

@@ -107,6 +107,8 @@ const costs = mutate('src/wire/scan-json.ts', [
     'if (false) throw',
   ],
   ['cost-doubled', 'a doubled key is found among many', 'frame.manyKeys?.add(key);', ''],
+  ['cost-members', 'different members of a body are bounded', 'weight.newKeys > jsonNewKeysMax ?', 'false ?'],
+  ['doubled-member', 'a doubled member of a body is found', 'if (members.has(key)) return DUPLICATE;', ''],
 ]);
 
 const callArguments = mutate('src/fronts/chat-completions/convert-conversation.ts', [

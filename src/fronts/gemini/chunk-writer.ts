@@ -1,0 +1,173 @@
+// Writes chunks of GenerateContentResponse from Messages events, without I/O: as server-sent events, or as one JSON list.
+
+import { bounds } from '../../config.ts';
+import {
+  isJsonObject,
+  isThinking,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  parseExactly,
+  textOf,
+} from '../../wire/wire.ts';
+import { EventWriter } from '../event-writer.ts';
+import type { Origins } from '../origins.ts';
+import { ThinkingCarrier } from './carried-thinking.ts';
+import { geminiErrorOfEvent } from './convert-error.ts';
+import { callPart, convertUsage, finishReasonOf, identityOf, thoughtPart } from './convert-message.ts';
+import type { GeminiTerms } from './convert-request.ts';
+
+/** Ignored by all clients in both forms; a comment is not: one of them takes it for JSON. */
+const KEEP_ALIVE = '\n';
+const DATA = 'data: ';
+const EVENT_END = '\n\n';
+
+export class ChunkWriter extends EventWriter {
+  readonly #includesThoughts: boolean;
+  readonly #isList: boolean;
+  readonly #carrier = new ThinkingCarrier();
+  /** Needed until the answer begins; then released, because the request may be long. */
+  #origins: Origins | null;
+  #identity: JsonObject = {};
+  #usage: JsonObject = {};
+  #stopReason: JsonValue = null;
+  #open: JsonObject = {}; // the open block
+  #input: string[] = []; // of the open call
+  #inputCharacters = 0;
+  #isBegun = false; // the list
+
+  constructor(terms: GeminiTerms, isList: boolean) {
+    super();
+    this.#includesThoughts = terms.includesThoughts;
+    this.#origins = terms.origins;
+    this.#isList = isList;
+  }
+
+  protected override convert(event: JsonObject): string {
+    switch (event['type']) {
+      case 'ping':
+        return KEEP_ALIVE;
+      case 'message_start':
+        this.#begin(objectOf(event['message']));
+        return '';
+      case 'content_block_start':
+        return this.#openBlock(objectOf(event['content_block']));
+      case 'content_block_delta':
+        return this.#grow(objectOf(event['delta']));
+      case 'content_block_stop':
+        return this.#closeBlock();
+      case 'message_delta':
+        this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
+        this.#count(event['usage']);
+        return '';
+      case 'message_stop':
+        return this.#finish();
+      case 'error':
+        this.end();
+        return this.#frame(geminiErrorOfEvent(event, this.#origins));
+      default:
+        return '';
+    }
+  }
+
+  protected override keepNative(text: string): string {
+    return this.#isList ? this.#frame(text.slice(DATA.length, -EVENT_END.length)) : text;
+  }
+
+  override last(): string {
+    if (!this.#isList) return '';
+    return this.#isBegun ? ']' : '[]';
+  }
+
+  #frame(json: string): string {
+    if (!this.#isList) return `${DATA}${json}${EVENT_END}`;
+    const begin = this.#isBegun ? ',\n' : '[';
+    this.#isBegun = true;
+    return begin + json;
+  }
+
+  #begin(message: JsonObject): void {
+    this.#identity = identityOf(message);
+    this.#origins = null;
+    this.#count(message['usage']);
+  }
+
+  /** Counts are cumulative: a later count replaces an earlier one, unless it is null. */
+  #count(usage: JsonValue | undefined): void {
+    if (!isJsonObject(usage)) return;
+    for (const [name, count] of Object.entries(usage)) if (count !== null) this.#usage[name] = count;
+  }
+
+  #part(part: JsonObject): string {
+    const candidates = [{ content: { parts: [part], role: 'model' }, index: 0 }];
+    return this.#frame(JSON.stringify({ candidates, ...this.#identity }));
+  }
+
+  #openBlock(block: JsonObject): string {
+    this.#open = block;
+    this.#input = [];
+    this.#inputCharacters = 0;
+    if (block['type'] === 'text') return this.#text(textOf(block['text']));
+    return block['type'] === 'thinking' ? this.#thinking(textOf(block['thinking'])) : '';
+  }
+
+  #grow(delta: JsonObject): string {
+    switch (delta['type']) {
+      case 'text_delta':
+        return this.#text(textOf(delta['text']));
+      case 'thinking_delta':
+        return this.#thinking(textOf(delta['thinking']));
+      case 'signature_delta':
+        this.#open['signature'] = delta['signature'] ?? '';
+        return '';
+      case 'input_json_delta':
+        this.#addInput(textOf(delta['partial_json']));
+        return KEEP_ALIVE; // a call is sent whole
+      default:
+        return '';
+    }
+  }
+
+  #text(text: string): string {
+    if (text === '') return '';
+    this.#carrier.addText();
+    return this.#part({ text });
+  }
+
+  #thinking(text: string): string {
+    if (text === '') return '';
+    this.#carrier.addPiece(text);
+    return this.#includesThoughts ? this.#part(thoughtPart(text)) : KEEP_ALIVE;
+  }
+
+  #addInput(piece: string): void {
+    this.#inputCharacters += piece.length;
+    if (this.#inputCharacters <= bounds.upstreamEventBytesMax) this.#input.push(piece);
+  }
+
+  #closeBlock(): string {
+    const block = this.#open;
+    this.#open = {};
+    if (isThinking(block)) this.#carrier.close(block);
+    if (block['type'] !== 'tool_use') return '';
+    const args = this.#input.length === 0 ? (block['input'] ?? {}) : readArguments(this.#input.join(''));
+    this.#input = [];
+    return args === null ? '' : this.#part(callPart(block, args, this.#carrier));
+  }
+
+  #finish(): string {
+    this.end();
+    const end = { content: { role: 'model' }, finishReason: finishReasonOf(this.#stopReason), index: 0 };
+    const usageMetadata = convertUsage(this.#usage);
+    return this.#frame(JSON.stringify({ candidates: [end], usageMetadata, ...this.#identity }));
+  }
+}
+
+/** null for a call that was cut, as by `max_tokens`: this protocol has no part of one. */
+function readArguments(json: string): JsonValue | null {
+  try {
+    return parseExactly(json);
+  } catch {
+    return null;
+  }
+}

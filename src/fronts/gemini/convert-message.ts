@@ -1,0 +1,88 @@
+// Translates a whole message to a GenerateContentResponse. Parses exactly, so that arguments keep every digit.
+
+import { isWholeNumber } from '../../base/checked-number.ts';
+import {
+  isThinking,
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  objectOf,
+  parseExactly,
+  textOf,
+} from '../../wire/wire.ts';
+import { ThinkingCarrier } from './carried-thinking.ts';
+import type { GeminiTerms } from './convert-request.ts';
+
+/** A provider of this protocol has answered with such a response itself, which is kept. */
+export function convertMessage(text: string, { includesThoughts }: Pick<GeminiTerms, 'includesThoughts'>): string {
+  const message = objectOf(parseExactly(text));
+  if (message['type'] !== 'message') return text;
+  const parts = convertBlocks(jsonObjects(message['content']), includesThoughts);
+  const content = { ...(parts.length > 0 && { parts }), role: 'model' };
+  return JSON.stringify({
+    candidates: [{ content, finishReason: finishReasonOf(message['stop_reason']), index: 0 }],
+    usageMetadata: convertUsage(objectOf(message['usage'])),
+    ...identityOf(message),
+  });
+}
+
+function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean): JsonObject[] {
+  const carrier = new ThinkingCarrier();
+  return blocks.flatMap((block): JsonObject[] => {
+    if (isThinking(block)) {
+      const thought = textOf(block['thinking']);
+      carrier.addPiece(thought);
+      carrier.close(block);
+      return includesThoughts && thought !== '' ? [thoughtPart(thought)] : [];
+    }
+    if (block['type'] === 'tool_use') return [callPart(block, block['input'] ?? {}, carrier)];
+    const text = textOf(block['text']);
+    if (block['type'] !== 'text' || text === '') return [];
+    carrier.addText();
+    return [{ text }];
+  });
+}
+
+export function thoughtPart(text: string): JsonObject {
+  return { text, thought: true };
+}
+
+export function callPart(call: JsonObject, args: JsonValue, carrier: ThinkingCarrier): JsonObject {
+  const { id = '', name = '' } = call;
+  return { functionCall: { id, name, args }, ...carrier.takeMember() };
+}
+
+/** The members that name a response: `modelVersion` and `responseId`. */
+export function identityOf(message: JsonObject): JsonObject {
+  return { modelVersion: textOf(message['model']), responseId: textOf(message['id']).replace(/^msg_/, '') };
+}
+
+export function convertUsage(usage: JsonObject): JsonObject {
+  const cached = countOf(usage['cache_read_input_tokens']);
+  const prompt = countOf(usage['input_tokens']) + cached + countOf(usage['cache_creation_input_tokens']);
+  const output = countOf(usage['output_tokens']);
+  const thoughts = Math.min(countOf(objectOf(usage['output_tokens_details'])['thinking_tokens']), output);
+  return {
+    promptTokenCount: prompt,
+    candidatesTokenCount: output - thoughts,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    ...(cached > 0 && { cachedContentTokenCount: cached }),
+    totalTokenCount: prompt + output,
+  };
+}
+
+function countOf(value: JsonValue | undefined): number {
+  return isWholeNumber(value) ? value : 0;
+}
+
+/** Any other stop reason ends the turn. */
+const FINISH_REASONS: Readonly<Record<string, string>> = {
+  max_tokens: 'MAX_TOKENS',
+  model_context_window_exceeded: 'MAX_TOKENS',
+  refusal: 'SAFETY',
+};
+
+export function finishReasonOf(stopReason: JsonValue | undefined): string {
+  const isListed = typeof stopReason === 'string' && Object.hasOwn(FINISH_REASONS, stopReason);
+  return (isListed ? FINISH_REASONS[stopReason] : undefined) ?? 'STOP';
+}

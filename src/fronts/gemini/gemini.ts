@@ -1,0 +1,155 @@
+// Gemini: translates requests of Google's generateContent to Messages and answers back, by docs/gemini.md.
+
+import { isWholeNumber } from '../../base/checked-number.ts';
+import type { TurnpikeError } from '../../errors.ts';
+import {
+  type JsonObject,
+  jsonObjects,
+  type NativeBody,
+  NO_THOUGHT_SIGNATURE,
+  objectOf,
+  scanJson,
+  textOf,
+} from '../../wire/wire.ts';
+import type { AnswerTranslator, Asked, Front, Operation } from '../front.ts';
+import { withClientPaths } from '../origins.ts';
+import { isCarried, weighThinking } from './carried-thinking.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import { geminiErrorBody } from './convert-error.ts';
+import { convertMessage } from './convert-message.ts';
+import { convertRequest, type GeminiTerms } from './convert-request.ts';
+import { readBody } from './read-body.ts';
+
+const ROOT = '/v1beta/';
+const KEY_HEADER = 'x-goog-api-key';
+/** Some SDKs use the stable version of the path, of which other protocols have the lists, too. */
+const MODELS = /^\/v1(?:beta)?\/models(?:\/(.+))?$/;
+const METHOD = /^(.+):([a-zA-Z]+)$/;
+const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
+  generateContent: (model) => ({ asks: 'message', model, stream: false }),
+  streamGenerateContent: (model) => ({ asks: 'message', model, stream: true }),
+  countTokens: (model) => ({ asks: 'count', model }),
+};
+const NOT_OFFERED = ['batchEmbedContents', 'batchGenerateContent', 'embedContent', 'predict', 'predictLongRunning'];
+const KIND = 'gemini';
+
+export const gemini: Front = {
+  protocol: 'gemini',
+  hasOpenAiHeaders: false,
+  keyHeader: KEY_HEADER,
+  owns: (path, { headers }) => path.startsWith(ROOT) || isMethod(path) || (isOfModels(path) && headers.has(KEY_HEADER)),
+  findOperation,
+  weigh: (body, weight) => weighThinking(requestOf(body)['contents'], weight),
+  translate,
+  errorBody: geminiErrorBody,
+  countBody: ({ input_tokens: totalTokens = 0 }) => JSON.stringify({ totalTokens }),
+  modelsBody: ({ data }) => JSON.stringify({ models: jsonObjects(data).map(describeModel) }),
+  modelBody: (model) => JSON.stringify(describeModel(model)),
+};
+
+function isOfModels(path: string): boolean {
+  return MODELS.test(path);
+}
+
+/** Only these paths say by themselves whose they are: a model may have a colon in its name. */
+function isMethod(path: string): boolean {
+  const operation = findOperation(path);
+  return operation?.asks === 'message' || operation?.asks === 'count';
+}
+
+function findOperation(path: string): Operation | null {
+  const [whole, name] = MODELS.exec(path) ?? [];
+  if (whole === undefined) return null;
+  if (name === undefined) return { asks: 'models' };
+  const [, model = '', method = ''] = METHOD.exec(name) ?? [];
+  if (NOT_OFFERED.includes(method)) return null;
+  if (Object.hasOwn(OPERATIONS, method)) return OPERATIONS[method]?.(plainModel(model)) ?? null;
+  return { asks: 'model', id: plainModel(name) };
+}
+
+/** Names may have the "models/" of Google's lists. */
+function plainModel(name: string): string {
+  return name.replace(/^models\//, '');
+}
+
+/** The request inside a request for its token count. */
+function requestOf(body: JsonObject): JsonObject {
+  return objectOf(body['generateContentRequest'] ?? body['generate_content_request'] ?? body);
+}
+
+function translate(body: JsonObject, asked: Asked): ReturnType<Front['translate']> {
+  const { operation, query } = asked;
+  const model = 'model' in operation ? operation.model : '';
+  const given = requestOf(body);
+  const read = readBody(given);
+  const { message, terms } = convertRequest(read.body, { model, stream: 'stream' in operation && operation.stream });
+  const isList = new URLSearchParams(query).get('alt') !== 'sse';
+  return {
+    message,
+    native: nativeBody(read.body, read.isWhole && given === body ? asked : null),
+    answer: new GeminiAnswer(terms, isList),
+  };
+}
+
+/** The client's own text, if there is nothing in it that Google must not get. */
+function nativeBody(body: JsonObject, own: Pick<Asked, 'text' | 'members'> | null): NativeBody {
+  const contents = jsonObjects(body['contents']);
+  const isForeign = contents.some(({ parts }) =>
+    jsonObjects(parts).some((part) => isCarried(part['thoughtSignature'])),
+  );
+  if (own !== null && !isForeign) return { kind: KIND, text: own.text, members: own.members };
+  const text = JSON.stringify({ ...body, contents: isForeign ? contents.map(withoutCarried) : contents });
+  return { kind: KIND, text, members: scanJson(text) };
+}
+
+/** Thinking of other providers is no signature for Google. */
+function withoutCarried(content: JsonObject): JsonObject {
+  const parts = jsonObjects(content['parts']).map((part) => {
+    const { thoughtSignature, ...rest } = part;
+    if (!isCarried(thoughtSignature)) return part;
+    return part['functionCall'] === undefined ? rest : { ...rest, thoughtSignature: NO_THOUGHT_SIGNATURE };
+  });
+  return { ...content, parts };
+}
+
+function describeModel(model: JsonObject): JsonObject {
+  const { id, display_name: displayName, max_input_tokens: inputs, max_tokens: outputs } = model;
+  const name = textOf(id);
+  return {
+    name: `models/${name}`,
+    baseModelId: name,
+    version: '1',
+    displayName: textOf(displayName) || name,
+    description: '',
+    ...(isWholeNumber(inputs) && { inputTokenLimit: inputs }),
+    ...(isWholeNumber(outputs) && { outputTokenLimit: outputs }),
+    supportedGenerationMethods: Object.keys(OPERATIONS),
+  };
+}
+
+const LIST_HEADERS = { 'content-type': 'application/json' };
+const EVENT_HEADERS = {};
+
+class GeminiAnswer implements AnswerTranslator {
+  readonly streamHeaders: Readonly<Record<string, string>>;
+  readonly #terms: GeminiTerms;
+  readonly #isList: boolean;
+
+  constructor(terms: GeminiTerms, isList: boolean) {
+    this.#terms = terms;
+    this.#isList = isList;
+    this.streamHeaders = isList ? LIST_HEADERS : EVENT_HEADERS;
+  }
+
+  message(text: string): string {
+    return convertMessage(text, this.#terms);
+  }
+
+  writer(): ChunkWriter {
+    return new ChunkWriter(this.#terms, this.#isList);
+  }
+
+  error(error: TurnpikeError): TurnpikeError {
+    return withClientPaths(error, this.#terms.origins);
+  }
+}

@@ -1,0 +1,189 @@
+// Reads a request body of Gemini: names in camel case, because Google accepts both, and only members that are known to
+// be free of charge or priced. The same members are passed on to a provider of Gemini's own protocol.
+
+import { TurnpikeError } from '../../errors.ts';
+import { type JsonObject, type JsonValue, wrongField } from '../../wire/wire.ts';
+import { isExactObject } from '../placed.ts';
+
+interface Refusal {
+  code: 'feature_unavailable' | 'feature_not_priced' | 'invalid_request';
+  why: string;
+  /** Values that request nothing, as JSON in lower case, besides null, false and an empty list. */
+  harmless?: readonly string[];
+}
+
+/** The members of an object, or of each object in a list. Any others are left out. */
+interface Shape {
+  /** With the shape inside; null: the value is kept as it is. */
+  kept: Readonly<Record<string, Shape | null>>;
+  refused?: Readonly<Record<string, Refusal>>;
+  /** Why other members are refused; absent: they are left out. */
+  others?: string;
+}
+
+const CODE: Refusal = { code: 'feature_not_priced', why: 'code execution has no price on this path' };
+const SERVER_TOOL: Refusal = { code: 'feature_not_priced', why: 'this tool has no price on this path' };
+const STORED_CONTEXT: Refusal = {
+  code: 'feature_unavailable',
+  why: 'stored contexts are not supported; send the content itself',
+};
+
+const BLOB: Shape = { kept: { mimeType: null, data: null, displayName: null } };
+const FILE: Shape = { kept: { mimeType: null, fileUri: null, displayName: null } };
+const MEDIA = { inlineData: BLOB, fileData: FILE };
+
+const PART: Shape = {
+  kept: {
+    ...MEDIA,
+    text: null,
+    thought: null,
+    thoughtSignature: null,
+    mediaResolution: null,
+    functionCall: { kept: { id: null, name: null, args: null } },
+    functionResponse: { kept: { id: null, name: null, response: null, parts: { kept: MEDIA } } },
+  },
+  refused: {
+    codeExecutionResult: CODE,
+    executableCode: CODE,
+    toolCall: SERVER_TOOL,
+    toolResponse: SERVER_TOOL,
+    videoMetadata: { code: 'feature_unavailable', why: 'videos are not supported' },
+  },
+  others: 'Input should be text, inlineData, fileData, functionCall or functionResponse',
+};
+const CONTENT: Shape = { kept: { role: null, parts: PART } };
+
+const DECLARATION: Shape = {
+  kept: { name: null, description: null, parameters: null, parametersJsonSchema: null },
+};
+const TOOL: Shape = {
+  kept: { functionDeclarations: DECLARATION },
+  refused: {
+    codeExecution: CODE,
+    computerUse: SERVER_TOOL,
+    enterpriseWebSearch: SERVER_TOOL,
+    fileSearch: SERVER_TOOL,
+    googleMaps: SERVER_TOOL,
+    googleSearch: { code: 'feature_not_priced', why: 'web search has no price on this path' },
+    googleSearchRetrieval: { code: 'feature_not_priced', why: 'web search has no price on this path' },
+    mcpServers: SERVER_TOOL,
+    retrieval: SERVER_TOOL,
+    urlContext: SERVER_TOOL,
+  },
+  others: 'Input should be functionDeclarations',
+};
+
+const ONLY_TEXT = 'only text output is supported';
+
+const GENERATION: Shape = {
+  kept: {
+    frequencyPenalty: null,
+    maxOutputTokens: null,
+    mediaResolution: null,
+    presencePenalty: null,
+    responseJsonSchema: null,
+    responseMimeType: null,
+    responseSchema: null,
+    seed: null,
+    stopSequences: null,
+    temperature: null,
+    thinkingConfig: { kept: { includeThoughts: null, thinkingBudget: null, thinkingLevel: null } },
+    topK: null,
+    topP: null,
+  },
+  refused: {
+    candidateCount: {
+      code: 'invalid_request',
+      why: 'a request returns one candidate; send the request several times for more',
+      harmless: ['0', '1'],
+    },
+    imageConfig: { code: 'feature_not_priced', why: ONLY_TEXT },
+    logprobs: { code: 'invalid_request', why: 'log probabilities are not available', harmless: ['0'] },
+    responseLogprobs: { code: 'invalid_request', why: 'log probabilities are not available' },
+    responseModalities: { code: 'feature_not_priced', why: ONLY_TEXT, harmless: ['["text"]'] },
+    speechConfig: { code: 'feature_not_priced', why: ONLY_TEXT },
+  },
+};
+
+const REQUEST: Shape = {
+  kept: {
+    contents: CONTENT,
+    generationConfig: GENERATION,
+    safetySettings: null,
+    systemInstruction: CONTENT,
+    toolConfig: { kept: { functionCallingConfig: { kept: { allowedFunctionNames: null, mode: null } } } },
+    tools: TOOL,
+  },
+  refused: {
+    cachedContent: STORED_CONTEXT,
+    serviceTier: {
+      code: 'feature_not_priced',
+      why: 'other service tiers have no price',
+      harmless: ['"service_tier_unspecified"', '"unspecified"', '"standard"', '"default"', '"auto"', '0'],
+    },
+    store: { code: 'feature_unavailable', why: 'answers are not stored here' },
+  },
+};
+
+/** Names of refused members, as docs/gemini.md lists them. */
+export const REFUSED_NAMES: readonly string[] = [REQUEST, TOOL, PART, GENERATION].flatMap(({ refused = {} }) =>
+  Object.keys(refused),
+);
+
+export interface ReadBody {
+  body: JsonObject;
+  /** No member was left out: a provider of the same protocol can get the client's text. */
+  isWhole: boolean;
+}
+
+/** Throws invalid_request, feature_unavailable and feature_not_priced; the message begins with the field's path. */
+export function readBody(given: JsonObject): ReadBody {
+  const reader = new BodyReader();
+  const body = reader.read(given, REQUEST, '') as JsonObject;
+  return { body, isWhole: reader.isWhole };
+}
+
+const NAME_CHARACTERS_MAX = 64; // in a path
+
+class BodyReader {
+  isWhole = true;
+
+  /** The parser bounds the depth. A value of another type is judged by its converter. */
+  read(value: JsonValue, shape: Shape, path: string): JsonValue {
+    if (Array.isArray(value)) return value.map((one, place) => this.read(one, shape, `${path}.${place}`));
+    if (!isExactObject(value)) return value;
+    const members: JsonObject = {};
+    for (const [given, inside] of Object.entries(value)) {
+      const shown = given.slice(0, NAME_CHARACTERS_MAX);
+      if (inside !== null) this.#take(members, given, inside, shape, path === '' ? shown : `${path}.${shown}`);
+    }
+    return members;
+  }
+
+  #take(members: JsonObject, given: string, inside: JsonValue, shape: Shape, path: string): void {
+    const name = camelCase(given);
+    const { kept, refused = {}, others } = shape;
+    if (Object.hasOwn(refused, name)) refuse(refused[name] as Refusal, inside, path);
+    else if (!Object.hasOwn(kept, name)) {
+      if (others !== undefined) throw wrongField(path, others);
+      this.isWhole = false;
+    } else {
+      if (Object.hasOwn(members, name)) throw wrongField(path, `\`${name}\` is given twice`);
+      const within = kept[name] as Shape | null;
+      members[name] = within === null ? inside : this.read(inside, within, path);
+    }
+  }
+}
+
+/** "max_output_tokens" is "maxOutputTokens"; one name of an older version of the API begins with "_". */
+function camelCase(name: string): string {
+  if (!name.includes('_')) return name;
+  return name.replace(/^_/, '').replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** An empty object requests a feature with its defaults. */
+function refuse({ code, why, harmless = [] }: Refusal, value: JsonValue, path: string): void {
+  if (value === false || (Array.isArray(value) && value.length === 0)) return;
+  if (harmless.includes(JSON.stringify(value).toLowerCase())) return;
+  throw new TurnpikeError(code, `${path}: ${why}`);
+}

@@ -1,0 +1,103 @@
+// Translates a Responses request to a Messages request. Gateway and provider validate the rest.
+
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
+import { readFormat } from '../json-format.ts';
+import type { Origins } from '../origins.ts';
+import { type Placed, textBlock } from '../placed.ts';
+import { type Effort, effortMembers, ON, readEffort } from '../read-effort.ts';
+import { refuseFields } from '../refused-fields.ts';
+import { tierMember } from '../service-tier.ts';
+import { userMember } from '../user-id.ts';
+import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
+import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
+import { REFUSED_FIELDS } from './response-fields.ts';
+
+/** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
+export interface ResponseTerms {
+  /** By the name in the message; other tools are functions. */
+  called: ReadonlyMap<string, CalledTool>;
+  /** The client wants to see the thinking. */
+  showsThinking: boolean;
+  origins: Origins;
+}
+
+const SAME_FIELDS = ['model', 'temperature', 'top_p', 'stream'];
+/** Fields that identify the conversation or the end user, most specific first. */
+const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
+
+interface ConvertedRequest {
+  message: JsonObject;
+  terms: ResponseTerms;
+  items: InputItem[];
+}
+
+/** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
+export function convertRequest(body: JsonObject): ConvertedRequest {
+  refuseFields(body, REFUSED_FIELDS);
+  const fields = new Map([
+    ['system', 'instructions'],
+    ['messages', 'input'],
+    ['max_tokens', 'max_output_tokens'],
+  ]);
+  const items = readItems(body['input']);
+  const tools = convertTools(body, [...ownTools(body), ...toolListsOf(items)]);
+  const { format, instruction } = readFormat(objectOf(body['text'])['format'] ?? null, 'text.format', null);
+  const instructions = readInstructions(body['instructions'] ?? null);
+  if (instruction !== null) instructions.push({ block: { type: 'text', text: instruction }, path: 'text.format' });
+  const conversation = convertInput(items, instructions, tools.names);
+  const { system } = conversation;
+  const reasoning = readReasoning(body, items);
+  const message: JsonObject = {
+    ...sameFields(body),
+    ...(system.length > 0 && { system: system.map(({ block }) => block) }),
+    messages: conversation.messages,
+    ...tools.members,
+    ...effortMembers(reasoning, format, 'text.format', fields),
+    ...userMember(body, USER_FIELDS, fields),
+    ...tierMember(body),
+  };
+  const origins = {
+    messages: conversation.origins,
+    system: system.map(({ path }) => path),
+    tools: tools.origins,
+    fields,
+  };
+  return { message, terms: { called: tools.names.called, showsThinking: reasoning.isShown, origins }, items };
+}
+
+function ownTools(body: JsonObject): ToolList[] {
+  const tools = body['tools'] ?? null;
+  if (tools === null) return [];
+  if (!Array.isArray(tools)) throw wrongField('tools', 'Input should be a valid list');
+  return [{ tools, path: 'tools' }];
+}
+
+function readInstructions(instructions: JsonValue): Placed[] {
+  return instructions === null ? [] : textBlock(requireText(instructions, 'instructions'), 'instructions');
+}
+
+function sameFields(body: JsonObject): JsonObject {
+  const same: JsonObject = {};
+  for (const name of SAME_FIELDS) if ((body[name] ?? null) !== null) same[name] = body[name] as JsonValue;
+  const limit = body['max_output_tokens'] ?? null;
+  return limit === null ? same : { ...same, max_tokens: limit };
+}
+
+interface RequestedReasoning extends Effort {
+  isShown: boolean;
+}
+
+/** A later `configuration_update` replaces members. A summary without an effort asks for thinking as well. */
+function readReasoning(body: JsonObject, items: readonly InputItem[]): RequestedReasoning {
+  const updates = items.filter(({ type }) => type === 'configuration_update').map(({ item }) => item['reasoning']);
+  const settings: JsonObject = {};
+  for (const update of [body['reasoning'], ...updates]) if (isJsonObject(update)) Object.assign(settings, update);
+  const { effort, summary, generate_summary } = settings;
+  const isShown = isRequested(summary) || isRequested(generate_summary);
+  const none = { effort: null, thinking: isShown ? ON : null, field: 'reasoning' };
+  return { ...((effort ?? null) === null ? none : readEffort(effort, 'reasoning.effort')), isShown };
+}
+
+function isRequested(summary: JsonValue | undefined): boolean {
+  return (summary ?? null) !== null && summary !== 'none';
+}

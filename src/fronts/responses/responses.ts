@@ -1,0 +1,51 @@
+// Responses: translates OpenAI requests to Messages and answers back, by docs/responses.md.
+
+import type { TurnpikeError } from '../../errors.ts';
+import { objectOf, parseExactly } from '../../wire/wire.ts';
+import type { AnswerTranslator, Asked, Front } from '../front.ts';
+import { withClientPaths } from '../origins.ts';
+import { weighArguments } from './convert-input.ts';
+import { convertRequest, type ResponseTerms } from './convert-request.ts';
+import { responseErrorBody } from './response-error.ts';
+import { ResponseWriter } from './response-writer.ts';
+
+const PATH = '/v1/responses';
+
+export const responses: Front = {
+  protocol: 'responses',
+  hasOpenAiHeaders: true,
+  keyHeader: null,
+  owns: (path) => path === PATH || path.startsWith(`${PATH}/`),
+  findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
+  weigh: (body, weight) => weighArguments(body['input'], weight),
+  translate(body, asked) {
+    const { message, terms } = convertRequest(body);
+    return { message, native: null, answer: new ResponseAnswer(terms, asked) };
+  },
+  errorBody: responseErrorBody,
+};
+
+class ResponseAnswer implements AnswerTranslator {
+  readonly #terms: ResponseTerms;
+  readonly #requestId: string;
+  readonly #createdAtMs: number;
+
+  constructor(terms: ResponseTerms, { requestId, receivedAtMs }: Asked) {
+    this.#terms = terms;
+    this.#requestId = requestId;
+    this.#createdAtMs = receivedAtMs;
+  }
+
+  message(text: string): string {
+    const answer = objectOf(parseExactly(text));
+    return answer['object'] === 'response' ? text : JSON.stringify(this.writer().ofMessage(answer));
+  }
+
+  writer(): ResponseWriter {
+    return new ResponseWriter(this.#terms, { requestId: this.#requestId, createdAtMs: this.#createdAtMs });
+  }
+
+  error(error: TurnpikeError): TurnpikeError {
+    return withClientPaths(error, this.#terms.origins);
+  }
+}

@@ -1,0 +1,31 @@
+// Thinking in the `encrypted_content` of reasoning items, for the next turn. The provider itself signs it.
+
+import { type JsonObject, textOf } from '../../wire/wire.ts';
+import { thinkingBlock } from '../thinking-block.ts';
+
+const MARK = 'turnpike.responses.1.';
+const OPEN = 'thinking';
+const REDACTED = 'redacted';
+
+/** Whether this service wrote it, and not a provider. */
+export function isSealedHere(encryptedContent: unknown): boolean {
+  return textOf(encryptedContent).startsWith(MARK);
+}
+
+/** The whole block, because clients may leave out the summary: `<mark>thinking.<text in base64url>.<signature>`. */
+export function sealThinking(block: JsonObject): string {
+  if (block['type'] === 'redacted_thinking') return `${MARK}${REDACTED}.${textOf(block['data'])}`;
+  const text = Buffer.from(textOf(block['thinking'])).toString('base64url');
+  return `${MARK}${OPEN}.${text}.${textOf(block['signature'])}`;
+}
+
+/** The block in a reasoning item; null for an item of a provider, which only that provider can open. */
+export function openThinking(item: JsonObject): JsonObject | null {
+  const sealed = textOf(item['encrypted_content']);
+  if (!isSealedHere(sealed)) return null;
+  const [kind, ...rest] = sealed.slice(MARK.length).split('.');
+  if (kind === REDACTED) return { type: 'redacted_thinking', data: rest.join('.') };
+  if (kind !== OPEN) return null;
+  const [text = '', ...signature] = rest;
+  return thinkingBlock(Buffer.from(text, 'base64url').toString(), signature.join('.'));
+}
