@@ -39,6 +39,7 @@ export const errorTable = {
   conflict: { status: 409, type: 'invalid_request_error', retry: false },
   body_too_large: { status: 413, type: 'request_too_large', retry: false },
   content_type_unsupported: { status: 415, type: 'invalid_request_error', retry: false },
+  websocket_unsupported: { status: 426, type: 'invalid_request_error', retry: false },
   idempotency_in_progress: { status: 409, type: 'invalid_request_error', retry: true },
   idempotency_answer_gone: { status: 409, type: 'invalid_request_error', retry: false },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error', retry: false },
@@ -120,9 +121,14 @@ export class TurnpikeError extends Error {
     return `{"type":"error","error":{"type":${type},"code":"${code}","message":${JSON.stringify(message)},${rest},"request_id":"${requestId}"}`;
   }
 
-  /** Headers that tell clients whether and when to retry. */
+  /** All headers. */
   headers(): Record<string, string> {
-    const headers: Record<string, string> = { ...this.details.headers };
+    return { ...this.details.headers, ...this.retryHeaders() };
+  }
+
+  /** Headers that tell clients whether and when to retry. */
+  retryHeaders(): Record<string, string> {
+    const headers: Record<string, string> = {};
     if (this.details.retryAfterMs !== undefined)
       headers['retry-after'] = String(Math.max(1, Math.ceil(this.details.retryAfterMs / 1000)));
     else if (this.status === 429) headers['retry-after'] = '1';
