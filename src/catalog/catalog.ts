@@ -33,7 +33,7 @@ export {
   type WorstCase,
 } from './price.ts';
 export { laterPrices } from './price-changes.ts';
-export { allListedModels, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';
+export { allListedModels, findListed, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';
 export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
 export {
   type CallerScope,

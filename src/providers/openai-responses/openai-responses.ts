@@ -1,5 +1,6 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
+import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
@@ -23,6 +24,7 @@ const api: Api = {
 
 export const openaiResponses = apiProvider('openai-responses', api, {
   thinksByDefault,
+  abilities: openAiAbilities,
 
   send,
 
