@@ -125,18 +125,14 @@ export function findRoute(path: string, head: RequestHead): Route | null {
   const exact = routes.get(path);
   if (exact !== undefined && exact !== listOfModels) return exact;
   const normal = normalPath(path);
-  return (
-    routeOfFront(normal, head) ??
-    routes.get(normal) ??
-    routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ??
-    null
-  );
+  const front = findFront(normal, head);
+  if (front !== null) return routeOfFront(normal, front);
+  return routes.get(normal) ?? routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ?? null;
 }
 
-function routeOfFront(path: string, head: RequestHead): Route | null {
-  const front = findFront(path, head);
-  const operation = front?.findOperation(decodePath(path)) ?? null;
-  if (front === null || operation === null) return null;
+function routeOfFront(path: string, front: Front): Route | null {
+  const operation = front.findOperation(decodePath(path));
+  if (operation === null) return null;
   return { method: METHODS[operation.asks], handle: (call) => answerFront(call, front, operation), front };
 }
 

@@ -35,7 +35,6 @@ export class ChunkWriter extends EventWriter {
   #input: string[] = []; // of the open call
   #inputCharacters = 0;
   #isBegun = false; // the list
-  #failure = '';
 
   constructor(terms: GeminiTerms, isList: boolean) {
     super();
@@ -65,8 +64,7 @@ export class ChunkWriter extends EventWriter {
         return this.#finish();
       case 'error':
         this.end();
-        this.#failure = geminiErrorOfEvent(event, this.#origins);
-        return this.#frame(this.#failure);
+        return this.#frame(geminiErrorOfEvent(event, this.#origins));
       default:
         return '';
     }
@@ -76,10 +74,9 @@ export class ChunkWriter extends EventWriter {
     return this.#isList ? this.#frame(text.slice(DATA.length, -EVENT_END.length)) : text;
   }
 
-  /** Clients of an older SDK ignore an error in an event, and read it where it stands alone. */
   override last(): string {
-    if (this.#isList) return this.#isBegun ? ']' : '[]';
-    return this.#failure;
+    if (!this.#isList) return '';
+    return this.#isBegun ? ']' : '[]';
   }
 
   #frame(json: string): string {

@@ -79,10 +79,18 @@ function readRole(role: JsonValue | undefined, path: string): Turn['role'] {
   throw wrongField(`${path}.role`, "Input should be 'user' or 'model'");
 }
 
+const KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'];
+
+/** Each part has one kind of content: what is checked here is all that a provider of this protocol reads. */
 function placeParts(content: JsonObject, path: string): PlacedPart[] {
-  return requireList(content['parts'] ?? [], `${path}.parts`).map((part, place) => {
+  return requireList(content['parts'] ?? [], `${path}.parts`).map((given, place) => {
     const partPath = `${path}.parts.${place}`;
-    return { part: requireObject(part, partPath), path: partPath };
+    const part = requireObject(given, partPath);
+    const kinds = KINDS.filter((kind) => part[kind] !== undefined);
+    if (kinds.length > 1) throw wrongField(partPath, `has both \`${kinds.join('` and `')}\``);
+    if (part['thought'] === true && kinds.some((kind) => kind !== 'text' && kind !== 'functionCall'))
+      throw wrongField(partPath, 'a thought can only be text');
+    return { part, path: partPath };
   });
 }
 
@@ -207,13 +215,11 @@ function readMediaType(holder: JsonObject, path: string): string {
 
 /** null for a repeated result: one client sends each twice when it resumes a conversation. */
 function convertResult(response: JsonObject, path: string, calls: readonly OpenCall[]): Placed | null {
+  const { text, isError } = resultText(response['response'], `${path}.response`);
+  const media = placeParts(response, path).flatMap(({ part, path: place }) => convertUserPart(part, place));
   const call = findCall(response, path, calls);
   if (call === null) return null;
   call.isAnswered = true;
-  const { text, isError } = resultText(response['response'], `${path}.response`);
-  const media = requireList(response['parts'] ?? [], `${path}.parts`).flatMap((part, place) =>
-    convertUserPart(requireObject(part, `${path}.parts.${place}`), `${path}.parts.${place}`),
-  );
   const content = media.length === 0 ? text : [...textBlock(text, path), ...media].map(({ block }) => block);
   const block = {
     type: 'tool_result',

@@ -1,5 +1,6 @@
 // Translates a generateContent request to a Messages request. Gateway and provider validate the rest.
 
+import { isWholeNumber } from '../../base/checked-number.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -29,7 +30,7 @@ export function convertRequest(
   const config = body['generationConfig'] === undefined ? {} : requireObject(body['generationConfig'], CONFIG);
   const conversation = convertContents(body['contents']);
   const tools = convertTools(body);
-  const thinking = convertThinking(config['thinkingConfig']);
+  const thinking = convertThinking(config);
   const format = convertFormat(config);
   const system = convertSystem(body['systemInstruction']);
   if (format.instruction !== null)
@@ -73,11 +74,13 @@ const SAMPLING: Readonly<Record<string, string>> = {
   seed: 'seed',
 };
 
-/** An empty or zero limit is none, as in Google's JSON. */
+/** Zero is the same as none. */
+const OPTIONAL = ['maxOutputTokens', 'topK', 'frequencyPenalty', 'presencePenalty'];
+
 function sampling(config: JsonObject): JsonObject {
   const kept = Object.entries(SAMPLING).flatMap(([own, name]): [string, JsonValue][] => {
     const value = config[own];
-    if (value === undefined || (value === 0 && !own.startsWith('t') && own !== 'seed')) return [];
+    if (value === undefined || (value === 0 && OPTIONAL.includes(own))) return [];
     if (own === 'stopSequences') {
       const stops = requireList(value, `${CONFIG}.${own}`).filter((stop) => stop !== '');
       return stops.length === 0 ? [] : [[name, stops]];
@@ -107,11 +110,12 @@ interface Thinking {
 
 const EFFORTS: Readonly<Record<string, string>> = { MINIMAL: 'low', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' };
 const DYNAMIC = -1;
+const BUDGET_LEAST = 1_024;
 
 /** Without a budget or a level, a request to include thoughts asks for thinking; else the model's default applies. */
-function convertThinking(value: JsonValue | undefined): Thinking {
+function convertThinking({ thinkingConfig, maxOutputTokens }: JsonObject): Thinking {
   const path = `${CONFIG}.thinkingConfig`;
-  const given = value === undefined ? {} : requireObject(value, path);
+  const given = thinkingConfig === undefined ? {} : requireObject(thinkingConfig, path);
   const { includeThoughts, thinkingBudget: budget, thinkingLevel: level } = given;
   const isIncluded = includeThoughts === true;
   const named = typeof level === 'string' ? level.toUpperCase() : null;
@@ -122,8 +126,16 @@ function convertThinking(value: JsonValue | undefined): Thinking {
   }
   if (budget === 0) return { isIncluded, member: { thinking: { type: 'disabled' } }, effort: {} };
   if (budget === undefined ? isIncluded : budget === DYNAMIC) return { isIncluded, member: ADAPTIVE, effort: {} };
-  if (budget === undefined) return { isIncluded, member: {}, effort: {} };
-  return { isIncluded, member: { thinking: { type: 'enabled', budget_tokens: budget } }, effort: {} };
+  if (budget !== undefined && !isWholeNumber(budget))
+    throw wrongField(`${path}.thinkingBudget`, 'Input should be a valid integer');
+  return { isIncluded, member: budget === undefined ? {} : budgetMember(budget, maxOutputTokens), effort: {} };
+}
+
+/** Messages have room for an answer beyond the budget, and a least budget; a limit too low for both means no thinking. */
+function budgetMember(budget: number, limit: JsonValue | undefined): JsonObject {
+  const most = isWholeNumber(limit) && limit > 0 && limit <= budget ? Math.floor(limit / 2) : budget;
+  if (most < budget && most < BUDGET_LEAST) return {};
+  return { thinking: { type: 'enabled', budget_tokens: Math.max(most, BUDGET_LEAST) } };
 }
 
 const ADAPTIVE: JsonObject = { thinking: { type: 'adaptive' } };
@@ -136,17 +148,19 @@ interface Format {
   field: string;
 }
 
+const MEDIA_TYPES = ['', 'text/plain', 'application/json'];
+
 function convertFormat(config: JsonObject): Format {
   const name = config['responseJsonSchema'] === undefined ? 'responseSchema' : 'responseJsonSchema';
   const field = `${CONFIG}.${name}`;
-  const type = config['responseMimeType'] ?? 'text/plain';
+  const type = config['responseMimeType'] ?? '';
+  if (!MEDIA_TYPES.includes(type as string))
+    throw wrongField(`${CONFIG}.responseMimeType`, "Input should be 'text/plain' or 'application/json'");
   if (config[name] !== undefined) {
     const schema = convertSchema(requireObject(config[name], field));
     return { member: { format: schemaFormat({ schema }, field) }, instruction: null, field };
   }
-  if (type === 'application/json') return { member: {}, instruction: ANY_JSON, field };
-  if (type === 'text/plain' || type === '') return { member: {}, instruction: null, field };
-  throw wrongField(`${CONFIG}.responseMimeType`, "Input should be 'text/plain' or 'application/json'");
+  return { member: {}, instruction: type === 'application/json' ? ANY_JSON : null, field };
 }
 
 interface ConvertedTools {

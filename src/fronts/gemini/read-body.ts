@@ -125,6 +125,11 @@ const REQUEST: Shape = {
   },
 };
 
+/** Names of refused members, as docs/gemini.md lists them. */
+export const REFUSED_NAMES: readonly string[] = [REQUEST, TOOL, PART, GENERATION].flatMap(({ refused = {} }) =>
+  Object.keys(refused),
+);
+
 export interface ReadBody {
   body: JsonObject;
   /** No member was left out: a provider of the same protocol can get the client's text. */
@@ -138,6 +143,8 @@ export function readBody(given: JsonObject): ReadBody {
   return { body, isWhole: reader.isWhole };
 }
 
+const NAME_CHARACTERS_MAX = 64; // in a path
+
 class BodyReader {
   isWhole = true;
 
@@ -146,8 +153,10 @@ class BodyReader {
     if (Array.isArray(value)) return value.map((one, place) => this.read(one, shape, `${path}.${place}`));
     if (!isExactObject(value)) return value;
     const members: JsonObject = {};
-    for (const [given, inside] of Object.entries(value))
-      if (inside !== null) this.#take(members, given, inside, shape, path === '' ? given : `${path}.${given}`);
+    for (const [given, inside] of Object.entries(value)) {
+      const shown = given.slice(0, NAME_CHARACTERS_MAX);
+      if (inside !== null) this.#take(members, given, inside, shape, path === '' ? shown : `${path}.${shown}`);
+    }
     return members;
   }
 

@@ -25,7 +25,7 @@ function adaptChat(attempt: Attempt, messages: JsonValue | undefined): Changes {
   return {
     ...UNKNOWN,
     ...thinking,
-    ...adaptSampling(request.body, isThinking || !generation.takesSampling),
+    ...adaptSampling(request, isThinking || !generation.takesSampling),
     ...adaptEffort(exactBody(request), generation),
     ...(isForced && !generation.takesForcedCall && adaptChoice(exactBody(request))),
     ...(sent.some(({ role }) => role === 'system') && {
@@ -70,11 +70,13 @@ function isLoopWithoutThinking(messages: readonly JsonObject[]): boolean {
 }
 
 /** Sampling is not allowed with thinking; a temperature above 1 becomes 1, and top_p 1 is the default. */
-function adaptSampling({ temperature, top_p }: JsonObject, isLeftOut: boolean): Changes {
+function adaptSampling({ body: { temperature, top_p }, protocol }: MessageRequest, isLeftOut: boolean): Changes {
   if (isLeftOut) return { temperature: undefined, top_p: undefined, top_k: undefined };
+  const hasTemperature = typeof temperature === 'number';
   return {
-    ...(typeof temperature === 'number' && temperature > 1 && { temperature: 1 }),
-    ...(top_p === 1 && { top_p: undefined }),
+    ...(hasTemperature && temperature > 1 && { temperature: 1 }),
+    // Clients of Gemini send both, which several models refuse.
+    ...((top_p === 1 || (protocol === 'gemini' && hasTemperature)) && { top_p: undefined }),
   };
 }
 

@@ -1,7 +1,7 @@
 // The command line as a process: exit codes, signals, pipes.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runTurnpike } from '../../support/run-turnpike.ts';
@@ -89,6 +89,15 @@ test('a server with an invalid file prints each fault with its line, exits 1, an
 test('the version is that of package.json, from any directory', async () => {
   const { version } = await import('../../../package.json');
   expect(await run('--version')).toEqual({ exitCode: 0, out: `${version}\n`, error: '' });
+});
+
+test('bin/turnpike works from any directory, through absolute and relative symbolic links', () => {
+  const links = join(directory, 'links with spaces');
+  mkdirSync(links);
+  symlinkSync(join(import.meta.dir, '..', '..', '..', 'bin', 'turnpike'), join(links, 'turnpike'));
+  symlinkSync('turnpike', join(links, 'tp'));
+  const { exitCode, stdout } = Bun.spawnSync(['./tp', '--version'], { cwd: links });
+  expect([exitCode, stdout.toString()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
 });
 
 test("a check of another program's database prints one value, names the fault and exits 1", async () => {

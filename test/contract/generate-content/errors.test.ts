@@ -70,11 +70,12 @@ test('401, 404, 405, 413, 415: errors outside the route’s own code', async () 
   await expectGeminiError(await postGemini(world, 'sk-tp-wrong', {}, { body: '{' }), 401, 'key_invalid');
   await expectGeminiError(await fetch(`${world.url}/v1beta/models`), 401, 'key_missing');
   await expectGeminiError(await fetch(`${world.url}/v1beta/other`), 404, 'route_not_found');
-  await expectGeminiError(
-    await postGemini(world, secret, {}, { path: '/v1beta/models/m:embedContent' }),
-    404,
-    'route_not_found',
-  );
+  for (const base of ['/v1beta', '/v1'])
+    await expectGeminiError(
+      await postGemini(world, secret, {}, { path: `${base}/models/m:embedContent` }),
+      404,
+      'route_not_found',
+    );
   const headers = { 'x-goog-api-key': secret };
   await expectGeminiError(await fetch(`${world.url}/v1beta/models/none`, { headers }), 404, 'model_not_found');
   const get = await fetch(`${world.url}/v1beta/models/plain:generateContent`, { headers });

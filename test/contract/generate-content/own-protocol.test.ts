@@ -141,6 +141,9 @@ test('a failure of the provider has our words and code, in its answer and within
 const part = (one: Json) => ({ contents: [{ parts: [{ text: 'a' }, one] }] });
 const config = (one: Json) => ({ generationConfig: one });
 const file = (fileUri: string, mimeType = 'image/png') => part({ fileData: { fileUri, mimeType } });
+const STORED = { mimeType: 'image/png', fileUri: 'gs://bucket/a' };
+const CALL = { functionCall: { name: 'f', args: {} } };
+const resultOf = (parts: Json[]) => ({ functionResponse: { name: 'f', response: {}, parts } });
 const NOT_OFFERED: [path: string, members: Json][] = [
   ['cachedContent', { cachedContent: 'cachedContents/1' }],
   ['cached_content', { cached_content: 'cachedContents/1' }],
@@ -166,27 +169,31 @@ const NOT_OFFERED: [path: string, members: Json][] = [
   ['contents.0.parts.1.fileData.mimeType', file('https://example.com/a.mp4', 'video/mp4')],
   ['contents.0.parts.1.fileData.mimeType', part({ fileData: { fileUri: 'https://example.com/a' } })],
   ['contents.0.parts.1.inlineData.mimeType', part({ inlineData: { mimeType: 'audio/wav', data: 'AAAA' } })],
+  ...[{ text: 'b' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }, { thought: true }].map(
+    (beside): [string, Json] => ['contents.0.parts.1', part({ ...beside, fileData: STORED })],
+  ),
+  ['systemInstruction.parts.0', { systemInstruction: { parts: [{ text: 'a', fileData: STORED }] } }],
+  ['systemInstruction.parts.0', { systemInstruction: { parts: [{ fileData: STORED }] } }],
+  ['contents.1.parts.0.fileData', { contents: [{ parts: [] }, { role: 'model', parts: [{ fileData: STORED }] }] }],
+  ['contents.1.parts.0', { contents: [{ parts: [] }, { role: 'model', parts: [{ ...CALL, fileData: STORED }] }] }],
+  [
+    'contents.1.parts.0',
+    { contents: [{ parts: [] }, { role: 'model', parts: [{ thought: true, fileData: STORED }] }] },
+  ],
+  [
+    'contents.1.parts.1.functionResponse.parts.0.fileData.fileUri',
+    { contents: [{ role: 'model', parts: [CALL] }, { parts: [resultOf([]), resultOf([{ fileData: STORED }])] }] },
+  ],
+  [
+    'contents.1.parts.0.functionResponse.parts.0',
+    { contents: [{ role: 'model', parts: [CALL] }, { parts: [resultOf([{ inlineData: STORED, fileData: STORED }])] }] },
+  ],
   ['contents.0.parts.1.videoMetadata', part({ text: 'b', videoMetadata: { fps: 1 } })],
   ['contents.0.parts.1.executableCode', part({ executableCode: { code: '1' } })],
   ['contents.0.parts.1.aPartOfTomorrow', part({ aPartOfTomorrow: 1 })],
   [
     'contents.1.parts.0.functionResponse.parts.0.fileData.fileUri',
-    {
-      contents: [
-        { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
-        {
-          parts: [
-            {
-              functionResponse: {
-                name: 'f',
-                response: {},
-                parts: [{ fileData: { mimeType: 'image/png', fileUri: 'gs://bucket/a' } }],
-              },
-            },
-          ],
-        },
-      ],
-    },
+    { contents: [{ role: 'model', parts: [CALL] }, { parts: [resultOf([{ fileData: STORED }])] }] },
   ],
 ];
 

@@ -66,6 +66,18 @@ const geminiFiles = mutate('src/fronts/gemini/convert-contents.ts', [
     "address.protocol !== 'https:' || isOfGoogle(address.hostname)",
     "address.protocol !== 'https:'",
   ],
+  [
+    'gemini-two-kinds',
+    'a part has one kind of content: a second one would reach the provider unchecked',
+    'if (kinds.length > 1) throw',
+    'if (kinds.length > 9) throw',
+  ],
+  [
+    'gemini-thought-file',
+    'a thought is only text: other content of it would reach the provider unchecked',
+    "kind !== 'text' && kind !== 'functionCall'",
+    "kind === 'functionResponse'",
+  ],
 ]);
 
 const geminiAnswers = mutate('src/providers/gemini/own-protocol.ts', [
