@@ -106,10 +106,10 @@ export function describeOneModel({ catalog, scope, providers }: Shown, id: strin
   }
 }
 
-/** A model that its vendor will retire is deprecated, and sold until the operator removes it. */
+/** A model that its vendor will retire is deprecated, and sold until the operator removes it. The list of this version says when. */
 function describeModel(offer: Offer, catalog: Catalog, providers: Shown['providers']) {
   const { model, routes } = offer;
-  const listed = findListed([model.name, ...routes.map(({ upstreamModel }) => upstreamModel)]);
+  const listed = findListed(includedPriceList(), [model.name, ...routes.map(({ upstreamModel }) => upstreamModel)]);
   const retiresOn = listed?.retiresOn ?? null;
   return {
     type: 'model',
