@@ -5,6 +5,7 @@ import {
   type CallerScope,
   type Catalog,
   findListed,
+  includedPriceList,
   listOffers,
   type Offer,
   resolveModel,
