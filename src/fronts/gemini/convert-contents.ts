@@ -99,7 +99,7 @@ function placeParts(content: JsonObject, path: string): PlacedPart[] {
 function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCalls } {
   const blocks: Placed[] = [];
   const calls = new OpenCalls();
-  let since = 0; // the blocks after the last call
+  let since = 0; // the blocks after the last call or signed text
   let text = '';
   let textPath = '';
   const endText = () => {
@@ -115,12 +115,16 @@ function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks:
       text += readModelText(part, path);
     }
     const carried = decodeThinking(part['thoughtSignature']);
-    if (call !== undefined || carried !== null) {
-      endText();
+    if (call === undefined && carried === null) continue;
+    endText();
+    if (call !== undefined) {
       placeThinking(blocks, since, carried ?? [], path);
+      blocks.push(convertCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids, calls));
+    } else if (blocks.length > since) {
+      // Before the text, because providers refuse turns that end with thinking.
+      const thinking = (carried ?? []).flatMap((block) => (block === 'text' ? [] : { block, path }));
+      blocks.splice(since, 0, ...thinking);
     }
-    if (call === undefined) continue;
-    blocks.push(convertCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids, calls));
     since = blocks.length;
   }
   endText();

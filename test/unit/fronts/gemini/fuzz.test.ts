@@ -131,20 +131,17 @@ interface Candidate {
 }
 const candidatesOf = (chunks: readonly Json[]) => chunks.map((chunk) => (chunk['candidates'] as Candidate[])[0]);
 
-/** Neighbouring texts of a kind are one, as clients show them; an empty one without a signature is none. */
+/** Neighbouring texts of a kind are one, as clients show them; the last chunk of a stream may have none. */
 function joinTexts(parts: readonly Json[]): Json[] {
   const joined: Json[] = [];
-  for (const one of parts.filter(({ text, thoughtSignature }) => text !== '' || thoughtSignature !== undefined)) {
+  for (const one of parts) {
     const last = joined.at(-1);
-    const isSame = isText(one) && isText(last) && last['thought'] === one['thought'];
-    if (isSame) joined[joined.length - 1] = { ...last, text: `${last['text']}${one['text']}` };
+    const isSame =
+      typeof one['text'] === 'string' && typeof last?.['text'] === 'string' && last['thought'] === one['thought'];
+    if (isSame) joined[joined.length - 1] = { ...last, ...one, text: `${last['text']}${one['text']}` };
     else joined.push(one);
   }
-  return joined;
-}
-
-function isText(part: Json | undefined): part is Json {
-  return part?.['text'] !== undefined && part['thoughtSignature'] === undefined;
+  return joined.filter(({ text }) => text !== '');
 }
 
 test('a streamed message gives the same response as a whole one, however the stream is split', () => {
@@ -168,18 +165,27 @@ test('a streamed message gives the same response as a whole one, however the str
   );
 });
 
-test('a response that is sent back has its calls and all thinking again, whether the client returns thoughts or not', () => {
+test('a response that is sent back has each call, with the thinking before it, whatever else the client returns', () => {
   fc.assert(
     fc.property(anyMessage, fc.boolean(), (said, returnsThoughts) => {
       const answer = JSON.parse(convertMessage(JSON.stringify(said), { includesThoughts: true })) as Json;
-      const all = candidatesOf([answer])[0]?.content.parts ?? [];
-      const parts = all.filter((one) => returnsThoughts || !('thought' in one));
+      const parts = (candidatesOf([answer])[0]?.content.parts ?? []).filter(
+        (one) => returnsThoughts || !('thought' in one),
+      );
       const calls = parts.filter((one) => 'functionCall' in one);
       const answers = calls.map((one) => result('f', {}, { id: (one['functionCall'] as Json)['id'] }));
-      const turns = turnsOf({ role: 'model', parts }, { parts: [...answers, { text: 'a' }] });
-      const back = turns.find(({ role }) => role === 'assistant')?.['content'] ?? [];
-      const isNoText = ({ type }: Json) => type !== 'text';
-      expect((back as Json[]).filter(isNoText)).toEqual((said['content'] as Json[]).filter(isNoText));
+      const back = (turnsOf({ role: 'model', parts }, { parts: [...answers, { text: 'a' }] })[0]?.['content'] ??
+        []) as Json[];
+      const blocks = said['content'] as Json[];
+      const isSaid = ({ type, text }: Json) => type === 'tool_use' || (type === 'text' && /\S/.test(String(text)));
+      const lastCall = blocks.findLastIndex(({ type }) => type === 'tool_use');
+      const lastText = blocks.findLastIndex(({ type, text }) => type === 'text' && text !== '');
+      const isKept = lastText > lastCall && blocks.slice(lastCall + 1).some(isSaid);
+      // Thinking that neither a call nor a text follows is not needed again, and not carried.
+      const end = isKept ? lastText : lastCall;
+      const expected = blocks.filter(({ type }, place) => type !== 'text' && (type === 'tool_use' || place < end));
+      if (end >= 0) expect(back.filter(({ type }) => type !== 'text')).toEqual(expected);
+      if (end >= 0) expect(isSaid(back.at(-1) ?? {})).toBe(true);
     }),
     { numRuns: 150 },
   );
