@@ -1,5 +1,5 @@
-// Thinking of providers of other protocols, carried in the `thoughtSignature` of the call that follows it. Clients return
-// signatures with their calls, and many do not return the thoughts.
+// Thinking of providers of other protocols, carried in the `thoughtSignature` of the call that follows it, or of the last part.
+// Clients return signatures with their calls, and many do not return the thoughts.
 
 import { bounds } from '../../config.ts';
 import {
@@ -94,6 +94,12 @@ export class ThinkingCarrier {
 
   addText(): void {
     if (this.#carried.length > 0 && this.#carried.at(-1) !== 'text') this.#carried.push('text');
+  }
+
+  /** `thoughtSignature` of the last text. Thinking after it is lost: providers refuse turns that end with thinking. */
+  takeLastMember(): JsonObject {
+    this.#carried.length = this.#carried.lastIndexOf('text') + 1;
+    return this.takeMember();
   }
 
   /** `thoughtSignature` of a call, if there was thinking since the previous one. */

@@ -28,7 +28,7 @@ export function convertMessage(text: string, { includesThoughts }: Pick<GeminiTe
 
 function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean): JsonObject[] {
   const carrier = new ThinkingCarrier();
-  return blocks.flatMap((block): JsonObject[] => {
+  const parts = blocks.flatMap((block): JsonObject[] => {
     if (isThinking(block)) {
       const thought = textOf(block['thinking']);
       carrier.addPiece(thought);
@@ -41,6 +41,11 @@ function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean)
     carrier.addText();
     return [{ text }];
   });
+  const signature = carrier.takeLastMember();
+  const last = parts.at(-1);
+  if (last !== undefined && last['thought'] === undefined) Object.assign(last, signature);
+  else if (Object.keys(signature).length > 0) parts.push({ text: '', ...signature });
+  return parts;
 }
 
 export function thoughtPart(text: string): JsonObject {

@@ -1,9 +1,11 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
 import { parseExactly } from '../../wire/wire.ts';
+import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
+import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
 import { readThinking, thinksByDefault } from '../models.ts';
 import { parseJson, readJson } from '../parse-json.ts';
 import type { Attempt } from '../provider.ts';
@@ -20,7 +22,7 @@ import {
   versionedUrl,
 } from './convert-request.ts';
 import { embed } from './embed.ts';
-import { countedBody, keepAnswer, keepChunk, keepEvents, limitBody, ownBody } from './own-protocol.ts';
+import { countedBody, limitBody, ownBody } from './own-protocol.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => versionedUrl(baseUrl) + path,
@@ -34,6 +36,7 @@ const api: Api = {
 
 export const gemini = apiProvider('gemini', api, {
   thinksByDefault,
+  abilities: geminiAbilities,
 
   send(attempt) {
     const { request, provider, upstreamModel } = attempt;
