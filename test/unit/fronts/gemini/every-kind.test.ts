@@ -14,7 +14,7 @@ import { replyOf, text } from '../../providers/conformance/model-reply.ts';
 import { writeDialogue } from '../../providers/conformance/write-dialogue.ts';
 import { messageText } from './read-gemini.ts';
 
-/** What both protocols have: thoughts and names of tools are tested elsewhere, and some kinds order a turn differently. */
+/** Facts that both protocols have: thoughts and names of tools are tested elsewhere, and some kinds order a turn differently. */
 function factsOf({ read, layout }: Driver, body: string): string[] {
   const adds = [...layout.adds, ...geminiDriver.layout.adds];
   const facts = takeApart(read(body).facts, adds).flatMap((fact): Fact[] => {
