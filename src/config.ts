@@ -205,6 +205,10 @@ export const bounds = {
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
   priceChangesMax: 32, // of one price or cost
+  priceListModelsMax: 5_000,
+  priceListBytesMax: 4 * 1024 * 1024,
+  priceListWaitMs: 30_000, // for a list at a URL, and for its signature
+  priceListAgeMsMax: 45 * 24 * 60 * 60 * 1000, // afterwards the doctor warns
   retirementWarningMs: 30 * 24 * 60 * 60 * 1000,
   // People who sign in
   passwordCharactersLeast: 10,

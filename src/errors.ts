@@ -120,9 +120,14 @@ export class TurnpikeError extends Error {
     return `{"type":"error","error":{"type":${type},"code":"${code}","message":${JSON.stringify(message)},${rest},"request_id":"${requestId}"}`;
   }
 
-  /** Headers that tell clients whether and when to retry. */
+  /** All headers. */
   headers(): Record<string, string> {
-    const headers: Record<string, string> = { ...this.details.headers };
+    return { ...this.details.headers, ...this.retryHeaders() };
+  }
+
+  /** Headers that tell clients whether and when to retry. */
+  retryHeaders(): Record<string, string> {
+    const headers: Record<string, string> = {};
     if (this.details.retryAfterMs !== undefined)
       headers['retry-after'] = String(Math.max(1, Math.ceil(this.details.retryAfterMs / 1000)));
     else if (this.status === 429) headers['retry-after'] = '1';

@@ -1,6 +1,7 @@
 // The entry point of the command line: runs a command in this process's world and exits with its code.
 
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
 import { runCommand } from './commands/commands.ts';
 import { environmentVariable, inspectConfig, readConfig } from './config.ts';
 
@@ -16,6 +17,7 @@ process.stderr.on('error', () => {});
 const exitCode = await runCommand(given, {
   write: (text) => write(process.stdout, text),
   writeError: (text) => write(process.stderr, text),
+  confirm,
   readVersion,
   readConfig,
   inspectConfig,
@@ -31,6 +33,16 @@ function readVersion(): string {
   if (typeof TURNPIKE_VERSION === 'string') return TURNPIKE_VERSION;
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
 }
 
 /**

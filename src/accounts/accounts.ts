@@ -20,7 +20,7 @@ export {
   NO_KEY_LIMITS,
   newKey,
 } from './account.ts';
-export { type Authenticator, authenticate, FailureCounter, type Sender } from './authenticate.ts';
+export { type Authenticated, type Authenticator, authenticate, FailureCounter, type Sender } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export {

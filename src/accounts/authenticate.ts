@@ -24,20 +24,23 @@ export interface Authenticator {
   failures: FailureCounter;
 }
 
+/** The caller, or why there is none. */
+export type Authenticated = Caller | TurnpikeError;
+
 /**
- * The caller that the secret belongs to; without a promise if it is cached. Throws or rejects with key_missing,
- * key_invalid (the same for an unknown and a malformed key), key_disabled (also for a revoked one), key_expired,
- * account_disabled, origin_not_allowed, address_not_allowed; too_many_failures in place of key_invalid when one
- * address fails too often; store_unavailable.
+ * The caller that the secret belongs to; without a promise if it is cached. Otherwise key_missing, key_invalid (the same
+ * for an unknown and a malformed key), key_disabled (also for a revoked one), key_expired, account_disabled,
+ * origin_not_allowed, address_not_allowed; too_many_failures in place of key_invalid when one address fails too often.
+ * Throws overloaded, and rejects with store_unavailable.
  */
 export function authenticate(
   secret: string | null,
   sender: Sender,
   nowMs: number,
   authenticator: Authenticator,
-): Caller | Promise<Caller> {
+): Authenticated | Promise<Authenticated> {
   if (secret === null)
-    throw new TurnpikeError(
+    return new TurnpikeError(
       'key_missing',
       'x-api-key header is required: send the key there, or as Authorization: Bearer.',
     );
@@ -52,7 +55,7 @@ async function admitLater(
   sender: Sender,
   nowMs: number,
   authenticator: Authenticator,
-): Promise<Caller> {
+): Promise<Authenticated> {
   const found = (await finding) ?? (await findBearer(secret, sender, authenticator.keys));
   return admitCaller(found, sender, nowMs, authenticator);
 }
@@ -68,24 +71,25 @@ function find(secret: string, keys: KeyDirectory): Caller | null | Promise<Calle
   return keys.findCached(secret) ?? (hasKeyShape(secret) ? keys.find(secret) : null);
 }
 
-function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { failures }: Authenticator): Caller {
+function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { failures }: Authenticator): Authenticated {
   if (caller === null)
-    throw (
+    return (
       failures.count(sender.address, nowMs) ??
       new TurnpikeError('key_invalid', `${invalidWords(sender)}: no such API key.`)
     );
   const { key, account } = caller;
-  if (key.status !== 'enabled') throw new TurnpikeError('key_disabled', 'This API key is disabled.');
+  if (key.status !== 'enabled') return new TurnpikeError('key_disabled', 'This API key is disabled.');
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
-    throw new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
+    return new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
   if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= nowMs)
-    throw new TurnpikeError('key_expired', 'This secret of the API key has been replaced. Use the new secret.');
-  if (account.status !== 'enabled') throw new TurnpikeError('account_disabled', 'The account of this key is disabled.');
+    return new TurnpikeError('key_expired', 'This secret of the API key has been replaced. Use the new secret.');
+  if (account.status !== 'enabled')
+    return new TurnpikeError('account_disabled', 'The account of this key is disabled.');
   // Requests without an origin do not come from a browser, so the list does not apply.
   if (key.origins !== null && sender.origin !== null && !key.origins.includes(sender.origin))
-    throw new TurnpikeError('origin_not_allowed', 'This API key may not be used from this origin.');
+    return new TurnpikeError('origin_not_allowed', 'This API key may not be used from this origin.');
   if (key.addresses !== null && !isAllowedAddress(key.addresses, sender.address))
-    throw new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
+    return new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
   return caller;
 }
 

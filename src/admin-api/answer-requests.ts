@@ -15,6 +15,7 @@ import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { personRoutes } from './people.ts';
+import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
 import { addRoute } from './route.ts';
 import { meRoutes, tokenRoutes } from './tokens.ts';
@@ -37,6 +38,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...usageRoutes,
     ...refundRoutes,
     ...applyRoutes,
+    ...priceUpdateRoutes,
     ...catalogRoutes,
     ...tokenRoutes,
     ...personRoutes,

@@ -5,7 +5,6 @@
 import { z } from '@hono/zod-openapi';
 import { formatDecimal } from '../base/money.ts';
 import {
-  allListedModels,
   comparePrices,
   defaultBaseUrl,
   describeDocuments,
@@ -19,7 +18,8 @@ import {
   type ModelPrice,
   matchesAnyPattern,
   type PriceDifference,
-  priceLists,
+  type PriceList,
+  priceListIn,
   type Rates,
   type Route,
 } from '../catalog/catalog.ts';
@@ -111,8 +111,8 @@ export const groupSchema = z
 /** Which price lists there are. */
 const priceListsShown = z.array(z.object({ family: z.string(), as_of: dayShown, source: z.string() }));
 
-function priceListsJson(): z.infer<typeof priceListsShown> {
-  return priceLists().map(({ family, asOf, source }) => ({ family, as_of: asOf, source }));
+function priceListsJson({ families }: PriceList): z.infer<typeof priceListsShown> {
+  return families.map(({ family, asOf, source }) => ({ family, as_of: asOf, source }));
 }
 
 export const differenceSchema = z
@@ -150,10 +150,11 @@ export const modelRoutes: AdminRoute[] = [
   }),
   get('/models/differences', 'model-compare', 'Compare prices with the price list', installation, {
     answer: [comparisonSchema, 'Prices and costs that differ from the price list'],
-    handle({ catalog, clock }) {
-      const { differences, unknown, retiring } = comparePrices(catalog.current(), clock.nowMs());
+    async handle({ catalog, clock }) {
+      const list = priceListIn(await catalog.documents());
+      const { differences, unknown, retiring } = comparePrices(catalog.current(), list, clock.nowMs());
       return {
-        price_lists: priceListsJson(),
+        price_lists: priceListsJson(list),
         differences: differences.map(differenceJson),
         unknown,
         retiring: retiring.map(({ model, route, retiresOn }) => ({ model, route, retires_on: retiresOn })),
@@ -385,9 +386,12 @@ export const catalogRoutes: AdminRoute[] = [
   get('/prices', 'price-list', 'List the models of the price list', installation, {
     answer: [
       z.object({ price_lists: priceListsShown, data: z.array(listedModelSchema) }),
-      'The whole price list that this version includes',
+      'The whole price list in use: that of this version, or a newer one',
     ],
-    handle: () => ({ price_lists: priceListsJson(), data: allListedModels().map(listedJson) }),
+    async handle({ catalog }) {
+      const list = priceListIn(await catalog.documents());
+      return { price_lists: priceListsJson(list), data: [...list.models.values()].map(listedJson) };
+    },
   }),
 ];
 

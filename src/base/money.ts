@@ -37,11 +37,10 @@ export function formatUsd(amount: Nano | bigint): string {
   // The same without bigints, because every message prints amounts.
   const digits = Math.abs(amount);
   const whole = Math.floor(digits / NANO_PER_USD);
-  const fraction = String(digits - whole * NANO_PER_USD)
-    .padStart(9, '0')
-    .replace(/0+$/, '')
-    .padEnd(2, '0');
-  return `${amount < 0 ? '-' : ''}${whole}.${fraction}`;
+  let fraction = digits - whole * NANO_PER_USD;
+  let places = 9;
+  for (; places > 2 && fraction % 10 === 0; places--) fraction /= 10;
+  return `${amount < 0 ? '-' : ''}${whole}.${String(fraction).padStart(places, '0')}`;
 }
 
 /** Prints a whole number of units of 10^-fractionDigits as a decimal with at least `fractionDigitsLeast` digits. */

@@ -64,6 +64,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   shedOpenMessages: 20_000,
   usageRetentionDays: null,
   journalRetentionMonths: null,
+  priceListKey: null,
 });
 
 /**

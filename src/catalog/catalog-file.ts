@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { CredentialInput, GroupInput, ModelInput, ProviderInput, SettingsInput } from './document.ts';
 import { groupInput, modelInput, modelName, plainName, settingsInput, vendorPrefixes } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
-import { findListed } from './price-list/price-list.ts';
+import { findListed, type PriceList } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
 
 /** A model's members as if the file stated every price. */
@@ -20,23 +20,29 @@ const FROM_LIST = 'catalogue';
 const STAND_IN = { input: '0', output: '0' }; // after a fault, so that it is not reported twice
 
 /** Fills in values from the list for model `name`. After a fault, the members serve only to find further faults. */
-export function takeListed(name: string, object: unknown, path: Path, faults: Fault[]): Taken {
+export function takeListed(list: PriceList, name: string, object: unknown, path: Path, faults: Fault[]): Taken {
   if (typeof object !== 'object' || object === null || Array.isArray(object))
     return { members: object, listedOn: null };
   const members = membersOf(object, [], []);
-  const listedOn = takePrice(name, members, path, faults);
+  const listedOn = takePrice(list, name, members, path, faults);
   const routes = members.get('routes');
-  const withCost = (route: unknown, at: number) => takeCost(name, route, [...path, 'routes', at], faults);
+  const withCost = (route: unknown, at: number) => takeCost(list, name, route, [...path, 'routes', at], faults);
   if (Array.isArray(routes)) members.set('routes', routes.map(withCost));
   return { members: Object.fromEntries(members), listedOn };
 }
 
 /** Members that the file gives itself stay. */
-function takePrice(name: string, members: Map<string, unknown>, path: Path, faults: Fault[]): string | null {
+function takePrice(
+  list: PriceList,
+  name: string,
+  members: Map<string, unknown>,
+  path: Path,
+  faults: Fault[],
+): string | null {
   const requested = members.get(FROM_LIST);
   members.delete(FROM_LIST);
   if (requested === undefined || requested === false) return null;
-  const listed = requested === true ? findListed(namesOf(name, members)) : null;
+  const listed = requested === true ? findListed(list, namesOf(name, members)) : null;
   const stated = ['price', 'price_changes'].find((name) => members.has(name));
   if (typeof requested !== 'boolean' || stated !== undefined || listed === null) {
     let message = 'the price list has no entry for this model, its aliases or its first route: set a price';
@@ -67,11 +73,11 @@ function namesOf(name: string, members: ReadonlyMap<string, unknown>): string[] 
   return [name, ...others.filter((other) => typeof other === 'string')];
 }
 
-function takeCost(name: string, route: unknown, path: Path, faults: Fault[]): unknown {
+function takeCost(list: PriceList, name: string, route: unknown, path: Path, faults: Fault[]): unknown {
   const members = membersOf(route, [], []);
   if (members.get('cost') !== FROM_LIST) return route;
   const upstream = members.get('model') ?? name;
-  const listed = typeof upstream === 'string' ? findListed([upstream]) : null;
+  const listed = typeof upstream === 'string' ? findListed(list, [upstream]) : null;
   const message = 'the price list has no entry for the model of this route: set the cost';
   if (listed === null) faults.push({ path: [...path, 'cost'], message });
   if (members.has('cost_changes'))
@@ -99,7 +105,12 @@ export interface CatalogFile {
 const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
 
 /** Reads a file (docs/configuration.md) and adds all faults of its members. */
-export function readCatalogFile(value: unknown, kinds: readonly string[], faults: Fault[]): CatalogFile {
+export function readCatalogFile(
+  value: unknown,
+  kinds: readonly string[],
+  list: PriceList,
+  faults: Fault[],
+): CatalogFile {
   const sections = membersOf(value ?? {}, [], faults);
   for (const name of sections.keys())
     if (!SECTIONS.includes(name))
@@ -125,7 +136,7 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
       if (given !== null) credentials.set(path[1], given);
       return provider;
     }),
-    models: readSection('models', modelName, (object, path) => readModel(object, path, faults)),
+    models: readSection('models', modelName, (object, path) => readModel(list, object, path, faults)),
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
     vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
@@ -135,9 +146,14 @@ export function readCatalogFile(value: unknown, kinds: readonly string[], faults
   };
 }
 
-function readModel(object: unknown, path: [section: string, name: string], faults: Fault[]): ModelInput | null {
+function readModel(
+  list: PriceList,
+  object: unknown,
+  path: [section: string, name: string],
+  faults: Fault[],
+): ModelInput | null {
   const found: Fault[] = [];
-  const { members, listedOn } = takeListed(path[1], object, path, found);
+  const { members, listedOn } = takeListed(list, path[1], object, path, found);
   const model = readPart(modelInput, members, path, faults);
   faults.push(...found);
   if (model === null || found.length > 0) return null;

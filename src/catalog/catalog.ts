@@ -19,6 +19,7 @@ export type {
   Settings,
 } from './model.ts';
 export { type Plan, type PlanOptions, planApply } from './plan-apply.ts';
+export { type PriceUpdate, planPriceUpdate } from './plan-price-update.ts';
 export {
   explainPrice,
   outputTokensAfter,
@@ -33,7 +34,14 @@ export {
   type WorstCase,
 } from './price.ts';
 export { laterPrices } from './price-changes.ts';
-export { allListedModels, type ListedModel, listedModels, priceLists } from './price-list/price-list.ts';
+export {
+  includedPriceList,
+  type ListedModel,
+  listedModels,
+  type PriceList,
+  priceListIn,
+  readPriceList,
+} from './price-list/price-list.ts';
 export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
 export {
   type CallerScope,

@@ -2,11 +2,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { parseTimeMs } from '../base/checked-number.ts';
-import { formatRate, SANDBOX_KIND } from './document.ts';
+import { formatRate, type PriceChangeInput, type PriceInput, SANDBOX_KIND } from './document.ts';
 import type { Catalog, Model, ModelPrice, Route } from './model.ts';
 import { printRates } from './price.ts';
-import { laterPrices, priceAt } from './price-changes.ts';
-import { findListed, type ListedModel } from './price-list/price-list.ts';
+import { laterPrices } from './price-changes.ts';
+import { findListed, type ListedModel, type PriceList } from './price-list/price-list.ts';
 
 /** One part of a price or of a route's cost. Rates are decimals in USD, `long_context.above` is in tokens. */
 export interface PriceDifference {
@@ -35,26 +35,32 @@ export interface PriceComparison {
 }
 
 /** Compares every model except the sandbox's, and every known cost, with the price list, from now on. */
-export function comparePrices(catalog: Catalog, nowMs: number): PriceComparison {
+export function comparePrices(catalog: Catalog, list: PriceList, nowMs: number): PriceComparison {
   const comparison: PriceComparison = { differences: [], unknown: [], retiring: [] };
   for (const model of catalog.models.values()) {
     const routes = model.routes.filter((route) => catalog.providers.get(route.provider)?.kind !== SANDBOX_KIND);
-    if (routes.length > 0) compareModel(model, routes, nowMs, comparison);
+    if (routes.length > 0) compareModel(model, routes, list, nowMs, comparison);
   }
   return comparison;
 }
 
-function compareModel(model: Model, routes: readonly Route[], nowMs: number, comparison: PriceComparison): void {
+function compareModel(
+  model: Model,
+  routes: readonly Route[],
+  list: PriceList,
+  nowMs: number,
+  comparison: PriceComparison,
+): void {
   const { differences, unknown, retiring } = comparison;
   const { name } = model;
   const upstreamNames = model.routes.map((route) => route.upstreamModel);
-  const listed = findListed([name, ...model.aliases, ...upstreamNames.slice(0, 1)]);
+  const listed = findListed(list, [name, ...model.aliases, ...upstreamNames.slice(0, 1)]);
   const priced = { model: name, route: null, configuredAsOf: model.priceListedOn };
   if (listed === null) unknown.push(name);
   else differences.push(...differencesOf(priced, model.price, listed, nowMs));
   for (const route of routes) {
     const routeName = `${route.provider}/${route.upstreamModel}`;
-    const listedRoute = findListed([route.upstreamModel]);
+    const listedRoute = findListed(list, [route.upstreamModel]);
     if (listedRoute === null) continue;
     const costed = { model: name, route: routeName, configuredAsOf: null };
     if (route.cost !== null) differences.push(...differencesOf(costed, route.cost, listedRoute, nowMs));
@@ -63,44 +69,85 @@ function compareModel(model: Model, routes: readonly Route[], nowMs: number, com
   }
 }
 
+/** A version of a price, by parts as in a file. */
+export interface PriceVersion {
+  /** 0: from the beginning. */
+  fromMs: number;
+  price: Nested;
+}
+
+export interface PartDifference {
+  part: string;
+  before: string | null;
+  after: string | null;
+}
+
 /** The differences of now, and at each later change of either side those that are new then. */
+export function differencesFrom(
+  nowMs: number,
+  before: readonly PriceVersion[],
+  after: readonly PriceVersion[],
+  compare: (before: Nested, after: Nested) => PartDifference[],
+): (PartDifference & { fromMs: number | null })[] {
+  const laterMs = [...before, ...after].map(({ fromMs }) => fromMs).filter((ms) => ms > nowMs);
+  const found: (PartDifference & { fromMs: number | null })[] = [];
+  let known: PartDifference[] = [];
+  for (const atMs of [nowMs, ...new Set(laterMs.sort((one, other) => one - other))]) {
+    const inForce = (versions: readonly PriceVersion[]) =>
+      versions.findLast(({ fromMs }) => fromMs <= atMs)?.price ?? {};
+    const differences = compare(inForce(before), inForce(after));
+    const fromMs = atMs === nowMs ? null : atMs;
+    for (const one of differences)
+      if (!known.some((earlier) => isDeepStrictEqual(earlier, one))) found.push({ ...one, fromMs });
+    known = differences;
+  }
+  return found;
+}
+
+/** The versions of a price as written in a file or list. */
+export function versionsOf(price: PriceInput, changes: readonly PriceChangeInput[]): PriceVersion[] {
+  const later = changes.map(({ from, ...rates }) => ({ fromMs: parseTimeMs(from) ?? 0, price: rates }));
+  return [{ fromMs: 0, price }, ...later];
+}
+
+/** Every part that has another value, or is on one side only. */
+export function differentParts(before: Nested, after: Nested): PartDifference[] {
+  const [old, now] = [partsOf(before), partsOf(after)];
+  return pairsOf(new Set([...old.keys(), ...now.keys()]), old, now);
+}
+
+/** Every listed part that has another value; a threshold that the list does not have is the only other difference. */
+function differentListedParts(configured: Nested, listed: Nested): PartDifference[] {
+  const [charged, stated] = [partsOf(configured), partsOf(listed)];
+  const above = 'long_context.above';
+  return pairsOf(new Set([...stated.keys(), ...(charged.has(above) ? [above] : [])]), charged, stated);
+}
+
+function pairsOf(
+  parts: ReadonlySet<string>,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): PartDifference[] {
+  return [...parts]
+    .map((part) => ({ part, before: before.get(part) ?? null, after: after.get(part) ?? null }))
+    .filter((pair) => pair.before !== pair.after);
+}
+
 function differencesOf(
   compared: Pick<PriceDifference, 'model' | 'route' | 'configuredAsOf'>,
   price: ModelPrice,
   listed: ListedModel,
   nowMs: number,
 ): PriceDifference[] {
-  const listedVersions = versionsOf(listed);
-  const laterMs = [...laterPrices(price), ...listedVersions].map(({ fromMs }) => fromMs).filter((ms) => ms > nowMs);
-  const found: PriceDifference[] = [];
-  let before: PartDifference[] = [];
-  for (const atMs of [nowMs, ...new Set(laterMs.sort((one, other) => one - other))]) {
-    const inForce = listedVersions.findLast(({ fromMs }) => fromMs <= atMs)?.price ?? listed.price;
-    const now = partDifferences(priceAt(price, atMs), inForce);
-    const fromMs = atMs === nowMs ? null : atMs;
-    for (const one of now)
-      if (!before.some((known) => isDeepStrictEqual(known, one)))
-        found.push({ ...compared, ...one, fromMs, asOf: listed.asOf });
-    before = now;
-  }
-  return found;
-}
-
-function versionsOf({ price, priceChanges }: ListedModel): { fromMs: number; price: Nested }[] {
-  const later = priceChanges.map(({ from, ...rates }) => ({ fromMs: parseTimeMs(from) ?? 0, price: rates }));
-  return [{ fromMs: 0, price }, ...later];
-}
-
-type PartDifference = Pick<PriceDifference, 'part' | 'configured' | 'listed'>;
-
-function partDifferences(price: ModelPrice, listed: Nested): PartDifference[] {
-  const configuredParts = partsOf(chargedPrice(price));
-  const listedParts = partsOf(listed); // only what the list states
-  const above = 'long_context.above';
-  const isDearerOnlyHere = configuredParts.has(above) && !listedParts.has(above);
-  return [...listedParts.keys(), ...(isDearerOnlyHere ? [above] : [])]
-    .map((part) => ({ part, configured: configuredParts.get(part) ?? null, listed: listedParts.get(part) ?? null }))
-    .filter((pair) => pair.configured !== pair.listed);
+  const charged = [price, ...laterPrices(price)].map((one) => ({ fromMs: one.fromMs, price: chargedPrice(one) }));
+  const inList = versionsOf(listed.price, listed.priceChanges);
+  return differencesFrom(nowMs, charged, inList, differentListedParts).map(({ before, after, ...rest }) => ({
+    ...compared,
+    ...rest,
+    configured: before,
+    listed: after,
+    asOf: listed.asOf,
+  }));
 }
 
 /** Every charged part, named as in a file, including those with a default: a cache without a rate costs the input rate. */

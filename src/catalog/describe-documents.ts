@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../wire/wire.ts';
 import { takeListed } from './catalog-file.ts';
 import { groupInput, storedModel, storedProvider, storedSettings } from './document.ts';
+import { type PriceList, priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 
 /** Applying the result changes nothing, but prices taken from another version's list are stated as numbers. */
@@ -13,17 +14,18 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
     Object.fromEntries(
       inOrder.filter((one) => one.kind === kind).map(({ name, document }) => [name, describe(document, name)]),
     );
+  const list = priceListIn(documents);
   const stored = inOrder.find(({ kind }) => kind === 'settings')?.document ?? {};
   const { vendor_prefixes, ...settings } = storedSettings.parse(stored);
   return {
     document: {
       ...(vendor_prefixes !== undefined && { vendor_prefixes }),
       providers: described('provider', describeProvider),
-      models: described('model', describeModel),
+      models: described('model', (document, name) => describeModel(document, name, list)),
       groups: described('group', (document) => groupInput.parse(document)),
       settings,
     },
-    origins: inOrder.map(({ kind, name, origin }) => ({ kind, name, origin })),
+    origins: inOrder.flatMap(({ kind, name, origin }) => (kind === 'price_list' ? [] : [{ kind, name, origin }])),
   };
 }
 
@@ -40,11 +42,11 @@ function describeProvider(document: JsonObject) {
   };
 }
 
-function describeModel(document: JsonObject, name: string) {
+function describeModel(document: JsonObject, name: string, list: PriceList) {
   const { price, price_changes, price_source, created_at: _, ...members } = storedModel.parse(document);
   const priced = { ...members, price, price_changes };
   if (price_source === undefined) return priced;
-  const { members: taken, listedOn } = takeListed(name, { ...members, catalogue: true }, [], []);
+  const { members: taken, listedOn } = takeListed(list, name, { ...members, catalogue: true }, [], []);
   const listed = taken as Partial<typeof priced>;
   const isAsListed =
     listedOn === price_source.catalogue &&

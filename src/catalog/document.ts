@@ -248,6 +248,10 @@ const settingsMembers = {
   shed_open_messages: z.int().min(1).max(1_000_000),
   usage_retention_days: z.int().min(2).max(36_500).nullable(),
   journal_retention_months: z.int().min(2).max(1_200).nullable(),
+  price_list_key: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes')
+    .nullable(),
 };
 export const settingsInput = z
   .strictObject(settingsMembers)

@@ -5,7 +5,7 @@ import { parseTimeMs } from '../base/checked-number.ts';
 import { SANDBOX_KIND } from './document.ts';
 import { formatFault } from './fault.ts';
 import { planApply } from './plan-apply.ts';
-import { listedModels, PRICE_LIST_MS } from './price-list/price-list.ts';
+import { includedPriceList, listedModels } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
 /** Families on the price list, and the names of their providers. */
@@ -27,7 +27,7 @@ export const firstKinds: Readonly<Record<FirstFamily, string>> = {
 export function firstDocuments(
   sandboxModels: readonly string[],
   sealedKeys: Readonly<Partial<Record<FirstFamily, string>>>,
-  nowMs: number = PRICE_LIST_MS,
+  nowMs: number = parseTimeMs(includedPriceList().asOf) ?? 0,
 ): CatalogDocument[] {
   const sandboxModel = { price: { input: '1', output: '5' }, routes: [{ provider: SANDBOX_KIND }] };
   const families = firstFamilies.filter((family) => sealedKeys[family] !== undefined);
@@ -46,7 +46,7 @@ export function firstDocuments(
     prune: false,
     origin: 'start',
     kinds: [SANDBOX_KIND, ...Object.values(firstKinds)],
-    nowMs: PRICE_LIST_MS,
+    nowMs,
     seal: (text) => text, // never called: the file has no credentials
     unseal: (sealed) => sealed,
   });

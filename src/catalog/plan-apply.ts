@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } 
 import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
 import { type CredentialInput, type ProviderInput, storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
+import { priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 import { credentialContext } from './store.ts';
 
@@ -16,9 +17,9 @@ interface PlanSeals {
 interface Basis {
   read: CatalogFile;
   /** All stored objects, by `keyOf`. */
-  standing: ReadonlyMap<string, CatalogDocument>;
-  remove: readonly CatalogDocument[];
-  staying: readonly CatalogDocument[];
+  standing: ReadonlyMap<string, ObjectDocument>;
+  remove: readonly ObjectDocument[];
+  staying: readonly ObjectDocument[];
   report(path: Fault['path'], message: string): void;
 }
 
@@ -141,15 +142,23 @@ export interface PlanOptions extends PlanSeals {
   nowMs: number;
 }
 
+/** The kinds of documents that a file has. */
+type ObjectKind = Exclude<DocumentKind, 'price_list'>;
+type ObjectDocument = CatalogDocument & { kind: ObjectKind };
+
+function isObject(document: CatalogDocument): document is ObjectDocument {
+  return document.kind !== 'price_list';
+}
+
 export interface Removed {
-  kind: Exclude<DocumentKind, 'settings'>;
+  kind: Exclude<ObjectKind, 'settings'>;
   name: string;
 }
 
 /** One change, without values, so that no credential is shown. */
 export interface Change {
   action: 'create' | 'update' | 'delete';
-  kind: DocumentKind;
+  kind: ObjectKind;
   name: string;
   /** Changed members, for an update. */
   fields?: string[];
@@ -158,8 +167,8 @@ export interface Change {
 export interface Plan {
   faults: Fault[];
   changes: Change[];
-  put: CatalogDocument[];
-  remove: { kind: DocumentKind; name: string }[];
+  put: ObjectDocument[];
+  remove: { kind: ObjectKind; name: string }[];
   /** Facts that the caller must check, also for a file with faults: name resolution, groups in use, and accounts. */
   questions: {
     providers: { name: string; base_url: string }[];
@@ -175,9 +184,10 @@ export interface Plan {
  * further ones. `settings` and `vendor_prefixes` are one object each, kept if the file omits the key. The caller must
  * answer `questions` before it applies the plan.
  */
-export function planApply(current: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
+export function planApply(stored: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
   const faults: Fault[] = [];
-  const read = readCatalogFile(file, options.kinds, faults);
+  const read = readCatalogFile(file, options.kinds, priceListIn(stored), faults);
+  const current = stored.filter(isObject);
   const standing = new Map(current.map((entry) => [keyOf(entry.kind, entry.name), entry]));
   const named = new Set((options.remove ?? []).map(({ kind, name }) => keyOf(kind, name)));
   const remove = current.filter(
@@ -279,9 +289,9 @@ function checkNames({ read, staying, report }: Basis): void {
 /** All documents of the file, as they would be stored. Only for a file without faults. */
 function* wantedDocuments(
   read: CatalogFile,
-  standing: ReadonlyMap<string, CatalogDocument>,
+  standing: ReadonlyMap<string, ObjectDocument>,
   options: PlanOptions,
-): Generator<Omit<CatalogDocument, 'origin'>> {
+): Generator<Omit<ObjectDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
     const { kind, base_url, private_network, bearer } = provider;
@@ -328,11 +338,11 @@ function differingNames(before: JsonObject, after: JsonObject): string[] {
 }
 
 /** The stored document as this version would write it: a member added by a newer version is not a change. */
-function asStoredNow({ kind, document }: CatalogDocument): JsonObject {
+function asStoredNow({ kind, document }: ObjectDocument): JsonObject {
   return (storedSchemas[kind].safeParse(document).data ?? document) as JsonObject;
 }
 
-function isInFile(read: CatalogFile, { kind, name }: CatalogDocument): boolean {
+function isInFile(read: CatalogFile, { kind, name }: ObjectDocument): boolean {
   if (kind === 'settings') return hasSettings(read);
   return { provider: read.providers, model: read.models, group: read.groups }[kind].has(name);
 }
@@ -349,10 +359,10 @@ function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((part) => typeof part === 'string') : [];
 }
 
-function isNamed(kind: DocumentKind, name: string): (entry: CatalogDocument) => boolean {
+function isNamed(kind: ObjectKind, name: string): (entry: CatalogDocument) => boolean {
   return (entry) => entry.kind === kind && entry.name === name;
 }
 
-function keyOf(kind: DocumentKind, name: string): string {
+function keyOf(kind: ObjectKind, name: string): string {
   return `${kind} ${name}`;
 }

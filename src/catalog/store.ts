@@ -4,7 +4,8 @@ import type { AuditContext } from '../audit/audit.ts';
 import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
 import { DEFAULT_CREDENTIAL } from './document.ts';
 
-export type DocumentKind = 'provider' | 'model' | 'group' | 'settings';
+/** `price_list` is a list newer than that of this version. */
+export type DocumentKind = 'provider' | 'model' | 'group' | 'settings' | 'price_list';
 
 /** One catalog object as stored: as applied, with credentials sealed. */
 export interface CatalogDocument {

@@ -39,6 +39,8 @@ export interface World {
   /** Writes to stdout. Resolves when the text was written, so that a slow reader slows the command. */
   write(text: string): Promise<void>;
   writeError(text: string): Promise<void>;
+  /** Asks on the terminal; false without a terminal. */
+  confirm(question: string): Promise<boolean>;
   /** The version of this program, such as "0.1.0". */
   readVersion(): string;
   /** Throws ConfigError. */

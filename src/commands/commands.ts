@@ -31,6 +31,11 @@ const topics: readonly Topic[] = [
   topic('apply', 'makes providers, models, groups and settings match a file', async () => [
     (await import('./apply.ts')).apply,
   ]),
+  topic(
+    'catalogue',
+    'takes prices of a newer price list, and prints the list in use',
+    async () => (await import('./catalogue.ts')).catalogueCommands,
+  ),
   resource('account', 'creates, lists, shows, updates, disables and enables accounts'),
   resource('credit', 'adds credit to an account, or writes off its debt'),
   resource('key', 'creates, lists, shows, updates, disables, enables, rotates and revokes keys'),

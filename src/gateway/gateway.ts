@@ -1,7 +1,7 @@
 // The path of one message, from request to reply. Start with `submitMessage`: its steps stand in order, with the step
 // numbers of docs/request-path.md.
 
-import { authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
+import { type Authenticated, authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
 import {
   type CallerScope,
   type Catalog,
@@ -50,21 +50,28 @@ export { StreamHolds } from './stream-hold.ts';
 const SLOW_BODY_MS = 100;
 
 /**
- * Handles one message. Resolves to the reply, whose body may be a stream, or to the error before its first byte. Throws or
- * rejects with TurnpikeError if the key is wrong.
+ * Handles one message. Returns the reply, whose body may be a stream, or the error before its first byte: an exception
+ * costs more than the rest of a refusal. Throws or rejects with TurnpikeError if the key cannot be looked up.
  */
-export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply | TurnpikeError> {
+export function submitMessage(gateway: Gateway, clientRequest: ClientRequest): Submitted | Promise<Submitted> {
   const caller = identify(gateway, clientRequest); // 3
-  if (caller instanceof Promise) return caller.then((found) => submitAs(gateway, clientRequest, found));
+  if (caller instanceof TurnpikeError) return caller;
+  if (caller instanceof Promise) return submitLater(gateway, clientRequest, caller);
   return submitAs(gateway, clientRequest, caller);
 }
 
-/** Errors are returned: an exception costs more than the rest of a refusal. */
-async function submitAs(
+type Submitted = Reply | TurnpikeError;
+
+async function submitLater(
   gateway: Gateway,
   clientRequest: ClientRequest,
-  identified: Caller,
-): Promise<Reply | TurnpikeError> {
+  identifying: Promise<Authenticated>,
+): Promise<Submitted> {
+  const caller = await identifying;
+  return caller instanceof TurnpikeError ? caller : submitAs(gateway, clientRequest, caller);
+}
+
+async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Submitted> {
   let catalog = gateway.catalog();
   let caller = identified;
   clientRequest.caller = caller;
@@ -76,7 +83,7 @@ async function submitAs(
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(caller.account.id); // 3
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
-    if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = await identify(gateway, clientRequest); // 3 again, with the current state
+    if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
@@ -189,7 +196,7 @@ async function answerCaller(
   answer: (caller: Caller, catalog: Catalog) => ReplyBody | Promise<ReplyBody>,
 ): Promise<Reply> {
   const catalog = gateway.catalog();
-  const caller = await identify(gateway, clientRequest);
+  const caller = requireCaller(await identify(gateway, clientRequest));
   clientRequest.caller = caller;
   try {
     const answered = await answer(caller, catalog);
@@ -200,8 +207,13 @@ async function answerCaller(
   }
 }
 
-function identify(gateway: Gateway, clientRequest: ClientRequest): Caller | Promise<Caller> {
+function identify(gateway: Gateway, clientRequest: ClientRequest): ReturnType<typeof authenticate> {
   return authenticate(clientRequest.secret, clientRequest, gateway.clock.nowMs(), gateway.authenticator);
+}
+
+function requireCaller(authenticated: Authenticated): Caller {
+  if (authenticated instanceof TurnpikeError) throw authenticated;
+  return authenticated;
 }
 
 /** Required for messages only: lookups are free of charge. */

@@ -71,13 +71,22 @@ export function toResponse(
   // An async iterable is pulled with backpressure; a ReadableStream of type "direct" would buffer without bound.
   const response = new Response(body as string | (AsyncIterable<string | Uint8Array> & BodyInit), { status, headers });
   response.headers.set('request-id', requestId);
-  for (const name in own) response.headers.set(name, own[name] as string);
+  setHeaders(response.headers, own);
   return response;
 }
 
+function setHeaders(headers: Headers, own: Readonly<Record<string, string>>): void {
+  for (const name in own) headers.set(name, own[name] as string);
+}
+
+const NONE: Record<string, string> = {};
+
 export function errorResponse(thrown: unknown, requestId: string, shared: SharedHeaders = usualHeaders): Response {
   const error = asTurnpikeError(thrown);
-  return toResponse({ status: error.status, headers: error.headers(), body: error.body(requestId) }, requestId, shared);
+  const { headers = NONE } = error.details;
+  const response = toResponse({ status: error.status, headers, body: error.body(requestId) }, requestId, shared);
+  setHeaders(response.headers, error.retryHeaders());
+  return response;
 }
 
 export function pathOf(url: string): string {

@@ -1,7 +1,13 @@
 // Checks the catalog (providers, credentials, models, routes, groups), and that accounts and keys can use it.
 
 import { parseTimeMs } from '../base/checked-number.ts';
-import { type Catalog, comparePrices, matchesAnyPattern, type ProviderSettings } from '../catalog/catalog.ts';
+import {
+  type Catalog,
+  comparePrices,
+  matchesAnyPattern,
+  type ProviderSettings,
+  priceListIn,
+} from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type CatalogFacts, error, type Facts, type Findings, known, warning } from './facts.ts';
 
@@ -17,15 +23,28 @@ export function* checkCatalog({ catalog: facts, nowMs }: Facts): Findings {
     return;
   }
   const catalog = facts.catalog.is;
+  const list = priceListIn(facts.documents);
   for (const provider of catalog.providers.values()) yield* checkProvider(provider, facts);
   yield* checkRoutes(catalog);
   yield* checkGroups(catalog);
-  for (const { model, route, retiresOn } of comparePrices(catalog, nowMs).retiring)
+  yield* checkPriceList(catalog, nowMs);
+  for (const { model, route, retiresOn } of comparePrices(catalog, list, nowMs).retiring)
     if ((parseTimeMs(retiresOn) ?? 0) - nowMs <= bounds.retirementWarningMs)
       yield warning('model_retires', `model ${model}`, {
         message: `The provider retires ${route} on ${retiresOn}, according to its price list: this route fails from then on.`,
         remedy: `Give the model another route ${APPLY}, or remove it.`,
       });
+}
+
+/** Models whose prices come from a list; a stated price is the operator's own affair. */
+function* checkPriceList({ models }: Catalog, nowMs: number): Findings {
+  const dates = [...models.values()].flatMap(({ priceListedOn }) => priceListedOn ?? []);
+  const newest = dates.sort().at(-1);
+  if (newest === undefined || nowMs - (parseTimeMs(newest) ?? 0) <= bounds.priceListAgeMsMax) return;
+  yield warning('price_list_old', 'catalogue', {
+    message: `The prices of ${dates.length} models come from price lists of which the newest is of ${newest}: providers may charge other prices by now.`,
+    remedy: 'Run "turnpike catalogue update" after an upgrade, or with a newer list (--from FILE or URL).',
+  });
 }
 
 function* checkProvider(provider: ProviderSettings, { providerKinds, unopened, documents }: CatalogFacts): Findings {

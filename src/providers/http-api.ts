@@ -9,7 +9,7 @@ import { readObject, readUpstreamRequestId } from './parse-json.ts';
 import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
 import { ProviderFault } from './provider.ts';
 import { type EventConverter, PulledStream } from './pull-stream.ts';
-import { cancelBody, fetchUpstream, type MapFault, readFault } from './upstream.ts';
+import { cancelBody, fetchUpstream, type MapFault, readFault, type UpstreamCall } from './upstream.ts';
 
 type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 
@@ -100,19 +100,20 @@ export function post(
 
 interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
   accept: string;
-  headers: Record<string, string>;
+  /** The runtime copies them faster than it reads an object. */
+  headers: Headers;
 }
 
 /** The latest headers per endpoint, which lives as long as its catalog: most messages have the same. */
 const keptHeaders = new WeakMap<ProviderEndpoint, KeptHeaders>();
 
-function headersOf(api: Api, attempt: Attempt, accept: string): Record<string, string> {
+function headersOf(api: Api, attempt: Attempt, accept: string): UpstreamCall['headers'] {
   const { provider, version, betas, selectors, trace } = attempt;
   if (trace || selectors) return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);
   if (kept !== undefined && kept.accept === accept && kept.version === version && kept.betas === betas)
     return kept.headers;
-  const headers = api.headers(attempt, accept);
+  const headers = new Headers(api.headers(attempt, accept));
   keptHeaders.set(provider, { accept, version, betas, headers });
   return headers;
 }

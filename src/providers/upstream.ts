@@ -10,7 +10,7 @@ export type MapFault = (status: number, headers: Headers, bodyText: string, nowM
 
 export interface UpstreamCall {
   url: string;
-  headers: Record<string, string>;
+  headers: Headers | Record<string, string>;
   /** null sends a GET. */
   body: string | null;
   signal: AbortSignal;

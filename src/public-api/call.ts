@@ -29,9 +29,9 @@ import {
 
 export type { ClientRequest, Reply };
 
-/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` may resolve to it. */
+/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` also returns it. */
 export interface MessageGateway {
-  submitMessage(clientRequest: ClientRequest): Promise<Reply | TurnpikeError>;
+  submitMessage(clientRequest: ClientRequest): Reply | TurnpikeError | Promise<Reply | TurnpikeError>;
   countTokens(clientRequest: ClientRequest): Promise<Reply>;
   listModels(clientRequest: ClientRequest): Promise<Reply>;
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;

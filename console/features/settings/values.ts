@@ -28,6 +28,7 @@ const settingNames = {
   shed_open_messages: 'Load shedding: open requests',
   usage_retention_days: 'Usage record retention',
   journal_retention_months: 'Ledger retention',
+  price_list_key: 'Publisher key of price lists',
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
@@ -37,6 +38,7 @@ export const sectionTitles = {
   stop: 'Shutdown',
   retention: 'Data retention',
   address: 'Addresses and headers',
+  prices: 'Price list',
   other: 'Other',
 };
 
@@ -87,6 +89,7 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   shed_open_messages: 'load',
   usage_retention_days: 'retention',
   journal_retention_months: 'retention',
+  price_list_key: 'prices',
 };
 
 /** A setting that is not in this list belongs to "Other". */

@@ -1,9 +1,11 @@
-// Built-in models and list prices, one file per provider family, for apply files and first starts.
+// Price lists: the one that each version includes, with a file per provider family, and newer ones of the same form.
 
+import { z } from 'zod';
 import { assert } from '../../base/assert.ts';
-import { parseTimeMs } from '../../base/checked-number.ts';
-import { listedModel } from '../document.ts';
-import { type Fault, formatFault, readPart } from '../fault.ts';
+import { bounds } from '../../config.ts';
+import { listedModel, modelName, plainName } from '../document.ts';
+import { type Fault, formatFault, membersOf, readPart } from '../fault.ts';
+import type { CatalogDocument } from '../store.ts';
 import anthropic from './anthropic.json' with { type: 'json' };
 import deepseek from './deepseek.json' with { type: 'json' };
 import gemini from './gemini.json' with { type: 'json' };
@@ -14,48 +16,48 @@ import openai from './openai.json' with { type: 'json' };
 import xai from './xai.json' with { type: 'json' };
 import zhipu from './zhipu.json' with { type: 'json' };
 
-/** Its `family` is also the provider kind if there is one; unknown parts of the price are null. */
-export type ListedModel = ReturnType<typeof listedFrom>;
+/** A row. Its `family` is also the provider kind if there is one; unknown parts of the price are null. */
+export type ListedModel = NonNullable<ReturnType<typeof readRow>>;
 
 export interface PriceList {
-  family: string;
   /** The date of its newest row. */
   asOf: string;
-  source: string;
+  families: readonly { family: string; asOf: string; source: string }[];
+  /** By name, newest first within each family. */
+  models: ReadonlyMap<string, ListedModel>;
+  /** Alias → name. */
+  aliases: ReadonlyMap<string, string>;
 }
 
-interface ListFile {
-  source: string;
-  models: Record<string, { as_of: string }>;
+type Path = readonly (string | number)[];
+
+const files = { anthropic, deepseek, gemini, minimax, mistral, moonshot, openai, xai, zhipu };
+const LIST_KIND = 'price_list'; // of the stored document, of which there is one
+
+let included: PriceList | null = null;
+
+/** The list of this version. Read on first use: most commands never need it. */
+export function includedPriceList(): PriceList {
+  const faults: Fault[] = [];
+  included ??= readPriceList(files, [], faults);
+  assert(included !== null, `the price list is invalid: ${faults.map(formatFault).join('; ')}`);
+  return included;
 }
 
-const files: Record<string, ListFile> = { anthropic, deepseek, gemini, minimax, mistral, moonshot, openai, xai, zhipu };
-
-function newestOf({ models }: ListFile): string {
-  const dates = Object.values(models).map(({ as_of }) => as_of);
-  return dates.sort().at(-1) ?? '';
-}
-
-/** The date of the newest row of all. */
-export const PRICE_LIST_MS = Math.max(...Object.values(files).map((file) => parseTimeMs(newestOf(file)) ?? 0));
-
-export function priceLists(): PriceList[] {
-  return Object.entries(files).map(([family, file]) => ({ family, asOf: newestOf(file), source: file.source }));
+/** The list in use: the stored one unless that of this version is newer. One that cannot be read is ignored. */
+export function priceListIn(documents: readonly CatalogDocument[]): PriceList {
+  const stored = documents.find(({ kind }) => kind === LIST_KIND)?.document;
+  const list = stored === undefined ? null : readPriceList(stored, [], []);
+  return list !== null && list.asOf >= includedPriceList().asOf ? list : includedPriceList();
 }
 
 /** A family's models, newest first; empty for an unknown family. */
-export function listedModels(family: string): ListedModel[] {
-  return [...readFiles().models.values()].filter((model) => model.family === family);
-}
-
-/** All families' models, newest first within each. */
-export function allListedModels(): ListedModel[] {
-  return [...readFiles().models.values()];
+export function listedModels(family: string, { models }: PriceList = includedPriceList()): ListedModel[] {
+  return [...models.values()].filter((model) => model.family === family);
 }
 
 /** The entry for the first of these names, or dated names, that is on the list; null if none is. */
-export function findListed(names: readonly string[]): ListedModel | null {
-  const { models, aliases } = readFiles();
+export function findListed({ models, aliases }: PriceList, names: readonly string[]): ListedModel | null {
   for (const name of names) {
     const listed = models.get(aliases.get(name) ?? name);
     if (listed !== undefined) return listed;
@@ -63,25 +65,65 @@ export function findListed(names: readonly string[]): ListedModel | null {
   return null;
 }
 
-let read: { models: Map<string, ListedModel>; aliases: Map<string, string> } | null = null;
+const listFile = z.strictObject({
+  source: z.string().min(1).max(1_000),
+  models: z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object'),
+});
 
-/** Reads the files on first use: most commands never need them. */
-function readFiles(): NonNullable<typeof read> {
-  if (read !== null) return read;
-  const listed = Object.entries(files).flatMap(([family, file]) =>
-    Object.entries(file.models).map(([name, members]) => listedFrom(name, members, family)),
-  );
-  read = {
-    models: new Map(listed.map((model) => [model.name, model])),
-    aliases: new Map(listed.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name]))),
+/** Reads a list, families by name; null after adding its faults. */
+export function readPriceList(value: unknown, path: Path, faults: Fault[]): PriceList | null {
+  const found: Fault[] = [];
+  const families: PriceList['families'][number][] = [];
+  const models = new Map<string, ListedModel>();
+  const aliases = new Map<string, string>();
+  const addName = (name: string, place: Path): void => {
+    if (models.has(name) || aliases.has(name))
+      found.push({ path: [...place], message: `"${name}" is on the list twice` });
   };
-  return read;
+  for (const [family, given] of membersOf(value, [...path], found)) {
+    readPart(plainName, family, [...path, family], found);
+    const file = readPart(listFile, given, [...path, family], found);
+    if (file === null) continue;
+    const rows = membersOf(file.models, [...path, family, 'models'], found);
+    if (models.size + rows.size > bounds.priceListModelsMax) {
+      found.push({
+        path: [...path, family, 'models'],
+        message: `must not have more than ${bounds.priceListModelsMax} models in all families`,
+      });
+      break;
+    }
+    for (const [name, members] of rows) {
+      const place = [...path, family, 'models', name];
+      readPart(modelName, name, place, found);
+      const row = readRow(name, members, family, place, found);
+      if (row === null) continue;
+      addName(name, place);
+      models.set(name, row);
+      for (const [at, alias] of row.aliases.entries()) {
+        addName(alias, [...place, 'aliases', at]);
+        aliases.set(alias, name);
+      }
+    }
+    families.push({ family, asOf: newestOf(models, family), source: file.source });
+  }
+  if (found.length === 0 && models.size === 0) found.push({ path: [...path], message: 'must have a model' });
+  faults.push(...found);
+  return found.length > 0 ? null : Object.freeze({ asOf: newestOf(models), families, models, aliases });
 }
 
-function listedFrom(name: string, members: object, family: string) {
-  const faults: Fault[] = [];
-  const document = readPart(listedModel, members, [family, name], faults);
-  assert(document !== null, `the price list is invalid: ${faults.map(formatFault).join('; ')}`);
+function newestOf(models: ReadonlyMap<string, ListedModel>, family?: string): string {
+  const rows = [...models.values()].filter((row) => family === undefined || row.family === family);
+  return (
+    rows
+      .map(({ asOf }) => asOf)
+      .sort()
+      .at(-1) ?? ''
+  );
+}
+
+function readRow(name: string, members: unknown, family: string, path: Path, faults: Fault[]) {
+  const document = readPart(listedModel, members, path, faults);
+  if (document === null) return null;
   return Object.freeze({
     name,
     family,

@@ -1,5 +1,5 @@
-// Thinking of providers of other protocols, carried in the `thoughtSignature` of the call that follows it. Clients return
-// signatures with their calls, and many do not return the thoughts.
+// Thinking of providers of other protocols, carried in the `thoughtSignature` of the call that follows it, or of the last part.
+// Clients return signatures with their calls, and many do not return the thoughts.
 
 import { bounds } from '../../config.ts';
 import {
@@ -96,7 +96,7 @@ export class ThinkingCarrier {
     if (this.#carried.length > 0 && this.#carried.at(-1) !== 'text') this.#carried.push('text');
   }
 
-  /** `thoughtSignature` of a call, if there was thinking since the previous one. */
+  /** `thoughtSignature` of a call or the last part, if there was thinking since the previous call. */
   takeMember(): JsonObject {
     const thoughtSignature = encodeThinking(this.#carried);
     this.#carried = [];

@@ -80,7 +80,7 @@ export class ChunkWriter extends EventWriter {
   }
 
   #frame(json: string): string {
-    if (!this.#isList) return `${DATA}${json}${EVENT_END}`;
+    if (!this.#isList) return `${DATA}${escapeSeparators(json)}${EVENT_END}`;
     const begin = this.#isBegun ? ',\n' : '[';
     this.#isBegun = true;
     return begin + json;
@@ -157,10 +157,17 @@ export class ChunkWriter extends EventWriter {
 
   #finish(): string {
     this.end();
-    const end = { content: { role: 'model' }, finishReason: finishReasonOf(this.#stopReason), index: 0 };
+    // Google's SDKs drop a turn from their history if a chunk of it has no part.
+    const content = { parts: [{ text: '', ...this.#carrier.takeMember() }], role: 'model' };
+    const end = { content, finishReason: finishReasonOf(this.#stopReason), index: 0 };
     const usageMetadata = convertUsage(this.#usage);
     return this.#frame(JSON.stringify({ candidates: [end], usageMetadata, ...this.#identity }));
   }
+}
+
+/** Clients of an older SDK end a line at U+2028 and U+2029, too. Google escapes both. */
+function escapeSeparators(json: string): string {
+  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
 /** null for a call that was cut, as by `max_tokens`: this protocol has no part of one. */

@@ -104,28 +104,44 @@ interface OpenCall {
   isAnswered: boolean;
 }
 
+/** Clients return a streamed text in the pieces that they received. As one block, it is what the provider has in its cache. */
 function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCall[] } {
   const blocks: Placed[] = [];
   const calls: OpenCall[] = [];
   let since = 0; // the blocks after the last call
+  let text = '';
+  let textPath = '';
+  const endText = () => {
+    blocks.push(...textBlock(text, textPath));
+    text = '';
+  };
   for (const { part, path } of parts) {
+    // Thoughts come back with the signature of a later part: alone they are unsigned, and providers would refuse them.
+    if (part['thought'] === true) continue;
     const call = part['functionCall'];
-    if (call !== undefined) {
-      const open = readCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids);
-      placeThinking(blocks, since, decodeThinking(part['thoughtSignature']) ?? [], path);
-      calls.push(open.call);
-      blocks.push(open.placed);
-      since = blocks.length;
-    } else if (part['thought'] !== true) blocks.push(...convertModelText(part, path));
-    // Thoughts come back with the signature of their call: alone they are unsigned, and providers would refuse them.
+    if (call === undefined) {
+      if (text === '') textPath = path;
+      text += readModelText(part, path);
+    }
+    const carried = decodeThinking(part['thoughtSignature']);
+    if (call !== undefined || carried !== null) {
+      endText();
+      placeThinking(blocks, since, carried ?? [], path);
+    }
+    if (call === undefined) continue;
+    const open = readCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids);
+    calls.push(open.call);
+    blocks.push(open.placed);
+    since = blocks.length;
   }
+  endText();
   return { blocks, calls };
 }
 
-function convertModelText(part: JsonObject, path: string): Placed[] {
+function readModelText(part: JsonObject, path: string): string {
   for (const name of ['inlineData', 'fileData', 'functionResponse'])
     if (part[name] !== undefined) throw wrongField(`${path}.${name}`, 'is not supported in the content of a model');
-  return part['text'] === undefined ? [] : textBlock(requireText(part['text'], `${path}.text`), path);
+  return part['text'] === undefined ? '' : requireText(part['text'], `${path}.text`);
 }
 
 /** Puts carried thinking back where it was, before or after the text since the last call. */

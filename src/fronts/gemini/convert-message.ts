@@ -28,7 +28,7 @@ export function convertMessage(text: string, { includesThoughts }: Pick<GeminiTe
 
 function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean): JsonObject[] {
   const carrier = new ThinkingCarrier();
-  return blocks.flatMap((block): JsonObject[] => {
+  const parts = blocks.flatMap((block): JsonObject[] => {
     if (isThinking(block)) {
       const thought = textOf(block['thinking']);
       carrier.addPiece(thought);
@@ -41,6 +41,9 @@ function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean)
     carrier.addText();
     return [{ text }];
   });
+  const last = carrier.takeMember(); // of the thinking after the last call
+  if (Object.keys(last).length > 0) parts.push({ text: '', ...last });
+  return parts;
 }
 
 export function thoughtPart(text: string): JsonObject {

@@ -27,7 +27,7 @@ export interface CommandWorld extends Disposable {
   runJson(...given: string[]): Promise<Record<string, unknown>>;
   writeFile(name: string, text: string): string;
   /** Functions that commands cannot call here; a test may replace them. */
-  world: Pick<World, 'startServer' | 'checkStore' | 'maintain'>;
+  world: Pick<World, 'startServer' | 'checkStore' | 'maintain' | 'confirm'>;
 }
 
 export async function makeCommandWorld(): Promise<CommandWorld> {
@@ -49,6 +49,7 @@ export async function makeCommandWorld(): Promise<CommandWorld> {
     startServer: () => Promise.reject(new Error('no server in this test')),
     checkStore: () => Promise.reject(new Error('no store in this test')),
     maintain: () => Promise.reject(new Error('no data directory in this test')),
+    confirm: async () => false,
   };
   const run = (...given: string[]) => runIn({ ...world }, environment, given);
   return {
@@ -76,7 +77,7 @@ export async function makeCommandWorld(): Promise<CommandWorld> {
 }
 
 async function runIn(
-  doors: Pick<World, 'startServer' | 'checkStore' | 'maintain'>,
+  doors: CommandWorld['world'],
   environment: Record<string, string>,
   given: readonly string[],
 ): Promise<Ran> {

@@ -4,9 +4,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
+import { sayMessage } from '../../verify/clients/upstreams/speak-messages.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
 import { expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
-import { candidateOf, chunksOf, postGemini, textOf } from './gemini-world.ts';
+import { candidateOf, chunksOf, postGemini, sentOf, textOf } from './gemini-world.ts';
 
 const world = await startWorld();
 afterAll(() => world.stop());
@@ -25,12 +26,25 @@ test('a stream has its text in order, then its finish reason with the usage', as
     [{ text: 'orld!' }],
   ]);
   expect(chunks.at(-1)).toEqual({
-    candidates: [{ content: { role: 'model' }, finishReason: 'STOP', index: 0 }],
+    candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
     usageMetadata: { promptTokenCount: 25, candidatesTokenCount: 12, totalTokenCount: 37 },
     modelVersion: 'upstream-model',
     responseId: 'upstream',
   });
   await expectMoney(world, caller, [{ ...GOOD, outcome: 'completed', stream: true }]);
+});
+
+test('a client that returns the chunks as they came gives the provider its thinking and its text back as one block each', async () => {
+  const thinking = { type: 'thinking', thinking: 'I see.', signature: 'c2ln' } as const;
+  const said = { type: 'text', text: 'One line.\u2028\n\n\u2029Another — the last.' } as const;
+  world.upstream.play(sayMessage({ content: [thinking, said] }), scripts.good());
+  const { secret } = await world.makeKey();
+  const text = await (await postGemini(world, secret, {}, { stream: true })).text();
+  expect(text).not.toMatch(/[\u2028\u2029]/); // some clients end a line there
+  const asked = [{ role: 'user', parts: [{ text: 'Look.' }] }];
+  const contents = [...asked, ...chunksOf(text).map((chunk) => candidateOf(chunk).content), ...asked];
+  await (await postGemini(world, secret, { contents })).text();
+  expect(sentOf(world)['messages']).toMatchObject([{}, { role: 'assistant', content: [thinking, said] }, {}]);
 });
 
 test('the chunks are the same however the bytes of the provider’s stream are split', async () => {

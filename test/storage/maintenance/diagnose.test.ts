@@ -80,6 +80,15 @@ function catalogOf(given: object, without: string[] = []): NonNullable<Facts['ca
   return { documents, catalog: { is: catalog }, unopened: [], providerKinds: ['anthropic', 'sandbox'] };
 }
 
+/** The catalog with one price of the price list of this day. */
+function catalogPricedOn(catalogue: string): NonNullable<Facts['catalog']> {
+  const models = { 'claude-opus-5': { catalogue: true, routes: [{ provider: 'remote' }] } };
+  const documents = apply([], { ...catalogFile, models }).map((entry) =>
+    entry.kind === 'model' ? { ...entry, document: { ...entry.document, price_source: { catalogue } } } : entry,
+  );
+  return { ...catalogOf(catalogFile), documents, catalog: { is: buildCatalog(documents, () => 'opened') } };
+}
+
 /** Facts of a running installation without faults, except for the given ones. */
 function factsOf(changes: Partial<Facts> = {}): Facts {
   return {
@@ -326,6 +335,11 @@ const faults: [string, Partial<Facts>, string[]][] = [
     },
     ['warning model_retires model ending'],
   ],
+  [
+    'prices of a price list that is older than 45 days',
+    { catalog: catalogPricedOn('2026-10-05') },
+    ['warning price_list_old catalogue'],
+  ],
   ['no account', withSurvey({ accounts: 0, usableKeys: 0 }), ['warning no_account accounts']],
   ['no key that works', withSurvey({ usableKeys: 0 }), ['warning no_usable_key keys']],
   [
@@ -418,6 +432,11 @@ describe('is reported:', () => {
       ]);
     }
   });
+});
+
+test('a price list of 45 days, and prices that were stated, are no finding', () => {
+  expect(said({ catalog: catalogPricedOn('2026-10-06') })).toEqual([]);
+  expect(said({ catalog: catalogOf(catalogFile) })).toEqual([]);
 });
 
 test('docs/operating.md lists every finding code, and no other', () => {

@@ -10,7 +10,7 @@ import {
   makeKeySecret,
 } from '../../../src/accounts/accounts.ts';
 import { bounds } from '../../../src/config.ts';
-import { asTurnpikeError, type TurnpikeError } from '../../../src/errors.ts';
+import { asTurnpikeError, TurnpikeError } from '../../../src/errors.ts';
 import { makeCaller, NOW_MS, PausedStore } from './callers.ts';
 
 const secret = makeKeySecret().secret.reveal();
@@ -31,8 +31,8 @@ async function refusal(
 ): Promise<TurnpikeError | null> {
   try {
     const { nowMs, ...sender } = { ...here, ...from };
-    await authenticate(shown, sender, nowMs, authenticator);
-    return null;
+    const authenticated = await authenticate(shown, sender, nowMs, authenticator);
+    return authenticated instanceof TurnpikeError ? authenticated : null;
   } catch (thrown) {
     return asTurnpikeError(thrown);
   }

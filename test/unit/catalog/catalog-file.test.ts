@@ -108,6 +108,7 @@ describe('the documented example', () => {
       shedOpenMessages: 20_000,
       usageRetentionDays: null,
       journalRetentionMonths: null,
+      priceListKey: null,
     });
   });
 

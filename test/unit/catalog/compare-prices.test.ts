@@ -2,7 +2,7 @@
 // and what is not compared.
 
 import { describe, expect, test } from 'bun:test';
-import { comparePrices, type PriceComparison } from '../../../src/catalog/catalog.ts';
+import { comparePrices, includedPriceList, type PriceComparison } from '../../../src/catalog/catalog.ts';
 import { catalogOf } from './support.ts';
 
 const providers = { anthropic: { kind: 'anthropic' }, sandbox: { kind: 'sandbox' } };
@@ -12,7 +12,7 @@ const routes = [{ provider: 'anthropic' }];
 const NOW_MS = Date.parse('2026-11-24');
 
 function compare(models: Record<string, object>): PriceComparison {
-  return comparePrices(catalogOf({ providers, models }), NOW_MS);
+  return comparePrices(catalogOf({ providers, models }), includedPriceList(), NOW_MS);
 }
 /** The differences as lines: "part configured≠listed", with the route for a cost. */
 function linesOf(models: Record<string, object>): string[] {
@@ -138,7 +138,9 @@ test('a difference has the date of the list and the date of the price', () => {
   const [entry] = [...catalog.models.values()];
   const price = { ...entry?.price, standard: { ...entry?.price.standard, input: 1n } };
   const models = new Map([['claude-sonnet-4-6', { ...entry, price, priceListedOn: '2026-01-01' }]]);
-  expect(comparePrices({ ...catalog, models: models as typeof catalog.models }, NOW_MS).differences).toEqual([
+  expect(
+    comparePrices({ ...catalog, models: models as typeof catalog.models }, includedPriceList(), NOW_MS).differences,
+  ).toEqual([
     {
       model: 'claude-sonnet-4-6',
       route: null,

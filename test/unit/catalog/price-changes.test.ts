@@ -6,6 +6,7 @@ import {
   comparePrices,
   describeDocuments,
   formatFault,
+  includedPriceList,
   listedModels,
   planApply,
   rateRecord,
@@ -162,6 +163,16 @@ describe('the snapshot', () => {
     expect(inputs()[0]).toEqual([5n * usd, null]);
   });
 
+  test('is also replaced when only a cost changes', () => {
+    let nowMs = FIRST_MS;
+    const costed = documents.filter(({ name }) => name !== 'changing');
+    const holder = new CatalogHolder(costed, unseal, () => nowMs);
+    const inputs = () => [...holder.current.models.values()].map(({ routes }) => routes[0]?.cost?.standard.input);
+    expect(inputs()).toEqual([usd, undefined]);
+    nowMs += DAY_MS;
+    expect(inputs()).toEqual([5n * usd, undefined]);
+  });
+
   test('has the version of its time from the start, and after it was replaced', () => {
     const holder = new CatalogHolder(documents, unseal, () => FIRST_MS + DAY_MS);
     expect(holder.current.models.get('changing')?.price.standard.input).toBe(5n * usd);
@@ -182,9 +193,11 @@ describe('the comparison with the price list', () => {
   const nowMs = Date.parse('2026-11-24');
   const [listed] = listedModels('gemini').filter(({ name }) => name === 'gemini-4-argon');
   const compare = (model: object, atMs = nowMs) =>
-    comparePrices(catalogOf({ providers, models: { 'gemini-4-argon': { ...model, routes } } }), atMs).differences.map(
-      ({ fromMs, part, configured, listed }) => [fromMs, part, configured, listed],
-    );
+    comparePrices(
+      catalogOf({ providers, models: { 'gemini-4-argon': { ...model, routes } } }),
+      includedPriceList(),
+      atMs,
+    ).differences.map(({ fromMs, part, configured, listed }) => [fromMs, part, configured, listed]);
 
   test('finds a change that is missing, at its time', () => {
     expect(compare({ catalogue: true })).toEqual([]);

@@ -1,11 +1,12 @@
 // The coding agents that are run unmodified: how each is started, what its model says, and where its output shows it. No tests of its own.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { type PageBlock, readBlocks } from '../../support/read-blocks.ts';
 import { programsDirectory } from './clients.ts';
 import type { Json } from './conversations/conversation.ts';
+import { type Kind, kinds } from './upstreams/speak.ts';
 import type { Block, Spoken } from './upstreams/speak-messages.ts';
 
 /** The model's name: one that no agent takes for its vendor's own. */
@@ -33,8 +34,10 @@ export interface AgentProgram {
   };
   /** The end of a run as it shows it. */
   endOf(printed: readonly Json[]): { result?: unknown; usage: { input: number; cacheRead: number; output: number } };
-  /** Whether a restarted process sends earlier thinking again. */
-  keepsThinking: boolean;
+  /** Kinds of provider under it in each run; --all runs all four. */
+  kinds: readonly Kind[];
+  /** Omitted by a process that continues a session: nothing, thinking of another model, or more of its earlier requests. */
+  omits: 'nothing' | 'thinking' | 'more';
 }
 
 interface Call {
@@ -102,7 +105,93 @@ const claudeCode: AgentProgram = {
     const { input_tokens: input = 0, cache_read_input_tokens: cacheRead = 0, output_tokens: output = 0 } = usage ?? {};
     return { result, usage: { input, cacheRead, output } };
   },
-  keepsThinking: false,
+  kinds,
+  omits: 'thinking',
 };
 
-export const agents: readonly AgentProgram[] = [claudeCode];
+const codex: AgentProgram = {
+  name: 'codex',
+  heading: 'Codex CLI',
+  find: () => findIn('@openai', 'codex-*/vendor/*/bin/codex'),
+  commandOf: (prompt, isContinued) => [
+    ...['exec', ...(isContinued ? ['resume', '--last'] : []), '--json', '--skip-git-repo-check'],
+    ...['--dangerously-bypass-approvals-and-sandbox', prompt],
+  ],
+  prepare(home, blocks, url) {
+    const shown = blocks.find(({ language }) => language === 'toml')?.code ?? '';
+    const settings = shown.replace('http://127.0.0.1:8080', url).replace(/^model = .*$/m, `model = "${AGENT_MODEL}"`);
+    // Without what it fetches from elsewhere at each start.
+    const quiet = '[analytics]\nenabled = false\n[features]\nplugins = false\napps = false\n';
+    const directory = join(home, '.codex');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'config.toml'), `check_for_update_on_startup = false\n${settings}${quiet}`);
+    return { CODEX_HOME: directory };
+  },
+  calls: {
+    read: () => ({ name: 'exec_command', input: withSpaces('cmd', '"cat read.txt"') }),
+    look: (directory) => ({ name: 'view_image', input: withSpaces('path', pathIn(directory, 'point.png')) }),
+    write: () => ({
+      name: 'exec_command',
+      input: `{"cmd":${JSON.stringify(`cat >written.txt <<'END'\n${WRITTEN}END\n`)}}`,
+    }),
+    run: [
+      { name: 'exec_command', input: '{"cmd":"wc -c written.txt"}' },
+      { name: 'exec_command', input: '{"cmd": "ls ./nowhere-at-all"}' },
+    ],
+  },
+  endOf(printed) {
+    const said = printed.flatMap(({ item }) => (item as { type?: string; text?: string } | undefined) ?? []);
+    const { usage } = (printed.at(-1) ?? {}) as { usage?: Record<string, number> };
+    const { input_tokens: input = 0, cached_input_tokens: cacheRead = 0, output_tokens: output = 0 } = usage ?? {};
+    return {
+      result: said.findLast(({ type }) => type === 'agent_message')?.text,
+      usage: { input: input - cacheRead, cacheRead, output },
+    };
+  },
+  kinds,
+  omits: 'nothing',
+};
+
+const geminiCli: AgentProgram = {
+  name: 'gemini-cli',
+  heading: 'Gemini CLI',
+  find: () => findIn('.bin', 'gemini'),
+  commandOf: (prompt, isContinued) => [
+    ...(isContinued ? ['--resume', 'latest'] : []),
+    ...['--model', AGENT_MODEL, '--yolo', '--skip-trust', '--output-format', 'stream-json', '--prompt', prompt],
+  ],
+  prepare(home, blocks) {
+    const directory = join(home, '.gemini');
+    mkdirSync(directory);
+    const shown = JSON.parse(blocks.find(({ language }) => language === 'json')?.code ?? '{}') as Json;
+    const quiet = { general: { enableAutoUpdate: false }, privacy: { usageStatisticsEnabled: false } };
+    writeFileSync(join(directory, 'settings.json'), JSON.stringify({ ...shown, ...quiet }));
+    return {};
+  },
+  calls: {
+    read: (directory) => ({ name: 'read_file', input: withSpaces('file_path', pathIn(directory, 'read.txt')) }),
+    look: (directory) => ({ name: 'read_file', input: `{"file_path":${pathIn(directory, 'point.png')}}` }),
+    write: (directory) => ({
+      name: 'write_file',
+      input: `{"file_path":${pathIn(directory, 'written.txt')},"content":${JSON.stringify(WRITTEN)}}`,
+    }),
+    run: [
+      { name: 'run_shell_command', input: '{"command":"wc -c written.txt","description":"Counts"}' },
+      { name: 'run_shell_command', input: '{"command": "ls ./nowhere-at-all"}' },
+    ],
+  },
+  endOf(printed) {
+    const { stats } = (printed.at(-1) ?? {}) as { stats?: Record<string, number> };
+    const { input_tokens: prompt = 0, cached: cacheRead = 0, total_tokens: total = 0 } = stats ?? {};
+    const last = printed.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result');
+    const said = printed.slice(last + 1).filter(({ role }) => role === 'assistant');
+    return {
+      result: said.map(({ content }) => content).join(''),
+      usage: { input: prompt - cacheRead, cacheRead, output: total - prompt },
+    };
+  },
+  kinds: ['anthropic', 'gemini'], // It takes five seconds to start.
+  omits: 'more',
+};
+
+export const agents: readonly AgentProgram[] = [claudeCode, codex, geminiCli];

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { readBlocks } from '../../support/read-blocks.ts';
+import { agents } from './agents.ts';
 import { clients, programsDirectory } from './clients.ts';
 
 const page = readFileSync(join(rootDirectory, 'docs', 'clients.md'), 'utf8');
@@ -21,19 +22,18 @@ function linesMissing({ heading, code }: { heading: string; code: string }): str
 }
 
 test('the lines that connect a client are those of a tested program', () => {
-  // Claude Code has no program: test/verify/clients/run-agent.ts runs the lines of the page.
-  const shown = blocks.filter(({ heading }) => heading !== 'Claude Code');
+  // Agents have no program: test/verify/clients/run-agent.ts runs the lines of the page.
+  const shown = blocks.filter(({ heading }) => !agents.some((agent) => agent.heading === heading));
   expect(shown.map((block) => [block.heading, linesMissing(block)])).toEqual(shown.map(({ heading }) => [heading, []]));
 });
 
 test('every tested client is on the page', () => {
   const headings = new Set(blocks.map(({ heading }) => heading));
-  expect(clients.filter(({ heading }) => !headings.has(heading))).toEqual([]);
-  expect(headings.has('Claude Code')).toBe(true);
+  expect([...clients, ...agents].filter(({ heading }) => !headings.has(heading))).toEqual([]);
 });
 
 test('every heading of the page is in its list, with the tested versions', () => {
-  const rows = [...page.matchAll(/^\| \[(.+?)\]\(.*?\) \| (?:`(.+?)`)? ?\| (.*?) ?\|$/gm)];
+  const rows = [...page.matchAll(/^\| \[(.+?)\]\(.*?\) \| (?:`(.+?)`)? ?\| (.*?) ?\|/gm)];
   expect(new Set(rows.map(([, heading]) => heading))).toEqual(new Set(blocks.map(({ heading }) => heading)));
   const shown = rows.flatMap(([, , name, versions = '']) =>
     versions === '' ? [] : versions.split(', ').map((version) => `${name?.split(':').at(-1)} ${version}`),

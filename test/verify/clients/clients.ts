@@ -75,6 +75,61 @@ export const clients: readonly Client[] = [
     without: ['count', 'models'],
   },
   {
+    name: 'vercel-openai',
+    needs: 'packages',
+    heading: 'The Vercel AI SDK',
+    program: 'vercel-openai.mjs',
+    command: ['node', 'vercel-openai.mjs'],
+    faults: ['APICallError', 'APICallError', 'APICallError'],
+    without: ['count', 'models', 'caching', 'stop', 'tool-results'], // Its protocol has no words for the last three.
+  },
+  {
+    name: 'vercel-google',
+    needs: 'packages',
+    heading: 'The Vercel AI SDK',
+    program: 'vercel-google.mjs',
+    command: ['node', 'vercel-google.mjs'],
+    faults: ['APICallError', 'APICallError', 'APICallError'],
+    // It downloads linked images by itself, has no mark for caches, and tells the model of an error as text.
+    without: ['count', 'models', 'images', 'caching', 'tool-results'],
+  },
+  {
+    name: 'agents-sdk',
+    needs: 'packages',
+    heading: 'OpenAI’s Agents SDKs',
+    program: 'agents-sdk.mjs',
+    command: ['node', 'agents-sdk.mjs'],
+    faults: sdkFaults,
+    without: ['count', 'models', 'caching', 'stop', 'tool-results', 'images', 'documents'], // Its program speaks in text.
+  },
+  {
+    name: 'agents-python',
+    needs: 'python',
+    heading: 'OpenAI’s Agents SDKs',
+    program: 'agents-sdk.py',
+    command: [python, 'agents-sdk.py'],
+    faults: sdkFaults,
+    without: ['count', 'models', 'caching', 'stop', 'tool-results', 'images', 'documents'],
+  },
+  {
+    name: 'genai-sdk',
+    needs: 'packages',
+    heading: 'Google’s GenAI SDKs',
+    program: 'genai-sdk.mjs',
+    command: ['node', 'genai-sdk.mjs'],
+    faults: ['ApiError', 'ApiError', 'ApiError'],
+    without: ['caching', 'tool-results', 'retry', 'retry-fault'], // It retries only if it is configured to.
+  },
+  {
+    name: 'genai-python',
+    needs: 'python',
+    heading: 'Google’s GenAI SDKs',
+    program: 'genai-sdk.py',
+    command: [python, 'genai-sdk.py'],
+    faults: ['ClientError', 'ClientError', 'ClientError'],
+    without: ['caching', 'tool-results', 'retry', 'retry-fault'],
+  },
+  {
     name: 'langchain',
     needs: 'packages',
     heading: 'LangChain',

@@ -13,6 +13,7 @@ import { GEMINI_SIGNATURE } from './upstreams/speak-gemini.ts';
 
 const AGENT_MS_MAX = 100_000;
 const selected = process.env['AGENTS_SELECTED']?.split(',') ?? agents.map(({ name }) => name);
+const isEveryKind = process.env['AGENTS_OVER'] === 'every-kind';
 
 /** How each kind of provider recognizes its own thinking; Chat Completions has no way. */
 const signatures: Record<Kind, string | null> = {
@@ -25,7 +26,8 @@ const signatures: Record<Kind, string | null> = {
 for (const program of agents.filter(({ name }) => selected.includes(name))) {
   if (program.find() === null) test.skip(`${program.name}: its program is not available for this machine`, () => {});
   else {
-    for (const kind of kinds) describe(`${program.name} over ${kind}`, () => worksOver(program, kind));
+    for (const kind of isEveryKind ? kinds : program.kinds)
+      describe(`${program.name} over ${kind}`, () => worksOver(program, kind));
     describe(program.name, () => meetsFailures(program));
   }
 }
@@ -82,7 +84,7 @@ function worksOver(program: AgentProgram, kind: Kind): void {
 
 function sendsRightRequests(program: AgentProgram, kind: Kind, run: () => AgentRun): void {
   test('has the results of its tools, also images and errors, matched to their calls', () => {
-    const last = run().requests[4]?.body ?? '{}';
+    const last = run().requests[program.omits === 'more' ? 3 : 4]?.body ?? '{}';
     for (const words of ['first line', PNG, 'No such file', `${Buffer.byteLength(WRITTEN)} written.txt`])
       expect([words, last.includes(words)]).toEqual([words, true]);
     const called = turnsOf(program, run().directory).flatMap(({ content }) =>
@@ -94,16 +96,14 @@ function sendsRightRequests(program: AgentProgram, kind: Kind, run: () => AgentR
   const signature = signatures[kind];
   if (signature !== null)
     test('has thinking sent back with its signature, unchanged', () => {
-      const sent = run().requests.slice(2, program.keepsThinking || kind === 'anthropic' ? 5 : 4);
+      const isKept = program.omits === 'nothing' || (program.omits === 'thinking' && kind === 'anthropic');
+      const sent = run().requests.slice(2, isKept ? 5 : 4);
       expect(sent.map(({ body }) => body.includes(signature))).toEqual(sent.map(() => true));
     });
 
   test('stays on one of two equal routes through all of its turns, also after a restart', () => {
-    expect(
-      run()
-        .routes.map(({ requests }) => requests.length)
-        .sort(),
-    ).toEqual([0, 5]);
+    const counts = run().routes.map(({ requests }) => requests.length);
+    expect(Math.max(...counts)).toBeGreaterThanOrEqual(program.omits === 'more' ? 4 : 5);
   });
 
   test('has each turn sent with the same prefix as the one before, for the prompt cache', () => {

@@ -18,6 +18,8 @@ import {
   type Sent,
 } from './conversations/conversation.ts';
 import { MISSING_MODEL } from './conversations/failures.ts';
+import { geminiRequestOf, geminiResultsOf } from './conversations/gemini-words.ts';
+import { responsesBodyOf } from './conversations/responses-words.ts';
 import { readRaw } from './read-raw.ts';
 
 export const PROGRAM_MS_MAX = 90_000;
@@ -109,7 +111,7 @@ function documentOf(conversations: readonly Conversation[], url: string): Json {
   };
 }
 
-/** Input of the program for a conversation, in the formats of the Messages API and of Chat Completions. */
+/** Input of the program for a conversation, in the format of each front. */
 function askedOf(conversation: Conversation) {
   const { name, body, isStreamed, results, next } = conversation;
   const model = modelOf(name);
@@ -117,6 +119,8 @@ function askedOf(conversation: Conversation) {
     ...{ name, isStreamed, next, missingModel: MISSING_MODEL },
     ...{ body: { model, ...body }, results },
     ...{ chat: { model, ...chatBodyOf(conversation) }, chatResults: chatResultsOf(conversation) },
+    responses: { model, ...responsesBodyOf(conversation) },
+    ...{ gemini: { model, ...geminiRequestOf(conversation) }, geminiResults: geminiResultsOf(conversation) },
   };
 }
 
@@ -127,7 +131,7 @@ function readLine({ conversation, got, raw }: { conversation: string; got?: Got;
 
 /** Without API keys, base URLs and proxies of the machine, which the SDKs would read. */
 function ownEnvironment(): Record<string, string | undefined> {
-  const foreign = /^(?:ANTHROPIC|OPENAI|CLAUDE|LANGSMITH|LANGCHAIN)_|_proxy$/i;
+  const foreign = /^(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|GOOGLE|LANGSMITH|LANGCHAIN)_|_proxy$/i;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 

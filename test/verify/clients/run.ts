@@ -38,6 +38,7 @@ const child = Bun.spawn([process.execPath, join(import.meta.dir, '..', '..', 'ru
     CLIENTS_SELECTED: selected.map(({ name }) => name).join(','),
     CLIENTS_MISSING: missing.join(','),
     AGENTS_SELECTED: selectedAgents.map(({ name }) => name).join(','),
+    ...(given.includes('--all') && { AGENTS_OVER: 'every-kind' }),
   },
   stdio: ['ignore', 'inherit', 'inherit'],
 });

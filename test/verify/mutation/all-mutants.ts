@@ -11,6 +11,7 @@ import { inputMutations } from './input.ts';
 import { moveMutations } from './moves.ts';
 import { applyMutation, type Mutation } from './mutation.ts';
 import { mutations } from './mutations.ts';
+import { priceMutations } from './prices.ts';
 import { type Suite, suites } from './suites.ts';
 
 /** A mutant with the tests of which one must fail: run one suite after another. */
@@ -55,6 +56,7 @@ function suitesOf(mutation: Mutation): readonly Suite[] {
   if (changeMutations.includes(mutation)) return [suites.changes];
   if (inputMutations.includes(mutation)) return [suites.input];
   if (frontMutations.includes(mutation)) return [suites.fronts];
+  if (priceMutations.includes(mutation)) return [suites.prices];
   if (file.startsWith('src/gateway/')) return [suites.gateway];
   if (file.startsWith('src/usage/')) return [suites.usage];
   const isOfPostgres = file.startsWith('src/storage/postgres/');

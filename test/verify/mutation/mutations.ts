@@ -12,6 +12,7 @@ import { moveMutations } from './moves.ts';
 import type { Mutation } from './mutation.ts';
 import { nodeMutations } from './nodes.ts';
 import { postgresMutations } from './postgres.ts';
+import { priceMutations } from './prices.ts';
 
 export const mutations: readonly Mutation[] = [
   ...batchMutations,
@@ -24,4 +25,5 @@ export const mutations: readonly Mutation[] = [
   ...changeMutations,
   ...inputMutations,
   ...frontMutations,
+  ...priceMutations,
 ];

@@ -68,6 +68,11 @@ export const suites = {
     'test/unit/providers/openai-responses/reasoning-signature.test.ts',
     ...testsIn('test/contract/attacks'),
   ]),
+  prices: suite([
+    ...['price-changes', 'price-update'].map((name) => `test/unit/catalog/${name}.test.ts`),
+    'test/contract/post-messages/200-price-changes.test.ts',
+    'test/contract/commands/catalogue.test.ts',
+  ]),
   fronts: suite([
     ...testsIn('test/unit/fronts'),
     ...testsIn('test/unit/fronts/chat-completions'),

@@ -224,6 +224,14 @@ export const bodyRules: Record<string, BodyRule> = {
     }),
   },
   'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/prices/update': {
+    least: () => ({ dry_run: true }),
+    values: () => ({
+      list: values([], [{}, [], 'x', null]),
+      models: values([[], ['no-model']], ['x', [7], null]),
+      dry_run: values([true, false], ['yes']),
+    }),
+  },
   'POST /api/v1/apply': {
     least: () => ({ document: {} }),
     values: () => ({

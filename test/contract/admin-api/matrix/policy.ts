@@ -74,6 +74,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
   'POST /api/v1/apply': rule(operatorOnly),
+  'POST /api/v1/prices/update': rule(operatorOnly),
   'GET /api/v1/catalogue': rule(ofTheInstallation),
   'GET /api/v1/settings': rule(ofTheInstallation),
   'GET /api/v1/prices': rule(ofTheInstallation),

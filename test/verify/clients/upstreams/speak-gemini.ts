@@ -48,5 +48,6 @@ function partsOf(block: Spoken['content'][number]): string[] {
 function chunk(parts: readonly string[], isLast: boolean): string {
   const rest = JSON.stringify({ usageMetadata: GEMINI_USAGE, modelVersion: MODEL, responseId: 'rSpoken' }).slice(1);
   const finish = isLast ? ',"finishReason":"STOP"' : '';
-  return `{"candidates":[{"content":{"parts":[${parts.join(',')}],"role":"model"},"index":0${finish}}],${rest}`;
+  const chunk = `{"candidates":[{"content":{"parts":[${parts.join(',')}],"role":"model"},"index":0${finish}}],${rest}`;
+  return chunk.replaceAll('\u2028', '\\u2028'); // as Google does
 }

@@ -1,0 +1,52 @@
+// Plans the prices of a newer list: which models take them, and how each part changes. Pure.
+
+import { isDeepStrictEqual } from 'node:util';
+import { differencesFrom, differentParts, type PartDifference, versionsOf } from './compare-prices.ts';
+import { storedModel } from './document.ts';
+import { findListed, type ListedModel, type PriceList } from './price-list/price-list.ts';
+import type { CatalogDocument } from './store.ts';
+
+export interface PriceUpdate {
+  /** Models that take a price, or only the newer date of an equal one. */
+  models: string[];
+  changes: (PartDifference & { model: string; fromMs: number | null; asOf: string })[];
+  put: CatalogDocument[];
+}
+
+/**
+ * A model takes the list's price if its own comes from a list, and not from a newer row; a stated price never changes. A
+ * cost that equals the replaced price is replaced with it. `names` limits the update; null: all models.
+ */
+export function planPriceUpdate(
+  documents: readonly CatalogDocument[],
+  list: PriceList,
+  nowMs: number,
+  names: readonly string[] | null,
+): PriceUpdate {
+  const update: PriceUpdate = { models: [], changes: [], put: [] };
+  for (const entry of documents) {
+    if (entry.kind !== 'model' || names?.includes(entry.name) === false) continue;
+    const model = storedModel.parse(entry.document);
+    const listed = findListed(list, [entry.name, ...model.aliases, model.routes[0]?.model ?? entry.name]);
+    if (listed === null || !takesPrice(model, listed)) continue;
+    const { price, priceChanges: price_changes, asOf } = listed;
+    const before = [model.price, model.price_changes] as const;
+    const after = [price, price_changes] as const;
+    if (asOf === model.price_source?.catalogue && isDeepStrictEqual(before, after)) continue;
+    const routes = model.routes.map((route) =>
+      isDeepStrictEqual([route.cost, route.cost_changes], before)
+        ? { ...route, cost: price, cost_changes: price_changes }
+        : route,
+    );
+    const priced = { price, price_changes, price_source: { catalogue: asOf }, routes };
+    update.models.push(entry.name);
+    update.put.push({ ...entry, document: { ...entry.document, ...priced } });
+    for (const one of differencesFrom(nowMs, versionsOf(...before), versionsOf(...after), differentParts))
+      update.changes.push({ model: entry.name, ...one, asOf });
+  }
+  return update;
+}
+
+function takesPrice({ serves, price_source }: ReturnType<typeof storedModel.parse>, listed: ListedModel): boolean {
+  return price_source !== undefined && serves === listed.serves && price_source.catalogue <= listed.asOf;
+}
