@@ -39,6 +39,7 @@ export const errorTable = {
   conflict: { status: 409, type: 'invalid_request_error', retry: false },
   body_too_large: { status: 413, type: 'request_too_large', retry: false },
   content_type_unsupported: { status: 415, type: 'invalid_request_error', retry: false },
+  websocket_unsupported: { status: 426, type: 'invalid_request_error', retry: false },
   idempotency_in_progress: { status: 409, type: 'invalid_request_error', retry: true },
   idempotency_answer_gone: { status: 409, type: 'invalid_request_error', retry: false },
   idempotency_mismatch: { status: 422, type: 'invalid_request_error', retry: false },

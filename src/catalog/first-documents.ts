@@ -27,7 +27,7 @@ export const firstKinds: Readonly<Record<FirstFamily, string>> = {
 export function firstDocuments(
   sandboxModels: readonly string[],
   sealedKeys: Readonly<Partial<Record<FirstFamily, string>>>,
-  nowMs: number = parseTimeMs(includedPriceList().asOf) ?? 0,
+  nowMs: number = listMs(),
 ): CatalogDocument[] {
   const sandboxModel = { price: { input: '1', output: '5' }, routes: [{ provider: SANDBOX_KIND }] };
   const families = firstFamilies.filter((family) => sealedKeys[family] !== undefined);
@@ -46,7 +46,7 @@ export function firstDocuments(
     prune: false,
     origin: 'start',
     kinds: [SANDBOX_KIND, ...Object.values(firstKinds)],
-    nowMs,
+    nowMs: listMs(),
     seal: (text) => text, // never called: the file has no credentials
     unseal: (sealed) => sealed,
   });
@@ -55,6 +55,11 @@ export function firstDocuments(
     const sealed = entry.kind === 'provider' ? sealedKeys[entry.name as FirstFamily] : undefined;
     return { ...entry, document: sealed === undefined ? document : { ...document, api_key_sealed: sealed } };
   });
+}
+
+/** The date of the price list. */
+function listMs(): number {
+  return parseTimeMs(includedPriceList().asOf) ?? 0;
 }
 
 /** The family's models for messages that are not retired, in the form of a file. */

@@ -1,8 +1,14 @@
 // Plans the prices of a newer list: which models take them, and how each part changes. Pure.
 
 import { isDeepStrictEqual } from 'node:util';
-import { differencesFrom, differentParts, type PartDifference, versionsOf } from './compare-prices.ts';
-import { storedModel } from './document.ts';
+import {
+  differencesFrom,
+  differentParts,
+  type PartDifference,
+  type PriceVersion,
+  versionsOf,
+} from './compare-prices.ts';
+import { type PriceInput, type RatesInput, storedModel } from './document.ts';
 import { findListed, type ListedModel, type PriceList } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
@@ -41,10 +47,33 @@ export function planPriceUpdate(
     const priced = { price, price_changes, price_source: { catalogue: asOf }, routes };
     update.models.push(entry.name);
     update.put.push({ ...entry, document: { ...entry.document, ...priced } });
-    for (const one of differencesFrom(nowMs, versionsOf(...before), versionsOf(...after), differentParts))
+    for (const one of differencesFrom(nowMs, chargedVersions(...before), chargedVersions(...after), differentParts))
       update.changes.push({ model: entry.name, ...one, asOf });
   }
   return update;
+}
+
+/** The versions as they are charged: a cache rate that a tier omits equals its input rate. */
+function chargedVersions(...written: Parameters<typeof versionsOf>): PriceVersion[] {
+  return versionsOf(...written).map(({ fromMs, price }) => {
+    const { long_context: long, fast } = price as PriceInput;
+    const charged = {
+      ...withCacheRates(price),
+      long_context: long && withCacheRates(long),
+      fast: fast && withCacheRates(fast),
+    };
+    return { fromMs, price: charged };
+  });
+}
+
+function withCacheRates<Tier extends object>(tier: Tier): Tier {
+  const { input, cache_read, cache_write_5m, cache_write_1h } = tier as Tier & RatesInput;
+  return {
+    ...tier,
+    cache_read: cache_read ?? input,
+    cache_write_5m: cache_write_5m ?? input,
+    cache_write_1h: cache_write_1h ?? input,
+  };
 }
 
 function takesPrice({ serves, price_source }: ReturnType<typeof storedModel.parse>, listed: ListedModel): boolean {

@@ -33,16 +33,14 @@ const update: Command = {
     const isDry = flags['dry-run'] === true;
     if (!json) await printChanges(invocation, planned);
     const models = planned['models'] as string[];
-    const question = `Take the prices of the list of ${planned['as_of']} for ${models.length} models?`;
+    const question = `Take the prices of the list of ${planned['as_of']} (models: ${models.length})?`;
     if (!isDry && flags['yes'] !== true && (json || !(await world.confirm(question))))
       throw new CommandFailed('no price was changed: confirm, or add --yes');
     // Only what was shown: a model that was added meanwhile stays.
     const done = isDry ? planned : await post(client, { ...list, models, dry_run: false });
     if (json) await world.write(`${JSON.stringify(done, null, 2)}\n`);
     else if (!isDry)
-      await world.writeError(
-        `${(done['models'] as string[]).length} models have prices of the list of ${done['as_of']}.\n`,
-      );
+      await world.writeError(`Took the prices of the list of ${done['as_of']} (models: ${models.length}).\n`);
     return 0;
   },
 };

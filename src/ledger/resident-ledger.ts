@@ -6,7 +6,7 @@ import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
-import { admit } from './admit.ts';
+import { admit, take } from './admit.ts';
 import { applyOperation } from './apply-batch.ts';
 import { type BatchFacts, GroupCommit } from './group-commit.ts';
 import type {
@@ -15,11 +15,11 @@ import type {
   Bundle,
   Extend,
   Leave,
-  Operation,
   Release,
   Settle,
   Settlement,
   Take,
+  UsageRecord,
 } from './operation.ts';
 import type { ResidentRows } from './resident-rows.ts';
 import type { Changes, Rows } from './rows.ts';
@@ -32,18 +32,15 @@ const RETRY_MS_MAX = 500;
 const FLUSH_MS_MAX = 1_000;
 const LATE_MS = 100; // between two looks for endings that have waited too long
 
-/** `ended`: the hold was ended elsewhere. */
-type EndAnswer = Extract<Answer, { kind: 'ended' }> | { ok: false; reason: 'ended' };
+const ENDED: Settlement = { ok: false, reason: 'ended' };
 
-const ENDED: EndAnswer = { ok: false, reason: 'ended' };
-
-/** An ending that is not durable. */
+/** Answered once it is durable: an ending, or everything decided until now. */
 interface Unfinished {
-  account: number;
+  account: number | null;
   /** When its submitter stops waiting. */
   untilMs: number;
-  answer: EndAnswer;
-  told: PromiseWithResolvers<EndAnswer>;
+  answer: Settlement;
+  told: PromiseWithResolvers<Settlement>;
 }
 
 export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
@@ -54,9 +51,10 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
   readonly #onBroken: (cause: unknown) => void;
   readonly #timers: Timers;
   readonly #bundles: GroupCommit;
+  /** Endings only. */
   readonly #unfinished = new Set<Unfinished>();
-  /** Called when everything decided until now is durable. */
-  #whenDurable: (() => void)[] = [];
+  /** Answered after the next write. */
+  #whenDurable: Unfinished[] = [];
   #isWriteDue = false;
   /** The next write includes young holds. */
   #isAllDue = false;
@@ -101,7 +99,12 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
   admit(operation: Admit | Take): Answer | Promise<Answer> {
     if (this.#waiting !== null) return this.#afterBundle(() => this.admit(operation));
     this.#requireRoom(operation.account);
-    const answer = this.#decide(operation, true);
+    this.#requireStore();
+    const effect =
+      operation.kind === 'take' ? take(this.#rowsNow(), operation) : admit(this.#rowsNow(), operation, true);
+    this.#rows.put(effect);
+    this.#writeLater();
+    const { answer } = effect;
     if (answer.ok || answer.reason !== 'claim_answered' || !this.#rows.isAhead) return answer;
     // Told only once the answer of the first request is durable.
     return within(this.#timers, bounds.admissionWaitMsMax, this.finish(), storeIsSilent).then(() => answer);
@@ -109,34 +112,32 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
 
   change(operation: Extend | Leave): Answer | Promise<Answer> {
     if (this.#waiting !== null) return this.#afterBundle(() => this.change(operation));
-    return this.#decide(operation, true);
+    if (operation.kind !== 'leave') this.#requireStore();
+    this.#writeLater();
+    return applyOperation(this.#rowsNow(), operation);
   }
 
   end(operation: Settle | Release, waitMs: number, coCommitted: unknown[]): Promise<Settlement> {
-    return this.#end(operation, waitMs, coCommitted, true);
+    const told = Promise.withResolvers<Settlement>();
+    const untilMs = performance.now() + waitMs;
+    const ending: Unfinished = { account: operation.record.account, untilMs, answer: ENDED, told };
+    this.#unfinished.add(ending);
+    if (this.#waiting === null) this.#endNow(ending, operation, coCommitted);
+    else this.#waiting.add(() => this.#endNow(ending, operation, coCommitted));
+    this.#lookForLate();
+    return told.promise;
   }
 
-  /** Decides the operations of messages and renewals of the lease in memory, and others as bundles. */
-  async submit(bundle: Bundle): Promise<Answer[]> {
-    const [operation] = bundle.operations;
-    if (operation !== undefined && bundle.operations.length === 1) {
-      if (operation.kind === 'settle' || operation.kind === 'release')
-        return [await this.#end(operation, Number.POSITIVE_INFINITY, bundle.coCommitted ?? [], false)];
-      if (operation.kind === 'admit' || operation.kind === 'take') {
-        if (this.#waiting !== null) return this.#afterBundle(() => this.submit(bundle));
-        return [this.#decide(operation, false)];
-      }
-      if (operation.kind === 'extend' || operation.kind === 'leave') return [await this.change(operation)];
-    }
-    if (isRenewal(bundle)) return this.#renew(bundle);
-    return this.#bundles.submit(bundle);
+  /** Renewals of the lease are decided in memory, too, and all other bundles while memory and disk agree. */
+  submit(bundle: Bundle): Promise<Answer[]> {
+    return isRenewal(bundle) ? this.#renew(bundle) : this.#bundles.submit(bundle);
   }
 
-  finish(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#whenDurable.push(resolve);
-      this.#writeSoon();
-    });
+  finish(): Promise<unknown> {
+    const told = Promise.withResolvers<Settlement>();
+    this.#whenDurable.push({ account: null, untilMs: Number.POSITIVE_INFINITY, answer: ENDED, told });
+    this.#writeSoon();
+    return told.promise;
   }
 
   /** Writes everything decided so far, so that reads of the database see it. A store that fails is not waited for. */
@@ -175,53 +176,29 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     }
   }
 
-  /** `isNew`: no message had the id before, or it is still open. */
-  #decide(operation: Admit | Take | Extend | Leave, isNew: boolean): Answer {
-    if (operation.kind !== 'leave') this.#requireStore();
-    this.#writeLater();
-    if (operation.kind !== 'admit' || !isNew) return this.#apply(operation);
+  #rowsNow(): ResidentRows {
     this.#store.readClock();
-    const effect = admit(this.#rows, operation, true);
-    this.#rows.put(effect);
-    return effect.answer;
+    return this.#rows;
   }
 
-  #apply(operation: Operation): Answer {
-    this.#store.readClock();
-    return applyOperation(this.#rows, operation);
-  }
-
-  /** `isLast`: the hold must not stay open, whatever the record is. */
-  #end(operation: Settle | Release, waitMs: number, coCommitted: unknown[], isLast: boolean): Promise<EndAnswer> {
-    const told = Promise.withResolvers<EndAnswer>();
-    const untilMs = performance.now() + waitMs;
-    const ending: Unfinished = { account: operation.record.account, untilMs, answer: ENDED, told };
-    this.#unfinished.add(ending);
-    if (this.#waiting === null) this.#endNow(ending, operation, coCommitted, isLast);
-    else this.#waiting.add(() => this.#endNow(ending, operation, coCommitted, isLast));
-    this.#lookForLate();
-    return told.promise;
-  }
-
-  #endNow(ending: Unfinished, operation: Settle | Release, coCommitted: unknown[], isLast: boolean): void {
+  #endNow(ending: Unfinished, operation: Settle | Release, coCommitted: unknown[]): void {
     try {
-      const answer = this.#apply(operation);
+      const answer = applyOperation(this.#rowsNow(), operation);
       if (answer.ok && answer.kind === 'ended') ending.answer = answer;
       if (answer.ok) this.#rows.putCoCommitted(coCommitted);
     } catch (failure) {
       ending.told.reject(failure);
-      if (isLast) this.#releaseUncharged(operation);
+      this.#releaseUncharged(operation);
     }
-    this.#whenDurable.push(() => {
-      this.#unfinished.delete(ending);
-      ending.told.resolve(ending.answer);
-    });
+    this.#whenDurable.push(ending);
     this.#writeSoon();
   }
 
+  /** The hold must not stay open, whatever the record is. */
   #releaseUncharged({ requestId, record }: Settle | Release): void {
     try {
-      this.#apply({ kind: 'release', requestId, record: { ...emptyRecord(record), outcome: 'failed' } });
+      const uncharged: UsageRecord = { ...emptyRecord(record), outcome: 'failed' };
+      applyOperation(this.#rowsNow(), { kind: 'release', requestId, record: uncharged });
     } catch {
       // The record is of another message: there is no hold to release.
     }
@@ -233,7 +210,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     let isRefused = false;
     const answers = operations.map((operation): Answer => {
       if (isRefused) return { ok: false, reason: 'bundle_refused' };
-      const answer = this.#apply(operation);
+      const answer = applyOperation(this.#rowsNow(), operation);
       isRefused = !answer.ok;
       return answer;
     });
@@ -303,7 +280,7 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     });
   }
 
-  async #write(whenDurable: readonly (() => void)[]): Promise<void> {
+  async #write(whenDurable: readonly Unfinished[]): Promise<void> {
     this.#writingSinceMs = performance.now();
     this.#store.readClock();
     const changes = this.#rows.takeUnwritten(this.#isAllDue);
@@ -314,7 +291,10 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
       await this.#writeUntilDurable(changes);
       this.onCommitted({ bundles: whenDurable.length, ms: performance.now() - this.#writingSinceMs });
     }
-    for (const tell of whenDurable) tell();
+    for (const unfinished of whenDurable) {
+      this.#unfinished.delete(unfinished);
+      unfinished.told.resolve(unfinished.answer);
+    }
   }
 
   async #writeUntilDurable(changes: Changes): Promise<void> {

@@ -108,7 +108,9 @@ interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
 const keptHeaders = new WeakMap<ProviderEndpoint, KeptHeaders>();
 
 function headersOf(api: Api, attempt: Attempt, accept: string): UpstreamCall['headers'] {
-  const { provider, version, betas, selectors, trace } = attempt;
+  const { provider, version, betas, selectors, trace, request } = attempt;
+  const own = request.native?.kind === provider.kind ? request.native.headers : undefined;
+  if (own !== undefined) return { ...api.headers(attempt, accept), ...own };
   if (trace || selectors) return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);
   if (kept !== undefined && kept.accept === accept && kept.version === version && kept.betas === betas)

@@ -47,10 +47,15 @@ function answerCall(call: Call, method: string): ReturnType<Handle> {
   const route = findRoute(call.path, call);
   call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
   if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
-  if (!takesMethod(route, method))
+  if (!takesMethod(route, method)) {
+    if (call.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
+      throw new TurnpikeError('websocket_unsupported', `${shorten(call.path)} does not accept WebSockets.`, {
+        headers: { upgrade: 'HTTP/1.1' },
+      });
     throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
       headers: { allow: allowedMethods(route) },
     });
+  }
   return route.handle(call);
 }
 

@@ -24,6 +24,8 @@ export interface NativeBody {
   /** Valid JSON without duplicate keys. */
   text: string;
   members: Map<string, MemberSpan>;
+  /** Headers of the protocol that go with the body; absent: none. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface MessageRequest {

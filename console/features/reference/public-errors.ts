@@ -29,6 +29,7 @@ export const publicErrors: readonly (readonly [code: string, status: number, may
   ['model_not_found', 400, false, 'Use a model from GET /v1/models.'],
   ['object_not_found', 404, false, 'Check the request ID. This key has sent no such request.'],
   ['route_not_found', 404, false, 'Check the base URL. It ends before /v1.'],
+  ['websocket_unsupported', 426, false, 'Use HTTP instead of a WebSocket.'],
   ['method_not_allowed', 405, false, 'Use a method from the "allow" header.'],
   ['request_timeout', 408, true, 'Retry. The body arrived too slowly.'],
   ['client_too_slow', 408, true, 'Read the stream faster. The provider closed it.'],

@@ -131,7 +131,7 @@ function unsupportedItem(type: string, path: string): TurnpikeError {
 }
 
 /** Some clients refer to reasoning by default. It is left out, as for a client that does not return it. */
-export function isReasoningReference({ item, type }: Pick<InputItem, 'item' | 'type'>): boolean {
+function isReasoningReference({ item, type }: Pick<InputItem, 'item' | 'type'>): boolean {
   return type === REFERENCE && textOf(item['id']).startsWith('rs_');
 }
 
@@ -190,8 +190,7 @@ function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Place
       return textBlock(requireText(part['refusal'], `${path}.refusal`), `${path}.refusal`);
     case 'input_image':
       if (isTextOnly) break;
-      if ((part['image_url'] ?? null) === null && (part['file_id'] ?? null) !== null)
-        throw storedFile(`${path}.file_id`);
+      requireNoStoredFile(part, path);
       return [convertImage(requireText(part['image_url'], `${path}.image_url`), `${path}.image_url`)];
     case 'input_file':
       if (isTextOnly) break;
@@ -200,10 +199,14 @@ function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Place
   throw wrongField(`${path}.type`, `parts of the type ${shown(type)} are not supported here`);
 }
 
+/** Beside the content, too: it may be a file of another account. */
+function requireNoStoredFile(part: JsonObject, path: string): void {
+  if ((part['file_id'] ?? null) !== null) throw storedFile(`${path}.file_id`);
+}
+
 function convertFile(part: JsonObject, path: string): Placed {
-  const { file_data: fileData, file_url: url, file_id: id } = part;
-  const isUrl = (fileData ?? null) === null && (url ?? null) !== null;
-  if (!isUrl && (fileData ?? null) === null && (id ?? null) !== null) throw storedFile(`${path}.file_id`);
+  requireNoStoredFile(part, path);
+  const isUrl = (part['file_data'] ?? null) === null && (part['file_url'] ?? null) !== null;
   const member = isUrl ? 'file_url' : 'file_data';
   return convertDocument(requireText(part[member], `${path}.${member}`), `${path}.${member}`, textOf(part['filename']));
 }

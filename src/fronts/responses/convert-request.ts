@@ -28,7 +28,6 @@ const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 interface ConvertedRequest {
   message: JsonObject;
   terms: ResponseTerms;
-  items: InputItem[];
 }
 
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
@@ -62,7 +61,7 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     tools: tools.origins,
     fields,
   };
-  return { message, terms: { called: tools.names.called, showsThinking: reasoning.isShown, origins }, items };
+  return { message, terms: { called: tools.names.called, showsThinking: reasoning.isShown, origins } };
 }
 
 function ownTools(body: JsonObject): ToolList[] {

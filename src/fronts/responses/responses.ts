@@ -6,6 +6,7 @@ import type { AnswerTranslator, Asked, Front } from '../front.ts';
 import { withClientPaths } from '../origins.ts';
 import { weighArguments } from './convert-input.ts';
 import { convertRequest, type ResponseTerms } from './convert-request.ts';
+import { nativeBody } from './native-body.ts';
 import { responseErrorBody } from './response-error.ts';
 import { ResponseWriter } from './response-writer.ts';
 
@@ -20,7 +21,7 @@ export const responses: Front = {
   weigh: (body, weight) => weighArguments(body['input'], weight),
   translate(body, asked) {
     const { message, terms } = convertRequest(body);
-    return { message, native: null, answer: new ResponseAnswer(terms, asked) };
+    return { message, native: nativeBody(body, asked), answer: new ResponseAnswer(terms, asked) };
   },
   errorBody: responseErrorBody,
 };

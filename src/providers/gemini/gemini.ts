@@ -4,6 +4,7 @@ import { parseExactly } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
+import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
 import { readThinking, thinksByDefault } from '../models.ts';
 import { parseJson, readJson } from '../parse-json.ts';
 import type { Attempt } from '../provider.ts';
@@ -20,7 +21,7 @@ import {
   versionedUrl,
 } from './convert-request.ts';
 import { embed } from './embed.ts';
-import { countedBody, keepAnswer, keepChunk, keepEvents, limitBody, ownBody } from './own-protocol.ts';
+import { countedBody, limitBody, ownBody } from './own-protocol.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => versionedUrl(baseUrl) + path,

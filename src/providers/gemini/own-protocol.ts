@@ -1,24 +1,14 @@
 // Requests that clients wrote in Gemini's own protocol: their bodies are sent as they are, and answers are relayed as they
 // come. The message and its events are only counted.
 
-import { bounds } from '../../config.ts';
-import {
-  type JsonValue,
-  type MemberSpan,
-  type NativeBody,
-  rewriteRequest,
-  type ServerSentEvent,
-  type StreamEvent,
-  scanJson,
-} from '../../wire/wire.ts';
-import { foldAnswer } from '../compose-message.ts';
+import { type MemberSpan, type NativeBody, rewriteRequest, scanJson } from '../../wire/wire.ts';
+import { nativeFor } from '../keep-native.ts';
 import { refuseField } from '../lost-fields.ts';
-import { type Attempt, ProviderFault, type WholeReply } from '../provider.ts';
-import type { EventConverter } from '../pull-stream.ts';
+import type { Attempt } from '../provider.ts';
 
 /** The client's own body; null if it wrote in another protocol. */
-export function ownBody({ request: { native } }: Pick<Attempt, 'request'>): NativeBody | null {
-  return native?.kind === 'gemini' ? native : null;
+export function ownBody({ request }: Pick<Attempt, 'request'>): NativeBody | null {
+  return nativeFor(request, 'gemini');
 }
 
 /** Google accepts both names of a field. */
@@ -44,43 +34,4 @@ function isObject({ text }: NativeBody, span: MemberSpan | undefined): span is M
 /** The request to count the body's tokens. */
 export function countedBody(own: NativeBody, model: string): string {
   return `{"generateContentRequest":${rewriteRequest(own, { model })}}`;
-}
-
-/** A whole answer in the provider's own text, with the message that is counted. Throws ProviderFault. */
-export function keepAnswer(text: string, events: readonly StreamEvent[]): Pick<WholeReply, 'message' | 'text'> {
-  return { message: foldAnswer(events).message, text };
-}
-
-/** The events, of which the last one sends `chunk` after settlement. */
-export function keepChunk(events: readonly StreamEvent[], chunk: JsonValue): StreamEvent[] {
-  return sendWith(events, [{ name: 'message', text: JSON.stringify(chunk) }]);
-}
-
-/**
- * Events that send the provider's chunks in their place: each with the last of its events, so that nothing is sent that
- * the hold does not cover. The chunk that ends the answer, and those after it, are sent after settlement.
- */
-export function keepEvents(converter: EventConverter, hasEnded: () => boolean): EventConverter {
-  let held: ServerSentEvent[] = [];
-  let heldCharacters = 0;
-  return {
-    isDone: false,
-    take(event) {
-      const events = converter.take(event);
-      heldCharacters += event.text.length;
-      if (heldCharacters > bounds.upstreamEventBytesMax)
-        throw new ProviderFault('failed', 'the provider sent too much that is not content');
-      held.push(event);
-      if (events.length === 0 || hasEnded()) return sendWith(events, []);
-      const kept = sendWith(events, held);
-      held = [];
-      heldCharacters = 0;
-      return kept;
-    },
-    end: () => sendWith(converter.end(), held),
-  };
-}
-
-function sendWith(events: readonly StreamEvent[], native: readonly ServerSentEvent[]): StreamEvent[] {
-  return events.map((event, place) => ({ ...event, native: place === events.length - 1 ? native : [] }));
 }

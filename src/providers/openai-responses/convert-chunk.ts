@@ -131,7 +131,7 @@ export interface AnswerTerms {
   upstreamRequestId: string | null;
 }
 
-type PieceKind = 'text' | 'refusal' | 'summary' | 'content' | 'arguments';
+type PieceKind = 'text' | 'refusal' | 'summary' | 'content' | 'arguments' | 'custom';
 
 /** One output item while it grows. */
 interface OutputItem {
@@ -155,8 +155,15 @@ const PIECES: ReadonlyMap<string, { kind: PieceKind; member: string; place: stri
   ['response.reasoning_text.delta', { kind: 'content', member: 'delta', place: 'content_index' }],
   ['response.reasoning_text.done', { kind: 'content', member: 'text', place: 'content_index' }],
   ['response.function_call_arguments.delta', { kind: 'arguments', member: 'delta', place: null }],
+  ['response.custom_tool_call_input.delta', { kind: 'custom', member: 'delta', place: null }],
+  ['response.custom_tool_call_input.done', { kind: 'custom', member: 'input', place: null }],
   ['response.function_call_arguments.done', { kind: 'arguments', member: 'arguments', place: null }],
 ]);
+
+/** Calls; all but functions are only of clients of this protocol, and are only counted. */
+const CALL_TYPES: readonly unknown[] = ['function_call', 'custom_tool_call', 'tool_search_call'];
+const CUSTOM_BEGINNING = '{"input":"';
+const CUSTOM_END = '"}';
 
 const ITEMS_MAX = 1_000; // per response
 const STEP_CHARACTERS = 64; // overhead of a waiting step
@@ -230,8 +237,8 @@ export class ChunkConverter {
   #begin(index: number, value: JsonValue | undefined): StreamEvent[] {
     const item = this.#items.get(index);
     if (isJsonObject(value) && typeof value['id'] === 'string') this.#indexes.set(value['id'], index);
-    if (item === undefined || item.isNamed || !isJsonObject(value) || value['type'] !== 'function_call') return [];
-    const { name, call_id: callId } = value;
+    if (item === undefined || item.isNamed || !isJsonObject(value) || !CALL_TYPES.includes(value['type'])) return [];
+    const { name = value['type'], call_id: callId } = value;
     if (typeof name !== 'string' || name === '') return [];
     item.isNamed = true;
     const id = this.#shownId(textOf(callId), index);
@@ -250,7 +257,7 @@ export class ChunkConverter {
   #piece(index: number, kind: PieceKind, place: string, text: JsonValue | undefined, isWhole: boolean): StreamEvent[] {
     const item = this.#items.get(index);
     if (item === undefined || typeof text !== 'string') return [];
-    if (kind === 'arguments' && !item.isNamed) return []; // the item itself brings it, with its name
+    if ((kind === 'arguments' || kind === 'custom') && !item.isNamed) return []; // the item itself brings it, with its name
     const key = `${kind} ${place}`;
     const before = item.received.get(key) ?? 0;
     const fresh = isWhole ? text.slice(before) : text;
@@ -264,6 +271,8 @@ export class ChunkConverter {
     switch (kind) {
       case 'arguments':
         return composer.toolInput(text);
+      case 'custom':
+        return composer.toolInput((isFirst ? CUSTOM_BEGINNING : '') + JSON.stringify(text).slice(1, -1));
       case 'summary':
       case 'content':
         return this.#terms.display === 'shown' ? composer.thinking(this.#show(item, kind, text, isFirst)) : [];
@@ -293,7 +302,12 @@ export class ChunkConverter {
     const parts = jsonObjects(value['content']).entries();
     switch (value['type']) {
       case 'function_call':
+      case 'tool_search_call':
         bring('arguments', '', argumentsText(value['arguments']));
+        break;
+      case 'custom_tool_call':
+        bring('custom', '', value['input']);
+        if (value['status'] !== 'incomplete') events.push(...this.#emitInTurn(index, 0, () => this.#endCustom(index)));
         break;
       case 'message':
         for (const [place, part] of parts) {
@@ -309,6 +323,11 @@ export class ChunkConverter {
         );
     }
     return [...events, ...this.#end(index, value['status'] === 'incomplete')];
+  }
+
+  #endCustom(index: number): StreamEvent[] {
+    const hasInput = this.#items.get(index)?.received.has('custom ') ?? false;
+    return hasInput ? this.#composer.toolInput(CUSTOM_END) : [];
   }
 
   #seal(index: number, { id, encrypted_content: sealed }: JsonObject): StreamEvent[] {

@@ -89,7 +89,7 @@ function hostOf(baseUrl: string): string {
 }
 
 // The provider refuses less. Up to here an answer may be longer than requested.
-const OUTPUT_TOKENS_LEAST = 16;
+export const OUTPUT_TOKENS_LEAST = 16;
 const FORMAT_NAME = 'output';
 
 /** The body of POST /v1/responses. Throws ProviderFault (rejected) for content that the provider does not support. */

@@ -1,15 +1,18 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
+import type { NativeBody } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
+import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
-import { convertBody, convertHeaders, convertUrl, readDisplay } from './convert-request.ts';
+import { convertBody, convertHeaders, convertUrl, OUTPUT_TOKENS_LEAST, readDisplay } from './convert-request.ts';
+import { convertOwnBody, ownBody, refusesSealed, withoutReasoning } from './own-protocol.ts';
 import { homeOf } from './reasoning-signature.ts';
 
 const api: Api = {
@@ -28,33 +31,55 @@ export const openaiResponses = apiProvider('openai-responses', api, {
 
   embed: (attempt) => requestEmbeddings(api, attempt, convertUrl(attempt.provider.baseUrl, '/embeddings')),
 
-  read(response, attempt) {
-    const { request, requestId, provider, upstreamModel } = attempt;
+  async read(response, attempt) {
+    const { request, requestId, provider, signal, upstreamModel } = attempt;
+    const isOwn = ownBody(attempt) !== null;
     const terms: AnswerTerms = {
       messageId: messageIdOf(requestId),
       model: upstreamModel,
-      display: readDisplay(request.body),
+      display: isOwn ? 'shown' : readDisplay(request.body),
       home: homeOf(provider),
-      toolNames: replacedToolNames(request.body),
+      toolNames: isOwn ? new Map() : replacedToolNames(request.body),
       callIds: callIdsOf(request.body),
       upstreamRequestId: readUpstreamRequestId(response.headers),
     };
+    const readWhole = () => readObject(response, signal, parseWithArguments);
+    if (isOwn && !request.stream) {
+      const { value, text, upstreamRequestId } = await readWhole();
+      return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
+    }
     return openAnswer(response, attempt, {
-      converter: () => convertEvents(terms),
-      whole: async () => convertAnswer((await readObject(response, attempt.signal, parseWithArguments)).value, terms),
+      converter: () => (isOwn ? keepEvents(convertEvents(terms)) : convertEvents(terms)),
+      whole: async () => convertAnswer((await readWhole()).value, terms),
     });
   },
 });
 
-/** Thinking is a hint: an unknown model that refuses reasoning is retried once without it. Throws ProviderFault. */
 async function send(attempt: Attempt): Promise<Response> {
   const url = convertUrl(attempt.provider.baseUrl, '/responses');
+  const own = ownBody(attempt);
+  return own === null ? sendMessage(attempt, url) : sendOwn(attempt, url, own);
+}
+
+/** Thinking is a hint: an unknown model that refuses reasoning is retried once without it. Throws ProviderFault. */
+async function sendMessage(attempt: Attempt, url: string): Promise<Response> {
   try {
     return await post(api, attempt, url, JSON.stringify(convertBody(attempt)));
   } catch (thrown) {
     if (reasoningOf(attempt.upstreamModel).does !== 'unknown' || !refusesReasoning(thrown)) throw thrown;
   }
   return await post(api, attempt, url, JSON.stringify(convertBody(attempt, NO_REASONING)));
+}
+
+/** Reasoning that another provider sealed is dropped, as for every kind. Throws ProviderFault. */
+async function sendOwn(attempt: Attempt, url: string, own: NativeBody): Promise<Response> {
+  try {
+    return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST));
+  } catch (thrown) {
+    const input = refusesSealed(thrown) ? withoutReasoning(own) : undefined;
+    if (input === undefined) throw thrown;
+    return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST, { input }));
+  }
 }
 
 /** Converts the stream of an answer: each event is a JSON object with its type. */

@@ -56,7 +56,7 @@ describe('an update of the price list', () => {
       '21',
       '2026-11-21',
     ]);
-    expect(asked).toEqual(['Take the prices of the list of 2026-11-21 for 1 models?']);
+    expect(asked).toEqual(['Take the prices of the list of 2026-11-21 (models: 1)?']);
     expect((await world.run('catalogue', 'update', '--from', from, '--dry-run')).exitCode).toBe(0);
     expect((await world.run('catalogue', 'update', '--from', from, '--json')).exitCode).toBe(1);
     expect(await outputOf('claude-opus-5-5')).toBe('20');
@@ -65,7 +65,7 @@ describe('an update of the price list', () => {
   test('takes what was confirmed, for models whose price comes from a list, and makes the list the one in use', async () => {
     world.world.confirm = async () => true;
     const { exitCode, error } = await world.run('catalogue', 'update', '--from', fileOf(listOf()));
-    expect([exitCode, error]).toEqual([0, '1 models have prices of the list of 2026-11-21.\n']);
+    expect([exitCode, error]).toEqual([0, 'Took the prices of the list of 2026-11-21 (models: 1).\n']);
     expect(await modelNamed('claude-opus-5-5')).toMatchObject({
       price: { output: '21' },
       price_source: { catalogue: '2026-11-21' },
@@ -147,7 +147,7 @@ describe('a list from a URL', () => {
     expect((await update('--private-network', '--dry-run')).exitCode).toBe(0);
     files['/list.json.sig'] = `${Buffer.from(signature(text)).toString('base64')}\n`;
     const { exitCode, error } = await update('--private-network');
-    expect([exitCode, error]).toEqual([0, expect.stringContaining('1 models')]);
+    expect([exitCode, error]).toEqual([0, expect.stringContaining('models: 1')]);
     expect(await outputOf('claude-opus-5-5')).toBe('21');
   });
 

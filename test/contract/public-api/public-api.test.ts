@@ -126,6 +126,22 @@ test.each([
   expect((await errorOf(response)).error.code).toBe('method_not_allowed');
 });
 
+test('a WebSocket on a path of messages is refused with 426, after which Codex uses HTTP', async () => {
+  const headers = {
+    upgrade: 'websocket',
+    connection: 'upgrade',
+    'sec-websocket-key': 'x',
+    'sec-websocket-version': '13',
+  };
+  for (const path of ['/v1/responses', '/v1/messages']) {
+    open();
+    const response = await fetch(`${front.url}${path}`, { headers });
+    expect(response.status).toBe(426);
+    expect(response.headers.get('upgrade')).toBe('HTTP/1.1');
+    expect((await errorOf(response)).error.code).toBe('websocket_unsupported');
+  }
+});
+
 test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'application/vnd.api+json'])(
   'a body of type %s is accepted',
   async (type) => {

@@ -119,13 +119,14 @@ const openUnderFaults: OpenStore = (clock, seed) => {
     else if (name !== null && happens(moment)) throw new Error(`the disk failed ${moment}`);
   };
   let ledger = start();
+  const begun = new Set<string>();
   return {
     async submit(bundles) {
       const answers: Promise<Answer[]>[] = [];
       for (const operations of bundles) {
         // Endings are decided at once. An admission may be refused meanwhile, and a bundle is decided later.
         if (!isEnding(operations)) await Promise.all(answers);
-        answers.push(submitAtLast(ledger, { operations }));
+        answers.push(askAtLast(ledger, operations, begun));
         if (!isEnding(operations)) await Promise.all(answers);
       }
       return Promise.all(answers);
@@ -534,11 +535,22 @@ test('a repeated idempotency key is reported as answered once the answer is dura
   await ending;
 });
 
-/** A bundle that was refused because an earlier write failed may be repeated: nothing of it was applied. */
-async function submitAtLast(ledger: ResidentLedger, bundle: Bundle): Promise<Answer[]> {
+/** Asks as messages do, but for ids that were admitted before. */
+function askAtLast(ledger: ResidentLedger, operations: Operation[], begun: Set<string>): Promise<Answer[]> {
+  const [operation, ...others] = operations;
+  const isKnown = operation?.kind === 'admit' && begun.has(operation.requestId);
+  for (const each of operations) if (each.kind === 'admit') begun.add(each.requestId);
+  if (operation === undefined || others.length > 0 || isKnown) return submitAtLast(ledger, { operations });
+  return atLast(async () => [await ask(ledger, operation)]);
+}
+
+const submitAtLast = (ledger: ResidentLedger, bundle: Bundle) => atLast(() => ledger.submit(bundle));
+
+/** Repeats while an earlier write fails: nothing was applied. */
+async function atLast(submit: () => Promise<Answer[]>): Promise<Answer[]> {
   for (;;) {
     try {
-      return await ledger.submit(bundle);
+      return await submit();
     } catch (failure) {
       if (!(failure instanceof NothingTaken)) throw failure;
       await Bun.sleep(1);

@@ -11,6 +11,7 @@ import {
   checkLedger,
   type LedgerGate,
   type LedgerSums,
+  type MessageGate,
   type Operation,
   type Owner,
   type RateLimits,
@@ -81,8 +82,20 @@ export function usageRecord(facts: Pick<UsageRecord, 'requestId' | 'account' | '
   return record;
 }
 
-/** Applies one operation. */
-export async function ask(gate: LedgerGate, operation: Operation): Promise<Answer> {
+/** Applies one operation: as a message would if the gate decides messages, else as a bundle. */
+export async function ask(gate: LedgerGate | (LedgerGate & MessageGate), operation: Operation): Promise<Answer> {
+  if ('admit' in gate) {
+    const { kind } = operation;
+    if (kind === 'admit' || kind === 'take') return gate.admit(operation);
+    if (kind === 'extend' || kind === 'leave') return gate.change(operation);
+    if (kind === 'settle' || kind === 'release')
+      return (await gate.end(operation, Number.POSITIVE_INFINITY, [])) as Answer;
+  }
+  return submit(gate, operation);
+}
+
+/** Applies one operation as a bundle: its message may have ended, and a fault changes nothing. */
+export async function submit(gate: LedgerGate, operation: Operation): Promise<Answer> {
   const [answer] = await gate.submit({ operations: [operation] });
   return answer as Answer;
 }
@@ -125,6 +138,10 @@ export class Workbench {
 
   ask(operation: Operation): Promise<Answer> {
     return ask(this.stores.gate, operation);
+  }
+
+  submit(operation: Operation): Promise<Answer> {
+    return submit(this.stores.gate, operation);
   }
 
   async takeLease(node: string): Promise<Owner> {

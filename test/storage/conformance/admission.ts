@@ -195,7 +195,7 @@ function identityTests(open: OpenStores): void {
     expect(await bench.admit(60, { requestId })).toMatchObject({ ok: true, kind: 'admitted' });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 60 });
     await bench.settle(requestId, 10);
-    expect(await bench.admit(60, { requestId })).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.submit(bench.admission(60, { requestId }))).toEqual({ ok: false, reason: 'ended' });
     expect(await bench.wallet()).toEqual({ balance: 90, held: 0 });
   });
 

@@ -60,7 +60,7 @@ function takingTests(open: OpenStores): void {
     const requestId = await bench.begin(50, { claim });
     expect(await bench.admit(50, { requestId, claim })).toMatchObject({ ok: true });
     await answer(bench, requestId, 30);
-    expect(await bench.admit(50, { requestId, claim })).toEqual({ ok: false, reason: 'ended' });
+    expect(await bench.submit(bench.admission(50, { requestId, claim }))).toEqual({ ok: false, reason: 'ended' });
   });
 }
 

@@ -109,13 +109,12 @@ function repeatTests(open: OpenStores): void {
 
   test('in the batch that admitted them', async () => {
     await using bench = await openWorkbench(open, 100);
-    const admission = bench.admission(50, { requestId: 'req_short' });
-    const answers = await Promise.all([
-      bench.ask(admission),
-      bench.settle('req_short', 30),
-      bench.ask(admission),
-      bench.settle('req_short', 30),
-    ]);
+    const requestId = 'req_short';
+    const admission = bench.admission(50, { requestId });
+    const settlement = { kind: 'settle', requestId, record: bench.record(requestId, { cost: 30 }) } as const;
+    const answers = await Promise.all(
+      [admission, settlement, admission, settlement].map((operation) => bench.submit(operation)),
+    );
     expect(answers).toMatchObject([
       { ok: true, kind: 'admitted' },
       { ok: true, cost: 30 },
@@ -155,7 +154,9 @@ function faultTests(open: OpenStores): void {
     ];
     for (const facts of faults) {
       const [bad, good] = [await bench.begin(5), await bench.begin(5)];
-      const [refused, settled] = await Promise.allSettled([bench.settle(bad, 1, facts), bench.settle(good, 1)]);
+      const settle = (requestId: string, wrong: Partial<UsageRecord>) =>
+        bench.submit({ kind: 'settle', requestId, record: bench.record(requestId, { cost: 1, ...wrong }) });
+      const [refused, settled] = await Promise.allSettled([settle(bad, facts), settle(good, {})]);
       expect(refused.status).toBe('rejected');
       expect(settled).toMatchObject({ status: 'fulfilled', value: { ok: true, cost: 1 } });
       expect(await bench.settle(bad, 1)).toMatchObject({ ok: true, cost: 1 });
@@ -167,7 +168,7 @@ function faultTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     const record = bench.record(requestId, { cost: 5 });
-    expect(await failureOf(bench.ask({ kind: 'release', requestId, record }))).toBeInstanceOf(Error);
+    expect(await failureOf(bench.submit({ kind: 'release', requestId, record }))).toBeInstanceOf(Error);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
   });
 

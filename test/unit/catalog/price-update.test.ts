@@ -68,6 +68,8 @@ describe('a newer list', () => {
     expect(lines).toContain('now fast.output 40→null');
     expect(lines).toContain('now web_search_per_thousand 10→null');
     expect(lines).toContain(`${Date.parse('2027-03-01')} output 20→2`);
+    // A cache rate that a version omits is its input rate.
+    expect(lines).toContain(`${Date.parse('2027-03-01')} cache_write_1h 8→1`);
     expect(lines).not.toContain('now input 4→4');
     expect(changes.every(({ model, asOf }) => model === 'claude-opus-5-5' && asOf === '2027-01-02')).toBe(true);
   });

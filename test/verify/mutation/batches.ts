@@ -317,7 +317,7 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
   [
     'answered-durable',
     'an ending is answered once it is durable',
-    'this.#whenDurable.push(() => {\n      this.#unfinished.delete(ending);\n      ending.told.resolve(ending.answer);\n    });',
+    'this.#whenDurable.push(ending);',
     'this.#unfinished.delete(ending);\n    ending.told.resolve(ending.answer);',
   ],
   [
@@ -329,8 +329,8 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
   [
     'refused-while-failing',
     'nothing is admitted while writes fail',
-    "if (operation.kind !== 'leave') this.#requireStore();",
-    '',
+    'this.#requireRoom(operation.account);\n    this.#requireStore();',
+    'this.#requireRoom(operation.account);',
   ],
   [
     'claim-answered-durable',
@@ -353,8 +353,8 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
   [
     'end-after-bundle',
     'nothing ends before the outcome of a bundle is known',
-    'if (this.#waiting === null) this.#endNow(ending, operation, coCommitted, isLast);\n    else',
-    'this.#endNow(ending, operation, coCommitted, isLast);\n    if (false)',
+    'if (this.#waiting === null) this.#endNow(ending, operation, coCommitted);\n    else',
+    'this.#endNow(ending, operation, coCommitted);\n    if (false)',
   ],
   [
     'reload-doubtful',
@@ -392,12 +392,7 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
     ' || ofAccount >= bounds.ledgerQueuePerAccountMax',
     '',
   ],
-  [
-    'uncharged',
-    'an ending that cannot be decided releases its hold',
-    'if (isLast) this.#releaseUncharged(operation);',
-    '',
-  ],
+  ['uncharged', 'an ending that cannot be decided releases its hold', 'this.#releaseUncharged(operation);\n    }', '}'],
   [
     'co-committed',
     'an ending writes its co-committed rows',

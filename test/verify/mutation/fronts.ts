@@ -80,24 +80,76 @@ const geminiFiles = mutate('src/fronts/gemini/convert-contents.ts', [
   ],
 ]);
 
-const geminiAnswers = mutate('src/providers/gemini/own-protocol.ts', [
+const nativeAnswers = mutate('src/providers/keep-native.ts', [
   [
-    'gemini-end-first',
+    'native-end-first',
     'the end of an answer is sent after settlement',
     'if (events.length === 0 || hasEnded()) return',
     'if (events.length === 0) return',
   ],
   [
-    'gemini-chunk-first',
+    'native-chunk-first',
     'a chunk is sent with the last of its events, which the hold covers',
     'place === events.length - 1 ? native : []',
     'place === 0 ? native : []',
   ],
+]);
+
+const geminiLimit = mutate('src/providers/gemini/own-protocol.ts', [
   [
     'gemini-own-limit',
     'the limit that was held replaces the client’s own, by both of its names',
     'max_output_tokens: undefined, maxOutputTokens: maxTokens',
     'maxOutputTokens: maxTokens',
+  ],
+]);
+
+const responsesBody = mutate('src/fronts/responses/native-body.ts', [
+  [
+    'responses-unknown-member',
+    'a member that is not known to be free is not passed on',
+    'Object.hasOwn(kept, name) ? kept[name]?.(inside) : undefined',
+    'Object.hasOwn(kept, name) ? kept[name]?.(inside) : inside',
+  ],
+  [
+    'responses-unknown-field',
+    'a field that is not known to be free is not passed on',
+    'Object.hasOwn(REQUEST, name) ? REQUEST[name]?.(value) : undefined',
+    'Object.hasOwn(REQUEST, name) ? REQUEST[name]?.(value) : value',
+  ],
+  [
+    'responses-unknown-type',
+    'a tool, item or part of another type is not passed on',
+    'Object.hasOwn(kept, type) ? kept[type]?.(value) : undefined',
+    'Object.hasOwn(kept, type) ? kept[type]?.(value) : value',
+  ],
+]);
+
+const responsesInput = mutate('src/fronts/responses/convert-input.ts', [
+  [
+    'responses-stored-file',
+    'a file stored at the provider is not read, whatever is beside it: it may be of another account',
+    "if ((part['file_id'] ?? null) !== null) throw",
+    "if ((part['file_id'] ?? null) !== null && Object.keys(part).length === 2) throw",
+  ],
+]);
+
+const responsesSent = mutate('src/providers/openai-responses/own-protocol.ts', [
+  [
+    'responses-own-limit',
+    'the limit that was held replaces the client’s own',
+    'max_output_tokens: Math.max(outputTokensLeast, maxTokens),',
+    '',
+  ],
+  ['responses-own-store', 'nothing is stored at the provider', 'store: false,', ''],
+]);
+
+const responsesEnd = mutate('src/fronts/responses/response-writer.ts', [
+  [
+    'responses-nothing-after-error',
+    'nothing follows an error',
+    '  #fail(event: JsonObject): string {\n    this.end();',
+    '  #fail(event: JsonObject): string {',
   ],
 ]);
 
@@ -124,7 +176,12 @@ export const frontMutations = [
   ...keys,
   ...wire,
   ...embeddings,
+  ...responsesBody,
+  ...responsesInput,
+  ...responsesSent,
+  ...responsesEnd,
   ...geminiBody,
   ...geminiFiles,
-  ...geminiAnswers,
+  ...nativeAnswers,
+  ...geminiLimit,
 ];

@@ -76,7 +76,9 @@ export const suites = {
   fronts: suite([
     ...testsIn('test/unit/fronts'),
     ...testsIn('test/unit/fronts/chat-completions'),
+    ...testsIn('test/unit/fronts/responses'),
     ...testsIn('test/contract/post-chat-completions'),
+    ...testsIn('test/contract/post-responses'),
     ...testsIn('test/contract/post-embeddings'),
   ]),
 } as const;

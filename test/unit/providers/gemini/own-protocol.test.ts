@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config.ts';
 import { convertEvents } from '../../../../src/providers/gemini/gemini.ts';
-import { keepChunk } from '../../../../src/providers/gemini/own-protocol.ts';
+import { keepChunk } from '../../../../src/providers/keep-native.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';
 import { makeEvent, type StreamEvent } from '../../../../src/wire/wire.ts';
 

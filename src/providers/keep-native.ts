@@ -1,0 +1,53 @@
+// Answers to clients of a provider's own protocol: relayed as they come. The message and its events are only counted.
+
+import { bounds } from '../config.ts';
+import type { JsonValue, MessageRequest, NativeBody, ServerSentEvent, StreamEvent } from '../wire/wire.ts';
+import { foldAnswer } from './compose-message.ts';
+import { ProviderFault, type WholeReply } from './provider.ts';
+import type { EventConverter } from './pull-stream.ts';
+
+/** The client's own body; null if it wrote in another protocol. */
+export function nativeFor({ native }: Pick<MessageRequest, 'native'>, kind: string): NativeBody | null {
+  return native?.kind === kind ? native : null;
+}
+
+/** A whole answer in the provider's own text, with the message that is counted. Throws ProviderFault. */
+export function keepAnswer(text: string, events: readonly StreamEvent[]): Pick<WholeReply, 'message' | 'text'> {
+  return { message: foldAnswer(events).message, text };
+}
+
+/** The events, of which the last one sends `chunk` after settlement. */
+export function keepChunk(events: readonly StreamEvent[], chunk: JsonValue): StreamEvent[] {
+  return sendWith(events, [{ name: 'message', text: JSON.stringify(chunk) }]);
+}
+
+/**
+ * Events that send the provider's chunks in their place: each with the last of its events, so that nothing is sent that
+ * the hold does not cover. The chunk that ends the answer, and those after it, are sent after settlement.
+ */
+export function keepEvents(converter: EventConverter, hasEnded: () => boolean = () => false): EventConverter {
+  let held: ServerSentEvent[] = [];
+  let heldCharacters = 0;
+  return {
+    get isDone() {
+      return converter.isDone;
+    },
+    take(event) {
+      const events = converter.take(event);
+      heldCharacters += event.text.length;
+      if (heldCharacters > bounds.upstreamEventBytesMax)
+        throw new ProviderFault('failed', 'the provider sent too much that is not content');
+      held.push(event);
+      if (events.length === 0 || hasEnded()) return sendWith(events, []);
+      const kept = sendWith(events, held);
+      held = [];
+      heldCharacters = 0;
+      return kept;
+    },
+    end: () => sendWith(converter.end(), held),
+  };
+}
+
+function sendWith(events: readonly StreamEvent[], native: readonly ServerSentEvent[]): StreamEvent[] {
+  return events.map((event, place) => ({ ...event, native: place === events.length - 1 ? native : [] }));
+}
