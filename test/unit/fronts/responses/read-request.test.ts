@@ -105,6 +105,14 @@ describe('tools', () => {
     for (const name of found) expect(name).toMatch(/^[\w-]{1,64}$/);
   });
 
+  test('of a namespace cannot multiply a long name', () => {
+    const namespaceOf = (characters: number) => ({
+      tools: [{ type: 'namespace', name: 'n'.repeat(characters), tools: [{ type: 'function', name: 'f' }] }],
+    });
+    expect(readAsMessages(namespaceOf(256))['tools']).toHaveLength(1);
+    expect(refusalOf(namespaceOf(257)).message).toBe('tools.0.name: String should have at most 256 characters');
+  });
+
   test('that are custom become functions of one text, with the grammar in the description', () => {
     const [tool] = readAsMessages({ tools: [patch] })['tools'] as Record<string, unknown>[];
     expect(tool).toMatchObject({
