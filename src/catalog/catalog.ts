@@ -35,6 +35,7 @@ export {
 } from './price.ts';
 export { laterPrices } from './price-changes.ts';
 export {
+  findListed,
   includedPriceList,
   type ListedModel,
   listedModels,

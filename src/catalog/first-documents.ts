@@ -62,10 +62,10 @@ function listMs(): number {
   return parseTimeMs(includedPriceList().asOf) ?? 0;
 }
 
-/** The family's models for messages that are not retired, in the form of a file. */
+/** The family's models that are not retired, in the form of a file. */
 function modelsOf(family: string, nowMs: number): Record<string, object> {
   const current = listedModels(family).filter(
-    ({ serves, retiresOn }) => serves === 'messages' && (retiresOn === null || nowMs < (parseTimeMs(retiresOn) ?? 0)),
+    ({ retiresOn }) => retiresOn === null || nowMs < (parseTimeMs(retiresOn) ?? 0),
   );
   return Object.fromEntries(
     current.map(({ name, aliases }) => [

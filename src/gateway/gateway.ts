@@ -167,13 +167,15 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
 /** The models that the caller may use: the requested page. */
 export function listModels(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
   return answerCaller(gateway, clientRequest, (caller, catalog) =>
-    describeModels(catalog, scopeOf(caller), clientRequest.query),
+    describeModels({ catalog, scope: scopeOf(caller), providers: gateway.providers }, clientRequest.query),
   );
 }
 
 /** One model by name or alias. Throws model_not_found with status 404. */
 export function getModel(gateway: Gateway, clientRequest: ClientRequest, id: string): Promise<Reply> {
-  return answerCaller(gateway, clientRequest, (caller, catalog) => describeOneModel(catalog, scopeOf(caller), id));
+  return answerCaller(gateway, clientRequest, (caller, catalog) =>
+    describeOneModel({ catalog, scope: scopeOf(caller), providers: gateway.providers }, id),
+  );
 }
 
 /** The key's limits, remaining amounts and reset times. */

@@ -1,9 +1,18 @@
 // The caller's models in a form that Messages and OpenAI clients both read.
 
 import { parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
-import { type CallerScope, type Catalog, listOffers, type Offer, resolveModel } from '../catalog/catalog.ts';
+import {
+  type CallerScope,
+  type Catalog,
+  findListed,
+  includedPriceList,
+  listOffers,
+  type Offer,
+  resolveModel,
+} from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { type Abilities, type Provider, THINKING_TYPES } from '../providers/providers.ts';
 
 /** One page, and whether more models follow in the direction of paging. */
 interface ModelPage<Model> {
@@ -47,12 +56,23 @@ function wrong(name: string, sentence: string): TurnpikeError {
   return new TurnpikeError('invalid_request', `${name}: ${sentence}`);
 }
 
+/** The models of a caller, and the provider of each kind. */
+interface Shown {
+  catalog: Catalog;
+  scope: CallerScope;
+  providers: ReadonlyMap<string, Provider>;
+}
+
 /** The JSON of GET /v1/models, newest first. Throws invalid_request. */
-export function describeModels(catalog: Catalog, scope: CallerScope, query: string): string {
-  const offers = listOffers(catalog, scope, 'messages').sort(
-    (one, other) => compare(other.model.createdAt, one.model.createdAt) || compare(one.model.name, other.model.name),
-  );
-  const { models, hasMore } = cutPage(offers.map(describeModel), query);
+export function describeModels({ catalog, scope, providers }: Shown, query: string): string {
+  const lifecycles = readLifecycles(query);
+  const all = listOffers(catalog, scope, 'messages')
+    .sort(
+      (one, other) => compare(other.model.createdAt, one.model.createdAt) || compare(one.model.name, other.model.name),
+    )
+    .map((offer) => describeModel(offer, catalog, providers))
+    .filter(({ lifecycle }) => lifecycles.includes(lifecycle));
+  const { models, hasMore } = cutPage(all, query);
   return JSON.stringify({
     object: 'list',
     data: models,
@@ -62,10 +82,23 @@ export function describeModels(catalog: Catalog, scope: CallerScope, query: stri
   });
 }
 
+const LIFECYCLES: readonly string[] = ['active', 'deprecated', 'retired'];
+
+/** `lifecycle`, repeated, in brackets or with commas; all without one. Throws invalid_request. */
+function readLifecycles(query: string): readonly string[] {
+  const parameters = new URLSearchParams(query);
+  const given = ['lifecycle', 'lifecycle[]']
+    .flatMap((name) => parameters.getAll(name))
+    .flatMap((text) => text.split(','));
+  if (given.some((lifecycle) => !LIFECYCLES.includes(lifecycle)))
+    throw wrong('lifecycle', "Input should be 'active', 'deprecated' or 'retired'");
+  return given.length === 0 ? LIFECYCLES : given;
+}
+
 /** The JSON of GET /v1/models/{id}. Throws model_not_found with status 404. */
-export function describeOneModel(catalog: Catalog, scope: CallerScope, id: string): string {
+export function describeOneModel({ catalog, scope, providers }: Shown, id: string): string {
   try {
-    return JSON.stringify(describeModel(resolveModel(catalog, scope, id)));
+    return JSON.stringify(describeModel(resolveModel(catalog, scope, id), catalog, providers));
   } catch (failure) {
     if (failure instanceof TurnpikeError && failure.code === 'model_not_found') {
       throw new TurnpikeError('model_not_found', failure.message, { status: 404 });
@@ -74,18 +107,68 @@ export function describeOneModel(catalog: Catalog, scope: CallerScope, id: strin
   }
 }
 
-function describeModel({ model }: Offer) {
+/** A model that its vendor will retire is deprecated, and sold until the operator removes it. The list of this version says when. */
+function describeModel(offer: Offer, catalog: Catalog, providers: Shown['providers']) {
+  const { model, routes } = offer;
+  const listed = findListed(includedPriceList(), [model.name, ...routes.map(({ upstreamModel }) => upstreamModel)]);
+  const retiresOn = listed?.retiresOn ?? null;
   return {
     type: 'model',
     id: model.name,
     display_name: model.displayName,
     created_at: model.createdAt,
+    lifecycle: retiresOn === null ? 'active' : 'deprecated',
+    deprecated_at: null,
+    retires_at: retiresOn === null ? null : `${retiresOn}T00:00:00Z`,
+    line: /claude-(?:.*-)?(haiku|sonnet|opus|fable|mythos)\b/.exec(model.name)?.[1] ?? null,
     max_input_tokens: model.maxInputTokens,
     max_tokens: model.maxOutputTokens,
-    capabilities: null,
+    capabilities: describeCapabilities(offer, catalog, providers),
     object: 'model',
     created: Math.floor((parseTimeMs(model.createdAt) ?? 0) / 1000),
     owned_by: 'turnpike',
+  };
+}
+
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/** Capabilities that every route of the model has; null if one of them does not tell. */
+function describeCapabilities({ model, routes }: Offer, catalog: Catalog, providers: Shown['providers']) {
+  const found: Abilities[] = [];
+  for (const { provider, upstreamModel } of routes) {
+    const settings = catalog.providers.get(provider);
+    const abilities = settings && providers.get(settings.kind)?.abilities?.(upstreamModel, settings.baseUrl);
+    if (!abilities) return null;
+    found.push(abilities);
+  }
+  const shared = (has: (abilities: Abilities) => boolean) => ({ supported: found.every(has) });
+  const contextEdits = shared((one) => one.contextEdits);
+  const compaction = shared((one) => one.compaction);
+  const webSearch = { supported: model.price.webSearchPerThousand !== null && found.every((one) => one.webSearch) };
+  return {
+    batch: { supported: false },
+    citations: shared((one) => one.citations),
+    code_execution: { supported: false },
+    context_management: {
+      ...contextEdits,
+      clear_tool_uses_20250919: contextEdits,
+      clear_thinking_20251015: contextEdits,
+      compact_20260112: compaction,
+    },
+    effort: {
+      ...shared(({ efforts }) => efforts.length > 0),
+      ...Object.fromEntries(EFFORTS.map((name) => [name, shared(({ efforts }) => efforts.includes(name))])),
+    },
+    image_input: shared((one) => one.images),
+    pdf_input: shared((one) => one.documents),
+    server_tools: { ...webSearch, web_search: webSearch, code_execution: { supported: false } },
+    structured_outputs: shared((one) => one.structuredOutputs),
+    thinking: {
+      ...shared((one) => one.thinks),
+      types: Object.fromEntries(
+        THINKING_TYPES.map((name) => [name, shared(({ thinkingTypes }) => thinkingTypes.includes(name))]),
+      ),
+    },
   };
 }
 

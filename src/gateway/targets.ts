@@ -10,7 +10,7 @@ import {
   type Route,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import type { MessageRequest } from '../wire/wire.ts';
+import { isJsonObject, isThinking, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import type { BreakerState, RouteHealth, Target } from './route-health.ts';
 
@@ -125,7 +125,27 @@ export function findTargets(
   if (targets.length < 2) return { targets, conversation: null };
   const conversation = conversations.find(key, request);
   const { drawOf, kept } = conversation;
-  return { targets: orderTargets(targets, { health, drawOf, kept }), conversation };
+  const inOrder = orderTargets(targets, { health, drawOf, kept });
+  if (!isBound(request)) return { targets: inOrder, conversation };
+  const [home] = orderTargets(targets, { health: ALL_WELL, drawOf, kept });
+  return { targets: inOrder.filter((target) => home !== undefined && isSameCustomer(target, home)), conversation };
+}
+
+const ALL_WELL: OrderInputs['health'] = { breakerState: () => 'ready', waitMs: () => 0 };
+
+/**
+ * Whether the client wants an error rather than the loss of thinking that it sends back. A provider drops thinking of
+ * another of its customers without an error, so only the conversation's own target may answer.
+ */
+function isBound({ body }: MessageRequest): boolean {
+  const binding = objectOf(body['thinking'])['block_binding'];
+  if (!isJsonObject(binding) || binding['prefix_mismatch_behavior'] === 'drop_block') return false;
+  return jsonObjects(body['messages']).some(({ content }) => jsonObjects(content).some(isThinking));
+}
+
+/** Other credentials of a provider may belong to another of its customers. */
+function isSameCustomer(one: Target, other: Target): boolean {
+  return one.route.provider === other.route.provider && one.credential?.name === other.credential?.name;
 }
 
 export class AttemptIterator {

@@ -29,7 +29,9 @@ export interface Api {
 }
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
-interface ApiMethods extends Pick<Provider, 'thinksByDefault'>, Partial<Pick<Provider, 'countTokens' | 'embed'>> {
+interface ApiMethods
+  extends Pick<Provider, 'thinksByDefault' | 'abilities'>,
+    Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
   /** Reads that answer. Throws ProviderFault. */

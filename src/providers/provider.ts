@@ -3,6 +3,7 @@
 import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent } from '../wire/wire.ts';
+import type { Abilities } from './abilities.ts';
 
 export interface ProviderEndpoint {
   name: string;
@@ -115,6 +116,8 @@ export interface Provider {
   countLocally(request: MessageRequest): number | null;
   /** Whether the model may think by default without showing it; absent: no model of this kind does. */
   thinksByDefault?(upstreamModel: string): boolean;
+  /** Abilities of a model; null or absent: not known. */
+  abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }

@@ -7,6 +7,7 @@ import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
 
+export { type Abilities, THINKING_TYPES } from './abilities.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
 export {
   type Attempt,

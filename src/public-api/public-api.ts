@@ -20,6 +20,14 @@ import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesM
 
 export type { Answered, PublicDependencies } from './call.ts';
 
+/** Parts of the vendor's API that clients may look for. */
+const NOT_OFFERED: readonly [beginning: string, words: string][] = [
+  ['/v1/messages/batches', 'Message batches are not offered: send each message to /v1/messages.'],
+  ['/v1/messages/cache_touch', 'Touching a cache is not offered: a message with the same beginning keeps it.'],
+  ['/v1/files', 'Files are not offered: send the content in the message.'],
+  ['/v1/skills', 'Skills are not offered.'],
+];
+
 const SHOWN_PATH_CHARACTERS_MAX = 200;
 
 /**
@@ -46,7 +54,7 @@ export function handlePublic(
 function answerCall(call: Call, method: string): ReturnType<Handle> {
   const route = findRoute(call.path, call);
   call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
-  if (route === null) throw new TurnpikeError('route_not_found', `The path ${shorten(call.path)} does not exist.`);
+  if (route === null) throw new TurnpikeError('route_not_found', missingWords(call.path));
   if (!takesMethod(route, method)) {
     if (call.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
       throw new TurnpikeError('websocket_unsupported', `${shorten(call.path)} does not accept WebSockets.`, {
@@ -152,6 +160,13 @@ function makeHeaders(
   const cors = corsHeaders(corsPrefix);
   if (hasOpenAiHeaders) cors['access-control-expose-headers'] += `, ${OPENAI_RATE_HEADERS}`;
   return shareHeaders({ ...security, ...cors });
+}
+
+function missingWords(path: string): string {
+  return (
+    NOT_OFFERED.find(([beginning]) => normalPath(path).startsWith(beginning))?.[1] ??
+    `The path ${shorten(path)} does not exist.`
+  );
 }
 
 function shorten(path: string): string {

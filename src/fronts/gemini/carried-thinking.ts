@@ -96,7 +96,13 @@ export class ThinkingCarrier {
     if (this.#carried.length > 0 && this.#carried.at(-1) !== 'text') this.#carried.push('text');
   }
 
-  /** `thoughtSignature` of a call or the last part, if there was thinking since the previous call. */
+  /** `thoughtSignature` of the last text. Thinking after it is lost: providers refuse turns that end with thinking. */
+  takeLastMember(): JsonObject {
+    this.#carried.length = this.#carried.lastIndexOf('text') + 1;
+    return this.takeMember();
+  }
+
+  /** `thoughtSignature` of a call, if there was thinking since the previous one. */
   takeMember(): JsonObject {
     const thoughtSignature = encodeThinking(this.#carried);
     this.#carried = [];

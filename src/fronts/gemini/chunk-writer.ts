@@ -158,7 +158,7 @@ export class ChunkWriter extends EventWriter {
   #finish(): string {
     this.end();
     // Google's SDKs drop a turn from their history if a chunk of it has no part.
-    const content = { parts: [{ text: '', ...this.#carrier.takeMember() }], role: 'model' };
+    const content = { parts: [{ text: '', ...this.#carrier.takeLastMember() }], role: 'model' };
     const end = { content, finishReason: finishReasonOf(this.#stopReason), index: 0 };
     const usageMetadata = convertUsage(this.#usage);
     return this.#frame(JSON.stringify({ candidates: [end], usageMetadata, ...this.#identity }));

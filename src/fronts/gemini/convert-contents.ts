@@ -108,7 +108,7 @@ interface OpenCall {
 function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCall[] } {
   const blocks: Placed[] = [];
   const calls: OpenCall[] = [];
-  let since = 0; // the blocks after the last call
+  let since = 0; // the blocks after the last call or signed text
   let text = '';
   let textPath = '';
   const endText = () => {
@@ -124,14 +124,18 @@ function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks:
       text += readModelText(part, path);
     }
     const carried = decodeThinking(part['thoughtSignature']);
-    if (call !== undefined || carried !== null) {
-      endText();
+    if (call === undefined && carried === null) continue;
+    endText();
+    if (call !== undefined) {
       placeThinking(blocks, since, carried ?? [], path);
+      const open = readCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids);
+      calls.push(open.call);
+      blocks.push(open.placed);
+    } else if (blocks.length > since) {
+      // Before the text, because providers refuse turns that end with thinking.
+      const thinking = (carried ?? []).flatMap((block) => (block === 'text' ? [] : { block, path }));
+      blocks.splice(since, 0, ...thinking);
     }
-    if (call === undefined) continue;
-    const open = readCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids);
-    calls.push(open.call);
-    blocks.push(open.placed);
     since = blocks.length;
   }
   endText();

@@ -41,8 +41,10 @@ function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean)
     carrier.addText();
     return [{ text }];
   });
-  const last = carrier.takeMember(); // of the thinking after the last call
-  if (Object.keys(last).length > 0) parts.push({ text: '', ...last });
+  const signature = carrier.takeLastMember();
+  const last = parts.at(-1);
+  if (last !== undefined && last['thought'] === undefined) Object.assign(last, signature);
+  else if (Object.keys(signature).length > 0) parts.push({ text: '', ...signature });
   return parts;
 }
 

@@ -1,6 +1,7 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
 import { type JsonValue, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
+import { claudeAbilities } from '../abilities.ts';
 import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
 import { type Answer, parseObject, readAnswer, readUpstreamRequestId, requireObject } from '../parse-json.ts';
@@ -19,6 +20,8 @@ const api: Api = {
 };
 
 export const anthropic = apiProvider('anthropic', api, {
+  abilities: claudeAbilities,
+
   send: (attempt) => post(api, attempt, api.url(attempt.provider, '/v1/messages'), convertMessageBody(attempt)),
 
   read(response, { request, signal }) {

@@ -1,6 +1,7 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
 import { parseExactly } from '../../wire/wire.ts';
+import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
@@ -35,6 +36,7 @@ const api: Api = {
 
 export const gemini = apiProvider('gemini', api, {
   thinksByDefault,
+  abilities: geminiAbilities,
 
   send(attempt) {
     const { request, provider, upstreamModel } = attempt;

@@ -1,6 +1,7 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
 import type { NativeBody } from '../../wire/wire.ts';
+import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
@@ -26,6 +27,7 @@ const api: Api = {
 
 export const openaiResponses = apiProvider('openai-responses', api, {
   thinksByDefault,
+  abilities: openAiAbilities,
 
   send,
 

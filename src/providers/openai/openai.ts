@@ -1,5 +1,6 @@
 // A provider of Chat Completions, of any family: one state machine translates streamed and whole answers.
 
+import { openAiAbilities } from '../abilities.ts';
 import { parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
@@ -25,6 +26,7 @@ const api: Api = {
 
 export const openai = apiProvider('openai', api, {
   thinksByDefault,
+  abilities: (model, baseUrl) => (isOfOpenAi(baseUrl, model) ? openAiAbilities(model) : null),
 
   send(attempt) {
     const body = JSON.stringify(convertBody(attempt, profileOf(attempt)));
@@ -45,6 +47,11 @@ export const openai = apiProvider('openai', api, {
     });
   },
 });
+
+/** OpenAI's own models, also at Azure. */
+function isOfOpenAi(baseUrl: string, model: string): boolean {
+  return ['openai', 'azure'].includes(chooseProfile(baseUrl, model).family);
+}
 
 function profileOf({ provider, upstreamModel }: Attempt): Profile {
   return chooseProfile(provider.baseUrl, upstreamModel);

@@ -1,6 +1,7 @@
 // A deterministic provider inside the service, for first starts and tests; its faults take the path of a real one's.
 
 import { type JsonObject, makeEvent, type StreamEvent, splitBlock, textOf } from '../../wire/wire.ts';
+import { NO_ABILITIES } from '../abilities.ts';
 import { mapFault } from '../map-fault.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
@@ -28,6 +29,8 @@ export const sandbox: Provider = {
   countTokens: async (attempt) => countInputTokens(attempt.request.body),
 
   countLocally: (request) => countInputTokens(request.body),
+
+  abilities: () => ({ ...NO_ABILITIES, structuredOutputs: true }),
 
   probe: async () => ({ status: null, models: sandboxModels.size }),
 };

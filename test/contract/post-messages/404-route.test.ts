@@ -22,6 +22,17 @@ test.each([
   }
 });
 
+test.each([
+  ['/v1/messages/batches', 'Message batches'],
+  ['/v1/messages/batches/msgbatch_1/results', 'Message batches'],
+  ['/messages/batches?beta=true', 'Message batches'],
+  ['/v1/messages/cache_touch', 'Touching a cache'],
+  ['/v1/files/file_1', 'Files'],
+])('%s says what is not offered', async (path, start) => {
+  const response = await fetch(`${world.url}${path}`, { method: 'POST' });
+  expect(await expectError(response, 404, 'not_found_error', 'route_not_found')).toStartWith(`${start} `);
+});
+
 test.each(['/api/nothing', '/console/nothing.js', '/console/auth/nothing'])(
   '%s is not readable by a page of another origin',
   async (path) => {

@@ -1,7 +1,7 @@
 // A conversation stays with its target while that works, so that provider caches and signatures remain useful; many
 // conversations are distributed by weight.
 
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { bodyOf, type Json, startWorld } from '../post-messages/world.ts';
 
@@ -97,4 +97,61 @@ test('first turns with the same text are distributed by weight', async () => {
   expect(heavy + light).toBe(120);
   expect(heavy).toBeGreaterThan(70); // 90 are expected; 71 is four standard deviations below
   expect(light).toBeGreaterThan(10);
+});
+
+describe('thinking that must not be lost', () => {
+  const bound = (block_binding: Json | null) => ({
+    model: 'twins',
+    metadata: { user_id: 'bound' },
+    thinking: { type: 'adaptive', block_binding },
+    messages: [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: '', signature: 'c2ln' },
+          { type: 'text', text: 'Yes?' },
+        ],
+      },
+      { role: 'user', content: 'Go on' },
+    ],
+  });
+
+  /** Sends the turn while the conversation's own provider limits the rate; returns the credentials that were used. */
+  async function credentialsWhile(members: Json, own: string): Promise<{ status: number; used: string[] }> {
+    for (const upstream of [world.upstream, world.second]) {
+      upstream.requests.length = 0;
+      upstream.play((answer, request) =>
+        (request.headers['x-api-key'] === own ? scripts.error(529, 'overloaded_error', 'Overloaded') : scripts.good())(
+          answer,
+          request,
+        ),
+      );
+    }
+    const response = await world.post(secret, bodyOf(members));
+    const used = [world.upstream, world.second].flatMap(({ requests }) =>
+      requests.map(({ headers }) => headers['x-api-key'] ?? ''),
+    );
+    return { status: response.status, used };
+  }
+
+  test('is sent to its own target only, and nowhere if that does not answer', async () => {
+    const own = await credentialOf(bound(null));
+    for (const binding of [{}, { prefix_mismatch_behavior: 'error' }, { prefix_mismatch_behavior: null }])
+      expect(await credentialsWhile(bound(binding), own)).toEqual({ status: 529, used: [own] });
+  });
+
+  test('may be lost if the client says so, says nothing, or sends none', async () => {
+    const own = await credentialOf(bound(null));
+    const [user] = bound(null).messages;
+    for (const members of [
+      bound({ prefix_mismatch_behavior: 'drop_block' }),
+      bound(null),
+      { ...bound({}), messages: [user] },
+    ]) {
+      const { status, used } = await credentialsWhile(members, own);
+      expect(status).toBe(200);
+      expect(used.at(-1)).not.toBe(own);
+    }
+  });
 });

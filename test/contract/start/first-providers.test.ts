@@ -21,9 +21,7 @@ const KEYS: Record<string, string> = {
   OPENAI_API_KEY: 'sk-first-openai-1',
 };
 const current = (family: string) =>
-  listedModels(family).filter(
-    ({ serves, retiresOn }) => serves === 'messages' && (retiresOn === null || Date.now() < Date.parse(retiresOn)),
-  );
+  listedModels(family).filter(({ retiresOn }) => retiresOn === null || Date.now() < Date.parse(retiresOn));
 
 /** The offers and their providers after starts in one directory, each with its own variables. */
 async function offersAfter(...starts: { environment: Record<string, string>; document?: object }[]) {
@@ -137,4 +135,23 @@ test('a first start with the key of Anthropic serves the web search of Claude Co
   }
   const fast = await charge({ model: 'claude-opus-5-5', speed: 'fast' }, { speed: 'fast' });
   expect(fast).toMatchObject({ cost: '0.012', rates: { tier: 'fast', input: '8', output: '40' } }); // 1000 × 8 + 100 × 40
+});
+
+test('a first start with the key of OpenAI serves embeddings at their listed price', async () => {
+  const vectors = { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5] }], model: 'm' };
+  await using upstream = await startScriptedUpstream(
+    scripts.json(JSON.stringify({ ...vectors, usage: { prompt_tokens: 1_000, total_tokens: 1_000 } })),
+  );
+  await using turnpike = await startTurnpike(undefined, KEYS);
+  const provider = { kind: firstKinds.openai, base_url: upstream.url, api_key: 'sk-test', private_network: true };
+  await turnpike.admin('POST', '/apply', { document: { providers: { openai: provider } } });
+  const caller = await turnpike.makeKey();
+  const response = await fetch(`${turnpike.url}/v1/embeddings`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${caller.secret}` },
+    body: JSON.stringify({ model: 'text-embedding-3-small', input: 'turnpike '.repeat(200) }),
+  });
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"embedding"')]);
+  const { data } = await turnpike.admin('GET', `/usage?account=${caller.account}`);
+  expect(data).toMatchObject([{ model: 'text-embedding-3-small', cost: '0.00002', provider_cost: '0.00002' }]);
 });
