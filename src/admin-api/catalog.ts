@@ -1,4 +1,4 @@
-// The catalog. Models and groups that a principal may see; prices compared with the price list of this version; the
+// The catalog. Models and groups that a principal may see; prices compared with the price list in use; the
 // catalog in the form of an apply document and settings with descriptions, both without credentials. Not paginated where
 // the answer is no larger than an applied file.
 

@@ -38,10 +38,10 @@ export function ModelComparison() {
   };
   return (
     <Stack>
-      <Hint>Prices and costs that differ from the price list of this version.</Hint>
+      <Hint>Prices and costs that differ from the price list in use.</Hint>
       <FailureNotice failure={apply.failure} />
       <DataTable
-        label="Prices and costs that differ from the price list of this version."
+        label="Prices and costs that differ from the price list in use."
         rows={rows}
         columns={[whatColumn(role === 'operator' ? apply : null), ...columns]}
         keyOf={({ model, route }) => `${model} ${route}`}

@@ -14,12 +14,13 @@ import { type Conversation, ConversationBuilder } from '../conversation-builder.
 import { convertDocument, convertImage, storedFile } from '../convert-media.ts';
 import { isExactObject, type Placed, requireObject, textBlock } from '../placed.ts';
 import { type Carried, decodeThinking } from './carried-thinking.ts';
+import { OpenCalls } from './open-calls.ts';
 
 /** `messages` of the conversation, from canonical contents. Throws invalid_request, feature_unavailable. */
 export function convertContents(value: JsonValue | undefined): Conversation {
   const conversation = new ConversationBuilder();
   const ids = new CallIds();
-  let calls: OpenCall[] = [];
+  let calls = new OpenCalls();
   for (const { role, path, parts } of joinTurns(value)) {
     if (role === 'user') {
       addUserTurn(conversation, { path, parts }, calls);
@@ -88,26 +89,16 @@ function placeParts(content: JsonObject, path: string): PlacedPart[] {
     const part = requireObject(given, partPath);
     const kinds = KINDS.filter((kind) => part[kind] !== undefined);
     if (kinds.length > 1) throw wrongField(partPath, `has both \`${kinds.join('` and `')}\``);
-    if (part['thought'] === true && kinds.some((kind) => kind !== 'text' && kind !== 'functionCall'))
+    if (part['thought'] === true && kinds.some((kind) => kind !== 'text'))
       throw wrongField(partPath, 'a thought can only be text');
     return { part, path: partPath };
   });
 }
 
-/** A call of the model's last turn. */
-interface OpenCall {
-  /** The client's id; empty without one: calls need none. */
-  given: string;
-  name: string;
-  /** In the message. */
-  id: string;
-  isAnswered: boolean;
-}
-
 /** Clients return a streamed text in the pieces that they received. As one block, it is what the provider has in its cache. */
-function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCall[] } {
+function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks: Placed[]; calls: OpenCalls } {
   const blocks: Placed[] = [];
-  const calls: OpenCall[] = [];
+  const calls = new OpenCalls();
   let since = 0; // the blocks after the last call or signed text
   let text = '';
   let textPath = '';
@@ -128,9 +119,7 @@ function convertModelTurn(parts: readonly PlacedPart[], ids: CallIds): { blocks:
     endText();
     if (call !== undefined) {
       placeThinking(blocks, since, carried ?? [], path);
-      const open = readCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids);
-      calls.push(open.call);
-      blocks.push(open.placed);
+      blocks.push(convertCall(requireObject(call, `${path}.functionCall`), `${path}.functionCall`, ids, calls));
     } else if (blocks.length > since) {
       // Before the text, because providers refuse turns that end with thinking.
       const thinking = (carried ?? []).flatMap((block) => (block === 'text' ? [] : { block, path }));
@@ -162,22 +151,16 @@ function placeThinking(blocks: Placed[], since: number, carried: Carried, path: 
   blocks.push(...texts);
 }
 
-function readCall(call: JsonObject, path: string, ids: CallIds): { call: OpenCall; placed: Placed } {
+function convertCall(call: JsonObject, path: string, ids: CallIds, calls: OpenCalls): Placed {
   const name = requireText(call['name'], `${path}.name`);
   const given = textOf(call['id']);
   const id = ids.ofCall(given || `call${path.replaceAll(/\D+/g, '_')}`.slice(0, -1));
   const input = call['args'] === undefined ? {} : requireObject(call['args'], `${path}.args`);
-  return {
-    call: { given, name, id, isAnswered: false },
-    placed: { block: { type: 'tool_use', id, name, input }, path },
-  };
+  calls.add(given, name, id);
+  return { block: { type: 'tool_use', id, name, input }, path };
 }
 
-function addUserTurn(
-  conversation: ConversationBuilder,
-  { path, parts }: Omit<Turn, 'role'>,
-  calls: readonly OpenCall[],
-): void {
+function addUserTurn(conversation: ConversationBuilder, { path, parts }: Omit<Turn, 'role'>, calls: OpenCalls): void {
   conversation.addUser([], path);
   for (const { part, path: place } of parts) {
     if (part['functionCall'] !== undefined)
@@ -187,8 +170,7 @@ function addUserTurn(
       continue;
     }
     const resultPath = `${place}.functionResponse`;
-    const result = convertResult(requireObject(part['functionResponse'], resultPath), resultPath, calls);
-    if (result !== null) conversation.addResult(result, path);
+    addResult(conversation, { result: requireObject(part['functionResponse'], resultPath), resultPath, path }, calls);
   }
 }
 
@@ -233,33 +215,30 @@ function readMediaType(holder: JsonObject, path: string): string {
   return requireText(holder['mimeType'], `${path}.mimeType`).toLowerCase().replace(/;.*$/s, '').trim();
 }
 
-/** null for a repeated result: one client sends each twice when it resumes a conversation. */
-function convertResult(response: JsonObject, path: string, calls: readonly OpenCall[]): Placed | null {
-  const { text, isError } = resultText(response['response'], `${path}.response`);
-  const media = placeParts(response, path).flatMap(({ part, path: place }) => convertUserPart(part, place));
-  const call = findCall(response, path, calls);
-  if (call === null) return null;
-  call.isAnswered = true;
-  const content = media.length === 0 ? text : [...textBlock(text, path), ...media].map(({ block }) => block);
+/**
+ * One client sends each result twice when it resumes a conversation: the second is left out. Its media are not, because
+ * a provider of this protocol reads and bills them.
+ */
+function addResult(
+  conversation: ConversationBuilder,
+  { result, resultPath, path }: { result: JsonObject; resultPath: string; path: string },
+  calls: OpenCalls,
+): void {
+  const { text, isError } = resultText(result['response'], `${resultPath}.response`);
+  const media = placeParts(result, resultPath).flatMap(({ part, path: place }) => convertUserPart(part, place));
+  const id = calls.answer(textOf(result['id']), textOf(result['name']), resultPath);
+  if (id === null) {
+    conversation.addUser(media, path);
+    return;
+  }
+  const content = media.length === 0 ? text : [...textBlock(text, resultPath), ...media].map(({ block }) => block);
   const block = {
     type: 'tool_result',
-    tool_use_id: call.id,
+    tool_use_id: id,
     ...(content.length > 0 && { content }),
     ...(isError && { is_error: true }),
   };
-  return { block, path };
-}
-
-/** By id, or by name in order; null for a call that is answered already. Throws invalid_request without a call. */
-function findCall(response: JsonObject, path: string, calls: readonly OpenCall[]): OpenCall | null {
-  const id = textOf(response['id']);
-  const byId = calls.filter(({ given }) => id !== '' && given === id);
-  const named = calls.filter(({ name, given }) => name === response['name'] && (id === '' || given === ''));
-  const matching = byId.length > 0 ? byId : named;
-  const open = matching.find(({ isAnswered }) => !isAnswered);
-  if (open !== undefined) return open;
-  if (matching.length > 0) return null;
-  throw wrongField(path, 'there is no functionCall for it in the content before');
+  conversation.addResult({ block, path: resultPath }, path);
 }
 
 const RESULT_NAMES = ['output', 'result', 'content'];

@@ -98,18 +98,19 @@ function nativeBody(body: JsonObject, own: Pick<Asked, 'text' | 'members'> | nul
     jsonObjects(parts).some((part) => isCarried(part['thoughtSignature'])),
   );
   if (own !== null && !isForeign) return { kind: KIND, text: own.text, members: own.members };
-  const text = JSON.stringify({ ...body, contents: isForeign ? contents.map(withoutCarried) : contents });
+  const text = JSON.stringify({ ...body, contents: isForeign ? contents.flatMap(withoutCarried) : contents });
   return { kind: KIND, text, members: scanJson(text) };
 }
 
-/** Thinking of other providers is no signature for Google. */
-function withoutCarried(content: JsonObject): JsonObject {
-  const parts = jsonObjects(content['parts']).map((part) => {
+/** Thinking of other providers is no signature for Google. Parts that only carried it, and contents of such, are left out. */
+function withoutCarried(content: JsonObject): JsonObject[] {
+  const parts = jsonObjects(content['parts']).flatMap((part): JsonObject[] => {
     const { thoughtSignature, ...rest } = part;
-    if (!isCarried(thoughtSignature)) return part;
-    return part['functionCall'] === undefined ? rest : { ...rest, thoughtSignature: NO_THOUGHT_SIGNATURE };
+    if (!isCarried(thoughtSignature)) return [part];
+    if (part['functionCall'] !== undefined) return [{ ...rest, thoughtSignature: NO_THOUGHT_SIGNATURE }];
+    return rest['text'] === '' ? [] : [rest];
   });
-  return { ...content, parts };
+  return parts.length === 0 ? [] : [{ ...content, parts }];
 }
 
 function describeModel(model: JsonObject): JsonObject {

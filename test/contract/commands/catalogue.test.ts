@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { includedPriceList } from '../../../src/catalog/catalog.ts';
 import { bounds } from '../../../src/config.ts';
 import type { Json } from '../admin-api/installation.ts';
 import { type CommandWorld, makeCommandWorld } from './command-world.ts';
@@ -13,14 +14,16 @@ models:
   claude-opus-5-5: { catalogue: true, routes: [{ provider: vendor, cost: catalogue }] }
   ours: { price: { input: 1, output: 2 }, aliases: [claude-opus-5], routes: [{ provider: vendor }] }
 `;
+const NEWEST = includedPriceList().asOf;
+const NEXT = new Date(Date.parse(NEWEST) + 86_400_000).toISOString().slice(0, 10);
 const row = { display_name: 'Claude', source: 'https://vendor.example/prices' };
 const price = { input: '4', output: '21', cache_read: '0.2', cache_write_5m: '5', cache_write_1h: '8' };
 const listOf = (changes: object = {}) => ({
   anthropic: {
     source: 'the test',
     models: {
-      'claude-opus-5-5': { ...row, as_of: '2026-11-21', price, ...changes },
-      'claude-opus-5': { ...row, as_of: '2026-11-21', price },
+      'claude-opus-5-5': { ...row, as_of: NEXT, price, ...changes },
+      'claude-opus-5': { ...row, as_of: NEXT, price },
     },
   },
 });
@@ -28,6 +31,8 @@ const listOf = (changes: object = {}) => ({
 let world: CommandWorld;
 beforeEach(async () => {
   world = await makeCommandWorld();
+  const { clock } = world.installation;
+  clock.advance(Math.max(0, Date.parse(NEXT) - clock.nowMs()));
   const { exitCode, error } = await world.run('apply', world.writeFile('turnpike.yaml', FILE));
   if (exitCode !== 0) throw new Error(error);
 });
@@ -54,9 +59,9 @@ describe('an update of the price list', () => {
       '-',
       '20',
       '21',
-      '2026-11-21',
+      NEXT,
     ]);
-    expect(asked).toEqual(['Take the prices of the list of 2026-11-21 (models: 1)?']);
+    expect(asked).toEqual([`Take the prices of the list of ${NEXT} (models: 1)?`]);
     expect((await world.run('catalogue', 'update', '--from', from, '--dry-run')).exitCode).toBe(0);
     expect((await world.run('catalogue', 'update', '--from', from, '--json')).exitCode).toBe(1);
     expect(await outputOf('claude-opus-5-5')).toBe('20');
@@ -65,15 +70,15 @@ describe('an update of the price list', () => {
   test('takes what was confirmed, for models whose price comes from a list, and makes the list the one in use', async () => {
     world.world.confirm = async () => true;
     const { exitCode, error } = await world.run('catalogue', 'update', '--from', fileOf(listOf()));
-    expect([exitCode, error]).toEqual([0, 'Took the prices of the list of 2026-11-21 (models: 1).\n']);
+    expect([exitCode, error]).toEqual([0, `Took the prices of the list of ${NEXT} (models: 1).\n`]);
     expect(await modelNamed('claude-opus-5-5')).toMatchObject({
       price: { output: '21' },
-      price_source: { catalogue: '2026-11-21' },
+      price_source: { catalogue: NEXT },
       routes: [{ cost: { output: '21' } }],
     });
     expect(await outputOf('ours')).toBe('2');
     const again = await world.runJson('catalogue', 'update', '--yes');
-    expect(again).toMatchObject({ as_of: '2026-11-21', models: [], changes: [] });
+    expect(again).toMatchObject({ as_of: NEXT, models: [], changes: [] });
     // A file that takes prices from the list takes them from the newer one.
     expect((await world.run('apply', world.writeFile('again.yaml', FILE))).out).not.toContain('price');
     expect(await outputOf('claude-opus-5-5')).toBe('21');
@@ -93,7 +98,7 @@ describe('an update of the price list', () => {
       return error;
     };
     const older = { anthropic: { source: 's', models: { m: { ...row, as_of: '2026-10-01', price } } } };
-    expect(await errorOf(older)).toContain('list: is of 2026-10-01, older than the list in use, of 2026-11-20');
+    expect(await errorOf(older)).toContain(`list: is of 2026-10-01, older than the list in use, of ${NEWEST}`);
     expect(await errorOf(listOf({ as_of: '2999-01-01' }))).toContain('list: is of 2999-01-01, which is in the future');
     expect(await errorOf(listOf({ price: { input: '1' } }))).toContain(
       'list.anthropic.models.claude-opus-5-5.price.output: is missing',

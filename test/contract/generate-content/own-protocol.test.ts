@@ -270,11 +270,15 @@ test('a provider of Gemini gets no thinking of another one as a signature', asyn
   google.play(scripts.json(JSON.stringify(ended('Hi'))));
   const { secret } = await world.makeKey();
   const carried = encodeThinking([{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }]) as string;
-  const response = await postGemini(world, secret, called(carried), { model: 'other' });
+  const { contents } = called(carried);
+  const said = { role: 'model', parts: [{ text: 'Yes.' }, { text: '', thoughtSignature: carried }] };
+  const ask = { contents: [...contents, said, { parts: [{ text: 'And?' }] }] };
+  const response = await postGemini(world, secret, ask, { model: 'other' });
   expect(await response.json()).toEqual(ended('Hi'));
   const sent = google.requests.at(-1)?.body ?? '';
   expect(sent).toContain('"thoughtSignature":"skip_thought_signature_validator"');
   expect(sent).not.toContain(carried);
+  expect(JSON.parse(sent).contents[3].parts).toEqual([{ text: 'Yes.' }]);
 });
 
 test('tokens of the client’s own body are counted by the provider', async () => {

@@ -73,10 +73,16 @@ const geminiFiles = mutate('src/fronts/gemini/convert-contents.ts', [
     'if (kinds.length > 9) throw',
   ],
   [
+    'gemini-repeated-media',
+    'media of a repeated result are held: the provider reads them',
+    'conversation.addUser(media, path);\n    return;',
+    'return;',
+  ],
+  [
     'gemini-thought-file',
     'a thought is only text: other content of it would reach the provider unchecked',
-    "kind !== 'text' && kind !== 'functionCall'",
-    "kind === 'functionResponse'",
+    "kinds.some((kind) => kind !== 'text')",
+    "kinds.some((kind) => kind === 'functionCall')",
   ],
 ]);
 

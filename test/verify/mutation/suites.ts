@@ -76,6 +76,9 @@ export const suites = {
   fronts: suite([
     ...testsIn('test/unit/fronts'),
     ...testsIn('test/unit/fronts/chat-completions'),
+    ...testsIn('test/unit/fronts/gemini'),
+    'test/unit/providers/gemini/own-protocol.test.ts',
+    ...testsIn('test/contract/generate-content'),
     ...testsIn('test/unit/fronts/responses'),
     ...testsIn('test/contract/post-chat-completions'),
     ...testsIn('test/contract/post-responses'),

@@ -108,6 +108,15 @@ describe('results', () => {
     ]);
   });
 
+  test('have their images counted, even where the result is repeated', () => {
+    const parts = [{ inlineData: { mimeType: 'image/png', data: 'AAAA' } }];
+    const twice = [result('f', { output: 'a' }, { parts }), result('f', { output: 'a' }, { parts })];
+    expect(answered(twice, call('f'))).toMatchObject([
+      { type: 'tool_result', content: [{ type: 'text' }, { type: 'image' }] },
+      { type: 'image' },
+    ]);
+  });
+
   test('without a call are refused', () => {
     const contents = [says('a'), model(call('f')), user(result('g', { output: 'b' }))];
     expect(refusalOf({ contents })).toStartWith('invalid_request: contents.2.parts.0.functionResponse: ');
