@@ -224,7 +224,6 @@ describe('settings', () => {
 
 describe('refused by name', () => {
   const TWO_FILES = { type: 'input_file', file_data: 'data:text/plain;base64,YQ==', file_url: 'https://example.org/b' };
-  const TWO_FILES = { type: 'input_file', file_data: 'data:text/plain;base64,YQ==', file_url: 'https://example.org/b' };
   const say = (...items: object[]) => ({ input: [{ role: 'user', content: 'Hi' }, ...items] });
   test.each<[string, Record<string, unknown>]>([
     ['store: ', { store: true }],
@@ -244,7 +243,6 @@ describe('refused by name', () => {
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
     ],
     ['input.0.content.0.type: ', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
-    ['input.0.content.0: has both', { input: [{ role: 'user', content: [TWO_FILES] }] }],
     ['input.0.content.0: has both', { input: [{ role: 'user', content: [TWO_FILES] }] }],
   ])('%s', (beginning, members) => {
     expect(refusalOf(members).message).toStartWith(beginning);
