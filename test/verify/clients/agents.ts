@@ -9,8 +9,8 @@ import type { Json } from './conversations/conversation.ts';
 import { type Kind, kinds } from './upstreams/speak.ts';
 import type { Block, Spoken } from './upstreams/speak-messages.ts';
 
-/** The model's name: one that no agent takes for its vendor's own. */
-export const AGENT_MODEL = 'claude-sonnet-4-5';
+/** A model's name that no agent takes for its vendor's own. */
+const MODEL = 'claude-sonnet-4-5';
 export const SIGNATURE = 'EqQBCkYIBxgCKkD/+agent==';
 /** Content of the file that the model writes. */
 export const WRITTEN = 'odd “quotes” \u2028 \\n \t ✓ \u{1F600} <tag> & "so"\n';
@@ -19,6 +19,7 @@ export interface AgentProgram {
   name: string;
   /** Its heading in docs/clients.md. */
   heading: string;
+  model: string;
   /** Its executable; null if it is not available for this machine. */
   find(): string | null;
   /** The words of a prompt after the executable. */
@@ -81,6 +82,7 @@ function findIn(scope: string, pattern: string): string | null {
 const claudeCode: AgentProgram = {
   name: 'claude-code',
   heading: 'Claude Code',
+  model: MODEL,
   find: () => findIn('@anthropic-ai', 'claude-code-*/claude'),
   commandOf: (prompt, isContinued) => [
     ...['-p', ...(isContinued ? ['--continue'] : []), prompt],
@@ -112,6 +114,7 @@ const claudeCode: AgentProgram = {
 const codex: AgentProgram = {
   name: 'codex',
   heading: 'Codex CLI',
+  model: MODEL,
   find: () => findIn('@openai', 'codex-*/vendor/*/bin/codex'),
   commandOf: (prompt, isContinued) => [
     ...['exec', ...(isContinued ? ['resume', '--last'] : []), '--json', '--skip-git-repo-check'],
@@ -119,7 +122,7 @@ const codex: AgentProgram = {
   ],
   prepare(home, blocks, url) {
     const shown = blocks.find(({ language }) => language === 'toml')?.code ?? '';
-    const settings = shown.replace('http://127.0.0.1:8080', url).replace(/^model = .*$/m, `model = "${AGENT_MODEL}"`);
+    const settings = shown.replace('http://127.0.0.1:8080', url).replace(/^model = .*$/m, `model = "${this.model}"`);
     // Without what it fetches from elsewhere at each start.
     const quiet = '[analytics]\nenabled = false\n[features]\nplugins = false\napps = false\n';
     const directory = join(home, '.codex');
@@ -152,13 +155,45 @@ const codex: AgentProgram = {
   omits: 'nothing',
 };
 
+const execute = (script: string): Call => ({ name: 'functions__exec', input: JSON.stringify({ input: script }) });
+const shell = (cmd: string): Call =>
+  execute(`const done = await tools.exec_command({ cmd: ${JSON.stringify(cmd)} });\ntext(done.output);`);
+
+/** Codex asks its vendor's own models in other ways: with custom tools, and the newest with tools in the conversation. */
+const codexModels: readonly AgentProgram[] = [
+  {
+    ...codex,
+    model: 'gpt-5.5',
+    kinds: ['anthropic'],
+    calls: {
+      ...codex.calls,
+      write: () => ({
+        name: 'apply_patch',
+        input: JSON.stringify({ input: `*** Begin Patch\n*** Add File: written.txt\n+${WRITTEN}*** End Patch\n` }),
+      }),
+    },
+  },
+  {
+    ...codex,
+    model: 'gpt-6.1-sol',
+    kinds: ['anthropic'],
+    calls: {
+      ...codex.calls,
+      read: () => shell('cat read.txt'),
+      write: () => shell(`cat >written.txt <<'END'\n${WRITTEN}END\n`),
+      run: [shell('wc -c written.txt'), shell('ls ./nowhere-at-all')],
+    },
+  },
+];
+
 const geminiCli: AgentProgram = {
   name: 'gemini-cli',
   heading: 'Gemini CLI',
+  model: MODEL,
   find: () => findIn('.bin', 'gemini'),
   commandOf: (prompt, isContinued) => [
     ...(isContinued ? ['--resume', 'latest'] : []),
-    ...['--model', AGENT_MODEL, '--yolo', '--skip-trust', '--output-format', 'stream-json', '--prompt', prompt],
+    ...['--model', MODEL, '--yolo', '--skip-trust', '--output-format', 'stream-json', '--prompt', prompt],
   ],
   prepare(home, blocks) {
     const directory = join(home, '.gemini');
@@ -194,4 +229,5 @@ const geminiCli: AgentProgram = {
   omits: 'more',
 };
 
-export const agents: readonly AgentProgram[] = [claudeCode, codex, geminiCli];
+/** The first of each name meets failures, too. */
+export const agents: readonly AgentProgram[] = [claudeCode, codex, ...codexModels, geminiCli];

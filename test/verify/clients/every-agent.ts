@@ -26,9 +26,10 @@ const signatures: Record<Kind, string | null> = {
 for (const program of agents.filter(({ name }) => selected.includes(name))) {
   if (program.find() === null) test.skip(`${program.name}: its program is not available for this machine`, () => {});
   else {
-    for (const kind of isEveryKind ? kinds : program.kinds)
-      describe(`${program.name} over ${kind}`, () => worksOver(program, kind));
-    describe(program.name, () => meetsFailures(program));
+    for (const kind of isEveryKind && program.kinds.length > 1 ? kinds : program.kinds)
+      describe(`${program.name} with ${program.model} over ${kind}`, () => worksOver(program, kind));
+    if (agents.find(({ name }) => name === program.name) === program)
+      describe(program.name, () => meetsFailures(program));
   }
 }
 

@@ -13,7 +13,7 @@ import {
   startScriptedUpstream,
 } from '../../support/scripted-upstream.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
-import { AGENT_MODEL, type AgentProgram, blocksOf, turnsOf } from './agents.ts';
+import { type AgentProgram, blocksOf, turnsOf } from './agents.ts';
 import { type Json, PNG, price } from './conversations/conversation.ts';
 import { type Kind, speak } from './upstreams/speak.ts';
 
@@ -67,10 +67,10 @@ export async function runAgent(
   ];
   const turnpike = await spawnTurnpike();
   const elsewhere = await startElsewhere();
-  await turnpike.admin('POST', '/apply', { document: documentOf(kind, routes) });
+  await turnpike.admin('POST', '/apply', { document: documentOf(program.model, kind, routes) });
   const { secret } = await turnpike.makeKey({ credit });
   const environment = {
-    ...{ PATH: process.env['PATH'] ?? '', HOME: home, BASE_URL: turnpike.url, KEY: secret, MODEL: AGENT_MODEL },
+    ...{ PATH: process.env['PATH'] ?? '', HOME: home, BASE_URL: turnpike.url, KEY: secret, MODEL: program.model },
     ...{ HTTPS_PROXY: elsewhere.url, HTTP_PROXY: elsewhere.url, NO_PROXY: '127.0.0.1' },
     ...program.prepare(home, blocksOf(program), turnpike.url),
   };
@@ -92,7 +92,7 @@ export async function runAgent(
   };
 }
 
-function documentOf(kind: Kind, routes: readonly ScriptedUpstream[]): Json {
+function documentOf(model: string, kind: Kind, routes: readonly ScriptedUpstream[]): Json {
   const path = kind === 'openai' || kind === 'openai-responses' ? '/v1' : '';
   const names = routes.map((_, place) => `route-${place + 1}`);
   return {
@@ -102,7 +102,7 @@ function documentOf(kind: Kind, routes: readonly ScriptedUpstream[]): Json {
         { kind, base_url: url + path, api_key: 'sk-of-the-provider', private_network: true },
       ]),
     ),
-    models: { [AGENT_MODEL]: { price, routes: names.map((provider) => ({ provider, priority: 0, weight: 1 })) } },
+    models: { [model]: { price, routes: names.map((provider) => ({ provider, priority: 0, weight: 1 })) } },
   };
 }
 

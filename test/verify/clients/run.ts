@@ -9,7 +9,7 @@ import { installNeed } from './install-needs.ts';
 
 const given = process.argv.slice(2);
 const named = given.filter((word) => word !== '--all');
-const known = [...clients.map(({ name }) => name), ...agents.map(({ name }) => name)];
+const known = [...new Set([...clients, ...agents].map(({ name }) => name))];
 const unknown = named.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   console.error(`no such client: ${unknown.join(', ')}. There are ${known.join(', ')}.`);

@@ -9,6 +9,7 @@ export const USAGE = {
   input_tokens_details: { cached_tokens: 100 },
   output_tokens: 40,
   output_tokens_details: { reasoning_tokens: 25 },
+  total_tokens: 160,
 };
 const MODEL = 'gpt-theirs-2026';
 const REQUEST_ID = { 'x-request-id': 'req_theirs' };
