@@ -8,7 +8,7 @@ export interface Choice {
   member: JsonObject | null;
   isDemand: boolean;
   /** Names that may be called; null: all. */
-  allowed: string[] | null;
+  allowed: ReadonlySet<string> | null;
 }
 
 export const USUAL: Choice = { member: null, isDemand: false, allowed: null };
@@ -37,7 +37,7 @@ export function readAllowed(
   if (mode !== 'auto' && mode !== 'required') throw wrongField(`${path}.mode`, "Input should be 'auto' or 'required'");
   const allowed = jsonObjects(tools).map((tool, index) => nameIn(tool, `${path}.tools.${index}`));
   if (allowed.length === 0) throw wrongField(`${path}.tools`, 'Input should name at least one tool');
-  return { ...(MODES[mode] as Choice), allowed };
+  return { ...(MODES[mode] as Choice), allowed: new Set(allowed) };
 }
 
 interface ChosenTools {
@@ -57,7 +57,7 @@ export function chooseTools(
     if (isDemand) throw wrongField('tool_choice', 'there are no `tools` to choose from');
     return { members: {}, origins: [] };
   }
-  const kept = tools.filter(({ block }) => allowed === null || allowed.includes(block['name'] as string));
+  const kept = tools.filter(({ block }) => allowed === null || allowed.has(block['name'] as string));
   if (kept.length === 0) throw wrongField(`${allowedPath}.tools`, 'none of them is in `tools`');
   return {
     members: { tools: kept.map(({ block }) => block), ...choiceMember(member, isSingle) },

@@ -49,6 +49,7 @@ interface KeyPath {
 interface Frame {
   isArray: boolean;
   index: number;
+  isOutermost: boolean;
   /** The latest key. */
   key: string;
   /** Not used for the members of a body, which are in the result. */
@@ -102,6 +103,7 @@ export function weighJson(text: string, path: string, weight: JsonWeight): boole
 /** `outerPath` is null for a body. Returns null for a nested text that is too deep. */
 function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<string, MemberSpan> | null {
   const members = new Map<string, MemberSpan>();
+  const ofBody = outerPath === null ? members : null;
   const frames: Frame[] = [];
   let depth = 0;
   weight.begin();
@@ -119,13 +121,8 @@ function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<s
         if (close < 0) {
           close = closingQuote(text, at + 1, jsonEscapedCharactersMax);
           if (close < 0) return members;
-          if (isKey) {
-            const open = frame as Frame;
-            open.key = readKey(text, at, close);
-            const isMember = depth === 1 && outerPath === null;
-            const wrong = isMember ? weighMember(open, members, weight) : noteKey(open, weight, outerPath === null);
-            if (wrong !== null) throw fault(outerPath, frames, depth, wrong);
-          }
+          const wrong = isKey ? noteKey(frame as Frame, readKey(text, at, close), weight, ofBody) : null;
+          if (wrong !== null) throw fault(outerPath, frames, depth, wrong);
         }
         if (isKey && depth === 1) from = at;
         awaitsKey = false;
@@ -206,10 +203,10 @@ function readKey(text: string, open: number, close: number): string {
   }
 }
 
-/** The end of the key at `from` if it is the one from last time; else -1. */
+/** The end of the key at `from` if it is the one from last time; else -1. Members of a body are compared with each other. */
 function repeatedKey(frame: Frame, text: string, from: number): number {
   const { latest } = frame.keys;
-  if (latest === null) return -1;
+  if (latest === null || frame.isOutermost) return -1;
   const close = from + latest.key.length;
   if (text.charCodeAt(close) !== QUOTE || !text.startsWith(latest.key, from)) return -1;
   frame.key = latest.key;
@@ -217,23 +214,30 @@ function repeatedKey(frame: Frame, text: string, from: number): number {
   return close;
 }
 
-/** The fault of the latest key of a body, or null. */
-function weighMember({ key }: Frame, members: ReadonlyMap<string, MemberSpan>, weight: JsonWeight): string | null {
-  if (members.has(key)) return DUPLICATE;
-  weight.newKeys += isIndex(key) ? 1 : unitsOf(key);
-  return weight.newKeys > jsonNewKeysMax ? TOO_NEW : null;
-}
-
-/** The fault of the latest key of another object, or null. The same keys in the same order were accepted before. */
-function noteKey(frame: Frame, weight: JsonWeight, refusesDoubled: boolean): string | null {
-  const { key, keys: before } = frame;
+/**
+ * The fault of another key of an object, or null. The same keys in the same order were accepted before. `members` are those
+ * of a body so far; null for other texts, which may have duplicate keys.
+ */
+function noteKey(
+  frame: Frame,
+  key: string,
+  weight: JsonWeight,
+  members: Map<string, MemberSpan> | null,
+): string | null {
+  frame.key = key;
+  if (members !== null && frame.isOutermost) {
+    if (members.has(key)) return DUPLICATE;
+    weight.newKeys += isIndex(key) ? 1 : unitsOf(key);
+    return weight.newKeys > jsonNewKeysMax ? TOO_NEW : null;
+  }
+  const before = frame.keys;
   const known = before.latest?.key === key ? before.latest : before.next?.get(key);
   if (known?.isPlain) {
     before.latest = known;
     frame.keys = known;
     return null;
   }
-  if (known === undefined && refusesDoubled && hasKey(frame, key)) return DUPLICATE;
+  if (known === undefined && members !== null && hasKey(frame, key)) return DUPLICATE;
   weight.newKeys += isIndex(key) ? 1 : known === undefined ? unitsOf(key) : 0;
   if (weight.newKeys > jsonNewKeysMax) return TOO_NEW;
   frame.keys = known ?? addKey(before, key);
@@ -241,7 +245,7 @@ function noteKey(frame: Frame, weight: JsonWeight, refusesDoubled: boolean): str
   return null;
 }
 
-/** What a new key counts. */
+/** The number that a new key counts as. */
 function unitsOf(key: string): number {
   return 1 + Math.floor(key.length / KEY_CHARACTERS_UNIT);
 }
@@ -293,7 +297,7 @@ function noteMember(
 function openFrame(frames: Frame[], depth: number, isArray: boolean, keys: KeyPath): Frame {
   let frame = frames[depth];
   if (frame === undefined) {
-    frame = { isArray, index: 0, key: '', keys, manyKeys: null };
+    frame = { isArray, index: 0, isOutermost: depth === 0, key: '', keys, manyKeys: null };
     frames.push(frame);
     return frame;
   }

@@ -177,7 +177,7 @@ function convertTools(body: JsonObject): ConvertedTools {
   });
   const { choice, allowed } = readChoice(body['toolConfig']);
   if (declared.length === 0) return { members: {}, origins: [] };
-  const kept = declared.filter(({ block }) => allowed === null || allowed.includes(block['name'] as string));
+  const kept = declared.filter(({ block }) => allowed === null || allowed.has(block['name'] as string));
   if (kept.length === 0) throw wrongField(`${CHOICE}.allowedFunctionNames`, 'none of them is declared in `tools`');
   return {
     members: { tools: kept.map(({ block }) => block), ...(choice !== null && { tool_choice: choice }) },
@@ -201,7 +201,7 @@ function convertDeclaration(value: JsonValue, path: string): Placed {
 interface Choice {
   choice: JsonObject | null;
   /** Names that may be called; null: all. */
-  allowed: string[] | null;
+  allowed: ReadonlySet<string> | null;
 }
 
 /** A validated call is one of the model's choice that fits its schema, which every call should. */
@@ -213,7 +213,7 @@ function readChoice(toolConfig: JsonValue | undefined): Choice {
   const names = requireList(allowedFunctionNames ?? [], `${CHOICE}.allowedFunctionNames`).map((name, place) =>
     requireText(name, `${CHOICE}.allowedFunctionNames.${place}`),
   );
-  const allowed = names.length === 0 ? null : names;
+  const allowed = names.length === 0 ? null : new Set(names);
   switch (typeof mode === 'string' ? mode.toUpperCase() : mode) {
     case undefined:
     case 'MODE_UNSPECIFIED':

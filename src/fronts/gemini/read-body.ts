@@ -175,10 +175,12 @@ class BodyReader {
   }
 }
 
-/** "max_output_tokens" is "maxOutputTokens"; one name of an older version of the API begins with "_". */
+const OLDER_NAME = /^_(?=response_?json_?schema$)/i;
+
+/** "max_output_tokens" is "maxOutputTokens". Other names have one spelling each, which what is weighed relies on. */
 function camelCase(name: string): string {
   if (!name.includes('_')) return name;
-  return name.replace(/^_/, '').replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return name.replace(OLDER_NAME, '').replace(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** An empty object requests a feature with its defaults. */

@@ -206,7 +206,9 @@ function requireNoStoredFile(part: JsonObject, path: string): void {
 
 function convertFile(part: JsonObject, path: string): Placed {
   requireNoStoredFile(part, path);
-  const isUrl = (part['file_data'] ?? null) === null && (part['file_url'] ?? null) !== null;
+  const isUrl = (part['file_url'] ?? null) !== null;
+  // A provider of this protocol gets the part as it is: each of the two would have to be held.
+  if (isUrl && (part['file_data'] ?? null) !== null) throw wrongField(path, 'has both `file_data` and `file_url`');
   const member = isUrl ? 'file_url' : 'file_data';
   return convertDocument(requireText(part[member], `${path}.${member}`), `${path}.${member}`, textOf(part['filename']));
 }

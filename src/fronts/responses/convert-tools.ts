@@ -22,6 +22,7 @@ export interface CalledTool {
 }
 
 const NAME_CHARACTERS_MAX = 64;
+const NAMESPACE_CHARACTERS_MAX = 256; // it is read again for each of its tools
 const DIGEST_CHARACTERS = 10;
 const TYPE_CHARACTERS_MAX = 64;
 const TOOL_SEARCH = 'tool_search';
@@ -104,6 +105,8 @@ function convertTool(tool: JsonObject, path: string, namespace: string | null, n
     case 'namespace': {
       if (namespace !== null) throw wrongField(`${path}.type`, 'a namespace cannot contain another one');
       const inner = requireText(tool['name'], `${path}.name`);
+      if (inner.length > NAMESPACE_CHARACTERS_MAX)
+        throw wrongField(`${path}.name`, `String should have at most ${NAMESPACE_CHARACTERS_MAX} characters`);
       return jsonObjects(tool['tools']).flatMap((one, index) =>
         convertTool(one, `${path}.tools.${index}`, inner, names),
       );

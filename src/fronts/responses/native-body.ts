@@ -97,9 +97,9 @@ const OUTPUT = members({ ...names('type id call_id status'), output: cleanOutput
 const ITEM = byType(
   {
     message: members({ ...names('type id role status phase'), content: list(PART) }),
-    // Only the provider that sealed it can open it.
+    // Only the provider that sealed it can open it. Without its content, its id would name a stored item.
     reasoning: (item) =>
-      isJsonObject(item) && !isSealedHere(item['encrypted_content'])
+      isJsonObject(item) && textOf(item['encrypted_content']) !== '' && !isSealedHere(item['encrypted_content'])
         ? cleanObject(item, names('type id summary content encrypted_content status'))
         : undefined,
     function_call: members({ ...CALL, arguments: same }),

@@ -4,6 +4,7 @@ import type { TurnpikeError } from '../../errors.ts';
 import { objectOf, parseExactly } from '../../wire/wire.ts';
 import type { AnswerTranslator, Asked, Front } from '../front.ts';
 import { withClientPaths } from '../origins.ts';
+import { codexModelsBody, isForCodex } from './codex-models.ts';
 import { weighArguments } from './convert-input.ts';
 import { convertRequest, type ResponseTerms } from './convert-request.ts';
 import { nativeBody } from './native-body.ts';
@@ -11,19 +12,22 @@ import { responseErrorBody } from './response-error.ts';
 import { ResponseWriter } from './response-writer.ts';
 
 const PATH = '/v1/responses';
+const MODELS_PATH = '/v1/models';
 
 export const responses: Front = {
   protocol: 'responses',
   hasOpenAiHeaders: true,
   keyHeader: null,
-  owns: (path) => path === PATH || path.startsWith(`${PATH}/`),
-  findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
+  owns: (path, { query }) =>
+    path === PATH || path.startsWith(`${PATH}/`) || (path === MODELS_PATH && isForCodex(query)),
+  findOperation: (path) => (path === PATH ? { asks: 'message' } : path === MODELS_PATH ? { asks: 'models' } : null),
   weigh: (body, weight) => weighArguments(body['input'], weight),
   translate(body, asked) {
     const { message, terms } = convertRequest(body);
     return { message, native: nativeBody(body, asked), answer: new ResponseAnswer(terms, asked) };
   },
   errorBody: responseErrorBody,
+  modelsBody: codexModelsBody,
 };
 
 class ResponseAnswer implements AnswerTranslator {

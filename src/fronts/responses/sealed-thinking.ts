@@ -23,9 +23,15 @@ export function sealThinking(block: JsonObject): string {
 export function openThinking(item: JsonObject): JsonObject | null {
   const sealed = textOf(item['encrypted_content']);
   if (!isSealedHere(sealed)) return null;
-  const [kind, ...rest] = sealed.slice(MARK.length).split('.');
-  if (kind === REDACTED) return { type: 'redacted_thinking', data: rest.join('.') };
+  const [kind, rest] = splitAtPoint(sealed.slice(MARK.length));
+  if (kind === REDACTED) return { type: 'redacted_thinking', data: rest };
   if (kind !== OPEN) return null;
-  const [text = '', ...signature] = rest;
-  return thinkingBlock(Buffer.from(text, 'base64url').toString(), signature.join('.'));
+  const [text, signature] = splitAtPoint(rest);
+  return thinkingBlock(Buffer.from(text, 'base64url').toString(), signature);
+}
+
+/** At the first point only: a client may send millions of them. */
+function splitAtPoint(text: string): [before: string, after: string] {
+  const at = text.indexOf('.');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

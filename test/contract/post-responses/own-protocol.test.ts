@@ -261,7 +261,15 @@ describe('reasoning', () => {
   const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' };
   const sealed = { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: sealThinking(thinking) };
   const text = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] };
-  const conversation = [{ role: 'user', content: 'a' }, REASONING, sealed, text, { role: 'user', content: 'b' }];
+  const stored = { type: 'reasoning', id: 'rs_3', summary: [] }; // names what another account may have stored
+  const conversation = [
+    { role: 'user', content: 'a' },
+    REASONING,
+    sealed,
+    stored,
+    text,
+    { role: 'user', content: 'b' },
+  ];
 
   test('goes back to the kind that it came from, and to no other', async () => {
     openai.play(answers);

@@ -45,6 +45,29 @@ test('a duplicate key is refused at any level, with its path first', () => {
   expect(refusal('{"model":"a","model":"b"}')).toStartWith('model: ');
   expect(refusal('{"messages":[{"role":"user"},{"role":"user","role":"system"}]}')).toStartWith('messages.1.role: ');
   expect(refusal('{"a":{"b":[[],[0,{"c":{},"d":"}","c":1}]]}}')).toStartWith('a.b.1.1.c: ');
+  expect(refusal('{"model":"a","messages":[{"model":1}],"model":"b"}')).toStartWith('model: ');
+  expect(refusal('{"messages":[{"model":1}],"model":"a","model":"b"}')).toStartWith('model: ');
+});
+
+test('each key of a body may occur again inside it, but not beside it', () => {
+  const key = fc.constantFrom('a', 'b', 'c', '0');
+  const written = (members: readonly [string, string][]) => members.map(([name, value]) => `"${name}":${value}`).join();
+  const unique = <Value>(value: fc.Arbitrary<Value>) =>
+    fc.uniqueArray(fc.tuple(key, value), { selector: ([name]) => name, maxLength: 4 });
+  const { inside } = fc.letrec<{ inside: string }>((tie) => ({
+    inside: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant('1'),
+      fc.array(tie('inside'), { maxLength: 2 }).map((items) => `[${items.join()}]`),
+      unique(tie('inside')).map((members) => `{${written(members)}}`),
+    ),
+  }));
+  const check = (members: readonly [string, string][]) => {
+    expect(refusal(`{${written(members)}}`)).toBe('not refused');
+    for (const [name] of members)
+      expect(refusal(`{${written([...members, [name, '2']])}}`)).toStartWith(`${name}: Duplicate key`);
+  };
+  fc.assert(fc.property(unique(inside), check), { numRuns: 300 });
 });
 
 test('an empty key has a name in the path of an error', () => {

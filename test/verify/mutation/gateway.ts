@@ -410,4 +410,38 @@ const watches = mutate('src/gateway/silence-watch.ts', [
   ],
 ]);
 
-export const gatewayMutations = [...streamHolds, ...messages, ...bills, ...attempts, ...relays, ...plans, ...watches];
+const bindings = mutate('src/gateway/targets.ts', [
+  [
+    'bound-elsewhere',
+    'thinking that must not be lost is sent to no other customer of a provider',
+    'one.route.provider === other.route.provider && one.credential?.name === other.credential?.name',
+    'one.route.provider === other.route.provider',
+  ],
+  [
+    'bound-healthy',
+    'a conversation with bound thinking stays with its own target while that does not answer',
+    'const [home] = orderTargets(targets, { health: ALL_WELL, drawOf, kept });',
+    'const [home] = inOrder;',
+  ],
+]);
+
+const owned = mutate('src/gateway/gateway.ts', [
+  [
+    'selectors-owned',
+    'headers that select an object of the provider’s customer need a credential of the account',
+    'if (storedObject === null && selector === undefined) return offer;',
+    'if (storedObject === null) return offer;',
+  ],
+]);
+
+export const gatewayMutations = [
+  ...bindings,
+  ...owned,
+  ...streamHolds,
+  ...messages,
+  ...bills,
+  ...attempts,
+  ...relays,
+  ...plans,
+  ...watches,
+];

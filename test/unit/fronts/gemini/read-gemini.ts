@@ -18,11 +18,17 @@ export const result = (name: string, response: unknown, more: Json = {}): Json =
   functionResponse: { name, response, ...more },
 });
 
-export function translate(body: Json, operation = MESSAGE) {
-  return translateBytes(gemini, new TextEncoder().encode(JSON.stringify({ contents: [says('Hi')], ...body })), {
-    operation,
-    query: 'alt=sse',
-  });
+function translateText(text: string) {
+  return translateBytes(gemini, new TextEncoder().encode(text), { operation: MESSAGE, query: 'alt=sse' });
+}
+
+export function translate(body: Json) {
+  return translateText(JSON.stringify({ contents: [says('Hi')], ...body }));
+}
+
+/** The message's JSON, with every digit. */
+export function messageText(body: string): string {
+  return JSON.stringify(translateText(body).message);
 }
 
 export function messageOf(body: Json): Json {

@@ -170,6 +170,14 @@ describe('thinking', () => {
     );
   });
 
+  test('in signatures has no spelling that is not weighed', () => {
+    const { thoughtSignature } = signed(thought);
+    expect(
+      refusalOf({ contents: [says('Hi'), model(call('f', {}, { _thoughtSignature: thoughtSignature }))] }),
+    ).toContain('contents.1.parts.0._thoughtSignature: Input should be text');
+    expect(refusalOf({ contents: undefined, _contents: [says('Hi')] })).toContain('contents: Field required');
+  });
+
   test.each([
     [{ thinkingBudget: 0 }, { thinking: { type: 'disabled' } }],
     [{ thinkingBudget: -1 }, { thinking: { type: 'adaptive' } }],

@@ -105,6 +105,14 @@ describe('tools', () => {
     for (const name of found) expect(name).toMatch(/^[\w-]{1,64}$/);
   });
 
+  test('of a namespace cannot multiply a long name', () => {
+    const namespaceOf = (characters: number) => ({
+      tools: [{ type: 'namespace', name: 'n'.repeat(characters), tools: [{ type: 'function', name: 'f' }] }],
+    });
+    expect(readAsMessages(namespaceOf(256))['tools']).toHaveLength(1);
+    expect(refusalOf(namespaceOf(257)).message).toBe('tools.0.name: String should have at most 256 characters');
+  });
+
   test('that are custom become functions of one text, with the grammar in the description', () => {
     const [tool] = readAsMessages({ tools: [patch] })['tools'] as Record<string, unknown>[];
     expect(tool).toMatchObject({
@@ -215,6 +223,7 @@ describe('settings', () => {
 });
 
 describe('refused by name', () => {
+  const TWO_FILES = { type: 'input_file', file_data: 'data:text/plain;base64,YQ==', file_url: 'https://example.org/b' };
   const say = (...items: object[]) => ({ input: [{ role: 'user', content: 'Hi' }, ...items] });
   test.each<[string, Record<string, unknown>]>([
     ['store: ', { store: true }],
@@ -234,6 +243,7 @@ describe('refused by name', () => {
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
     ],
     ['input.0.content.0.type: ', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
+    ['input.0.content.0: has both', { input: [{ role: 'user', content: [TWO_FILES] }] }],
   ])('%s', (beginning, members) => {
     expect(refusalOf(members).message).toStartWith(beginning);
   });
