@@ -62,17 +62,9 @@ function answerCall(call: Call, method: string): ReturnType<Handle> {
       });
     throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
       headers: { allow: allowedMethods(route) },
-      ...(isWebSocket(call.request.headers) && { status: UPGRADE_REQUIRED }),
     });
   }
   return route.handle(call);
-}
-
-/** With this status, clients that try a WebSocket first continue over HTTP at once. */
-const UPGRADE_REQUIRED = 426;
-
-function isWebSocket(headers: Headers): boolean {
-  return headers.get('upgrade')?.toLowerCase() === 'websocket';
 }
 
 async function respondLater(call: Call, answering: Promise<Reply | TurnpikeError>): Promise<Response> {

@@ -207,9 +207,3 @@ test('Codex gets the list of models in the form that it reads, and others the us
     });
   expect(await read('')).toMatchObject({ object: 'list' });
 });
-
-test('a WebSocket is refused with the status by which clients continue over HTTP', async () => {
-  const headers = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
-  const response = await fetch(`${world.url}/v1/responses`, { headers });
-  expect(response.status).toBe(426);
-});
