@@ -2,6 +2,7 @@
 
 import { beforeEach, expect, test } from 'bun:test';
 import { authenticate, FailureCounter, KeyDirectory } from '../../../src/accounts/accounts.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
 import { hashSecret } from '../../../src/secrets/secrets.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey } from './installation.ts';
 
@@ -21,17 +22,9 @@ async function resultOf(secret: unknown): Promise<string> {
     keys: new KeyDirectory(stores.accounts, (text) => [hashSecret(text)]),
     failures: new FailureCounter(),
   };
-  try {
-    await authenticate(
-      String(secret),
-      { origin: null, address: '192.0.2.1', bearer: null },
-      clock.nowMs(),
-      authenticator,
-    );
-    return 'opens';
-  } catch (thrown) {
-    return (thrown as { code: string }).code;
-  }
+  const sender = { origin: null, address: '192.0.2.1', bearer: null };
+  const found = await authenticate(String(secret), sender, clock.nowMs(), authenticator);
+  return found instanceof TurnpikeError ? found.code : 'opens';
 }
 
 test('the new secret is valid at once, the old one until the grace period ends', async () => {

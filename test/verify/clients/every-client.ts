@@ -12,7 +12,9 @@ const selected = process.env['CLIENTS_SELECTED']?.split(',') ?? clients.map(({ n
 const missing = (process.env['CLIENTS_MISSING']?.split(',') ?? []) as Need[];
 
 for (const client of clients.filter(({ name }) => selected.includes(name))) {
-  const chosen = conversations.filter(({ name }) => !client.without.includes(name));
+  const chosen = conversations.filter(
+    ({ name, only }) => only?.includes(client.name) ?? !client.without.includes(name),
+  );
   if (missing.includes(client.needs)) test.skip(`${client.name}: needs ${client.needs}`, () => {});
   else describe(client.name, () => holdAll(client, chosen));
 }

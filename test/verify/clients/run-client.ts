@@ -102,11 +102,14 @@ async function startStage(
 
 /** One provider per conversation, so that failures in one do not affect another. */
 function documentOf(conversations: readonly Conversation[], url: string): Json {
-  const provider = { kind: 'anthropic', base_url: url, api_key: 'sk-of-the-provider', private_network: true };
+  const usual = { kind: 'anthropic', base_url: url, api_key: 'sk-of-the-provider', private_network: true };
   return {
-    providers: Object.fromEntries(conversations.map(({ name }) => [`of-${name}`, provider])),
+    providers: Object.fromEntries(conversations.map(({ name, provider }) => [`of-${name}`, { ...usual, ...provider }])),
     models: Object.fromEntries(
-      conversations.map(({ name }) => [modelOf(name), { price, routes: [{ provider: `of-${name}` }] }]),
+      conversations.map(({ name, model }) => [
+        modelOf(name),
+        { price, ...model, routes: [{ provider: `of-${name}` }] },
+      ]),
     ),
   };
 }

@@ -109,6 +109,12 @@ const costs = mutate('src/wire/scan-json.ts', [
   ['cost-doubled', 'a doubled key is found among many', 'frame.manyKeys?.add(key);', ''],
   ['cost-members', 'different members of a body are bounded', 'weight.newKeys > jsonNewKeysMax ?', 'false ?'],
   ['doubled-member', 'a doubled member of a body is found', 'if (members.has(key)) return DUPLICATE;', ''],
+  [
+    'doubled-around',
+    'a doubled member of a body is found, whatever keys are inside',
+    'latest === null || frame.isOutermost',
+    'latest === null',
+  ],
 ]);
 
 const callArguments = mutate('src/fronts/chat-completions/convert-conversation.ts', [

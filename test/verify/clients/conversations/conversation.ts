@@ -16,6 +16,7 @@ export interface Got {
   object?: unknown;
   inputTokens?: number;
   models?: string[];
+  vectors?: number[][];
   /** Class of the error that was thrown. */
   fault?: string;
   refusals?: { fault: string; status: number; code: string }[];
@@ -46,6 +47,11 @@ export interface Conversation {
   results?: Record<string, Json>;
   /** Next user message after the model ended its turn. */
   next?: string[];
+  /** Clients that hold it; absent: all but those that say otherwise. */
+  only?: readonly string[];
+  /** Members of the provider and the model where they differ from the others'. */
+  provider?: Json;
+  model?: Json;
   /** Responses of the provider, one per request; the last one repeats. */
   upstream: [Script, ...Script[]];
   check(held: Held): void | Promise<void>;

@@ -2,7 +2,19 @@
 
 import type { Conversation } from './conversation.ts';
 import { abort, cut, refusals, retry, retryFault } from './failures.ts';
-import { caching, count, documents, images, long, models, stop, stream, structured, text } from './plain.ts';
+import {
+  caching,
+  count,
+  documents,
+  embeddings,
+  images,
+  long,
+  models,
+  stop,
+  stream,
+  structured,
+  text,
+} from './plain.ts';
 import { streamedTools, thinking, toolResults, tools } from './turns.ts';
 
 export const conversations: readonly Conversation[] = [
@@ -20,6 +32,7 @@ export const conversations: readonly Conversation[] = [
   long,
   count,
   models,
+  embeddings,
   abort,
   cut,
   retry,

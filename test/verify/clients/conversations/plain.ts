@@ -8,6 +8,7 @@ import {
   blocksOf,
   type Conversation,
   expectRecord,
+  type Json,
   modelOf,
   picture,
   saidTo,
@@ -170,5 +171,36 @@ export const models: Conversation = {
     for (const name of ['text', 'models']) expect(got.models).toContain(modelOf(name));
     expect(new Set(got.models).size).toBe(got.models?.length ?? 0);
     expect(sent).toEqual([]);
+  },
+};
+
+const VECTORS = [
+  [0.5, -0.25],
+  [0.125, 1],
+];
+
+/** SDKs ask for vectors in base64, unless they are asked for something else. */
+export const embeddings: Conversation = {
+  name: 'embeddings',
+  body: { input: ['Good morning!', 'Good night — ✓'] },
+  only: ['openai-sdk', 'openai-python', 'vercel-openai'],
+  provider: { kind: 'openai' },
+  model: { serves: 'embeddings', price: { input: '3' } },
+  upstream: [
+    (answer, request) => {
+      const { encoding_format } = JSON.parse(request.body) as Json;
+      const data = VECTORS.map((vector, index) => {
+        const bytes = new Uint8Array(new Float32Array(vector).buffer);
+        return { object: 'embedding', index, embedding: encoding_format === 'base64' ? bytes.toBase64() : vector };
+      });
+      const usage = { prompt_tokens: 20, total_tokens: 20 };
+      const list = JSON.stringify({ object: 'list', data, model: 'embedder', usage });
+      answer.send(200, { 'content-type': 'application/json' }, list);
+    },
+  ],
+  check({ got, sent, records }) {
+    expect(got.vectors).toEqual(VECTORS);
+    expect(sent.map(({ json }) => json['input'])).toEqual([embeddings.body['input']]);
+    expectRecord(records, 1, { outcome: 'completed', input_tokens: 20, output_tokens: 0, cost: '0.00006' });
   },
 };

@@ -9,13 +9,17 @@ const stranger = new OpenAI({ baseURL: `${process.env.BASE_URL}/v1`, apiKey: 'sk
 
 await holdAll(hold);
 
-async function hold({ name, chat: body, chatResults, isStreamed, next = [], missingModel }) {
+async function hold({ name, body: embedded, chat: body, chatResults, isStreamed, next = [], missingModel }) {
   const { completions } = client.chat;
   switch (name) {
     case 'models': {
       const models = [];
       for await (const model of client.models.list()) models.push(model.id);
       return { models };
+    }
+    case 'embeddings': {
+      const { data } = await client.embeddings.create({ model: body.model, input: embedded.input });
+      return { vectors: data.map(({ embedding }) => embedding) };
     }
     case 'structured': {
       const { message } = (await completions.parse(body)).choices[0];

@@ -80,6 +80,9 @@ def hold(conversation):
     body, name = conversation["chat"], conversation["name"]
     if name == "models":
         return {"models": [model.id for model in client.models.list()]}
+    if name == "embeddings":
+        asked = {"model": body["model"], "input": conversation["body"]["input"]}
+        return {"vectors": [each.embedding for each in client.embeddings.create(**asked).data]}
     if name == "structured":
         asked = {**body, "response_format": Stay}
         return {"object": client.chat.completions.parse(**asked).choices[0].message.parsed.model_dump()}

@@ -1,6 +1,6 @@
 // Conversations with the Vercel AI SDK, the same for each of its providers.
 
-import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
+import { embedMany, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import { holdAll } from './hold-all.mjs';
 
 /** Holds all conversations with a provider. `providerOf` makes one with another key, `optionsOf` the options of a request. */
@@ -14,6 +14,8 @@ export async function holdVercel(provider, providerOf, optionsOf, codeOf = ({ er
       tools: toolsOf(body.tools, results),
     };
     switch (name) {
+      case 'embeddings':
+        return { vectors: (await embedMany({ model: provider.embedding(body.model), values: body.input })).embeddings };
       case 'structured': {
         const schema = jsonSchema(body.output_config.format.schema);
         const { output } = await generateText({ ...asked, output: Output.object({ schema }) });
@@ -64,7 +66,7 @@ async function gotOf(answered) {
   };
 }
 
-function askedOf({ max_tokens, system, messages, stop_sequences }) {
+function askedOf({ max_tokens, system, messages = [], stop_sequences }) {
   return {
     maxOutputTokens: max_tokens,
     instructions: Array.isArray(system)
