@@ -54,8 +54,8 @@ function factsOf({ read }: Driver, adds: readonly RegExp[], body: string): strin
   return facts.map((fact) => JSON.stringify(fact)).sort();
 }
 
-/** The name of a document without a title, in the protocols that require one. */
-const UNTITLED = /^\s*document\.pdf\s*$/g;
+/** The end of a document's name, and the name of one without a title, in the protocols that require them. */
+const FILE_NAME = /\s*(?:document)?\.pdf\s*/g;
 const REFUSED = /^messages\.[\w.]+: the provider of this model accepts only/;
 
 const cases = FRONTS.flatMap((spoken) =>
@@ -66,7 +66,7 @@ test.each(cases)('a conversation of a client of %s reaches the kind %s whole', a
   const { front, kind, convert } = spoken;
   const writer = kinds.find((one) => one.kind === kind) as Driver;
   const refuses = [...writer.layout.refuses, ...driver.layout.refuses];
-  const adds = [...driver.layout.adds, ...writer.layout.adds, UNTITLED];
+  const adds = [...driver.layout.adds, ...writer.layout.adds, FILE_NAME];
   let callCount = 0;
   await fc.assert(
     fc.asyncProperty(dialogueFor(refuses), async (dialogue) => {
@@ -78,7 +78,7 @@ test.each(cases)('a conversation of a client of %s reaches the kind %s whole', a
       const { message } = translateBytes(front, new TextEncoder().encode(written), { operation });
       const answer = () => json(driver.whole(replyOf([text('.')])));
       const { sent, fault } = await ask(driver, attemptOf(driver, JSON.stringify(message)), answer);
-      // What the kind does not have is refused by name.
+      // The kind refuses by name, because it does not have such content.
       fc.pre(fault === null || !REFUSED.test(fault.message));
       if (fault !== null) throw fault;
       const given = factsOf(writer, adds, written);

@@ -26,11 +26,6 @@ export function translate(body: Json) {
   return translateText(JSON.stringify({ contents: [says('Hi')], ...body }));
 }
 
-/** The message's JSON, with every digit. */
-export function messageText(body: string): string {
-  return JSON.stringify(translateText(body).message);
-}
-
 export function messageOf(body: Json): Json {
   return translate(body).message;
 }
