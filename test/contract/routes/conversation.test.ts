@@ -151,7 +151,7 @@ describe('thinking that must not be lost', () => {
     ]) {
       const { status, used } = await credentialsWhile(members, own);
       expect(status).toBe(200);
-      expect(used.at(-1)).not.toBe(own);
+      expect(used.some((credential) => credential !== own)).toBe(true);
     }
   });
 });

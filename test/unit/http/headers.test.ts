@@ -8,25 +8,27 @@ import {
   corsHeaders,
   isOverTls,
   preflightResponse,
+  readApiKey,
   readBearer,
 } from '../../../src/http/http.ts';
 
-test.each<[Record<string, string>, string | null]>([
-  [{}, null],
-  [{ 'x-api-key': 'a' }, 'a'],
-  [{ 'x-api-key': ' a ' }, 'a'],
-  [{ authorization: 'Bearer b' }, 'b'],
-  [{ authorization: 'bEARER   b  ' }, 'b'],
-  [{ 'x-api-key': 'a', authorization: 'Bearer b' }, 'a'],
-  [{ 'x-api-key': '', authorization: 'Bearer b' }, 'b'],
-  [{ 'x-api-key': '  ' }, null],
-  [{ authorization: 'Bearer' }, null],
-  [{ authorization: 'Bearer  ' }, null],
-  [{ authorization: 'Basic b' }, null],
-  [{ authorization: 'Bearerb' }, null],
-  [{ 'x-api-key': 'a, a' }, 'a, a'],
-])('with the headers %j the key is %p', (headers, expected) => {
-  expect(readBearer(new Headers(headers))).toBe(expected);
+test.each<[Record<string, string>, apiKey: string | null, bearer: string | null]>([
+  [{}, null, null],
+  [{ 'x-api-key': 'a' }, 'a', null],
+  [{ 'x-api-key': ' a ' }, 'a', null],
+  [{ authorization: 'Bearer b' }, null, 'b'],
+  [{ authorization: 'bEARER   b  ' }, null, 'b'],
+  [{ 'x-api-key': 'a', authorization: 'Bearer b' }, 'a', 'b'],
+  [{ 'x-api-key': '', authorization: 'Bearer b' }, null, 'b'],
+  [{ 'x-api-key': '  ' }, null, null],
+  [{ authorization: 'Bearer' }, null, null],
+  [{ authorization: 'Bearer  ' }, null, null],
+  [{ authorization: 'Basic b' }, null, null],
+  [{ authorization: 'Bearerb' }, null, null],
+  [{ 'x-api-key': 'a, a' }, 'a, a', null],
+])('the headers %j have the key %p and the bearer token %p', (headers, apiKey, bearer) => {
+  expect(readApiKey(new Headers(headers))).toBe(apiKey);
+  expect(readBearer(new Headers(headers))).toBe(bearer);
 });
 
 const trusted = ['10.0.0.0/8', '::1'].map((text) => parseRange(text)).filter((range) => range !== null);
