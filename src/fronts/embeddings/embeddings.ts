@@ -3,12 +3,13 @@
 import { isWholeNumber } from '../../base/checked-number.ts';
 import type { TurnpikeError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
-import { chatCompletions } from '../chat-completions/chat-completions.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
+import { openAiError } from '../openai-error.ts';
 
 const PATH = '/v1/embeddings';
 const INPUTS_MAX = 2_048;
 const FORMATS = ['float', 'base64'];
+const FIELDS = new Set(['body', 'dimensions', 'encoding_format', 'input', 'model', 'user']);
 
 export const embeddings: Front = {
   protocol: 'embeddings',
@@ -18,7 +19,7 @@ export const embeddings: Front = {
   findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
   weigh: () => {},
   translate: (body) => ({ message: convertRequest(body), native: null, answer: new EmbeddingsAnswer() }),
-  errorBody: chatCompletions.errorBody,
+  errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),
 };
 
 function convertRequest(body: JsonObject): JsonObject {

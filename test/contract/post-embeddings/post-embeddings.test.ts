@@ -147,8 +147,9 @@ test.each([
   [{ model: 5 }, 'model'],
 ])('%j is refused by the path of its field', async (members, path) => {
   const caller = await world.makeKey();
-  const { message } = await expectChatError(await post(caller, members as Json), 400, 'invalid_request');
+  const { message, param } = await expectChatError(await post(caller, members as Json), 400, 'invalid_request');
   expect(message).toStartWith(`${path}: `);
+  expect(param).toBe(path);
   await expectNoTrace(world, caller);
 });
 
