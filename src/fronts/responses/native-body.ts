@@ -92,6 +92,18 @@ const cleanOutput: Clean = (value) =>
       ? list(PART)(value)
       : JSON.stringify(value);
 
+const REASONING: Readonly<Record<string, Clean>> = {
+  ...names('type id encrypted_content status'),
+  summary: thoughts('summary_text'),
+  content: thoughts('reasoning_text'),
+};
+
+/** Parts of a type, each with its text; anything else but null is left out. */
+function thoughts(type: string): Clean {
+  const parts = list(byType({ [type]: members(names('type text')) }));
+  return (value) => (value === null || Array.isArray(value) ? parts(value) : undefined);
+}
+
 const CALL = names('type id call_id name namespace status');
 const OUTPUT = members({ ...names('type id call_id status'), output: cleanOutput });
 const ITEM = byType(
@@ -100,7 +112,7 @@ const ITEM = byType(
     // Only the provider that sealed it can open it. Without its content, its id would name a stored item.
     reasoning: (item) =>
       isJsonObject(item) && textOf(item['encrypted_content']) !== '' && !isSealedHere(item['encrypted_content'])
-        ? cleanObject(item, names('type id summary content encrypted_content status'))
+        ? cleanObject(item, REASONING)
         : undefined,
     function_call: members({ ...CALL, arguments: same }),
     custom_tool_call: members({ ...CALL, input: same }),

@@ -262,9 +262,15 @@ describe('reasoning', () => {
   const sealed = { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: sealThinking(thinking) };
   const text = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] };
   const stored = { type: 'reasoning', id: 'rs_3', summary: [] }; // names what another account may have stored
+  const shown = {
+    summary: [{ type: 'summary_text', text: 'Hm.' }],
+    content: [{ type: 'reasoning_text', text: 'Hm.' }],
+  };
+  const withFile = { ...REASONING, ...shown, content: [...shown.content, { type: 'input_file', file_id: 'file-1' }] };
   const conversation = [
     { role: 'user', content: 'a' },
     REASONING,
+    withFile,
     sealed,
     stored,
     text,
@@ -276,7 +282,7 @@ describe('reasoning', () => {
     world.upstream.play(scripts.good());
     const { secret } = await world.makeKey();
     expect((await postResponse(world, secret, { model: 'own', input: conversation })).status).toBe(200);
-    expect(sent().input.filter(({ type }) => type === 'reasoning')).toEqual([REASONING]);
+    expect(sent().input.filter(({ type }) => type === 'reasoning')).toEqual([REASONING, { ...REASONING, ...shown }]);
     expect((await postResponse(world, secret, { model: 'other', input: conversation })).status).toBe(200);
     const { messages } = JSON.parse(world.upstream.requests.at(-1)?.body ?? '') as { messages: Json[] };
     expect(messages[1]?.['content']).toEqual([thinking, { type: 'text', text: 'Hi' }]);
