@@ -118,7 +118,7 @@ export const bounds = {
   // Streams to the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
-  responseOutputCharactersMax: 8 * 1024 * 1024, // of one stream of Responses, which repeats its output at the end
+  responseOutputCharactersMax: 8 * 1024 * 1024, // limit of a stream of Responses, which repeats its output at the end
   reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream until its end; longer details are not repeated
   // Listings and reports
   pageItemsMax: 1_000,
@@ -204,7 +204,7 @@ export const bounds = {
   diskFreeBytesLeast: 128 * 1024 * 1024,
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
-  priceChangesMax: 32, // of one price or cost
+  priceChangesMax: 32, // limit for each price and each cost
   priceListModelsMax: 5_000,
   priceListBytesMax: 4 * 1024 * 1024,
   priceListWaitMs: 30_000, // for a list at a URL, and for its signature

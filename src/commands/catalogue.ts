@@ -11,7 +11,7 @@ import { textFlag } from './flags.ts';
 import { columns, onePage, printRows } from './output.ts';
 
 const SIGNATURE_BYTES = 64;
-const SIGNATURE_BYTES_MAX = 1_024; // of its file
+const SIGNATURE_BYTES_MAX = 1_024; // size limit of a signature file
 const KEY_SETTING = 'price_list_key';
 
 const update: Command = {

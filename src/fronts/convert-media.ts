@@ -4,7 +4,7 @@ import { TurnpikeError } from '../errors.ts';
 import { type JsonObject, wrongField } from '../wire/wire.ts';
 import type { Placed } from './placed.ts';
 
-const HEAD_CHARACTERS_MAX = 200; // of a data URL, before its data
+const HEAD_CHARACTERS_MAX = 200; // a data URL's part before its data
 const TITLE_CHARACTERS_MAX = 500;
 const PDF = 'JVBERi'; // base64 prefixes of files that some clients send without a header
 const ADDRESS = /^https?:\/\//i;

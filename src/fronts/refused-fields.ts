@@ -1,4 +1,4 @@
-// Fields of a front's requests that ask for something that no provider is asked for: refused by name.
+// Refuses, by name, fields of a front's requests that have no equivalent in a message.
 
 import { type JsonObject, type JsonValue, wrongField } from '../wire/wire.ts';
 

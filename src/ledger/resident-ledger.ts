@@ -1,6 +1,6 @@
 // The ledger of a store with one process: decides in memory, on the caller's thread, and writes afterwards. An ending is
 // answered once it is durable; admissions and extensions at once. A failed write is repeated until it succeeds. A bundle
-// of changes may fail. It is decided only while memory and disk agree, and all other decisions wait for its outcome.
+// of changes may fail for good, so it is decided only while memory and disk agree, and other decisions wait for its outcome.
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';

@@ -32,7 +32,7 @@ export interface PriceList {
 type Path = readonly (string | number)[];
 
 const files = { anthropic, deepseek, gemini, minimax, mistral, moonshot, openai, xai, zhipu };
-const LIST_KIND = 'price_list'; // of the stored document, of which there is one
+const LIST_KIND = 'price_list'; // its only document is the list in use
 
 let included: PriceList | null = null;
 

@@ -12,7 +12,7 @@ import { chatIdOf, convertUsage, detailOf, finishReasonOf } from './convert-mess
 
 class DetailGatherer {
   #details: JsonObject[] = [];
-  #pieces: string[] = []; // of the open block
+  #pieces: string[] = []; // texts of the open block
   #heldCharacters = 0;
 
   takeText(piece: string): void {

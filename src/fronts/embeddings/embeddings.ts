@@ -7,8 +7,9 @@ import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
 
 const PATH = '/v1/embeddings';
-const INPUTS_MAX = 2_048;
-const FORMATS = ['float', 'base64'];
+/** The provider would charge for the embeddings of more inputs, but its answer could be too long to be read. */
+const INPUTS_MAX: Readonly<Record<string, number>> = { float: 512, base64: 2_048 };
+const FORMATS = Object.keys(INPUTS_MAX);
 const FIELDS = new Set(['body', 'dimensions', 'encoding_format', 'input', 'model', 'user']);
 
 export const embeddings: Front = {
@@ -26,24 +27,30 @@ function convertRequest(body: JsonObject): JsonObject {
   const { model = null, dimensions = null, encoding_format = null, user = null } = body;
   if (dimensions !== null && !(isWholeNumber(dimensions) && dimensions > 0))
     throw wrongField('dimensions', 'Input should be a positive integer');
-  if (encoding_format !== null && !FORMATS.includes(encoding_format as string))
-    throw wrongField('encoding_format', "Input should be 'float' or 'base64'");
+  const format = requireFormat(encoding_format);
   return {
     ...(model !== null && { model }),
     max_tokens: 0,
-    messages: [{ role: 'user', content: readInputs(body['input']) }],
-    embeddings: { dimensions, encoding_format: encoding_format ?? 'float' },
+    messages: [{ role: 'user', content: readInputs(body['input'], format) }],
+    embeddings: { dimensions, encoding_format: format },
     ...(user !== null && { metadata: { user_id: requireText(user, 'user') } }),
   };
 }
 
+function requireFormat(given: JsonValue): string {
+  const format = FORMATS.find((one) => one === (given ?? 'float'));
+  if (format === undefined) throw wrongField('encoding_format', "Input should be 'float' or 'base64'");
+  return format;
+}
+
 /** A block for each input. Throws invalid_request. */
-function readInputs(input: JsonValue | undefined): JsonObject[] {
+function readInputs(input: JsonValue | undefined, format: string): JsonObject[] {
   if (input === undefined) throw wrongField('input', 'Field required');
   if (!Array.isArray(input)) return [textBlock(input, 'input')];
   if (input.length === 0) throw wrongField('input', 'List should have at least 1 item');
   if (isTokens(input)) return [{ type: 'tokens', tokens: input }];
-  if (input.length > INPUTS_MAX) throw wrongField('input', `List should have at most ${INPUTS_MAX} items`);
+  const most = INPUTS_MAX[format] ?? 0;
+  if (input.length > most) throw wrongField('input', `List should have at most ${most} items in the format ${format}`);
   return input.map((one, place) =>
     isTokens(one) ? { type: 'tokens', tokens: one } : textBlock(one, `input.${place}`),
   );

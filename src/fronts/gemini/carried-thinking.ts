@@ -76,7 +76,7 @@ function readOne(one: JsonValue): (JsonObject | 'text')[] {
 /** Gathers the thinking before a call. Bounded, because a provider refuses a part as modified: then none is carried. */
 export class ThinkingCarrier {
   #carried: (JsonObject | 'text')[] = [];
-  #pieces: string[] = []; // of the open block
+  #pieces: string[] = []; // texts of the open block
   #heldCharacters = 0;
 
   addPiece(thinking: string): void {

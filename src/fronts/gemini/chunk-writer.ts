@@ -1,17 +1,10 @@
 // Writes chunks of GenerateContentResponse from Messages events, without I/O: as server-sent events, or as one JSON list.
 
 import { bounds } from '../../config.ts';
-import {
-  isJsonObject,
-  isThinking,
-  type JsonObject,
-  type JsonValue,
-  objectOf,
-  parseExactly,
-  textOf,
-} from '../../wire/wire.ts';
+import { isThinking, type JsonObject, type JsonValue, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
 import type { Origins } from '../origins.ts';
+import { addCounts } from '../read-usage.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import { geminiErrorOfEvent } from './convert-error.ts';
 import { callPart, convertUsage, finishReasonOf, identityOf, thoughtPart } from './convert-message.ts';
@@ -29,10 +22,10 @@ export class ChunkWriter extends EventWriter {
   /** Needed until the answer begins; then released, because the request may be long. */
   #origins: Origins | null;
   #identity: JsonObject = {};
-  #usage: JsonObject = {};
+  readonly #usage: JsonObject = {};
   #stopReason: JsonValue = null;
   #open: JsonObject = {}; // the open block
-  #input: string[] = []; // of the open call
+  #input: string[] = []; // pieces of the open call's input
   #inputCharacters = 0;
   #isBegun = false; // the list
 
@@ -58,7 +51,7 @@ export class ChunkWriter extends EventWriter {
         return this.#closeBlock();
       case 'message_delta':
         this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
-        this.#count(event['usage']);
+        addCounts(this.#usage, event['usage']);
         return '';
       case 'message_stop':
         return this.#finish();
@@ -89,13 +82,7 @@ export class ChunkWriter extends EventWriter {
   #begin(message: JsonObject): void {
     this.#identity = identityOf(message);
     this.#origins = null;
-    this.#count(message['usage']);
-  }
-
-  /** Counts are cumulative: a later count replaces an earlier one, unless it is null. */
-  #count(usage: JsonValue | undefined): void {
-    if (!isJsonObject(usage)) return;
-    for (const [name, count] of Object.entries(usage)) if (count !== null) this.#usage[name] = count;
+    addCounts(this.#usage, message['usage']);
   }
 
   #part(part: JsonObject): string {

@@ -1,6 +1,5 @@
 // Translates a whole message to a GenerateContentResponse. Parses exactly, so that arguments keep every digit.
 
-import { isWholeNumber } from '../../base/checked-number.ts';
 import {
   isThinking,
   type JsonObject,
@@ -10,6 +9,7 @@ import {
   parseExactly,
   textOf,
 } from '../../wire/wire.ts';
+import { readUsage } from '../read-usage.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
 
@@ -63,10 +63,8 @@ export function identityOf(message: JsonObject): JsonObject {
 }
 
 export function convertUsage(usage: JsonObject): JsonObject {
-  const cached = countOf(usage['cache_read_input_tokens']);
-  const prompt = countOf(usage['input_tokens']) + cached + countOf(usage['cache_creation_input_tokens']);
-  const output = countOf(usage['output_tokens']);
-  const thoughts = Math.min(countOf(objectOf(usage['output_tokens_details'])['thinking_tokens']), output);
+  const { prompt, cached, output, thinking } = readUsage(usage);
+  const thoughts = Math.min(thinking ?? 0, output);
   return {
     promptTokenCount: prompt,
     candidatesTokenCount: output - thoughts,
@@ -74,10 +72,6 @@ export function convertUsage(usage: JsonObject): JsonObject {
     ...(cached > 0 && { cachedContentTokenCount: cached }),
     totalTokenCount: prompt + output,
   };
-}
-
-function countOf(value: JsonValue | undefined): number {
-  return isWholeNumber(value) ? value : 0;
 }
 
 /** Any other stop reason ends the turn. */

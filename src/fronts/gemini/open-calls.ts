@@ -17,7 +17,7 @@ interface Queue {
 export class OpenCalls {
   readonly #byId = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
-  readonly #byNameAlone = new Map<string, Queue>(); // of calls without an id
+  readonly #byNameAlone = new Map<string, Queue>(); // calls without an id
 
   /** A call with the client's id, which may be empty, and its id in the message. */
   add(given: string, name: string, id: string): void {

@@ -12,7 +12,7 @@ export function codexModelsBody({ data }: JsonObject): string {
   return JSON.stringify({ models: jsonObjects(data).map(describeModel) });
 }
 
-const TRUNCATION_TOKENS = 10_000; // of a tool's output
+const TRUNCATION_TOKENS = 10_000; // limit to which Codex shortens a tool's output
 /** Replaces Codex's own system prompt for a model of this list. */
 const INSTRUCTIONS = `You are Codex, a coding agent in the user's terminal. You and the user share one workspace.
 

@@ -59,9 +59,9 @@ export class ResponseWriter extends EventWriter {
   #stopReason = '';
   #sequence = 0;
   readonly #output: JsonObject[] = [];
-  #index = 0; // of the open item, or the next one
+  #index = 0; // position of the open item, otherwise of the next one
   #open: OpenItem | null = null;
-  #charactersMax = bounds.responseOutputCharactersMax; // left of the output
+  #charactersMax = bounds.responseOutputCharactersMax; // that may still follow
 
   constructor(terms: ResponseTerms, { requestId, createdAtMs }: ResponseHead) {
     super();

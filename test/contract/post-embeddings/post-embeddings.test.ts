@@ -78,29 +78,39 @@ test('lists of tokens are inputs, and other fields are left out', async () => {
   expect(sent()['input']).toEqual([[1, 2, 3]]);
 });
 
-test('Gemini gets batches of a hundred, and the answer has OpenAI’s format', async () => {
+test('Gemini gets one batch, and the answer has OpenAI’s format', async () => {
   const caller = await world.makeKey();
   const batch = (values: number[][]) => ({
     embeddings: values.map((one) => ({ values: one })),
     usageMetadata: { promptTokenCount: 200 },
   });
-  const first = Array.from({ length: 100 }, (_, place) => [place, 0.5]);
-  upstream.play(answers(200, batch(first)), answers(200, batch([[-1, 2]])));
-  const input = Array.from({ length: 101 }, (_, place) => `text ${place}`);
+  const vectors = Array.from({ length: 100 }, (_, place) => [place, 0.5]);
+  upstream.play(answers(200, batch(vectors)));
+  const input = Array.from({ length: 100 }, (_, place) => `text ${place}`);
   const body = (await (await post(caller, { model: 'of-gemini', input, dimensions: 2 })).json()) as Json;
   expect(body).toEqual({
     object: 'list',
-    data: [...first, [-1, 2]].map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
     model: 'small-embedding',
-    usage: { prompt_tokens: 400, total_tokens: 400 },
+    usage: { prompt_tokens: 200, total_tokens: 200 },
   });
   expect(pathSent()).toBe('/v1beta/models/small-embedding:batchEmbedContents');
-  const one = { model: 'models/small-embedding', content: { parts: [{ text: 'text 100' }] }, outputDimensionality: 2 };
-  expect(sent()).toEqual({ requests: [one] });
+  const last = { model: 'models/small-embedding', content: { parts: [{ text: 'text 99' }] }, outputDimensionality: 2 };
+  expect((sent()['requests'] as Json[]).at(-1)).toEqual(last);
   upstream.play(answers(200, batch([[0.5]])));
   const packed = await post(caller, { model: 'of-gemini', encoding_format: 'base64' });
   expect(await packed.json()).toMatchObject({ data: [{ embedding: 'AAAAPw==' }] });
-  await expectMoney(world, caller, [{ input_tokens: 200 }, { input_tokens: 400, cost: '0.000008' }]);
+  await expectMoney(world, caller, [{ input_tokens: 200 }, { input_tokens: 200, cost: '0.000004' }]);
+});
+
+test('more inputs than a provider answers in one request are refused before anything is sent', async () => {
+  const caller = await world.makeKey();
+  const before = upstream.requests.length;
+  const input = Array.from({ length: 101 }, (_, place) => `text ${place}`);
+  const error = await expectChatError(await post(caller, { model: 'of-gemini', input }), 400, 'upstream_rejected');
+  expect(error).toMatchObject({ param: 'input', message: expect.stringContaining('at most 100') });
+  expect(upstream.requests).toHaveLength(before);
+  await expectMoney(world, caller, [{ cost: '0' }]);
 });
 
 test('without a count by the provider, the tokens are estimated and charged', async () => {
@@ -139,7 +149,8 @@ test.each([
   [{ input: '' }, 'input'],
   [{ input: ['a', ''] }, 'input.1'],
   [{ input: [1.5] }, 'input.0'],
-  [{ input: Array.from({ length: 2_049 }, () => 'a') }, 'input'],
+  [{ input: Array.from({ length: 513 }, () => 'a') }, 'input'],
+  [{ input: Array.from({ length: 2_049 }, () => 'a'), encoding_format: 'base64' }, 'input'],
   [{ input: null }, 'input'],
   [{ dimensions: -1 }, 'dimensions'],
   [{ dimensions: '2' }, 'dimensions'],

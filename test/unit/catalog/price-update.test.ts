@@ -101,7 +101,7 @@ describe('a newer list', () => {
     const models = { 'claude-opus-5-5': taken, fresh: { catalogue: true, routes: [{ provider: 'anthropic' }] } };
     const plan = planApply(current, { providers, models }, planOptions({ prune: true }));
     expect(plan.faults).toEqual([]);
-    const fields = ['display_name', 'max_output_tokens', 'max_input_tokens']; // of the row, but not the price again
+    const fields = ['display_name', 'max_output_tokens', 'max_input_tokens']; // the update takes these from the row, too
     expect(plan.changes[0]).toEqual({ action: 'update', kind: 'model', name: 'claude-opus-5-5', fields });
     expect(plan.changes.slice(1).map(({ action, name }) => `${action} ${name}`)).toEqual([
       'create fresh',
