@@ -35,7 +35,7 @@ import {
 } from './sources.ts';
 
 const ground = ['base', 'errors', 'config'];
-const domain = [...ground, 'audit', 'secrets', 'wire'];
+const domain = [...ground, 'audit', 'secrets', 'wire', 'events'];
 const middle = [...domain, 'accounts', 'catalog', 'ledger', 'usage', 'providers'];
 const edge = [...middle, 'gateway', 'http'];
 
@@ -48,6 +48,7 @@ const mayImport: Record<string, readonly string[]> = {
   'telemetry-settings': ['base'],
   audit: ground,
   secrets: ground,
+  events: ground,
   wire: ground,
   fronts: [...ground, 'wire'],
   console: [...ground, 'http'],

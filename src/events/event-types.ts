@@ -1,0 +1,365 @@
+// Every type of event: title, severity, audience, members of its data, and its description in one sentence.
+// Amounts are decimal strings in USD, times ISO 8601, ids as in the admin API. Data never has a secret.
+
+import { z } from 'zod';
+
+export type Severity = 'info' | 'warning' | 'error';
+
+/** `account`: the account's own destinations, and operators'. `installation`: operators' only, even about an account. */
+export type Audience = 'account' | 'installation';
+
+interface EventDefinition<Shape extends z.ZodRawShape> {
+  /** A few words, as a subject. */
+  title: string;
+  severity: Severity;
+  audience: Audience;
+  /** About the security of the account: mails about it cannot be unsubscribed. */
+  isSecurity?: true;
+  data: Shape;
+  /** One sentence in plain text. */
+  describe(data: z.infer<z.ZodObject<Shape>>): string;
+}
+
+function define<Shape extends z.ZodRawShape>({ isSecurity, data, ...rest }: EventDefinition<Shape>) {
+  return { ...rest, isSecurity: isSecurity ?? false, data: z.strictObject(data) };
+}
+
+const amount = z.string().describe('USD, as a decimal string.');
+const count = z.int().min(0);
+const time = z.iso.datetime();
+const id = z.string();
+const percent = z.union([z.literal(80), z.literal(100)]);
+const period = z.enum(['total', 'day', 'week', 'month']);
+const paymentKind = z.enum(['checkout', 'auto_recharge', 'subscription']);
+const payment = { payment: id, kind: paymentKind };
+const key = { key: id, name: z.string(), prefix: z.string() };
+const actor = z.string().describe('Who made the change: "tok_…", "person_…", "local" or "start".');
+
+const money = {
+  'balance.low': define({
+    title: 'Balance low',
+    severity: 'warning',
+    audience: 'account',
+    data: { threshold: amount, available: amount },
+    describe: (data) => `The balance fell below ${data.threshold} USD: ${data.available} USD are available.`,
+  }),
+  'balance.exhausted': define({
+    title: 'Balance exhausted',
+    severity: 'error',
+    audience: 'account',
+    data: { available: amount },
+    describe: () => 'The balance is exhausted: messages that need it are refused.',
+  }),
+  'allowance.used': define({
+    title: 'Allowance used',
+    severity: 'warning',
+    audience: 'account',
+    data: { percent, used: amount, allowance: amount, period },
+    describe: (data) => `${data.percent} % of the allowance of ${data.allowance} USD (${data.period}) are used.`,
+  }),
+  'quota.used': define({
+    title: 'Quota of a key used',
+    severity: 'warning',
+    audience: 'account',
+    data: { key: id, percent, used: amount, quota: amount, period },
+    describe: (data) =>
+      `${data.percent} % of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
+  }),
+  'plan_window.used': define({
+    title: 'Plan allowance used',
+    severity: 'warning',
+    audience: 'account',
+    data: {
+      plan: z.string(),
+      window: z.enum(['5h', 'day', 'week', 'month']),
+      percent,
+      used: amount,
+      limit: amount,
+      resets_at: time.nullable(),
+    },
+    describe: (data) =>
+      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${data.limit} USD) are used.`,
+  }),
+  'spend.unusual': define({
+    title: 'Unusual spending',
+    severity: 'warning',
+    audience: 'account',
+    data: {
+      day: z.iso.date(),
+      spent: amount,
+      usual: amount.describe('USD that the account usually spends in a day, by its own past.'),
+    },
+    describe: (data) => `${data.spent} USD were spent on ${data.day}; a usual day is ${data.usual} USD.`,
+  }),
+  'message.written_off': define({
+    title: 'Cost written off',
+    severity: 'warning',
+    audience: 'installation',
+    data: { request: id, key: id, amount },
+    describe: (data) => `${data.amount} USD of the message ${data.request} could not be paid and were written off.`,
+  }),
+} as const;
+
+const payments = {
+  'payment.succeeded': define({
+    title: 'Payment received',
+    severity: 'info',
+    audience: 'account',
+    data: { ...payment, amount },
+    describe: (data) => `${data.amount} USD were paid and credited (${data.payment}).`,
+  }),
+  'payment.failed': define({
+    title: 'Payment failed',
+    severity: 'warning',
+    audience: 'account',
+    data: { ...payment, amount, failure: z.string().nullable() },
+    describe: (data) => `The payment ${data.payment} of ${data.amount} USD failed${because(data.failure)}.`,
+  }),
+  'payment.refunded': define({
+    title: 'Payment refunded',
+    severity: 'info',
+    audience: 'account',
+    data: {
+      ...payment,
+      amount: amount.describe('USD that were taken back from the balance now.'),
+      refunded: amount.describe('USD that were refunded of this payment in all.'),
+      debt: amount.describe('USD that the account owes beyond its floor.'),
+    },
+    describe: (data) =>
+      `The payment ${data.payment} was refunded: ${data.amount} USD were taken from the balance${owing(data.debt)}.`,
+  }),
+  'payment.disputed': define({
+    title: 'Payment disputed',
+    severity: 'error',
+    audience: 'account',
+    data: { ...payment, amount: amount.describe('USD that were taken back now.'), disputed: amount, debt: amount },
+    describe: (data) =>
+      `The payment ${data.payment} was disputed: ${data.amount} USD were taken from the balance${owing(data.debt)}.`,
+  }),
+  'payment.restored': define({
+    title: 'Dispute closed',
+    severity: 'info',
+    audience: 'account',
+    data: { ...payment, amount: amount.describe('USD that were credited again.') },
+    describe: (data) => `The dispute of ${data.payment} was closed: ${data.amount} USD were credited again.`,
+  }),
+  'payment.mismatched': define({
+    title: 'Payment does not match',
+    severity: 'error',
+    audience: 'installation',
+    data: { payment: id.nullable(), source: z.string(), reason: z.string() },
+    describe: (data) => `A payment of the provider (${data.source}) was not credited: ${data.reason}.`,
+  }),
+  'recharge.succeeded': define({
+    title: 'Auto-recharge succeeded',
+    severity: 'info',
+    audience: 'account',
+    data: { payment: id, amount },
+    describe: (data) => `The balance was recharged automatically by ${data.amount} USD.`,
+  }),
+  'recharge.failed': define({
+    title: 'Auto-recharge failed',
+    severity: 'error',
+    audience: 'account',
+    data: { payment: id, amount, failure: z.string().nullable() },
+    describe: (data) => `The automatic recharge of ${data.amount} USD failed${because(data.failure)}.`,
+  }),
+  'recharge.limited': define({
+    title: 'Auto-recharge limit reached',
+    severity: 'warning',
+    audience: 'account',
+    data: { per_day_max: count },
+    describe: (data) => `The balance was recharged ${data.per_day_max} times today, the most that is allowed.`,
+  }),
+  'code.redeemed': define({
+    title: 'Code redeemed',
+    severity: 'info',
+    audience: 'account',
+    data: { batch: id, amount },
+    describe: (data) => `A code of ${data.amount} USD was redeemed.`,
+  }),
+} as const;
+
+const plans = {
+  'plan.started': define({
+    title: 'Plan started',
+    severity: 'info',
+    audience: 'account',
+    data: { plan: z.string(), ends_at: time.nullable() },
+    describe: (data) => `The plan ${data.plan} started.`,
+  }),
+  'plan.changed': define({
+    title: 'Plan changed',
+    severity: 'info',
+    audience: 'account',
+    data: { plan: z.string(), former: z.string() },
+    describe: (data) => `The plan changed from ${data.former} to ${data.plan}.`,
+  }),
+  'plan.renewed': define({
+    title: 'Plan renewed',
+    severity: 'info',
+    audience: 'account',
+    data: { plan: z.string(), paid_until: time },
+    describe: (data) => `The plan ${data.plan} is paid until ${data.paid_until}.`,
+  }),
+  'plan.ending': define({
+    title: 'Plan ends soon',
+    severity: 'warning',
+    audience: 'account',
+    data: { plan: z.string(), ends_at: time },
+    describe: (data) => `The plan ${data.plan} ends at ${data.ends_at}.`,
+  }),
+  'plan.ended': define({
+    title: 'Plan ended',
+    severity: 'warning',
+    audience: 'account',
+    data: { plan: z.string() },
+    describe: (data) => `The plan ${data.plan} ended.`,
+  }),
+  'plan.payment_failed': define({
+    title: 'Payment of the plan failed',
+    severity: 'error',
+    audience: 'account',
+    data: { plan: z.string(), ends_at: time.nullable() },
+    describe: (data) =>
+      `The payment of the plan ${data.plan} failed${data.ends_at === null ? '' : `; it ends at ${data.ends_at}`}.`,
+  }),
+} as const;
+
+const access = {
+  'key.created': define({
+    title: 'Key created',
+    severity: 'info',
+    audience: 'account',
+    isSecurity: true,
+    data: { ...key, actor },
+    describe: (data) => `The key ${named(data)} was created by ${data.actor}.`,
+  }),
+  'key.rotated': define({
+    title: 'Key rotated',
+    severity: 'info',
+    audience: 'account',
+    isSecurity: true,
+    data: { ...key, actor },
+    describe: (data) => `The key ${named(data)} got a new secret from ${data.actor}.`,
+  }),
+  'key.expiring': define({
+    title: 'Key expires soon',
+    severity: 'warning',
+    audience: 'account',
+    data: { ...key, expires_at: time },
+    describe: (data) => `The key ${named(data)} expires at ${data.expires_at}.`,
+  }),
+  'key.disabled': define({
+    title: 'Key disabled',
+    severity: 'warning',
+    audience: 'account',
+    isSecurity: true,
+    data: { ...key, status: z.enum(['disabled', 'revoked']), actor },
+    describe: (data) => `The key ${named(data)} was ${data.status} by ${data.actor}.`,
+  }),
+  'token.created': define({
+    title: 'Token created',
+    severity: 'info',
+    audience: 'account',
+    isSecurity: true,
+    data: { token: id, name: z.string(), role: z.string(), actor },
+    describe: (data) => `A token of the role ${data.role} (${data.token}) was created by ${data.actor}.`,
+  }),
+  'person.joined': define({
+    title: 'Person joined',
+    severity: 'info',
+    audience: 'account',
+    isSecurity: true,
+    data: { person: id, email: z.string(), role: z.string() },
+    describe: (data) => `${data.email} joined with the role ${data.role}.`,
+  }),
+  'password.reset': define({
+    title: 'Password reset',
+    severity: 'info',
+    audience: 'account',
+    isSecurity: true,
+    data: { person: id, email: z.string() },
+    describe: (data) => `The password of ${data.email} was reset.`,
+  }),
+  'account.signed_up': define({
+    title: 'Account signed up',
+    severity: 'info',
+    audience: 'installation',
+    data: { name: z.string(), email: z.string(), credit: amount },
+    describe: (data) => `${data.email} signed up; the account got ${data.credit} USD.`,
+  }),
+  'sign_up.limited': define({
+    title: 'Limit of sign-ups reached',
+    severity: 'warning',
+    audience: 'installation',
+    data: { per_day_max: count },
+    describe: (data) => `${data.per_day_max} accounts signed up today, the most that is allowed.`,
+  }),
+} as const;
+
+const service = {
+  'provider.failing': define({
+    title: 'Provider failing',
+    severity: 'error',
+    audience: 'installation',
+    data: { provider: z.string(), since: time },
+    describe: (data) => `All routes of the provider ${data.provider} fail since ${data.since}.`,
+  }),
+  'provider.recovered': define({
+    title: 'Provider recovered',
+    severity: 'info',
+    audience: 'installation',
+    data: { provider: z.string(), since: time.describe('When it began to fail.') },
+    describe: (data) => `The provider ${data.provider} answers again; it failed since ${data.since}.`,
+  }),
+  'backup.failed': define({
+    title: 'Backup failed',
+    severity: 'error',
+    audience: 'installation',
+    data: { reason: z.string() },
+    describe: (data) => `A backup failed: ${data.reason}.`,
+  }),
+  'upkeep.failed': define({
+    title: 'Upkeep failed',
+    severity: 'error',
+    audience: 'installation',
+    data: { task: z.string(), reason: z.string() },
+    describe: (data) => `The background task ${data.task} failed: ${data.reason}.`,
+  }),
+  'destination.disabled': define({
+    title: 'Destination disabled',
+    severity: 'error',
+    audience: 'account',
+    data: { destination: id, name: z.string(), reason: z.string() },
+    describe: (data) => `The destination ${data.name} (${data.destination}) was disabled: ${data.reason}.`,
+  }),
+  'destination.tested': define({
+    title: 'Test',
+    severity: 'info',
+    audience: 'account',
+    data: { destination: id },
+    describe: (data) => `This is a test of the destination ${data.destination}.`,
+  }),
+} as const;
+
+export const eventTypes = { ...money, ...payments, ...plans, ...access, ...service } as const;
+
+export type EventType = keyof typeof eventTypes;
+export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type]['data']>;
+
+export function isEventType(text: string): text is EventType {
+  return Object.hasOwn(eventTypes, text);
+}
+
+function because(failure: string | null): string {
+  return failure === null ? '' : `: ${failure}`;
+}
+
+function owing(debt: string): string {
+  return debt === '0' ? '' : `, and ${debt} USD are owed`;
+}
+
+function named({ key: keyId, name }: { key: string; name: string }): string {
+  return name === '' ? keyId : `“${name}” (${keyId})`;
+}

@@ -1,0 +1,50 @@
+// The types of events: their names, their documentation, who may have them, and patterns of them.
+
+import { describe, expect, test } from 'bun:test';
+import { type EventType, eventTypes, isEventType, isForAccount, matchesType } from '../../../src/events/events.ts';
+import { readText } from '../../sources.ts';
+
+const types = Object.keys(eventTypes) as EventType[];
+
+describe('the event types', () => {
+  test('has names of a resource and what happened to it', () => {
+    expect(types.filter((type) => !/^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*$/.test(type))).toEqual([]);
+    expect(isEventType('balance.low')).toBe(true);
+    expect(isEventType('constructor')).toBe(false);
+  });
+
+  test('has the same rows in docs/events.md', () => {
+    const rows = [...(readText('docs/events.md') ?? '').matchAll(/^\| `([a-z_.]+)` \| (\w+) \| (\w+) \| ([^|]*) \|/gm)];
+    const documented = rows.map(([, type, severity, audience, members]) => ({
+      type,
+      severity,
+      audience,
+      members: [...(members ?? '').matchAll(/`(\w+)`/g)].map(([, member]) => member),
+    }));
+    const defined = types.map((type) => {
+      const { severity, audience, data } = eventTypes[type];
+      return { type, severity, audience, members: Object.keys(data.shape) };
+    });
+    expect(documented as unknown[]).toEqual(defined);
+  });
+
+  test('never delivers events of the installation to accounts', () => {
+    expect(isForAccount({ type: 'balance.low', account: 7 })).toBe(true);
+    expect(isForAccount({ type: 'message.written_off', account: 7 })).toBe(false);
+    expect(isForAccount({ type: 'destination.disabled', account: null })).toBe(false);
+  });
+});
+
+describe('a pattern of types', () => {
+  test.each([
+    [['*'], 'key.created', true],
+    [['key.*'], 'key.created', true],
+    [['key.created'], 'key.created', true],
+    [['key.*'], 'payment.failed', false],
+    [['payment.*', 'plan.ended'], 'plan.ended', true],
+    [['plan.*'], 'plan_window.used', false],
+    [[], 'key.created', false],
+  ] as const)('%j matches %s: %p', (patterns, type, isMatch) => {
+    expect(matchesType(patterns, type)).toBe(isMatch);
+  });
+});
