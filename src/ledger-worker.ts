@@ -1,7 +1,7 @@
 // The ledger thread: writes commits to the SQLite database, so that a sync of the disk never stops the event loop.
 
 import { BrokenInvariant } from './base/assert.ts';
-import { InDoubt } from './ledger/ledger.ts';
+import { InDoubt, Outpaced } from './ledger/ledger.ts';
 import {
   ConnectionWriter,
   closeForWriting,
@@ -31,10 +31,16 @@ function write(to: ConnectionWriter, commit: RowCommit): void {
     to.write(commit);
     post({ committed: true });
   } catch (failure) {
-    const kind = failure instanceof BrokenInvariant ? 'broken' : failure instanceof InDoubt ? 'doubtful' : 'nothing';
+    const kind = kindOf(failure);
     const cause = failure instanceof InDoubt ? failure.cause : failure;
     post({ refused: { cause: cause instanceof BrokenInvariant ? cause.message : String(cause), kind } });
   }
+}
+
+function kindOf(failure: unknown): 'outpaced' | 'broken' | 'doubtful' | 'nothing' {
+  if (failure instanceof Outpaced) return 'outpaced';
+  if (failure instanceof BrokenInvariant) return 'broken';
+  return failure instanceof InDoubt ? 'doubtful' : 'nothing';
 }
 
 function open(path: string): void {

@@ -3,9 +3,10 @@
 
 import type { AccessToken, Account, Key, LinkChange, Person } from '../accounts/accounts.ts';
 import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.ts';
+import { assert } from '../base/assert.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { type ForgottenTable, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
 
 export type CoCommittedRow =
   | { table: 'accounts'; account: Account }
@@ -42,16 +43,27 @@ export function answerRow(answer: StoredAnswer): CoCommittedRow {
 }
 
 /** A statement and its parameters, $1, $2 … in the text. */
-interface CoCommittedStatement {
+export interface CoCommittedStatement {
   text: string;
   values: (string | number | null)[];
-  /** The reason to refuse the bundle when the statement changes no row. Absent: changing no row is valid. */
+  /**
+   * The reason to refuse the bundle when the statement changes no row, with BrokenInvariant; `race`: with Outpaced, because
+   * another change came first. Without either, changing no row is valid.
+   */
   refusal?: string;
+  race?: string;
 }
 
 type Dropping = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown }>;
 type WrittenRow = Exclude<CoCommittedRow, Dropping | { table: 'answers' | 'changes' }>;
 type RowOf<Table extends WrittenRow['table']> = Extract<WrittenRow, { table: Table }>;
+
+/** Refuses the bundle if one of its statements changed no row and must. Throws BrokenInvariant, Outpaced. */
+export function checkChanged({ refusal, race }: CoCommittedStatement, changes: number): void {
+  if (changes > 0) return;
+  if (race !== undefined) throw new Outpaced(race);
+  assert(refusal === undefined, refusal ?? '');
+}
 
 /** The statements that write one row, in order. */
 export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {

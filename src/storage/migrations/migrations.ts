@@ -1,6 +1,7 @@
 // The versions of the stored tables, in order. A released version never changes; the next one alters its tables.
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
+import { paymentTables } from './payments/payments.ts';
 import { postgresTables } from './postgres-tables.ts';
 import { sqliteTables } from './sqlite-tables.ts';
 
@@ -24,7 +25,15 @@ const baseline: Migration = {
   postgres: postgresTables,
 };
 
-export const migrations: readonly [Migration, ...Migration[]] = [baseline];
+/** Programs of earlier versions do not know plans and debts, so they cannot start on these tables. */
+const payments: Migration = {
+  version: 10,
+  name: 'payments',
+  leastKnown: 10,
+  ...paymentTables,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;

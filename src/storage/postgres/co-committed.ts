@@ -13,7 +13,13 @@ import {
   retainedSinceNames,
   type StoredAnswer,
 } from '../../ledger/ledger.ts';
-import { type CoCommittedRow, carryStatements, coCommittedStatements, forgottenColumns } from '../co-committed.ts';
+import {
+  type CoCommittedRow,
+  carryStatements,
+  checkChanged,
+  coCommittedStatements,
+  forgottenColumns,
+} from '../co-committed.ts';
 import type { RetentionReads } from '../stores.ts';
 import { type Column, text, whole } from '../tables.ts';
 import { columnsOf, monthOf } from './columns.ts';
@@ -106,7 +112,7 @@ function carryEntries(account: number, beforeMs: number): CheckedAsk[] {
 // System accounts take part in every carry, so carries run one at a time.
 const LOCK = 'SELECT pg_advisory_xact_lock(7416, 2)';
 
-/** A statement whose result may refuse its bundle: then `check` throws BrokenInvariant. */
+/** A statement whose result may refuse its bundle: then `check` throws BrokenInvariant or Outpaced. */
 export interface CheckedAsk extends Statement {
   check?: (answer: Answered) => void;
 }
@@ -124,9 +130,11 @@ function writeRow(row: CoCommittedRow): CheckedAsk[] {
   if ('forget' in row) return forgetRows(row.table, row.forget.beforeMs);
   if ('carry' in row) return carryEntries(row.carry.account, row.carry.beforeMs);
   if (row.table === 'answers' || row.table === 'changes') return [];
-  return coCommittedStatements(row).map(({ text, values, refusal }) =>
-    refusal === undefined ? { text, values } : { text, values, check: ({ count }) => assert(count > 0, refusal) },
-  );
+  return coCommittedStatements(row).map((statement) => {
+    const { text, values, refusal, race } = statement;
+    const isChecked = refusal !== undefined || race !== undefined;
+    return isChecked ? { text, values, check: ({ count }) => checkChanged(statement, count) } : { text, values };
+  });
 }
 
 const SLOTS = 64;

@@ -10,7 +10,13 @@ import {
   retainedSinceNames,
   type StoredAnswer,
 } from '../../ledger/ledger.ts';
-import { type CoCommittedRow, carryStatements, coCommittedStatements, forgottenColumns } from '../co-committed.ts';
+import {
+  type CoCommittedRow,
+  carryStatements,
+  checkChanged,
+  coCommittedStatements,
+  forgottenColumns,
+} from '../co-committed.ts';
 import type { RetentionReads } from '../stores.ts';
 import { prepareText } from './statements.ts';
 
@@ -101,10 +107,8 @@ export function writeCoCommitted(database: Database, untyped: unknown): void {
   else if ('carry' in row) carryEntries(database, row.carry.account, row.carry.beforeMs);
   else if (row.table === 'answers') writeAnswer(database, row.answer);
   else if (row.table !== 'changes')
-    for (const { text, values, refusal } of coCommittedStatements(row)) {
-      const { changes } = prepareText(database, text).run(...values);
-      assert(refusal === undefined || changes > 0, refusal ?? '');
-    }
+    for (const statement of coCommittedStatements(row))
+      checkChanged(statement, prepareText(database, statement.text).run(...statement.values).changes);
 }
 
 type Statements = ReturnType<typeof prepareAnswerWrites>;

@@ -2,7 +2,7 @@
 // process ends.
 
 import { BrokenInvariant } from '../../base/assert.ts';
-import { InDoubt, NothingTaken } from '../../ledger/ledger.ts';
+import { InDoubt, NothingTaken, Outpaced } from '../../ledger/ledger.ts';
 import type { LedgerWriter, RowCommit } from './ledger-writer.ts';
 
 /** Messages to the thread: the database to open, then commits. */
@@ -12,7 +12,7 @@ export type FromThread =
   | { opened: true }
   | { failed: string }
   | { committed: true }
-  | { refused: { cause: string; kind: 'broken' | 'doubtful' | 'nothing' } }
+  | { refused: { cause: string; kind: 'outpaced' | 'broken' | 'doubtful' | 'nothing' } }
   | { closed: true };
 
 export class LedgerThread implements LedgerWriter {
@@ -79,6 +79,7 @@ export class LedgerThread implements LedgerWriter {
 }
 
 function failureOf({ cause, kind }: Extract<FromThread, { refused: unknown }>['refused']): Error {
+  if (kind === 'outpaced') return new Outpaced(cause);
   if (kind === 'broken') return new BrokenInvariant(cause);
   return kind === 'doubtful' ? new InDoubt('the commit failed', { cause }) : new NothingTaken(cause);
 }

@@ -1,0 +1,16 @@
+// Version 10: debts, plans, payments and events. Each part has the tables of one subject.
+
+import { ledgerPart } from './ledger.ts';
+
+/** The statements of one part, for each database. */
+export interface MigrationPart {
+  sqlite: string;
+  postgres: string;
+}
+
+const parts: readonly MigrationPart[] = [ledgerPart];
+
+export const paymentTables: MigrationPart = {
+  sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),
+  postgres: parts.map(({ postgres }) => postgres).join('\n'),
+};
