@@ -2,9 +2,11 @@
 // service runs belong to the catalog (`settings:` of apply).
 
 import { type ListenAddress, parseListenAddress, parseRange } from './base/addresses.ts';
+import { type MailSettings, readMail } from './mail-settings.ts';
 import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
+export type { MailSettings } from './mail-settings.ts';
 export type { OidcSettings } from './sign-in-settings.ts';
 export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
@@ -238,6 +240,14 @@ export const bounds = {
   signInStatementMsMax: 5_000,
   issuerAnswerMsMax: 5_000,
   issuerAnswerBytesMax: 1024 * 1024,
+  // Mail
+  mailsAtOnce: 4, // over this process; each has a connection of its own
+  mailsWaitingMax: 1_024,
+  mailConnectMsMax: 10_000, // also for the server's greeting
+  mailSilenceMsMax: 30_000,
+  mailMsMax: 60_000, // for one mail, whatever the server does
+  mailFailureCharactersMax: 300, // of a server's response, in the log
+  mailNameCharactersMax: 60, // of a name that a person chose, in a mail to another person
   // The admin API
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
@@ -298,6 +308,8 @@ export interface Config {
   publicUrl: string | null;
   /** The issuer of single sign-on; null: passwords only. */
   oidc: OidcSettings | null;
+  /** The SMTP server and the sender of mails; null: no mail is sent. */
+  mail: MailSettings | null;
   /** The collector of traces and metrics; null: none. */
   telemetry: TelemetrySettings | null;
   /** Faults of the telemetry variables. They stop `serve`, but no other command. */
@@ -339,6 +351,8 @@ const KNOWN = [
   'OIDC_CLIENT_SECRET',
   'OIDC_NAME',
   'OIDC_EMAIL_VERIFIED',
+  'SMTP_URL',
+  'MAIL_FROM',
 ].map((name) => `TURNPIKE_${name}`);
 
 /**
@@ -390,6 +404,7 @@ export function inspectConfig(
   }
   const publicUrl = readPublicUrl(read, faults);
   const oidc = readOidc(read, publicUrl, faults);
+  const mail = readMail(read, publicUrl, faults);
   const telemetryFaults = new Set<string>(); // a set, because both signals share variables
   const config = Object.freeze({
     listen,
@@ -409,6 +424,7 @@ export function inspectConfig(
     },
     publicUrl,
     oidc,
+    mail,
     telemetry: readTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
   });

@@ -1,0 +1,185 @@
+// The text of each mail to one person. Names that other people chose are shown only if they cannot contain a link.
+
+import { bounds } from '../config.ts';
+import type { Letter } from './render-letter.ts';
+
+/** The purpose of a mail, with its data. Links are whole URLs. */
+export type MailContent =
+  /** `account`: its name; null: the installation. */
+  | { kind: 'invitation'; role: string; account: string | null; url: string; expiresAtMs: number }
+  /** An operator or owner made a link with which the person sets a new password. */
+  | { kind: 'recovery'; url: string; expiresAtMs: number }
+  | { kind: 'sign-up'; url: string; expiresAtMs: number }
+  /** Somebody signed up with the email of a person. */
+  | { kind: 'sign-up-known'; url: string; hasInvitation: boolean }
+  | { kind: 'password-reset'; url: string; expiresAtMs: number }
+  /** The person signs in with the issuer of this name and has no password. */
+  | { kind: 'password-reset-single-sign-on'; issuer: string; url: string }
+  /** The person has not accepted their invitation yet. */
+  | { kind: 'password-reset-invited' }
+  | { kind: 'password-changed'; atMs: number; address: string; url: string };
+
+export type MailKind = MailContent['kind'];
+
+const NOT_YOU = 'If you did not ask for this, ignore this mail: nothing changes.';
+
+export function writeLetter(content: MailContent, publicUrl: string): Letter {
+  const { host } = new URL(publicUrl);
+  switch (content.kind) {
+    case 'invitation':
+      return invitation(content, host);
+    case 'recovery':
+      return {
+        subject: `Set a new password for ${host}`,
+        heading: 'Set a new password',
+        paragraphs: [
+          `An administrator made a link with which you choose a new password for ${host}. Your present password works until then; a second factor is removed with it.`,
+          worksUntil(content.expiresAtMs),
+        ],
+        action: { label: 'Choose a password', url: content.url },
+        notes: ['If you did not expect this, ask the person who looks after this service before you open the link.'],
+      };
+    case 'sign-up':
+      return {
+        subject: `Confirm your email address for ${host}`,
+        heading: 'Confirm your email address',
+        paragraphs: [
+          `Somebody asked for an account at ${host} with this address. Open the link to confirm it and to choose a password.`,
+          worksUntil(content.expiresAtMs),
+        ],
+        action: { label: 'Confirm the address', url: content.url },
+        notes: [NOT_YOU],
+      };
+    case 'sign-up-known':
+      return {
+        subject: `You already have access to ${host}`,
+        heading: 'You already have access',
+        paragraphs: [
+          `Somebody asked for an account at ${host} with this address, which is already known there.`,
+          content.hasInvitation
+            ? 'You were invited: open the link of the invitation, or ask the person who invited you for a new one.'
+            : 'Sign in instead. If you forgot your password, you can ask for a new one on the same page.',
+        ],
+        action: { label: 'Sign in', url: content.url },
+        notes: [NOT_YOU],
+      };
+    default:
+      return passwordLetter(content, host);
+  }
+}
+
+type PasswordContent = Extract<MailContent, { kind: `password-${string}` }>;
+
+function passwordLetter(content: PasswordContent, host: string): Letter {
+  switch (content.kind) {
+    case 'password-reset':
+      return {
+        subject: `Choose a new password for ${host}`,
+        heading: 'Choose a new password',
+        paragraphs: [
+          `Somebody asked for a new password for ${host} with this address. Open the link to choose one. It ends all your sessions.`,
+          worksUntil(content.expiresAtMs),
+        ],
+        action: { label: 'Choose a password', url: content.url },
+        notes: [NOT_YOU],
+      };
+    case 'password-reset-single-sign-on':
+      return {
+        subject: `Signing in to ${host}`,
+        heading: 'You sign in without a password',
+        paragraphs: [
+          `Somebody asked for a new password for ${host} with this address. You sign in there with ${plainName(content.issuer) ?? 'single sign-on'} and have no password.`,
+        ],
+        action: { label: 'Sign in', url: content.url },
+        notes: [NOT_YOU],
+      };
+    case 'password-reset-invited':
+      return {
+        subject: `Your invitation to ${host}`,
+        heading: 'You have not accepted your invitation yet',
+        paragraphs: [
+          `Somebody asked for a new password for ${host} with this address. You have none yet: open the link of your invitation to choose one. If you no longer have it, ask the person who invited you for a new one.`,
+        ],
+        notes: [NOT_YOU],
+      };
+    case 'password-changed':
+      return {
+        subject: `Your password for ${host} was changed`,
+        heading: 'Your password was changed',
+        paragraphs: [`The password with which you sign in to ${host} was changed. All other sessions have ended.`],
+        facts: [
+          ['When', formatTime(content.atMs)],
+          ...(content.address === '' ? [] : [['From the address', content.address] as const]),
+        ],
+        action: { label: 'Sign in', url: content.url },
+        notes: [
+          'If it was not you, choose a new password now with “Forgot your password?” on that page, and tell the person who looks after this service.',
+        ],
+      };
+  }
+}
+
+function invitation(content: Extract<MailContent, { kind: 'invitation' }>, host: string): Letter {
+  const account = content.account === null ? null : plainName(content.account);
+  const to = content.account === null ? host : account === null ? `an account at ${host}` : `${account} at ${host}`;
+  return {
+    subject: `You are invited to ${to}`,
+    heading: `You are invited to ${to}`,
+    paragraphs: [
+      `You were invited as ${article(content.role)} ${content.role}. Open the link to choose a password and to sign in.`,
+      worksUntil(content.expiresAtMs),
+    ],
+    action: { label: 'Accept the invitation', url: content.url },
+    notes: ['If you do not know who invites you, ignore this mail: nothing changes.'],
+  };
+}
+
+function article(word: string): string {
+  return /^[aeiou]/.test(word) ? 'an' : 'a';
+}
+
+function worksUntil(expiresAtMs: number): string {
+  return `The link works once, until ${formatTime(expiresAtMs)}.`;
+}
+
+/** "25 November 2026, 14:05 UTC" */
+export function formatTime(atMs: number): string {
+  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  return `${date.format(atMs).replace(/ at /, ', ')} UTC`;
+}
+
+const PLAIN = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} &'’()_-]*$/u;
+
+/**
+ * A name if it has only letters, digits, spaces and a few signs, and is short; else null. Anyone can choose a name and
+ * have it sent to a stranger: it must not carry a link or a message.
+ */
+export function plainName(name: string): string | null {
+  const isPlain = PLAIN.test(name) && [...name].length <= bounds.mailNameCharactersMax;
+  return isPlain && !/www|https?/i.test(name) ? name : null;
+}
+
+/** A notice about an event. */
+export interface Notice {
+  title: string;
+  /** One sentence. */
+  sentence: string;
+  atMs: number;
+  /** Name of the account; null: the installation. */
+  account: string | null;
+  /** The page of the console that shows more. */
+  url: string;
+  isSecurity: boolean;
+}
+
+export function writeNotice({ title, sentence, atMs, account, url, isSecurity }: Notice, publicUrl: string): Letter {
+  const { host } = new URL(publicUrl);
+  return {
+    subject: `${title}${account === null ? '' : ` (${account})`} – ${host}`,
+    heading: title,
+    paragraphs: [sentence],
+    facts: [['When', formatTime(atMs)], ...(account === null ? [] : [['Account', account] as const])],
+    action: { label: 'Open the console', url },
+    notes: isSecurity ? ['You get this mail because it is about the security of the account.'] : [],
+  };
+}
