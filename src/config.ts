@@ -3,10 +3,12 @@
 
 import { type ListenAddress, parseListenAddress, parseRange } from './base/addresses.ts';
 import { type MailSettings, readMail } from './mail-settings.ts';
+import { readStripe, type StripeCredentials } from './payment-settings.ts';
 import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
 export type { MailSettings } from './mail-settings.ts';
+export type { StripeCredentials } from './payment-settings.ts';
 export type { OidcSettings } from './sign-in-settings.ts';
 export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
@@ -248,6 +250,25 @@ export const bounds = {
   mailMsMax: 60_000, // for one mail, whatever the server does
   mailFailureCharactersMax: 300, // of a server's response, in the log
   mailNameCharactersMax: 60, // of a name that a person chose, in a mail to another person
+  // Stripe
+  stripeWaitMsMax: 10_000, // for one answer
+  stripeRetriesMax: 2, // after no answer, or a temporary error
+  stripeCallsAtOnceMax: 32,
+  stripeCallsWaitingMax: 512, // with those that run
+  stripeAnswerBytesMax: 16 * 1024 * 1024,
+  stripeCauseCharactersMax: 500, // of an error in the log
+  stripeCentsMax: 1_000_000_000_000,
+  stripePageRows: 100,
+  stripePagesMax: 1_000, // of one list
+  stripeCompletedAtOnce: 8, // payments of a list whose refunds and disputes are read at the same time
+  stripeIntentsOfInvoiceMax: 20,
+  savedMethodsListedMax: 20,
+  stripeKeysKeptMs: 20 * 60 * 60 * 1000, // Stripe keeps idempotency keys for at least a day
+  stripeStepKeyMs: 10 * 60 * 1000, // during which a step of a recharge keeps its idempotency key
+  stripeClockSecondsMax: 3_600, // between Stripe's clock and this one
+  stripeEventSecondsMax: 300, // age of a webhook request
+  stripeEventBytesMax: 1024 * 1024,
+  stripeSignatureCharactersMax: 4_096,
   // The admin API
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
@@ -310,6 +331,8 @@ export interface Config {
   oidc: OidcSettings | null;
   /** The SMTP server and the sender of mails; null: no mail is sent. */
   mail: MailSettings | null;
+  /** Stripe, which takes payments; null: none are taken. */
+  stripe: StripeCredentials | null;
   /** The collector of traces and metrics; null: none. */
   telemetry: TelemetrySettings | null;
   /** Faults of the telemetry variables. They stop `serve`, but no other command. */
@@ -353,6 +376,9 @@ const KNOWN = [
   'OIDC_EMAIL_VERIFIED',
   'SMTP_URL',
   'MAIL_FROM',
+  'STRIPE_SECRET_KEY',
+  'STRIPE_WEBHOOK_SECRET',
+  'STRIPE_API_URL',
 ].map((name) => `TURNPIKE_${name}`);
 
 /**
@@ -405,6 +431,7 @@ export function inspectConfig(
   const publicUrl = readPublicUrl(read, faults);
   const oidc = readOidc(read, publicUrl, faults);
   const mail = readMail(read, publicUrl, faults);
+  const stripe = readStripe(environment, publicUrl, faults);
   const telemetryFaults = new Set<string>(); // a set, because both signals share variables
   const config = Object.freeze({
     listen,
@@ -425,6 +452,7 @@ export function inspectConfig(
     publicUrl,
     oidc,
     mail,
+    stripe,
     telemetry: readTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
   });

@@ -20,7 +20,7 @@ export function readPublicUrl(read: Read, faults: string[]): string | null {
   if (text === null) return null;
   const url = URL.parse(text);
   const isOrigin = url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
-  if (isOrigin && isSafe(url)) return url.origin;
+  if (isOrigin && isSafeUrl(url)) return url.origin;
   faults.push(
     'TURNPIKE_PUBLIC_URL: must be the public URL of the service, https://HOST or https://HOST:PORT without a path (http:// only for localhost)',
   );
@@ -37,7 +37,10 @@ export function readOidc(read: Read, publicUrl: string | null, faults: string[])
   if (missing.length > 0)
     faults.push(`${missing.join(', ')}: must be set together with the other TURNPIKE_OIDC settings`);
   const url = issuer === null ? null : URL.parse(issuer);
-  if (issuer !== null && (url === null || !isSafe(url) || url.search !== '' || url.hash !== '' || url.username !== ''))
+  if (
+    issuer !== null &&
+    (url === null || !isSafeUrl(url) || url.search !== '' || url.hash !== '' || url.username !== '')
+  )
     faults.push('TURNPIKE_OIDC_ISSUER: must be the https:// URL of an issuer (http:// only for localhost)');
   if (publicUrl === null && read('TURNPIKE_PUBLIC_URL') === null)
     faults.push('TURNPIKE_PUBLIC_URL: must be set with TURNPIKE_OIDC_ISSUER, which redirects people to it');
@@ -48,7 +51,8 @@ export function readOidc(read: Read, publicUrl: string | null, faults: string[])
   return Object.freeze({ issuer, clientId, clientSecret, name, isEmailAssumed: verified === 'assumed' });
 }
 
-function isSafe({ protocol, hostname }: URL): boolean {
+/** Whether the URL has TLS, or is on this machine. */
+export function isSafeUrl({ protocol, hostname }: URL): boolean {
   if (protocol === 'https:') return true;
   return protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
 }

@@ -43,9 +43,10 @@ const edge = [...middle, 'gateway', 'http'];
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
-  config: ['base', 'errors', 'sign-in-settings', 'mail-settings', 'telemetry-settings'],
+  config: ['base', 'errors', 'sign-in-settings', 'mail-settings', 'payment-settings', 'telemetry-settings'],
   'sign-in-settings': [],
   'mail-settings': ['base'],
+  'payment-settings': ['sign-in-settings'],
   'telemetry-settings': ['base'],
   audit: ground,
   secrets: ground,
@@ -317,10 +318,10 @@ describe('in one place only stand', () => {
     expect(placeFaults((path) => path.startsWith('src/http/'), isUse)).toEqual([]);
   });
 
-  test('calls over the network: src/providers/upstream.ts, and the commands’ client', () => {
+  test('calls over the network: src/providers/upstream.ts, src/payments/stripe, and the commands’ client', () => {
     const names = ['fetch', 'globalThis.fetch', 'Bun.fetch', 'Bun.connect'];
     const isUse = (_text: string, node: Node) => isCallExpression(node) && names.includes(node.expression.getText());
-    const isAllowed = (path: string) => path === 'src/providers/upstream.ts' || path.startsWith('src/commands/');
+    const isAllowed = (path: string) => /^src\/(?:providers\/upstream\.ts$|payments\/stripe\/|commands\/)/.test(path);
     expect(placeFaults(isAllowed, isUse)).toEqual([]);
   });
 });
