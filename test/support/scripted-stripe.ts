@@ -1,6 +1,9 @@
 // A Stripe for tests: its API, hosted pages and webhooks, as its documentation describes them. It answers in process
 // (`send`), and on loopback (`listen`). The tests act as holders, banks and operators through its methods.
 
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Stripe } from 'stripe';
 import { type ApiAnswer, type ApiRequest, errorAnswer, StripeApi } from './scripted-stripe/answer.ts';
 import { expireSession, payCheckout } from './scripted-stripe/checkout.ts';
 import {
@@ -13,6 +16,7 @@ import {
   escalateDispute,
   settleFees,
 } from './scripted-stripe/collect.ts';
+import { directClient } from './scripted-stripe/direct-client.ts';
 import { addCreditNote, payHostedInvoice, settleBankDebit } from './scripted-stripe/invoices.ts';
 import { answerPage } from './scripted-stripe/pages.ts';
 import { ApiError, type Customer, need, type Price, type StripeEvent, StripeState } from './scripted-stripe/state.ts';
@@ -69,6 +73,11 @@ export class ScriptedStripe {
     return new Response(answer.body, { status: answer.status, headers: answer.headers });
   };
 
+  /** A client of the package, in small: for tests with very many calls. */
+  directClient(): Stripe {
+    return directClient(this.api, (method, path) => this.faultOf(method, path));
+  }
+
   /** Null: the client gets no answer. */
   async #answer(request: ApiRequest): Promise<ApiAnswer | null> {
     const { method, path } = request;
@@ -91,25 +100,41 @@ export class ScriptedStripe {
   }
 
   /** Serves the API and the pages on loopback. */
-  listen(): { url: string; stop: () => Promise<void> } {
-    const server = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      idleTimeout: 60,
-      fetch: async (request) => {
-        const { pathname } = new URL(request.url);
-        if (!pathname.startsWith('/v1/'))
-          return (await answerPage(this.state, request)) ?? new Response('not found', { status: 404 });
-        const form = request.method === 'POST' ? await request.text() : new URL(request.url).search.slice(1);
-        const { method, headers } = request;
-        const answer = await this.#answer({ method, path: pathname, form, headers });
-        if (answer === null) return neverEnding();
-        return new Response(answer.body, { status: answer.status, headers: answer.headers });
-      },
+  async listen(port = 0): Promise<{ url: string; stop: () => Promise<void> }> {
+    const server = createServer((request, response) => {
+      this.#serve(request)
+        .then(async (answer) => {
+          if (answer === null) request.socket.destroy();
+          else
+            response
+              .writeHead(answer.status, Object.fromEntries(answer.headers))
+              .end(Buffer.from(await answer.arrayBuffer()));
+        })
+        .catch((error: unknown) => response.writeHead(500).end(String(error)));
     });
-    const url = `http://127.0.0.1:${server.port}`;
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     this.state.origin = url;
-    return { url, stop: () => server.stop(true) };
+    const stop = () => {
+      server.closeAllConnections();
+      return new Promise<void>((resolve) => server.close(() => resolve()));
+    };
+    return { url, stop };
+  }
+
+  /** Null closes the connection without an answer. */
+  async #serve(message: IncomingMessage): Promise<Response | null> {
+    const url = new URL(message.url ?? '/', this.state.origin);
+    const method = message.method ?? 'GET';
+    const headers = new Headers(message.headers as Record<string, string>);
+    const body = Buffer.concat(await Array.fromAsync(message as AsyncIterable<Buffer>));
+    if (!url.pathname.startsWith('/v1/')) {
+      const request = new Request(url, { method, headers, ...(method === 'POST' ? { body } : {}) });
+      return (await answerPage(this.state, request)) ?? new Response('not found', { status: 404 });
+    }
+    const form = method === 'POST' ? body.toString() : url.search.slice(1);
+    const answer = await this.#answer({ method, path: url.pathname, form, headers });
+    return answer === null ? null : new Response(answer.body, { status: answer.status, headers: answer.headers });
   }
 
   // Holders
@@ -218,14 +243,4 @@ function postTo(url: string): DeliveryOptions['send'] {
     await answer.arrayBuffer();
     return answer.status;
   };
-}
-
-/** A body that breaks: the client sees a closed connection. */
-function neverEnding(): Response {
-  const body = new ReadableStream({
-    pull(controller) {
-      controller.error(new Error('the connection is dropped on purpose'));
-    },
-  });
-  return new Response(body);
 }

@@ -31,23 +31,30 @@ export class StripeRefusal extends ProviderError {
   }
 }
 
-interface CallSettings {
+interface ClientSettings {
   secretKey: Secret;
   apiUrl: string | null;
   send: Send;
   retriesMax: number;
+  waitMsMax: number;
 }
 
-export function openCalls(library: typeof Stripe, { secretKey, apiUrl, send, retriesMax }: CallSettings): StripeCalls {
-  const key = secretKey.reveal();
-  const client = new library(key, {
-    httpClient: library.createFetchHttpClient(((url: string, init: RequestInit) =>
-      sendBounded(send, url, init)) as typeof fetch),
-    timeout: bounds.stripeWaitMsMax,
+export function makeClient(
+  library: typeof Stripe,
+  { secretKey, apiUrl, send, retriesMax, waitMsMax }: ClientSettings,
+): Stripe {
+  const bounded = (url: string, init: RequestInit) => sendBounded(send, url, init);
+  return new library(secretKey.reveal(), {
+    httpClient: library.createFetchHttpClient(bounded as typeof fetch),
+    timeout: waitMsMax,
     maxNetworkRetries: retriesMax,
     telemetry: false,
     ...(apiUrl === null ? {} : placeOf(apiUrl)),
   });
+}
+
+export function openCalls(client: Stripe, secretKey: Secret): StripeCalls {
+  const key = secretKey.reveal();
   const queue = new FairQueue<null>(
     {
       running: bounds.stripeCallsAtOnceMax,

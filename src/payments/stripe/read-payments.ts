@@ -90,7 +90,9 @@ async function findByIntent(calls: StripeCalls, intent: string): Promise<string 
   const payments = await calls.ask('find an invoice', listOf(invoiceOfPayment), (client) =>
     client.invoicePayments.list({ payment: { type: 'payment_intent', payment_intent: intent }, limit: 1 }),
   );
-  return payments.data[0]?.invoice ?? null;
+  const id = payments.data[0]?.invoice;
+  const paidFor = id === undefined ? null : await readInvoice(calls, id);
+  return paidFor !== null && isOurs(paidFor) ? paidFor.id : null;
 }
 
 /** Sessions, then invoices; each newest first, so that what is created meanwhile does not shift the pages. */

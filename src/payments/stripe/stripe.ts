@@ -1,10 +1,11 @@
 // The adapter of Stripe, over the official package, which is loaded only when Stripe is configured. Its types are for
 // the API version that the package pins; every value is checked before it is used.
 
+import type { Stripe } from 'stripe';
 import { bounds } from '../../config.ts';
 import type { Secret } from '../../secrets/secrets.ts';
 import type { PaymentProvider } from '../provider.ts';
-import { openCalls, type Send } from './call-stripe.ts';
+import { makeClient, openCalls, type Send } from './call-stripe.ts';
 import { createCustomer, openPortal, readSavedMethod, startCheckout } from './checkout.ts';
 import { readEvent } from './read-event.ts';
 import { cancelPayment, findPayment, listPayments, readPayment } from './read-payments.ts';
@@ -20,19 +21,37 @@ export interface StripeSettings {
   apiUrl: string | null;
 }
 
-/** Sources of time and of answers, and retries of one call; tests may replace them. */
+/** Sources of time and of answers, and bounds of one call; tests may replace them. */
 export interface StripeSurroundings {
   nowMs?: () => number;
   send?: Send;
   retriesMax?: number;
+  waitMsMax?: number;
 }
 
 export async function openStripe(
   { secretKey, webhookSecret, apiUrl }: StripeSettings,
-  { nowMs = Date.now, send = fetch, retriesMax = bounds.stripeRetriesMax }: StripeSurroundings = {},
+  surroundings: StripeSurroundings = {},
 ): Promise<PaymentProvider> {
+  const { nowMs = Date.now, send = fetch } = surroundings;
+  const { retriesMax = bounds.stripeRetriesMax, waitMsMax = bounds.stripeWaitMsMax } = surroundings;
   const { Stripe } = await import('stripe');
-  const calls = openCalls(Stripe, { secretKey, apiUrl, send, retriesMax });
+  const client = makeClient(Stripe, { secretKey, apiUrl, send, retriesMax, waitMsMax });
+  const { webhooks } = client;
+  return providerOver(client, secretKey, nowMs, (body, signature, atMs) => {
+    const tolerance = bounds.stripeEventSecondsMax;
+    return webhooks.constructEventAsync(body, signature, webhookSecret.reveal(), tolerance, undefined, atMs);
+  });
+}
+
+/** The provider over a client of the package. `verify` checks the signature and age of a webhook request. */
+export function providerOver(
+  client: Stripe,
+  secretKey: Secret,
+  nowMs: () => number,
+  verify: (body: Uint8Array, signature: string, atMs: number) => Promise<unknown>,
+): PaymentProvider {
+  const calls = openCalls(client, secretKey);
   const { isLive } = calls;
   return {
     name: 'stripe',
@@ -46,18 +65,7 @@ export async function openStripe(
     cancelPayment: (source) => cancelPayment(calls, source),
     findPayment: (reference) => findPayment(calls, reference),
     listPayments: (range) => listPayments(calls, range),
-    readEvent: (body, headers, atMs) => {
-      const verify = (signature: string) =>
-        calls.client.webhooks.constructEventAsync(
-          body,
-          signature,
-          webhookSecret.reveal(),
-          bounds.stripeEventSecondsMax,
-          undefined,
-          atMs,
-        );
-      return readEvent(body, headers, isLive, verify);
-    },
+    readEvent: (body, headers, atMs) => readEvent(body, headers, isLive, (signature) => verify(body, signature, atMs)),
     subscriptions: openSubscriptions(calls),
   };
 }

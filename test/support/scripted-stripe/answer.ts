@@ -53,6 +53,7 @@ export class StripeApi {
   readonly #state: StripeState;
   readonly #secretKey: string;
   readonly #stored = new Map<string, StoredAnswer>();
+  readonly #direct = new Map<string, { fingerprint: string; storedAt: number; answer: object | ApiError }>();
   #requests = 0;
   /** All requests, as "POST /v1/customers". */
   readonly log: string[] = [];
@@ -107,31 +108,69 @@ export class StripeApi {
   /** Makes the API repeat an internal error under this request's key, although the request was carried out. */
   async breakAnswer(request: ApiRequest): Promise<ApiAnswer> {
     await this.answer(request);
-    const broken = errorAnswer(
-      'req_broken',
-      new ApiError(500, { type: 'api_error', message: 'An unknown error occurred' }),
-    );
+    const broken = errorAnswer('req_broken', INTERNAL);
     const key = request.headers.get('idempotency-key');
     const slot = key === null ? undefined : this.#stored.get(key);
     if (slot !== undefined) slot.answer = broken;
     return broken;
   }
 
+  /**
+   * A request without its texts: for very many of them. Throws ApiError. `isBroken`: it is carried out, and then answered
+   * with an internal error, as is every repetition.
+   */
+  runDirect(
+    method: string,
+    path: string,
+    form: Form,
+    expand: readonly string[],
+    key: string | undefined,
+    isBroken: boolean,
+  ): object {
+    const run = () => {
+      const shown = execute(this.#state, method, path, form, splitPaths(expand));
+      if (isBroken) throw INTERNAL;
+      return shown;
+    };
+    if (key === undefined) return run();
+    const fingerprint = `${method} ${path} ${JSON.stringify(form)}`;
+    const stored = this.#direct.get(key);
+    if (stored !== undefined && this.#state.now() - stored.storedAt < KEY_SECONDS) {
+      if (stored.fingerprint !== fingerprint)
+        throw new ApiError(400, { type: 'idempotency_error', message: 'The parameters are others.' });
+      if (stored.answer instanceof ApiError) throw stored.answer;
+      return structuredClone(stored.answer);
+    }
+    const slot = { fingerprint, storedAt: this.#state.now() };
+    try {
+      const answer = run();
+      this.#direct.set(key, { ...slot, answer });
+      return structuredClone(answer);
+    } catch (error) {
+      if (error instanceof ApiError && error.isStored) this.#direct.set(key, { ...slot, answer: error });
+      throw error;
+    }
+  }
+
   #run({ method, path, form: text }: ApiRequest, id: string): { answer: ApiAnswer; isStored: boolean } {
     try {
-      const form = decodeForm(text);
-      const expand = readExpand(form);
-      const found = match(method, path);
-      if (found === null) throw invalid(`Unrecognized request URL (${method}: ${path}).`, undefined, 404);
-      const result = found.run(this.#state, form, found.id);
-      const body =
-        result instanceof Listing ? page(this.#state, result, form, path, expand) : render(this.#state, result, expand);
-      return { answer: jsonAnswer(200, id, body), isStored: true };
+      const { expand, ...form } = decodeForm(text);
+      const paths = splitPaths(Array.isArray(expand) ? expand.map(String) : []);
+      return { answer: jsonAnswer(200, id, execute(this.#state, method, path, form, paths)), isStored: true };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       return { answer: errorAnswer(id, error), isStored: error.isStored };
     }
   }
+}
+
+const INTERNAL = new ApiError(500, { type: 'api_error', message: 'An unknown error occurred' });
+
+function execute(state: StripeState, method: string, path: string, form: Form, expand: string[][]): object {
+  const found = match(method, path);
+  if (found === null) throw invalid(`Unrecognized request URL (${method}: ${path}).`, undefined, 404);
+  const result = found.run(state, form, found.id);
+  return result instanceof Listing ? page(state, result, form, path, expand) : render(state, result, expand);
 }
 
 export function errorAnswer(id: string, { status, body }: ApiError): ApiAnswer {
@@ -181,9 +220,7 @@ function withArrays(value: FormValue): FormValue {
   return isArray ? members.map(([, member]) => member) : Object.fromEntries(members);
 }
 
-function readExpand(form: Form): string[][] {
-  const given = form['expand'];
-  const paths = Array.isArray(given) ? given.map(String) : [];
+function splitPaths(paths: readonly string[]): string[][] {
   return paths.map((path) => {
     const parts = path.split('.');
     if (parts.length > 4) throw invalid(`You cannot expand more than 4 levels of a property: ${path}`);
