@@ -137,6 +137,7 @@ export const bounds = {
   dropEveryMs: 60 * 60 * 1000,
   dropAgainMs: 60_000, // when an expired month was in use
   endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // until then a client with a replaced secret gets an error that says so
+  paymentEventKeptMs: 90 * 24 * 60 * 60 * 1000, // Stripe retries for days; an older event is read again without effect
   reportKeysMax: 5_000, // of one creator, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
   totalsRunRows: 50_000, // daily totals that one statement adds up

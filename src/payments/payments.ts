@@ -1,6 +1,19 @@
 // Payments: money that comes in through payment providers.
 
 export {
+  type Billing,
+  creditReference,
+  type HandledEvent,
+  type Payment,
+  type PaymentKind,
+  type PaymentPage,
+  type PaymentRow,
+  type PaymentStore,
+  paymentKinds,
+  paymentStatuses,
+  type StoredStatus,
+} from './payment.ts';
+export {
   type EventSubject,
   type NewCheckout,
   type NewCustomer,

@@ -45,7 +45,15 @@ export function startRetaining(parts: RetainParts): () => Promise<void> {
 
 async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const dropped = { usage_records: 0, entries: 0, claims: 0, answers: 0, creations: 0, key_secrets: 0 };
+    const dropped = {
+      usage_records: 0,
+      entries: 0,
+      claims: 0,
+      answers: 0,
+      creations: 0,
+      key_secrets: 0,
+      payment_events: 0,
+    };
     try {
       await parts.runAlone(() => dropOld({ ...parts, dropped, signal }));
     } catch (failure) {
@@ -81,6 +89,7 @@ async function dropOld(run: Run): Promise<void> {
   await forgetBefore(run, 'answers', nowMs - bounds.idempotencyKeptMs);
   await forgetBefore(run, 'creations', nowMs - bounds.creationRememberedMs);
   await forgetBefore(run, 'key_secrets', nowMs - bounds.endedSecretKeptMs);
+  await forgetBefore(run, 'payment_events', nowMs - bounds.paymentEventKeptMs);
   const { usageRetentionDays: days, journalRetentionMonths: months } = run.settings();
   if (days === null) return;
   const usageSinceMs = usageRetainedSinceMs(days, nowMs);

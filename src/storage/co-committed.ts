@@ -7,8 +7,11 @@ import { assert } from '../base/assert.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+import type { PaymentRow } from '../payments/payments.ts';
+import { paymentStatement } from './payment-rows.ts';
 
 export type CoCommittedRow =
+  | PaymentRow
   | { table: 'accounts'; account: Account }
   | { table: 'keys'; key: Key }
   /** A new secret of a key; existing ones expire at `othersEndAtMs`, or earlier. */
@@ -84,6 +87,10 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
       return [writeInstallation(row)];
     case 'learned':
       return [writeLearned(row)];
+    case 'payments':
+    case 'billing':
+    case 'payment_events':
+      return [paymentStatement(row)];
     case 'audit_records':
       return [writeAudit(row)];
     case 'creations':
@@ -228,6 +235,7 @@ export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age
   key_secrets: { id: 'secret_hash', age: 'expires_at_ms' },
   claims: { id: 'key_id, name', age: 'at_ms' },
   answers: { id: 'seq', age: 'at_ms' },
+  payment_events: { id: 'id', age: 'at_ms' },
 };
 
 const PICKED = 'SELECT seq FROM carried_entries';

@@ -12,7 +12,7 @@ export interface MovedColumn {
   isText: boolean;
 }
 
-/** Accounts come before keys, tokens and people, which reference them. */
+/** Accounts come before the tables that reference them. */
 export const movedTables = [
   'installation',
   'catalog',
@@ -35,6 +35,9 @@ export const movedTables = [
   'creations',
   'answers',
   'learned',
+  'payments',
+  'billing',
+  'payment_events',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -14,6 +14,7 @@ import {
   retainedSinceNames,
   type UsageStore,
 } from '../ledger/ledger.ts';
+import type { PaymentStore } from '../payments/payments.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
 import {
@@ -69,6 +70,7 @@ export interface Stores {
   installation: InstallationStore;
   retention: RetentionStore;
   samples: SampleStore;
+  payments: PaymentStore;
 }
 
 /** Lists and reports over data that grows without bound. */
@@ -84,6 +86,7 @@ export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrit
 
 /** Short reads of committed data by an index. */
 export type ShortReads = AccessReads &
+  PaymentStore &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -112,6 +115,7 @@ export function assembleStores(
     usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation, ...installationWrites(gate) },
+    payments: reads,
     samples: { loadSamples: reads.loadSamples, ...sampleWrites(gate) },
     retention: retentionStore(gate, { ...retentionReads, readInstallation }),
   };

@@ -15,6 +15,7 @@ import { journalConformance } from './conformance/journal.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
 import { meterConformance } from './conformance/meters.ts';
 import { monthConformance } from './conformance/months.ts';
+import { paymentConformance } from './conformance/payments.ts';
 import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { rateConformance } from './conformance/rates.ts';
@@ -46,6 +47,7 @@ export function describeStore(
     describe('stores', () => accessConformance(open));
     describe('stores', () => peopleConformance(open));
     describe('stores', () => answerConformance(open));
+    describe('stores', () => paymentConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));

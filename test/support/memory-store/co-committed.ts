@@ -2,8 +2,11 @@
 
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { bounds } from '../../../src/config.ts';
+import { Outpaced } from '../../../src/ledger/ledger.ts';
+import type { PaymentRow } from '../../../src/payments/payments.ts';
 import type { CoCommittedRow } from '../../../src/storage/co-committed.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
+import { isOutpaced, writePaymentRow } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
 
 type Dropping = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown }>;
@@ -15,6 +18,10 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     refuseWrongDrop(tables, row);
     return;
   }
+  if (isPaymentRow(row)) {
+    if (isOutpaced(tables, row)) throw new Outpaced(`the table ${row.table} cannot take this row`);
+    return;
+  }
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
     (row.table === 'tokens' &&
@@ -23,6 +30,10 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     (row.table === 'people' && isTakenFrom(tables, row, before)) ||
     (row.table === 'installation' && (tables.installation.get(row.name) ?? null) !== row.replaces);
   if (isTaken) throw new BrokenInvariant(`the table ${row.table} cannot take this row`);
+}
+
+function isPaymentRow(row: CoCommittedRow): row is Exclude<PaymentRow, Dropping> {
+  return row.table === 'payments' || row.table === 'billing' || (row.table === 'payment_events' && 'event' in row);
 }
 
 /** Whether another person has its email or its link, as people are after the rows before it. */
@@ -91,6 +102,11 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
       break;
     case 'creations':
       writeCreation(tables, row);
+      break;
+    case 'payments':
+    case 'billing':
+    case 'payment_events':
+      writePaymentRow(tables, row);
       break;
     case 'changes':
       break; // one process tells itself

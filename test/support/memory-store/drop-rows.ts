@@ -23,6 +23,7 @@ function findOld(tables: MemoryTables, table: ForgottenTable, beforeMs: number):
     key_secrets: () => [...tables.keySecrets].map(([key, { expiresAtMs }]) => [key, expiresAtMs]),
     claims: () => [...tables.claims].map(([key, { atMs }]) => [key, atMs]),
     answers: () => [...tables.answers].map(([key, { atMs }]) => [key, atMs]),
+    payment_events: () => [...tables.paymentEvents].map(([key, { atMs }]) => [key, atMs]),
   };
   return aged[table]()
     .filter(([, atMs]) => atMs !== null && atMs < beforeMs)
@@ -58,6 +59,7 @@ export function forgetRows(tables: MemoryTables, table: ForgottenTable, beforeMs
     key_secrets: tables.keySecrets,
     claims: tables.claims,
     answers: tables.answers,
+    payment_events: tables.paymentEvents,
   };
   for (const key of findOld(tables, table, beforeMs)) of[table].delete(key as string);
 }

@@ -48,6 +48,9 @@ export class MemoryLedgerStore implements LedgerStore {
     carriedCredits: new Map(),
     learned: new Map(),
     installation: new Map(),
+    payments: new Map(),
+    billing: new Map(),
+    paymentEvents: new Map(),
   };
   readonly #clock: Clock;
 

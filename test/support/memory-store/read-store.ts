@@ -19,6 +19,7 @@ import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
+import { paymentReads } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
 import { sumTimeline } from './timeline.ts';
 
@@ -30,6 +31,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...meterReads(tables),
     ...recordReads(tables),
     ...auditReads(tables),
+    ...paymentReads(tables),
     findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
   };
 }

@@ -15,9 +15,10 @@ import type {
   NewEntry,
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
+import type { PaymentTables } from './payments.ts';
 
 /** All tables. Rows are values and never altered. */
-export interface MemoryTables {
+export interface MemoryTables extends PaymentTables {
   accountMeters: Map<number, AccountRow>;
   keyMeters: Map<number, KeyRow>;
   holds: Map<string, HoldRow>;

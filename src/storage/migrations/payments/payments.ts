@@ -1,6 +1,7 @@
 // Version 10: debts, plans, payments and events. Each part has the tables of one subject.
 
 import { ledgerPart } from './ledger.ts';
+import { paymentRecordsPart } from './payment-records.ts';
 
 /** The statements of one part, for each database. */
 export interface MigrationPart {
@@ -8,7 +9,7 @@ export interface MigrationPart {
   postgres: string;
 }
 
-const parts: readonly MigrationPart[] = [ledgerPart];
+const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart];
 
 export const paymentTables: MigrationPart = {
   sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),

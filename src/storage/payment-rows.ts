@@ -1,0 +1,165 @@
+// Payments, the billing facts of accounts and handled webhook events: their statements and reads, the same for both
+// databases.
+
+import { exactNumber } from '../base/checked-number.ts';
+import type { Billing, HandledEvent, Payment, PaymentPage, PaymentRow, PaymentStore } from '../payments/payments.ts';
+import type { CoCommittedStatement } from './co-committed.ts';
+import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { CHANGE } from './tables.ts';
+
+export function paymentStatement(row: PaymentRow): CoCommittedStatement {
+  switch (row.table) {
+    case 'payments':
+      return writePayment(row.payment);
+    case 'billing':
+      return writeBilling(row.billing);
+    case 'payment_events':
+      return writeHandledEvent(row.event);
+  }
+}
+
+/** Its account, kind and time are written once. */
+function writePayment(payment: Payment): CoCommittedStatement {
+  const { id, accountId, kind, status, source, version, createdAtMs, checkAtMs } = payment;
+  const document = JSON.stringify(payment);
+  if (version === 1)
+    return {
+      text: `INSERT INTO payments (id, account_id, kind, status, source, version, created_at_ms, check_at_ms, document)
+         VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8) ON CONFLICT DO NOTHING`,
+      values: [id, accountId, kind, status, source, createdAtMs, checkAtMs, document],
+      race: 'the payment exists, or another auto-recharge of the account is pending',
+    };
+  return {
+    text: `UPDATE payments SET status = $3, source = $4, version = $2, check_at_ms = $5, document = $6
+       WHERE id = $1 AND version + 1 = $2 AND NOT EXISTS (SELECT 1 FROM payments o WHERE o.source = $4 AND o.id <> $1)`,
+    values: [id, version, status, source, checkAtMs, document],
+    race: 'the payment was changed meanwhile, or its source belongs to another one',
+  };
+}
+
+function writeBilling(billing: Billing): CoCommittedStatement {
+  const { accountId, version, customer } = billing;
+  const document = JSON.stringify(billing);
+  const race = 'the billing facts of the account were changed meanwhile';
+  if (version === 1)
+    return {
+      text: `INSERT INTO billing (account_id, version, customer, document) VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING`,
+      values: [accountId, customer, document],
+      race,
+    };
+  return {
+    text: `UPDATE billing SET version = $2, customer = $3, document = $4 WHERE account_id = $1 AND version + 1 = $2`,
+    values: [accountId, version, customer, document],
+    race,
+  };
+}
+
+function writeHandledEvent({ id, atMs, type, payment }: HandledEvent): CoCommittedStatement {
+  return {
+    text: `INSERT INTO payment_events (id, at_ms, type, payment_id) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
+    values: [id, atMs, type, payment],
+  };
+}
+
+export function paymentReads(on: SqlReader): PaymentStore {
+  const prepare = <Value>(text: string) => {
+    const ask = on.prepare<{ document: string }>(text);
+    return async (...values: readonly ReadValue[]) =>
+      (await ask(...values)).map(({ document }) => JSON.parse(document) as Value);
+  };
+  const prepareCount = (where: string) => {
+    const ask = on.prepare<{ count: number }>(`SELECT ${on.number('count(*)')} AS count FROM payments WHERE ${where}`);
+    return async (...values: readonly ReadValue[]) => (await ask(...values))[0]?.count ?? 0;
+  };
+  const byId = prepare<Payment>('SELECT document FROM payments WHERE id = $1');
+  const bySource = prepare<Payment>('SELECT document FROM payments WHERE source = $1');
+  const due = prepare<Payment>('SELECT document FROM payments WHERE check_at_ms <= $1 ORDER BY check_at_ms LIMIT $2');
+  const inRange = prepare<Payment>(
+    `SELECT document FROM payments WHERE created_at_ms < $1 AND (created_at_ms, id) > ($2, $3)
+     ORDER BY created_at_ms, id LIMIT $4`,
+  );
+  return {
+    getPayment: async (id) => (await byId(id))[0] ?? null,
+    findPaymentBySource: async (source) => (await bySource(source))[0] ?? null,
+    listPayments: (page) => listPayments(on, page),
+    listDuePayments: due,
+    listPaymentsInRange: ({ sinceMs, untilMs }, after, limit) =>
+      inRange(untilMs, after?.createdAtMs ?? sinceMs, after?.id ?? 0, limit),
+    countPending: prepareCount(`account_id = $1 AND status = 'pending'`),
+    countPaymentsSince: prepareCount('account_id = $1 AND kind = $2 AND created_at_ms >= $3'),
+    ...billingReads(on),
+    ...eventReads(on),
+    sumCredits: sumCredits(on),
+    countByStatus: on.prepare(
+      `SELECT status, ${on.number('count(*)')} AS count FROM payments GROUP BY status ORDER BY status`,
+    ),
+  };
+}
+
+function billingReads(on: SqlReader): Pick<PaymentStore, 'getBilling' | 'findBillingByCustomer'> {
+  const prepare = (where: string) => {
+    const ask = on.prepare<{ document: string }>(`SELECT document FROM billing WHERE ${where} = $1`);
+    return async (value: ReadValue) => {
+      const [row] = await ask(value);
+      return row === undefined ? null : (JSON.parse(row.document) as Billing);
+    };
+  };
+  return { getBilling: prepare('account_id'), findBillingByCustomer: prepare('customer') };
+}
+
+function eventReads(on: SqlReader): Pick<PaymentStore, 'findHandledEvent' | 'lastEventAtMs'> {
+  const byId = on.prepare<HandledEvent>(
+    `SELECT id, ${on.number('at_ms')} AS "atMs", type, ${on.number('payment_id')} AS payment FROM payment_events WHERE id = $1`,
+  );
+  const last = on.prepare<{ atMs: number | null }>(`SELECT ${on.number('max(at_ms)')} AS "atMs" FROM payment_events`);
+  return {
+    findHandledEvent: async (id) => (await byId(id))[0] ?? null,
+    lastEventAtMs: async () => (await last())[0]?.atMs ?? null,
+  };
+}
+
+/** Filters beside the first one are applied to the rows found. `|| ''` keeps their columns from choosing the index. */
+async function listPayments(on: SqlReader, { accountId, status, kind, after, limit }: PaymentPage): Promise<Payment[]> {
+  const bindings = new Bindings();
+  const conditions: string[] = [];
+  const filters = [
+    ...(accountId === null ? [] : [['account_id', accountId] as const]),
+    ...(status === null ? [] : [['status', status] as const]),
+    ...(kind === null ? [] : [['kind', kind] as const]),
+  ];
+  for (const [at, [column, value]] of filters.entries())
+    conditions.push(`r.${column}${at === 0 ? '' : ` || ''`} = ${bindings.add(value)}`);
+  if (after !== null) {
+    const last = bindings.add(after);
+    conditions.push(
+      `(r.created_at_ms, r.id) < (COALESCE((SELECT l.created_at_ms FROM payments l WHERE l.id = ${last}), -1), ${last})`,
+    );
+  }
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  const rows = await on.read<{ document: string }>(
+    `SELECT r.document FROM payments r ${where} ORDER BY r.created_at_ms DESC, r.id DESC LIMIT ${bindings.add(limit)}`,
+    ...bindings.values,
+  );
+  return rows.map(({ document }) => JSON.parse(document) as Payment);
+}
+
+/** References with a prefix are a range of the index. */
+function sumCredits(on: SqlReader): PaymentStore['sumCredits'] {
+  const inRange = 'r.account_id = $1 AND r.reference >= $2 AND r.reference < $3';
+  const sum = on.prepare<{ sum: string | null }>(
+    `SELECT CAST(sum(change) AS text) AS sum FROM (
+       SELECT ${CHANGE} AS change FROM entries r
+       WHERE ${inRange} AND r.kind <> 'usage' AND r.kind <> 'write_off' AND r.kind <> 'correction' AND r.kind <> 'refund'
+         AND r.reference IS NOT NULL
+       UNION ALL SELECT r.amount FROM carried_credits r WHERE ${inRange}) changes`,
+  );
+  return async (accountId, prefix) => {
+    const [row] = await sum(accountId, prefix, after(prefix));
+    return exactNumber(BigInt(row?.sum ?? 0));
+  };
+}
+
+/** The least text after all that begin with this one. */
+function after(prefix: string): string {
+  return `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
+}
