@@ -280,6 +280,12 @@ export const bounds = {
   tokensPerAccountMax: 1_000,
   peoplePerAccountMax: 1_000,
   emailCharactersMax: 254,
+  codesPerBatchMax: 10_000,
+  codeTypedCharactersMax: 100,
+  codeGuessWindowMs: 10 * 60 * 1000,
+  codeGuessesPerAccountMax: 20, // wrong redemption codes in one window, on one node
+  codeGuessesPerAddressMax: 100,
+  codeGuessersMax: 20_000, // accounts and addresses that are counted
   linkMs: 7 * 24 * 60 * 60 * 1000, // during which an invitation can be accepted
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,

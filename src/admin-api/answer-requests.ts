@@ -8,6 +8,7 @@ import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
 import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
+import { codeBatchRoutes, redemptionRoutes } from './codes.ts';
 import { creditRoutes, refundRoutes } from './credits.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
@@ -37,6 +38,8 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refundRoutes,
+    ...codeBatchRoutes,
+    ...redemptionRoutes(),
     ...applyRoutes,
     ...priceUpdateRoutes,
     ...catalogRoutes,

@@ -83,7 +83,8 @@ async function storeCredit(call: CallWith<typeof creditBody>, id: string, rememb
 
 type Credited = Extract<Answer, { kind: 'credited' }>;
 
-function credited(answer: Answer | undefined, account: number, source: Credit['source']): Credited {
+/** Throws invalid_request for an amount that the account cannot take, and object_not_found. */
+export function credited(answer: Answer | undefined, account: number, source: Credit['source']): Credited {
   if (answer?.ok && answer.kind === 'credited') return answer;
   if (answer?.ok === false && answer.reason === 'beyond_maximum') throw invalidMember('amount', BEYOND_MAXIMUM);
   if (answer?.ok === false && answer.reason === 'below_available') {

@@ -7,6 +7,7 @@ import type { Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.
 import { TurnpikeError } from '../errors.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+import type { CodeStore } from '../payments/payments.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 
@@ -97,6 +98,7 @@ export interface AdminDependencies {
    */
   readEpoch?(): Promise<number> | null;
   usage: UsageStore;
+  codes: CodeStore;
   catalog: AdminCatalog;
   /**
    * Opens the port of the setting `admin_listen`; null: the port of messages. Returns null if nothing changes. Throws

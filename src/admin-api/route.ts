@@ -19,7 +19,7 @@ const ERRORS = {
   413: 'The body is too large',
   415: 'The body is not JSON, or is compressed',
   422: 'The idempotency key was used for a different request',
-  429: 'Too many invalid tokens or links from this address; valid ones are never refused',
+  429: 'Too many invalid tokens or links from this address, of which valid ones are never refused, or too many wrong redemption codes',
   500: 'An internal error',
   503: 'The store is unavailable',
   529: 'The service is overloaded',
@@ -170,7 +170,7 @@ function defineRoute(
         ...(isCreation && { headers: idempotencyHeader }),
       },
     }),
-    tags: [operationId.slice(0, operationId.indexOf('-'))],
+    tags: [operationId.slice(0, operationId.lastIndexOf('-'))],
     ...(roles === 'anyone'
       ? { security: [] }
       : { security: [{ token: [] }], 'x-roles': [...roles], middleware: requireRole(roles) }),

@@ -14,6 +14,7 @@ import type {
   modelSchema,
   settingSchema,
 } from './catalog.ts';
+import type { codeBatchSchema, codeSchema, createdCodeBatchSchema, redemptionSchema } from './codes.ts';
 import type { creditSchema, refundSchema } from './credits.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
@@ -32,6 +33,9 @@ export type AttentionShape = z.infer<typeof attentionSchema>;
 export type AuditShape = z.infer<typeof auditSchema>;
 export type CatalogShape = z.infer<typeof catalogSchema>;
 export type CatalogChangeShape = z.infer<typeof changeSchema>;
+export type CodeBatchShape = z.infer<typeof codeBatchSchema>;
+export type CodeShape = z.infer<typeof codeSchema>;
+export type CreatedCodeBatchShape = z.infer<typeof createdCodeBatchSchema>;
 export type CreatedKeyShape = z.infer<typeof withSecret>;
 export type CreditShape = z.infer<typeof creditSchema>;
 export type EntryShape = z.infer<typeof entrySchema>;
@@ -51,6 +55,7 @@ export type PriceDifferenceShape = z.infer<typeof differenceSchema>;
 export type ProviderShape = z.infer<typeof providerSchema>;
 export type ProviderTestShape = z.infer<typeof testSchema>;
 export type ReceiptShape = z.infer<typeof receiptSchema>;
+export type RedemptionShape = z.infer<typeof redemptionSchema>;
 export type RefundShape = z.infer<typeof refundSchema>;
 export type RotatedKeyShape = z.infer<typeof rotatedSchema>;
 export type SettingShape = z.infer<typeof settingSchema>;

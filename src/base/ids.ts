@@ -1,5 +1,5 @@
 // Identifiers. Accounts, keys, tokens and people are whole numbers in the store (small rows, fast indexes) and
-// "acct_…", "key_…", "tok_…", "person_…" in the API: the same number in base62.
+// "acct_…", "key_…", "tok_…", "person_…", "batch_…" in the API: the same number in base62.
 
 import { randomFillSync } from 'node:crypto';
 import { assert } from './assert.ts';
@@ -10,7 +10,7 @@ const ID_DIGITS = 9; // 62^9 > 2^53
 const REQUEST_RANDOM_DIGITS = 16;
 const ID_LEAST = 2 ** 32; // numbers below belong to the system's own accounts
 
-export type IdKind = 'acct' | 'key' | 'tok' | 'person' | 'pay';
+export type IdKind = 'acct' | 'key' | 'tok' | 'person' | 'pay' | 'batch';
 
 /** Prints a number as exactly `digits` base62 characters. */
 export function toBase62(value: bigint, digits: number): string {
@@ -46,7 +46,7 @@ export function safeToBase62(value: number, digits: number): string {
   return text;
 }
 
-/** The number behind "acct_…", "key_…", "tok_…", "person_…" or "pay_…", or null when the text is not an id of this kind. */
+/** The number behind "acct_…", "key_…" and so on, or null when the text is not an id of this kind. */
 export function parseId(kind: IdKind, text: string): number | null {
   if (!text.startsWith(`${kind}_`)) return null;
   const digits = text.slice(kind.length + 1);

@@ -23,8 +23,8 @@ export interface ApiCommand {
   positionals: readonly string[];
   fields: readonly { field: string; read: ValueReader }[];
   flags?: Readonly<Record<string, FieldFlag>>;
-  /** Flags without a value that are sent as true or false. */
-  switches?: Readonly<Record<string, Flag>>;
+  /** Flags without a value that are sent as true or false, in the field of their name unless they say which. */
+  switches?: Readonly<Record<string, Flag & { field?: string }>>;
   /** Members of the body that are always the same. */
   body?: Row;
   /** Makes the command fail when no flag is given. */
@@ -109,7 +109,10 @@ async function runOperation(spec: ApiCommand, invocation: Invocation): Promise<n
     return value === undefined ? [] : [[field, read(value, bare(spec.positionals[inPath + at] ?? ''))]];
   });
   const flagged = readFields(spec.flags ?? {}, invocation.flags);
-  const switched = Object.keys(spec.switches ?? {}).map((name) => [name, invocation.flags[name] === true]);
+  const switched = Object.entries(spec.switches ?? {}).map(([name, { field = name }]) => [
+    field,
+    invocation.flags[name] === true,
+  ]);
   const body: Row = { ...spec.body, ...Object.fromEntries(rest), ...flagged, ...Object.fromEntries(switched) };
   if (spec.needsChange === true && Object.keys(flagged).length === 0)
     throw new WrongUsage('nothing to change: specify at least one flag');

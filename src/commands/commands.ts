@@ -38,6 +38,8 @@ const topics: readonly Topic[] = [
   ),
   resource('account', 'creates, lists, shows, updates, disables and enables accounts'),
   resource('credit', 'adds credit to an account, or writes off its debt'),
+  resource('code-batch', 'creates, lists, shows, disables and enables batches of redemption codes'),
+  resource('code', 'redeems a code for an account'),
   resource('key', 'creates, lists, shows, updates, disables, enables, rotates and revokes keys'),
   resource('token', 'creates, lists and revokes tokens for the admin API'),
   resource('person', 'invites, lists, disables and enables people, and creates their one-time links'),

@@ -13,11 +13,24 @@ import {
   untilFlag,
 } from './api-command.ts';
 import type { Command, Invocation } from './command.ts';
-import { addresses, amountNotNegative, choice, duration, limit, list, origins, orNull, text, time } from './flags.ts';
-import { type Column, columns, printObject } from './output.ts';
+import {
+  addresses,
+  amountNotNegative,
+  choice,
+  count,
+  duration,
+  limit,
+  list,
+  origins,
+  orNull,
+  text,
+  time,
+} from './flags.ts';
+import { type Column, columns, printObject, yesNo } from './output.ts';
 
 export const periods = ['total', 'day', 'week', 'month'] as const;
 export const roles = ['operator', 'viewer', 'owner', 'member'] as const;
+export const codeKinds = ['payment', 'promotion'] as const;
 export const creditKinds = ['payment', 'promotion', 'adjustment', 'write_off'] as const;
 
 const KEEP_KEY = 'Keep the key now: it is not shown again.\n';
@@ -265,10 +278,79 @@ const people: readonly ApiCommand[] = [
   ),
 ];
 
+const batchColumns: readonly Column[] = [
+  ...columns('id name kind amount'),
+  ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
+  ...columns('status expires_at created_at'),
+];
+const batchDetails: readonly Column[] = [
+  ...batchColumns,
+  yesNo('ONCE PER ACCOUNT', 'once_per_account'),
+  ...columns('note made_by'),
+];
+const codes: readonly ApiCommand[] = [
+  describe(
+    'code-batch create NAME AMOUNT',
+    'creates redemption codes that are worth AMOUNT each, and prints them as CSV; they are shown only once',
+    'POST /code-batches',
+    {
+      flags: {
+        count: { ...flag('N', 'count', count, 'the number of codes (required)'), isRequired: true },
+        kind: flag(
+          'KIND',
+          'kind',
+          choice(codeKinds),
+          'the kind of the credits: payment for codes that are sold, or promotion (default: promotion)',
+        ),
+        expires: flag('TIME', 'expires_at', time, 'when the codes expire, such as 2027-01-31T00:00:00Z'),
+        note: flag('TEXT', 'note', text, 'the note of each credit, which the holder sees'),
+      },
+      switches: {
+        'once-per-account': { field: 'once_per_account', help: 'an account can redeem only one of the codes' },
+      },
+      print: printCodes,
+    },
+  ),
+  describe('code-batch list', 'lists the batches of redemption codes, newest first', 'GET /code-batches', {
+    columns: batchColumns,
+    whenEmpty: 'There are no batches of codes.',
+  }),
+  describe('code-batch show ID', 'shows a batch, without its codes', 'GET /code-batches/{id}', {
+    columns: batchDetails,
+  }),
+  describe(
+    'code-batch redemptions ID',
+    'lists the codes of a batch, each with the account that redeemed it',
+    'GET /code-batches/{id}/codes',
+    { columns: columns('id account redeemed_at redeemed_by'), whenEmpty: 'The batch has no codes.' },
+  ),
+  ...statusCommands('code-batch', 'code-batches', 'disables a batch: its codes cannot be redeemed', batchDetails),
+  describe('code redeem ACCOUNT CODE', 'redeems a code for an account', 'POST /accounts/{id}/redemptions', {
+    print: printRedemption,
+  }),
+];
+
 /** Every command of this table, as data. */
-export const resourceTable: readonly ApiCommand[] = [...accounts, ...keys, ...tokens, ...people];
+export const resourceTable: readonly ApiCommand[] = [...accounts, ...codes, ...keys, ...tokens, ...people];
 
 export const resourceCommands: readonly Command[] = resourceTable.map(apiCommand);
+
+/** The codes on stdout, so that they can be sent to a file, and the batch on stderr. */
+async function printCodes({ json, world }: Invocation, batch: Row): Promise<number> {
+  if (json) await world.write(`${JSON.stringify(batch, null, 2)}\n`);
+  if (json) return 0;
+  const rows = (batch['codes'] as string[]).map((code, at) => `${batch['id']}:${at + 1},${code},${batch['amount']}\n`);
+  await world.write(`id,code,amount\n${rows.join('')}`);
+  await world.writeError(`Created ${batch['id']}. Keep the codes now: they are not shown again.\n`);
+  return 0;
+}
+
+async function printRedemption(invocation: Invocation, redemption: Row): Promise<number> {
+  if (redemption['repeated'] === true)
+    await invocation.world.writeError('The account redeemed this code before: no credit was added.\n');
+  await printObject(invocation, redemption, columns('account code amount balance'));
+  return 0;
+}
 
 async function printCredit(invocation: Invocation, credited: Row): Promise<number> {
   if (credited['repeated'] === true)

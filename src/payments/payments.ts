@@ -1,5 +1,19 @@
-// Payments: money that comes in through payment providers.
+// The door of payments: money that comes in through payment providers, and redemption codes.
 
+export { CodeGuesses } from './code-guesses.ts';
+export {
+  type CodeBatch,
+  type CodeStore,
+  codeName,
+  codeReference,
+  codesOf,
+  hashCode,
+  makeCode,
+  makeCodeSeed,
+  type Redemption,
+  readCode,
+  type StoredCode,
+} from './codes.ts';
 export {
   type Billing,
   creditReference,

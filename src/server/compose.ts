@@ -159,6 +159,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
+    codes: stores.codes,
     catalog: {
       current: () => holder.current,
       documents: () => stores.catalog.loadCatalog(),

@@ -173,7 +173,8 @@ function firstCredit(account: Account, credit: FirstCredit): Operation {
   };
 }
 
-async function submit(gate: LedgerGate, operations: Operation[], coCommitted: CoCommittedRow[]): Promise<void> {
+/** Throws an error for the client if the bundle is refused. */
+export async function submit(gate: LedgerGate, operations: Operation[], coCommitted: CoCommittedRow[]): Promise<void> {
   const bundle: Bundle = { operations, coCommitted };
   const refused = (await gate.submit(bundle)).filter((answer) => !answer.ok);
   // The others are refused only because of this one.

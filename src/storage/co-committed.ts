@@ -8,10 +8,12 @@ import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
+import { type CodeRow, codeStatements } from './code-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 
 export type CoCommittedRow =
   | PaymentRow
+  | CodeRow
   | { table: 'accounts'; account: Account }
   | { table: 'keys'; key: Key }
   /** A new secret of a key; existing ones expire at `othersEndAtMs`, or earlier. */
@@ -95,6 +97,9 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
       return [writeAudit(row)];
     case 'creations':
       return writeCreation(row);
+    case 'code_batches':
+    case 'codes':
+      return codeStatements(row);
   }
 }
 

@@ -12,7 +12,7 @@ export interface MovedColumn {
   isText: boolean;
 }
 
-/** Accounts come before the tables that reference them. */
+/** Referenced tables come before those that reference them: accounts before keys, batches before codes. */
 export const movedTables = [
   'installation',
   'catalog',
@@ -38,6 +38,8 @@ export const movedTables = [
   'payments',
   'billing',
   'payment_events',
+  'code_batches',
+  'codes',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

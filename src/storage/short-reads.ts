@@ -18,6 +18,7 @@ import {
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
+import { codeReads } from './code-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
@@ -86,6 +87,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...installationReads(on),
     ...meterReads(on),
     ...paymentReads(on),
+    ...codeReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();
       const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;

@@ -14,7 +14,7 @@ import {
   retainedSinceNames,
   type UsageStore,
 } from '../ledger/ledger.ts';
-import type { PaymentStore } from '../payments/payments.ts';
+import type { CodeStore, PaymentStore } from '../payments/payments.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
 import {
@@ -26,6 +26,7 @@ import {
   tokenWrites,
 } from './account-writes.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
+import { type CodeReads, codeWrites } from './code-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
@@ -71,6 +72,7 @@ export interface Stores {
   retention: RetentionStore;
   samples: SampleStore;
   payments: PaymentStore;
+  codes: CodeStore;
 }
 
 /** Lists and reports over data that grows without bound. */
@@ -87,6 +89,7 @@ export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrit
 /** Short reads of committed data by an index. */
 export type ShortReads = AccessReads &
   PaymentStore &
+  CodeReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -117,6 +120,7 @@ export function assembleStores(
     installation: { readInstallation, ...installationWrites(gate) },
     payments: reads,
     samples: { loadSamples: reads.loadSamples, ...sampleWrites(gate) },
+    codes: { ...reads, ...codeWrites(gate) },
     retention: retentionStore(gate, { ...retentionReads, readInstallation }),
   };
 }

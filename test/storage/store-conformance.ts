@@ -9,6 +9,7 @@ import { answerConformance } from './conformance/answers.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { claimAgeConformance, claimConformance } from './conformance/claims.ts';
+import { codeConformance } from './conformance/codes.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { journalConformance } from './conformance/journal.ts';
@@ -48,6 +49,7 @@ export function describeStore(
     describe('stores', () => peopleConformance(open));
     describe('stores', () => answerConformance(open));
     describe('stores', () => paymentConformance(open));
+    describe('stores', () => codeConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));

@@ -34,6 +34,8 @@ const TABLES = [
   'change_epoch',
   'changes',
   'claims',
+  'code_batches',
+  'codes',
   'creations',
   'daily_totals',
   'entries',

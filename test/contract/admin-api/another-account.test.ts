@@ -98,7 +98,7 @@ test('no route shows or changes anything of another account, for any role of an 
 /** Requests with every id of the other account: in the path, as a list filter, and as the account of the body. */
 function requestsFor(operation: Operation): { path: string; body?: Json; isTheirs: boolean }[] {
   const { name, path, queryParameters, members } = operation;
-  const body = bodyRules[name]?.least(null, 'of nobody');
+  const body = bodyRules[name]?.least(null, 'of nobody', 'of nobody');
   const kind = policy[name]?.object ?? null;
   const more = body === undefined ? {} : { body };
   if (kind !== null)

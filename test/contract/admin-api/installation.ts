@@ -150,6 +150,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     audit: stores.audit,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
+    codes: stores.codes,
     catalog: {
       current: () => catalog.current,
       documents: () => stores.catalog.loadCatalog(),

@@ -3,43 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parseId } from '../../../src/base/ids.ts';
-import { CatalogHolder, firstDocuments } from '../../../src/catalog/catalog.ts';
+import { CatalogHolder } from '../../../src/catalog/catalog.ts';
 import { checkLedger } from '../../../src/ledger/ledger.ts';
-import { ChangeFeed, PostgresGate, postgresStores, sumLedger } from '../../../src/storage/postgres/postgres.ts';
-import type { Stores } from '../../../src/storage/stores.ts';
-import { manualClock } from '../../support/manual-clock.ts';
-import { noAuditContext } from '../../support/no-audit-context.ts';
+import { sumLedger } from '../../../src/storage/postgres/postgres.ts';
 import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../../support/start-postgres.ts';
-import {
-  errorOf,
-  type Installation,
-  type Json,
-  makeAccount,
-  makeKey,
-  makeNode,
-  NOW_MS,
-  useKey,
-} from './installation.ts';
-
-type Node = Installation<Stores> & { close(): Promise<void> };
+import { errorOf, type Json, makeAccount, makeKey, useKey } from './installation.ts';
+import { type Node, openNode } from './open-node.ts';
 
 const ROUNDS = 50;
-
-/** `pastEpoch`: an epoch that the node always takes for the current one. */
-async function openNode(url: string, pastEpoch: number | null = null): Promise<Node> {
-  const clock = manualClock(NOW_MS);
-  const gate = new PostgresGate(url, { clock });
-  const stores = postgresStores(url, gate);
-  const feed = new ChangeFeed(url);
-  if ((await stores.catalog.loadCatalog()).length === 0)
-    await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noAuditContext);
-  const node = await makeNode(clock, stores, async () => pastEpoch ?? (await feed.readEpoch()));
-  return Object.assign(node, {
-    async close() {
-      await Promise.all([gate.close(), stores.close(), feed.close()]);
-    },
-  });
-}
 
 describe.skipIf(cannotStartPostgres)('two nodes', () => {
   let database: TestDatabase;

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { ApiCommand } from '../../../src/commands/api-command.ts';
 import { listingTable } from '../../../src/commands/listings.ts';
-import { creditKinds, periods, resourceTable, roles } from '../../../src/commands/resources.ts';
+import { codeKinds, creditKinds, periods, resourceTable, roles } from '../../../src/commands/resources.ts';
 import { outcomes, usageFlags } from '../../../src/commands/usage.ts';
 import { type Document, type DocumentOperation, resolveSchema, type Schema } from '../admin-api/documented.ts';
 import { makeCommandWorld } from './command-world.ts';
@@ -41,7 +41,8 @@ function inputOf({ operation }: ApiCommand): { members: Record<string, Schema>; 
 
 function sentFields({ flags = {}, switches = {}, fields = [], body = {} }: ApiCommand): string[] {
   const named = [...Object.values(flags), ...fields].map(({ field }) => field);
-  return [...named, ...Object.keys(switches), ...Object.keys(body)];
+  const switched = Object.entries(switches).map(([name, { field = name }]) => field);
+  return [...named, ...switched, ...Object.keys(body)];
 }
 
 test('every field that a command sends belongs to its operation, and no required one is missing', () => {
@@ -82,6 +83,7 @@ test('the choices of a flag are those of its field', () => {
   expect(choicesOf('token create', 'role')).toEqual(roles.toSorted());
   expect(choicesOf('person invite', 'role')).toEqual(roles.toSorted());
   expect(choicesOf('credit', 'kind')).toEqual(creditKinds.toSorted());
+  expect(choicesOf('code-batch create', 'kind')).toEqual(codeKinds.toSorted());
 });
 
 test('the filters of usage are parameters of its operation', () => {

@@ -5,6 +5,7 @@ import { bounds } from '../../../src/config.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import type { CoCommittedRow } from '../../../src/storage/co-committed.ts';
+import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
@@ -22,6 +23,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     if (isOutpaced(tables, row)) throw new Outpaced(`the table ${row.table} cannot take this row`);
     return;
   }
+  if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
     (row.table === 'tokens' &&
@@ -107,6 +109,10 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
     case 'billing':
     case 'payment_events':
       writePaymentRow(tables, row);
+      break;
+    case 'code_batches':
+    case 'codes':
+      writeCodes(tables, row);
       break;
     case 'changes':
       break; // one process tells itself

@@ -51,6 +51,8 @@ export class MemoryLedgerStore implements LedgerStore {
     payments: new Map(),
     billing: new Map(),
     paymentEvents: new Map(),
+    codeBatches: new Map(),
+    codes: new Map(),
   };
   readonly #clock: Clock;
 

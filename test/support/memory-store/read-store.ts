@@ -18,6 +18,7 @@ import {
 import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../../../src/storage/short-reads.ts';
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
+import { codeReads } from './codes.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
@@ -32,6 +33,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...recordReads(tables),
     ...auditReads(tables),
     ...paymentReads(tables),
+    ...codeReads(tables),
     findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
   };
 }

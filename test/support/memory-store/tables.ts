@@ -15,6 +15,7 @@ import type {
   NewEntry,
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
+import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
 import type { PaymentTables } from './payments.ts';
 
 /** All tables. Rows are values and never altered. */
@@ -48,4 +49,7 @@ export interface MemoryTables extends PaymentTables {
   /** By model. */
   learned: Map<string, unknown>;
   installation: Map<string, string>;
+  codeBatches: Map<number, CodeBatch>;
+  /** By the hash of the code. */
+  codes: Map<string, StoredCode>;
 }

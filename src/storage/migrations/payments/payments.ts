@@ -1,5 +1,6 @@
 // Version 10: debts, plans, payments and events. Each part has the tables of one subject.
 
+import { codesPart } from './codes.ts';
 import { ledgerPart } from './ledger.ts';
 import { paymentRecordsPart } from './payment-records.ts';
 
@@ -9,7 +10,7 @@ export interface MigrationPart {
   postgres: string;
 }
 
-const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart];
+const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart, codesPart];
 
 export const paymentTables: MigrationPart = {
   sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),

@@ -16,7 +16,7 @@ export interface Variant {
 
 export interface BodyRule {
   /** The minimal accepted body; names an account if the principal has none of its own. */
-  least(account: string | null, linkSecret: string): Json;
+  least(account: string | null, linkSecret: string, code: string): Json;
   /** By field. */
   values(world: World): Record<string, Variant[]>;
 }
@@ -168,6 +168,26 @@ export const bodyRules: Record<string, BodyRule> = {
       note: values(['a remark', null], ['', 7]),
       reference: values(['another', null], ['', 7]),
     }),
+  },
+  'POST /api/v1/code-batches': {
+    least: () => ({ name: 'summer', amount: '1.00', count: 1 }),
+    values: () => ({
+      name: texts(),
+      kind: values(['payment', 'promotion'], ['adjustment', null]),
+      amount: amounts().filter(({ value }) => value !== '0'),
+      count: values([2], [0, 1.5, '2', null]),
+      expires_at: values([inDays(1), null], [inDays(-1), 'tomorrow', 7]),
+      once_per_account: values([true, false], ['yes', null]),
+      note: values(['a remark', null], ['', 7]),
+    }),
+  },
+  'PATCH /api/v1/code-batches/{id}': {
+    least: () => ({ status: 'disabled' }),
+    values: () => ({ status: values(['enabled', 'disabled'], ['expired', null]) }),
+  },
+  'POST /api/v1/accounts/{id}/redemptions': {
+    least: (_, __, code) => ({ code }),
+    values: ({ code }) => ({ code: values([code.toLowerCase(), ` ${code} `], [7, null, [code], '1'.repeat(101)]) }),
   },
   'POST /api/v1/usage/{request_id}/refunds': {
     least: () => ({}),

@@ -50,6 +50,7 @@ export const UNKNOWN_IDS = {
   person: 'person_000000000',
   usage: 'req_0000000000000000000000000',
   provider: 'no-provider',
+  'code-batch': 'batch_000000000',
 };
 
 /** A valid request; only its principal or its object can make it fail. */
@@ -68,6 +69,7 @@ export function plainCell(
     body: bodyRules[operation.name]?.least(
       principal.account === null ? world.accountIds.alpha : null,
       String(world.linkSecrets[0]),
+      world.code,
     ),
     expected: statusOf(principal, operation.method, rule, object),
   };

@@ -4,11 +4,26 @@
 import type { AccessToken, Key, Person } from '../../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
+import type { AccountRow, MonthChange, NewEntry } from '../../../../src/ledger/ledger.ts';
+import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
 import type { RowChange } from './tables.ts';
 import { groupsOf, type Principal, type World } from './world.ts';
 
 /** The tables in which users of an account may change rows. */
-const open = ['keys', 'keyMeters', 'keySecrets', 'tokens', 'people', 'audit', 'creations'];
+const open = [
+  'keys',
+  'keyMeters',
+  'keySecrets',
+  'tokens',
+  'people',
+  'audit',
+  'creations',
+  'accountMeters',
+  'entries',
+  'monthChanges',
+  'codes',
+  'codeBatches',
+];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
   const faults = changes.flatMap((change) => trailFaults(principal, change));
@@ -40,7 +55,25 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
   if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);
   if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
-  return [];
+  return redemptionFaults(principal, change, own);
+}
+
+/** Owners change money only by a code, which becomes theirs. */
+function redemptionFaults(
+  { role }: Principal,
+  { table, before, after }: RowChange,
+  own: (account: number | null) => boolean,
+): string[] {
+  const isOwn = {
+    accountMeters: () =>
+      own((after as AccountRow).id) && (after as AccountRow).balance > (before as AccountRow).balance,
+    entries: () => own((after as NewEntry).account) && (after as NewEntry).reference?.startsWith('code:') === true,
+    monthChanges: () => own((after as MonthChange).account),
+    codes: () => own((after as StoredCode).redemption?.account ?? null) && (before as StoredCode).redemption === null,
+    codeBatches: () => isSame({ ...(before as CodeBatch), redeemed: (after as CodeBatch).redeemed }, after as object),
+  }[table as string];
+  if (isOwn === undefined) return [];
+  return isOwn() && role === 'owner' ? [] : [`changes ${table} other than by a code of its own`];
 }
 
 function keyFaults(

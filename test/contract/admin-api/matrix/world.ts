@@ -22,7 +22,7 @@ export interface Principal {
   expiresAt: string | null;
 }
 
-export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider';
+export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider' | 'code-batch';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -47,6 +47,8 @@ export interface World {
   words: { text: string; mayRead(principal: Principal): boolean }[];
   /** Secrets of one-time links. The first belongs to no account and can be used by any client. */
   linkSecrets: string[];
+  /** A redemption code that nobody has redeemed. */
+  code: string;
   snapshot: Snapshot;
 }
 
@@ -114,6 +116,7 @@ export async function makeWorld(): Promise<World> {
     accountIds,
     words: [],
     linkSecrets: [],
+    code: '',
     snapshot: new Map(),
   };
   for (const name of ['house-behind', 'sandbox'])
@@ -121,6 +124,7 @@ export async function makeWorld(): Promise<World> {
   await addPrincipals(world);
   await addKeys(world);
   await addPeople(world);
+  await addCodes(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
@@ -264,6 +268,14 @@ async function addPerson(world: World, name: string, role: Role, account: Accoun
   return person;
 }
 
+async function addCodes(world: World): Promise<void> {
+  const label = labelOf('codes', 'spring');
+  const { body } = await world.installation.ask('POST', '/api/v1/code-batches', { name: label, amount: '1', count: 2 });
+  world.objects.push(worldObject('code-batch', 'codes of spring', String(body['id']), null, { label }));
+  world.code = String((body['codes'] as string[])[0]);
+  world.words.push({ text: world.code, mayRead: () => false });
+}
+
 async function endTokens(world: World): Promise<void> {
   world.installation.clock.advance(120_000);
   for (const principal of world.principals) {
@@ -312,7 +324,8 @@ function addObjectWords(world: World): void {
       (principal.account === object.account &&
         (principal.role === 'owner' || object.maker === principal.name || object.id === principal.id));
     const isMaker = object.kind === 'token' && object.account === null;
-    if (!isMaker) world.words.push({ text: object.id, mayRead });
+    const isInReferences = object.kind === 'code-batch'; // of credits
+    if (!isMaker && !isInReferences) world.words.push({ text: object.id, mayRead });
     if (object.label !== null) world.words.push({ text: object.label, mayRead });
   }
 }
