@@ -28,6 +28,8 @@ export const entryKindLabels = {
   promotion: 'Promotion',
   adjustment: 'Adjustment',
   debt_write_off: 'Debt write-off',
+  debt: 'Debt',
+  plan_payment: 'Plan',
   usage: 'Request',
   write_off: 'Write-off',
   correction: 'Correction',

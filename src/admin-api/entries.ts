@@ -32,6 +32,8 @@ const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.adjustments, 'adjustments'],
   [systemAccounts.writeOffs, 'write_offs'],
   [systemAccounts.carriedForward, 'carried_forward'],
+  [systemAccounts.plans, 'plans'],
+  [systemAccounts.debts, 'debts'],
 ]);
 
 const entryKinds = [
@@ -39,6 +41,8 @@ const entryKinds = [
   'promotion',
   'adjustment',
   'debt_write_off',
+  'debt',
+  'plan_payment',
   'usage',
   'write_off',
   'correction',
@@ -95,7 +99,7 @@ const KINDS: Readonly<Record<string, readonly SeldomKind[]>> = {
 const kindField = z
   .enum(Object.keys(KINDS) as [string, ...string[]], { error: `must be ${Object.keys(KINDS).join(' or ')}` })
   .describe(
-    'credit: payment, promotion, adjustment and debt_write_off. beside_usage: every change of the balance except usage.',
+    'credit: payment, promotion, adjustment, debt_write_off, debt and plan_payment. beside_usage: every change of the balance except usage.',
   );
 const REQUEST_ID = /^req_[0-9A-Za-z]{25}$/;
 

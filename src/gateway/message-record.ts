@@ -73,6 +73,7 @@ export function makeRecord(
     usageSource: source,
     cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
     writtenOff: 0,
+    planPaid: 0,
     providerCost: isUnbilled ? 0 : message.route === null ? null : priceRoute(message.route, counts, speed),
     rates:
       source === 'none'

@@ -9,8 +9,8 @@ import { gatherTotals, type TotalsGrouping, type UsageTotal, type UsageTotals } 
 export type EntryKind = NewEntry['kind'];
 export type SeldomKind = Exclude<EntryKind, 'usage'>;
 
-/** Entry kinds that an operator creates. */
-export const creditKinds = ['payment', 'promotion', 'adjustment', 'debt_write_off'] as const;
+/** Entry kinds of money that comes in or goes back, and what it paid besides messages: debts and plans. */
+export const creditKinds = ['payment', 'promotion', 'adjustment', 'debt_write_off', 'debt', 'plan_payment'] as const;
 /** Entry kinds other than usage that change a balance. A month that is kept whole has no `carried_forward` entry. */
 export const besideUsageKinds = [...creditKinds, 'correction', 'refund'] as const;
 type BesideUsage = (typeof besideUsageKinds)[number];

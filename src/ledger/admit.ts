@@ -7,6 +7,8 @@ import { checkIdempotency, idempotencyRowOf, type Payer } from './idempotency.ts
 import {
   addRequest,
   drained,
+  fundsFor,
+  fundsLeft,
   groupRates,
   payable,
   readLevels,
@@ -17,6 +19,7 @@ import {
   walletAvailable,
   withGroupRates,
   withHeld,
+  withHoldOf,
   withKeyMeters,
   withMeters,
 } from './meters.ts';
@@ -31,7 +34,8 @@ import type {
   RefusalReason,
   Take,
 } from './operation.ts';
-import type { Effect, IdempotencyRow, RateMeters, Rows } from './rows.ts';
+import { tightestWindow, windowEndMs } from './plan.ts';
+import type { AccountRow, Effect, IdempotencyRow, RateMeters, Rows } from './rows.ts';
 import { assertAmount } from './usage-record.ts';
 
 /** Account and key in the current period, and their drained rates, which are changed once the decision is made. */
@@ -54,13 +58,13 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   if ('answer' in meters) return meters;
   const open = rows.hold(operation.requestId);
   if (open !== undefined) {
-    const available = payable(meters.account, meters.key, open.amount);
+    const available = payable(meters.account, meters.key, open.amount, open.group, rows.nowMs);
     return { answer: admitted(rows, operation, meters, open.amount, available) };
   }
   const claim = operation.claim === undefined ? undefined : takeClaim(rows, operation, operation.claim);
   if (claim !== undefined && 'ok' in claim) return { answer: claim };
   const refusal =
-    findMoneyShort(meters, operation.least ?? operation.amount, rows.nowMs) ??
+    findMoneyShort(meters, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
     findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
   if (!isNew && rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
@@ -85,17 +89,17 @@ function admitted(rows: Rows, operation: Admit | Take, meters: Meters, amount: N
 function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyRow | undefined): Effect {
   const { account, key, rates, keyRates } = meters;
   const { requestId, group, limits, owner, draft } = operation;
-  const available = payable(account, key, 0);
+  const available = payable(account, key, 0, group, rows.nowMs);
   const amount = Math.min(operation.amount, available);
+  const fromPlan = account.plan === null ? 0 : Math.min(amount, fundsFor(account, group, rows.nowMs).plan);
   addRequest(rates, limits);
   addRequest(keyRates, key.limits);
   rates.running++;
   keyRates.running++;
   const groups = withGroupRates(account, group, rates, limits);
-  const spending = withHeld(account.spending, amount);
   return {
     answer: admitted(rows, operation, meters, amount, available),
-    account: withMeters(account, account.balance, account.held + amount, spending, groups),
+    account: withHoldOf(account, amount, fromPlan, groups, rows.nowMs),
     key: withKeyMeters(key, withHeld(key.spending, amount), keyRates, rows.nowMs),
     hold: {
       requestId,
@@ -103,6 +107,7 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyR
       key: key.id,
       group,
       amount,
+      fromPlan,
       openedAtMs: rows.nowMs,
       owner,
       left: false,
@@ -159,14 +164,17 @@ interface MoneyMeter {
  * The first meter that would be insufficient even after all holds ended. If there is none, the first meter that is
  * insufficient now: then only the holds of other messages stand in the way.
  */
-function findMoneyShort({ account, key }: Payer, amount: number, nowMs: number): Refusal | null {
+function findMoneyShort({ account, key }: Payer, amount: number, group: string, nowMs: number): Refusal | null {
   if (amount === 0) return null; // a free message needs no money, even if a limit was lowered below what is used
-  const wallet = walletAvailable(account);
+  const hasPlan = account.plan !== null;
+  const funds = hasPlan ? fundsFor(account, group, nowMs) : null;
+  const wallet = funds === null ? walletAvailable(account) : fundsLeft(funds);
   const allowance = spendingAvailable(account.allowance, account.spending);
   const quota = spendingAvailable(key.quota, key.spending);
   if (amount <= wallet && amount <= allowance && amount <= quota) return null;
+  const held = account.held + (account.plan?.held ?? 0);
   const meters: MoneyMeter[] = [
-    { name: 'wallet', available: wallet, held: account.held, retryAtMs: null },
+    funds?.isPlanOnly ? planMeter(account, wallet) : { name: 'wallet', available: wallet, held, retryAtMs: null },
     {
       name: 'allowance',
       available: allowance,
@@ -183,7 +191,15 @@ function findMoneyShort({ account, key }: Payer, amount: number, nowMs: number):
     available: Math.max(0, short.available),
     retryAtMs: short.retryAtMs,
     behindHolds: hopeless === undefined,
+    hasPlan,
   });
+}
+
+/** The window that has the least left decides, and when it ends. */
+function planMeter({ plan }: AccountRow, available: number): MoneyMeter {
+  const tightest = plan === null ? undefined : tightestWindow(plan);
+  const retryAtMs = plan === null || tightest === undefined ? null : windowEndMs(plan, tightest);
+  return { name: 'plan', available, held: plan?.held ?? 0, retryAtMs };
 }
 
 function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {
@@ -224,6 +240,7 @@ function refuse(reason: RefusalReason, facts: Partial<Refusal> = {}): Refusal {
     available: 0,
     retryAtMs: null,
     behindHolds: false,
+    hasPlan: false,
     levels: null,
     ...facts,
   };

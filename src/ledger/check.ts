@@ -10,11 +10,16 @@ export interface LedgerSums {
     held: bigint;
     creditLine: bigint;
     allowanceHeld: bigint;
+    planHeld: bigint;
     /** Credits minus debits of the account's entries. */
     entries: bigint;
-    /** Sum of the account's open holds. */
+    /** Sum of the account's open holds, and of the part that its plan holds. */
     holds: bigint;
+    planHolds: bigint;
   }[];
+  /** Debts of all accounts, and the same by their entries. */
+  debt: bigint;
+  debtEntries: bigint;
   keys: { id: string; quotaHeld: bigint; holds: bigint }[];
   entries: number;
   openHolds: number;
@@ -60,14 +65,16 @@ export function checkLedger(sums: LedgerSums): CheckReport {
   };
   for (const account of sums.accounts) {
     expect(`${account.id}: balance is not the sum of its entries`, account.balance, account.entries);
-    expect(`${account.id}: held amount is not the sum of its holds`, account.held, account.holds);
+    expect(`${account.id}: held amount is not the sum of its holds`, account.held, account.holds - account.planHolds);
     expect(`${account.id}: held allowance is not the sum of its holds`, account.allowanceHeld, account.holds);
+    expect(`${account.id}: what its plan holds is not the sum of its holds`, account.planHeld, account.planHolds);
     if (account.balance - account.held < -account.creditLine) {
       faults.push(
         `${account.id}: balance ${formatUsd(account.balance)} minus ${formatUsd(account.held)} held is lower than the credit line allows`,
       );
     }
   }
+  expect('the debts of all accounts are not the sum of their entries', sums.debt, sums.debtEntries);
   for (const key of sums.keys) expect(`${key.id}: held quota is not the sum of its holds`, key.quotaHeld, key.holds);
   for (const requestId of sums.unbalancedRequests) faults.push(`${requestId}: its entries do not add up to its cost`);
   faults.push(

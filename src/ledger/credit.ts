@@ -3,8 +3,10 @@
 import { assert } from '../base/assert.ts';
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
-import { NO_LIMITS, NO_RATES, rolled, spent, walletAvailable } from './meters.ts';
-import type { Credit, Refund, SetAccount, SetKey } from './operation.ts';
+import { charged, NO_LIMITS, NO_RATES, returned, rolled, rolledAccount, spent, walletAvailable } from './meters.ts';
+import { balanceEvents } from './money-events.ts';
+import type { Credit, PlanPayment, Refund, SetAccount, SetKey, SetPlan } from './operation.ts';
+import { planUnder } from './plan.ts';
 import {
   type AccountRow,
   type Effect,
@@ -26,8 +28,8 @@ const SOURCES = {
 const SHORTEST_FIRST: readonly Period[] = ['day', 'week', 'month', 'total'];
 
 /**
- * Adds to a balance, or deducts from the available amount. Idempotent per account and reference: a repeated reference
- * returns the amount credited the first time.
+ * Adds to a balance, or deducts from the available amount. A credit pays the account's debt first, and a forced deduction
+ * leaves one. Idempotent per account and reference: a repeated reference returns the amount credited the first time.
  */
 export function credit(rows: Rows, operation: Credit): Effect {
   assertNano(operation.amount, 'a credit');
@@ -38,14 +40,17 @@ export function credit(rows: Rows, operation: Credit): Effect {
   if (credited !== null)
     return { answer: { ok: true, kind: 'credited', amount: credited, balance: account.balance, repeated: true } };
   const available = walletAvailable(account);
-  const owed = Math.max(0, -account.balance);
+  const owed = Math.max(0, -account.balance) + account.debt;
   if (operation.source === 'write_off' && (amount < 0 || amount > owed))
     return { answer: { ok: false, reason: 'below_available', available: owed } };
-  if (amount < 0 && -amount > available) {
-    return { answer: { ok: false, reason: 'below_available', available } };
+  if (amount < 0 && operation.isForced !== true && -amount > available) {
+    return { answer: { ok: false, reason: 'below_available', available: Math.max(0, available) } };
   }
-  const balance = account.balance + amount;
-  if (balance + account.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  const toDebt = debtChange(account, amount);
+  const balance = account.balance + amount + toDebt;
+  const debt = account.debt + toDebt;
+  if (account.balance + amount + account.creditLine > NANO_MAX || debt > NANO_MAX)
+    return { answer: { ok: false, reason: 'beyond_maximum' } };
   const other = SOURCES[operation.source];
   const entry: NewEntry = {
     account: account.id,
@@ -57,10 +62,65 @@ export function credit(rows: Rows, operation: Credit): Effect {
     reference,
     note: operation.note,
   };
+  const after = { ...account, balance, debt };
   return {
     answer: { ok: true, kind: 'credited', amount, balance, repeated: false },
-    account: { ...account, balance },
-    entries: [entry],
+    account: after,
+    entries: toDebt === 0 ? [entry] : [entry, debtEntry(account.id, toDebt, rows.nowMs)],
+    events: balanceEvents(account, after, rows.nowMs),
+  };
+}
+
+/** How much the debt grows (negative: is paid) when `amount` is added to the balance, which it cannot leave below its floor. */
+function debtChange({ balance, creditLine, held, debt }: AccountRow, amount: Nano): Nano {
+  const left = balance + amount + creditLine - held;
+  return left < 0 ? -left : amount > 0 ? -Math.min(debt, left) : 0;
+}
+
+function debtEntry(account: number, change: Nano, atMs: number): NewEntry {
+  const sides =
+    change > 0 ? { debit: systemAccounts.debts, credit: account } : { debit: account, credit: systemAccounts.debts };
+  const note = change > 0 ? 'owed for a reversed payment' : 'paid what was owed for a reversed payment';
+  return { account, atMs, ...sides, amount: Math.abs(change), kind: 'debt', reference: null, note };
+}
+
+/** The price of a plan, paid or given back. Two entries, so that the journal shows the payment and what it was for. */
+export function payPlan(rows: Rows, { account: id, amount, reference, note }: PlanPayment): Effect {
+  assertNano(amount, 'the price of a plan');
+  const account = rows.account(id);
+  if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  const { balance } = account;
+  const credited = rows.creditedAmount(id, reference);
+  if (credited !== null) return { answer: { ok: true, kind: 'credited', amount: credited, balance, repeated: true } };
+  const { payments, plans } = systemAccounts;
+  const entry = (from: number, to: number): Pick<NewEntry, 'debit' | 'credit'> =>
+    amount < 0 ? { debit: to, credit: from } : { debit: from, credit: to };
+  const shared = { account: id, atMs: rows.nowMs, amount: Math.abs(amount), note };
+  return {
+    answer: { ok: true, kind: 'credited', amount, balance, repeated: false },
+    account,
+    entries: [
+      { ...shared, ...entry(payments, id), kind: 'payment', reference },
+      { ...shared, ...entry(id, plans), kind: 'plan_payment', reference: null },
+    ],
+  };
+}
+
+/** Gives the account a plan, changes its terms, or ends it. */
+export function setPlan(rows: Rows, { account: id, plan: terms }: SetPlan): Effect {
+  const account = rows.account(id);
+  if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  if (terms !== null) {
+    assert(terms.windows.length > 0, 'a plan has a window');
+    const lengths = new Set(terms.windows.map(({ length }) => length));
+    assert(lengths.size === terms.windows.length, 'a plan has at most one window of each length');
+    for (const { limit } of terms.windows) assertLimit(limit, 'the allowance of a plan');
+    for (const ms of [terms.anchorMs, terms.paidUntilMs ?? 0, terms.endsAtMs ?? 0])
+      assert(Number.isSafeInteger(ms), 'the times of a plan are whole milliseconds');
+  }
+  return {
+    answer: { ok: true, kind: 'done' },
+    account: { ...account, plan: planUnder(account.plan, terms, rows.nowMs) },
   };
 }
 
@@ -73,10 +133,11 @@ export function setAccount(rows: Rows, operation: SetAccount): Effect {
   const after: AccountRow = {
     ...account,
     ...terms,
+    lowBalances: terms.lowBalances ?? account.lowBalances,
     spending: repeated(account.spending, account.allowancePeriod, terms.allowancePeriod, rows.nowMs),
   };
-  if (walletAvailable(after) < 0) {
-    return { answer: { ok: false, reason: 'below_available', available: walletAvailable(account) } };
+  if (after.balance + after.creditLine < after.held) {
+    return { answer: { ok: false, reason: 'below_available', available: Math.max(0, walletAvailable(account)) } };
   }
   if (after.balance + after.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
   return { answer: { ok: true, kind: 'done' }, account: after };
@@ -133,7 +194,10 @@ function newAccountRow(id: number): AccountRow {
     enabled: true,
     creditLine: 0,
     balance: 0,
+    debt: 0,
     held: 0,
+    plan: null,
+    lowBalances: [],
     allowance: null,
     allowancePeriod: 'total',
     spending: { used: 0, held: 0, periodStartMs: 0 },
@@ -169,32 +233,35 @@ export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): 
   if (amount > paid) return { answer: { ok: false, reason: 'below_available', available: paid } };
   // An entry must move an amount.
   if (amount === 0) return { answer: { ok: true, kind: 'refunded', amount, balance: account.balance } };
-  const balance = account.balance + amount;
-  if (!Number.isSafeInteger(balance + account.creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
   const key = rows.key(before.key);
-  const after: Ending = { record: { ...before, cost: before.cost - amount }, endedBy: endedByOf(ending) };
+  const charge = returned(amount, before);
+  const walletPart = amount + charge.planPaid;
+  const balance = account.balance + walletPart;
+  if (!Number.isSafeInteger(balance + account.creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  const record = { ...before, cost: before.cost - amount, planPaid: before.planPaid + charge.planPaid };
+  const after: Ending = { record, endedBy: endedByOf(ending) };
   return {
     answer: { ok: true, kind: 'refunded', amount, balance },
-    account: {
-      ...account,
-      balance,
-      spending: spent(rolled(account.spending, account.allowancePeriod, rows.nowMs), -amount, 0),
-    },
+    account: charged(rolledAccount(account, rows.nowMs), charge, 0, 0, account.groups, rows.nowMs),
     key: key && { ...key, spending: spent(rolled(key.spending, key.quotaPeriod, rows.nowMs), -amount, 0) },
-    entries: [
-      {
-        account: account.id,
-        atMs: rows.nowMs,
-        debit: systemAccounts.revenue,
-        credit: account.id,
-        amount,
-        kind: 'refund',
-        reference: requestId,
-        note,
-      },
-    ],
+    entries: refundEntries(account.id, requestId, { wallet: walletPart, plan: -charge.planPaid }, note, rows.nowMs),
     corrections: [{ ending: after, before }],
   };
+}
+
+function refundEntries(
+  account: number,
+  reference: string,
+  parts: { wallet: Nano; plan: Nano },
+  note: string | null,
+  atMs: number,
+): NewEntry[] {
+  const shared = { account, atMs, debit: systemAccounts.revenue, kind: 'refund', reference, note } as const;
+  const entries: NewEntry[] = [
+    { ...shared, credit: account, amount: parts.wallet },
+    { ...shared, credit: systemAccounts.plans, amount: parts.plan },
+  ];
+  return entries.filter(({ amount }) => amount > 0);
 }
 
 /** A late settlement of a refunded message must not charge it again. */

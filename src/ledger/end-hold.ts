@@ -6,18 +6,24 @@ import type { Nano } from '../base/money.ts';
 import { answerIdempotencyRecord, type Payer } from './idempotency.ts';
 import {
   addTokens,
+  type Charge,
+  charged,
   drained,
+  fundsFor,
   groupRates,
   payable,
   readSpending,
+  returned,
   rolledAccount,
   rolledKey,
   spent,
   withGroupRates,
   withHeld,
+  withHoldOf,
   withKeyMeters,
   withMeters,
 } from './meters.ts';
+import { messageEvents } from './money-events.ts';
 import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
 import {
   type AccountRow,
@@ -90,21 +96,22 @@ export function extend(rows: Rows, operation: Extend): Effect {
   const key = keyOf(rows, hold);
   const amount = Math.min(
     operation.amount === 'same' ? hold.amount : operation.amount,
-    payable(account, key, hold.amount),
+    payable(account, key, hold.amount, hold.group, rows.nowMs),
   );
   const more = amount - hold.amount;
+  const morePlan = planPartOf(more, account, hold, rows.nowMs);
   return {
     answer: { ok: true, kind: 'extended', amount },
-    account: withMeters(
-      account,
-      account.balance,
-      account.held + more,
-      withHeld(account.spending, more),
-      account.groups,
-    ),
+    account: withHoldOf(account, more, morePlan, account.groups, rows.nowMs),
     key: withKeyMeters(key, withHeld(key.spending, more), key.rates),
-    hold: { ...hold, amount, checkpoint: operation.checkpoint ?? hold.checkpoint },
+    hold: { ...hold, amount, fromPlan: hold.fromPlan + morePlan, checkpoint: operation.checkpoint ?? hold.checkpoint },
   };
+}
+
+/** The plan's part of a change of a hold: it holds first, and keeps last what it holds. */
+function planPartOf(more: Nano, account: AccountRow, { amount, fromPlan, group }: HoldRow, nowMs: number): Nano {
+  if (more < 0) return Math.min(0, more + amount - fromPlan);
+  return account.plan === null ? 0 : Math.min(more, fundsFor(account, group, nowMs).plan);
 }
 
 /** Frees the concurrency slots of a message whose client disconnected. Its money stays held until it ends. */
@@ -128,19 +135,22 @@ export function leave(rows: Rows, operation: Leave): Effect {
 
 function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy, { account, key }: Payer): Effect {
   assertRecord(record, hold);
-  const paid = Math.min(record.cost, payable(account, key, hold.amount));
-  const accountAfter = withMessageEnded(account, hold, record, paid, rows.nowMs);
+  const paid = Math.min(record.cost, payable(account, key, hold.amount, hold.group, rows.nowMs));
+  const left = account.plan === null ? 0 : fundsFor(account, hold.group, rows.nowMs).plan;
+  const planPaid = Math.min(paid, hold.fromPlan + left);
+  const accountAfter = withMessageEnded(account, hold, record, { paid, planPaid }, rows.nowMs);
   const keyRates = ratesAfter(key.rates, key.limits, hold, record, rows.nowMs);
   const keyAfter = withKeyMeters(key, spent(key.spending, paid, hold.amount), keyRates);
   const meters = readMeters(account, accountAfter, key, keyAfter);
-  const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid, meters };
+  const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid, planPaid, meters };
   return {
     answer: { ok: true, kind: 'ended', cost: ended.cost, writtenOff: ended.writtenOff },
     account: accountAfter,
     key: keyAfter,
     endedHold: hold,
-    entries: usageEntries(ended, paid),
+    entries: usageEntries(ended),
     ending: { record: ended, endedBy },
+    events: messageEvents(account, accountAfter, key, keyAfter, ended, rows.nowMs),
   };
 }
 
@@ -157,14 +167,13 @@ function withMessageEnded(
   account: AccountRow,
   hold: HoldRow,
   record: UsageRecord,
-  paid: Nano,
+  charge: Charge,
   nowMs: number,
 ): AccountRow {
   const before = groupRates(account, hold.group);
   const rates = ratesAfter(before, before.limits, hold, record, nowMs);
   const groups = withGroupRates(account, hold.group, rates, before.limits);
-  const spending = spent(account.spending, paid, hold.amount);
-  return withMeters(account, account.balance - paid, account.held - hold.amount, spending, groups);
+  return charged(account, charge, hold.amount, hold.fromPlan, groups, nowMs);
 }
 
 /** Charges the rates with the actual usage. Cache reads do not count. */
@@ -193,22 +202,29 @@ function correct(rows: Rows, ending: Ending, late: UsageRecord): Effect {
   const account = accountOf(rows, before);
   const key = keyOf(rows, before);
   const paidBefore = before.cost - before.writtenOff;
-  const paidMore = Math.min(record.cost - paidBefore, payable(account, key, 0));
+  const paidMore = Math.min(record.cost - paidBefore, payable(account, key, 0, before.group, rows.nowMs));
+  const left = fundsFor(account, before.group, rows.nowMs).plan;
+  const charge = paidMore < 0 ? returned(-paidMore, before) : { paid: paidMore, planPaid: Math.min(paidMore, left) };
   const corrected: Ending = {
     record: {
       ...record,
       atMs: before.atMs,
       writtenOff: record.cost - paidBefore - paidMore,
+      planPaid: before.planPaid + charge.planPaid,
       meters: before.meters, // as they were at expiry
     },
     endedBy: 'corrected',
   };
+  const accountAfter = charged(account, charge, 0, 0, account.groups, rows.nowMs);
+  const keyAfter = { ...key, spending: spent(key.spending, paidMore, 0) };
+  const moreWrittenOff = Math.max(0, corrected.record.writtenOff - before.writtenOff);
   return {
     answer: ENDED,
-    account: { ...account, balance: account.balance - paidMore, spending: spent(account.spending, paidMore, 0) },
-    key: { ...key, spending: spent(key.spending, paidMore, 0) },
-    entries: correctionEntries(account.id, before, corrected.record, paidMore, rows.nowMs),
+    account: accountAfter,
+    key: keyAfter,
+    entries: correctionEntries(account.id, before, corrected.record, charge, rows.nowMs),
     corrections: [{ ending: corrected, before }],
+    events: messageEvents(account, accountAfter, key, keyAfter, { ...record, writtenOff: moreWrittenOff }, rows.nowMs),
   };
 }
 
@@ -216,7 +232,7 @@ function correctionEntries(
   account: number,
   before: UsageRecord,
   after: UsageRecord,
-  paidMore: Nano,
+  { paid, planPaid }: Charge,
   nowMs: number,
 ): NewEntry[] {
   const entries: NewEntry[] = [];
@@ -225,13 +241,17 @@ function correctionEntries(
     const sides = amount > 0 ? { debit, credit, amount } : { debit: credit, credit: debit, amount: -amount };
     entries.push({ account, atMs: nowMs, ...sides, kind: 'correction', reference: after.requestId, note: null });
   };
-  add(account, systemAccounts.revenue, paidMore);
+  add(account, systemAccounts.revenue, paid - planPaid);
+  add(systemAccounts.plans, systemAccounts.revenue, planPaid);
   add(systemAccounts.writeOffs, systemAccounts.revenue, after.writtenOff - before.writtenOff);
   return entries;
 }
 
-function usageEntries(record: UsageRecord, paid: Nano): NewEntry[] {
+function usageEntries(record: UsageRecord): NewEntry[] {
   const entries: NewEntry[] = [];
+  const { planPaid } = record;
+  const paid = record.cost - record.writtenOff - planPaid;
+  if (planPaid > 0) entries.push(usageEntry(record, systemAccounts.plans, planPaid, 'usage'));
   if (paid > 0) entries.push(usageEntry(record, record.account, paid, 'usage'));
   if (record.writtenOff > 0) entries.push(usageEntry(record, systemAccounts.writeOffs, record.writtenOff, 'write_off'));
   return entries;

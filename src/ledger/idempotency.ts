@@ -3,7 +3,7 @@
 // the transaction that settles a later attempt as the answer, and never before.
 
 import { bounds } from '../config.ts';
-import { spent } from './meters.ts';
+import { charged, returned, spent } from './meters.ts';
 import type { Admit, Answer, IdempotencyClaim } from './operation.ts';
 import {
   type AccountRow,
@@ -78,23 +78,27 @@ export function answerIdempotencyRecord(
     if (ending === undefined || !isReversible(ending)) continue;
     const { record: before } = ending;
     const paid = before.cost - before.writtenOff;
-    account = { ...account, balance: account.balance + paid, spending: spent(account.spending, -paid, 0) };
+    account = charged(account, returned(paid, before), 0, 0, account.groups, rows.nowMs);
     key = { ...key, spending: spent(key.spending, -paid, 0) };
     entries.push(...reversalEntries(account.id, before, rows.nowMs));
-    corrections.push({ ending: { record: { ...before, cost: 0, writtenOff: 0 }, endedBy: 'forgiven' }, before });
+    corrections.push({
+      ending: { record: { ...before, cost: 0, writtenOff: 0, planPaid: 0 }, endedBy: 'forgiven' },
+      before,
+    });
   }
   return { account, key, claim: { ...claim, isAnswered: true }, entries, corrections };
 }
 
 function reversalEntries(
   account: number,
-  { requestId, cost, writtenOff }: Ending['record'],
+  { requestId, cost, writtenOff, planPaid }: Ending['record'],
   nowMs: number,
 ): NewEntry[] {
   const shared = { account, atMs: nowMs, debit: systemAccounts.revenue, reference: requestId };
   const note = 'reversed: a later attempt under its idempotency key was answered';
   const entries: NewEntry[] = [
-    { ...shared, credit: account, amount: cost - writtenOff, kind: 'correction', note },
+    { ...shared, credit: account, amount: cost - writtenOff - planPaid, kind: 'correction', note },
+    { ...shared, credit: systemAccounts.plans, amount: planPaid, kind: 'correction', note },
     { ...shared, credit: systemAccounts.writeOffs, amount: writtenOff, kind: 'correction', note },
   ];
   return entries.filter(({ amount }) => amount > 0);

@@ -40,6 +40,8 @@ export type {
   Operation,
   Outcome,
   Owner,
+  PlanPayment,
+  PlanTerms,
   RateLimits,
   Refund,
   Refusal,
@@ -47,6 +49,7 @@ export type {
   Release,
   SetAccount,
   SetKey,
+  SetPlan,
   Settle,
   Settlement,
   SpendingReading,
@@ -54,7 +57,17 @@ export type {
   UsageMeters,
   UsageRecord,
   UsageSource,
+  WindowLength,
 } from './operation.ts';
+export {
+  coversGroup,
+  monthsLater,
+  planAvailable,
+  rolledPlan,
+  tightestWindow,
+  windowEndMs,
+  windowLengths,
+} from './plan.ts';
 export { ResidentLedger } from './resident-ledger.ts';
 export { ResidentRows, type StoredRows } from './resident-rows.ts';
 export {
@@ -63,12 +76,15 @@ export {
   type DailyTotal,
   type EndedBy,
   type Ending,
+  type EventRow,
   type HoldRow,
   type IdempotencyRow,
   type KeyRow,
   type LeaseRow,
   type MonthChange,
   type NewEntry,
+  type PlanMeter,
+  type PlanWindow,
   type Rows,
   systemAccounts,
 } from './rows.ts';

@@ -2,7 +2,8 @@
 
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
-import type { Level, Levels, RateLimits, SpendingReading } from './operation.ts';
+import type { Level, Levels, RateLimits, SpendingReading, UsageRecord } from './operation.ts';
+import { coversGroup, planAvailable, withPlanUse, withRolledPlan } from './plan.ts';
 import type { AccountRow, GroupRates, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
 import type { LimitLevel } from './store.ts';
 
@@ -51,9 +52,24 @@ export function withMeters(
   held: Nano,
   spending: SpendingMeter,
   groups: AccountRow['groups'],
+  plan: AccountRow['plan'] = account.plan,
 ): AccountRow {
-  const { id, enabled, creditLine, allowance, allowancePeriod, month } = account;
-  return { id, enabled, creditLine, balance, held, allowance, allowancePeriod, spending, month, groups };
+  const { id, enabled, creditLine, debt, lowBalances, allowance, allowancePeriod, month } = account;
+  return {
+    id,
+    enabled,
+    creditLine,
+    balance,
+    debt,
+    held,
+    plan,
+    lowBalances,
+    allowance,
+    allowancePeriod,
+    spending,
+    month,
+    groups,
+  };
 }
 
 /** The key with other meters. */
@@ -70,7 +86,7 @@ export function withKeyMeters(
 /** The account in its current period. */
 export function rolledAccount(account: AccountRow, nowMs: number): AccountRow {
   const spending = rolled(account.spending, account.allowancePeriod, nowMs);
-  return spending === account.spending ? account : { ...account, spending };
+  return withRolledPlan(spending === account.spending ? account : { ...account, spending }, nowMs);
 }
 
 /** The key in its current period. */
@@ -150,9 +166,73 @@ export function readSpending(
   return limit === null ? null : { limit, period, before: before.used, after: after.used };
 }
 
-/** balance + credit line − held. */
+/** balance + credit line − held − debt. Negative if the debt is larger. */
 export function walletAvailable(account: AccountRow): Nano {
-  return account.balance + account.creditLine - account.held;
+  return account.balance + account.creditLine - account.held - account.debt;
+}
+
+/** At most what one account can have. */
+export function fundsLeft({ plan, wallet }: Funds): Nano {
+  return Math.min(NANO_MAX, plan + Math.max(0, wallet));
+}
+
+/** What wallet and plan have left for a message in the group. The account is in its current periods. */
+export interface Funds {
+  plan: Nano;
+  /** 0 if the wallet may not pay, because the plan covers the group without overflow; otherwise may be negative. */
+  wallet: Nano;
+  /** The plan covers the group, and the wallet may not pay. */
+  isPlanOnly: boolean;
+}
+
+export function fundsFor(account: AccountRow, group: string, nowMs: number): Funds {
+  const { plan } = account;
+  if (!coversGroup(plan, group, nowMs)) return { plan: 0, wallet: walletAvailable(account), isPlanOnly: false };
+  const left = planAvailable(plan);
+  if (!plan.overflow) return { plan: left, wallet: 0, isPlanOnly: true };
+  return { plan: left, wallet: walletAvailable(account), isPlanOnly: false };
+}
+
+/** The account with `amount` more held (negative: less), of which the plan holds `fromPlan`. */
+export function withHoldOf(
+  account: AccountRow,
+  amount: Nano,
+  fromPlan: Nano,
+  groups: AccountRow['groups'],
+  nowMs: number,
+): AccountRow {
+  const { plan, balance, held, spending } = account;
+  const planAfter = plan === null || fromPlan === 0 ? plan : withPlanUse(plan, 0, fromPlan, nowMs);
+  return withMeters(account, balance, held + amount - fromPlan, withHeld(spending, amount), groups, planAfter);
+}
+
+/** A charge and the part of it that the plan pays; negative: returned. */
+export interface Charge {
+  paid: Nano;
+  planPaid: Nano;
+}
+
+/** The account after a charge, and after a hold of `amount` ended, of which the plan held `fromPlan`. */
+export function charged(
+  account: AccountRow,
+  { paid, planPaid }: Charge,
+  amount: Nano,
+  fromPlan: Nano,
+  groups: AccountRow['groups'],
+  nowMs: number,
+): AccountRow {
+  const { plan, balance, held, spending } = account;
+  const isOfPlan = plan !== null && (planPaid !== 0 || fromPlan !== 0);
+  const planAfter = isOfPlan ? withPlanUse(plan, planPaid, -fromPlan, nowMs) : plan;
+  const balanceAfter = balance - (paid - planPaid);
+  const heldAfter = held - (amount - fromPlan);
+  return withMeters(account, balanceAfter, heldAfter, spent(spending, paid, amount), groups, planAfter);
+}
+
+/** Returns `amount` of what was paid for a message: to the wallet first, then to the plan. As a negative charge. */
+export function returned(amount: Nano, { cost, writtenOff, planPaid }: UsageRecord): Charge {
+  const fromWallet = cost - writtenOff - planPaid;
+  return { paid: -amount, planPaid: -Math.max(0, amount - fromWallet) };
 }
 
 /** Remaining amount of a quota or allowance; negative if the limit was lowered below what is used. */
@@ -164,12 +244,13 @@ export function spendingAvailable(limit: Nano | null, meter: SpendingMeter): Nan
  * The most that a message holding `amount` can be charged: its hold plus what all money meters have left. Lowering a
  * quota does not take back what is already held.
  */
-export function payable(account: AccountRow, key: KeyRow, amount: Nano): Nano {
+export function payable(account: AccountRow, key: KeyRow, amount: Nano, group: string, nowMs: number): Nano {
   const beyond = Math.min(
     spendingAvailable(account.allowance, account.spending),
     spendingAvailable(key.quota, key.spending),
   );
-  return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
+  if (account.plan === null) return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
+  return amount + Math.max(0, Math.min(fundsLeft(fundsFor(account, group, nowMs)), beyond));
 }
 
 /** The tighter of account and key for each limited rate. */

@@ -79,6 +79,8 @@ export interface UsageRecord {
   cost: Nano;
   /** The part of `cost` that no meter could pay. Set by the ledger. */
   writtenOff: Nano;
+  /** The part of `cost` that the account's plan paid. Set by the ledger. */
+  planPaid: Nano;
   /** The provider's charge; null if the route has no cost. */
   providerCost: Nano | null;
   /** Applied rates as decimal strings, with the multiplier. */
@@ -170,11 +172,48 @@ export interface Credit {
   account: number;
   /** Negative: a deduction, refused beyond what is available. */
   amount: Nano;
+  /** A deduction is made in any case: what is not available becomes the account's debt. */
+  isForced?: boolean;
   /** `write_off`: forgives a debt, up to the amount owed. */
   source: 'payment' | 'promotion' | 'adjustment' | 'write_off';
   /** Idempotent per account and reference; the answer has the amount credited the first time. */
   reference: string | null;
   note: string | null;
+}
+
+/** The price of a plan was paid, or given back if negative. Moves it past the wallet, whose balance stays. */
+export interface PlanPayment {
+  kind: 'plan-payment';
+  account: number;
+  amount: Nano;
+  /** Idempotent per account, together with the references of credits. */
+  reference: string;
+  note: string | null;
+}
+
+export type WindowLength = '5h' | 'day' | 'week' | 'month';
+
+export interface PlanTerms {
+  name: string;
+  /** At least one, each length once. A message must fit into all of them. */
+  windows: readonly { length: WindowLength; limit: Nano }[];
+  /** Groups whose messages the plan pays for; null: all. */
+  groups: readonly string[] | null;
+  /** Windows of a day (24 hours), a week and a month begin here and follow each other. One of 5 hours begins with a message. */
+  anchorMs: number;
+  /** From then on no new window begins; null: never. */
+  paidUntilMs: number | null;
+  /** From then on the plan pays for nothing; null: never. */
+  endsAtMs: number | null;
+  /** The wallet pays for what the plan does not. */
+  overflow: boolean;
+}
+
+/** Gives the account a plan, changes its terms, or ends it. */
+export interface SetPlan {
+  kind: 'set-plan';
+  account: number;
+  plan: PlanTerms | null;
 }
 
 /** Returns part of a message's cost, at most what was paid. */
@@ -189,7 +228,14 @@ export interface Refund {
 export interface SetAccount {
   kind: 'set-account';
   account: number;
-  terms: { enabled: boolean; creditLine: Nano; allowance: Nano | null; allowancePeriod: Period };
+  terms: {
+    enabled: boolean;
+    creditLine: Nano;
+    allowance: Nano | null;
+    allowancePeriod: Period;
+    /** An event tells that less than one of these is left. Absent: as before. */
+    lowBalances?: readonly Nano[];
+  };
 }
 
 export interface SetKey {
@@ -229,7 +275,9 @@ export type Operation =
   | Settle
   | Release
   | Credit
+  | PlanPayment
   | Refund
+  | SetPlan
   | SetAccount
   | SetKey
   | Renew
@@ -245,6 +293,7 @@ export interface Bundle {
 /** The meter that is exhausted. */
 export type MeterName =
   | 'wallet'
+  | 'plan'
   | 'allowance'
   | 'quota'
   | 'requests'
@@ -290,6 +339,8 @@ export interface Refusal {
   retryAtMs: number | null;
   /** Only holds of other messages stand in the way: the request may fit once they end. */
   behindHolds: boolean;
+  /** The account has a plan, which may pay for messages of other groups. */
+  hasPlan: boolean;
   levels: Levels | null;
 }
 

@@ -99,6 +99,7 @@ function nameShort(operation: Admit | Take, refusal: Refusal): string | null {
   const owner = refusal.ofKey ? `k${operation.key}` : `a${operation.account}`;
   switch (refusal.reason) {
     case 'insufficient':
+      if (refusal.hasPlan && !refusal.ofKey) return null; // the plan or the wallet may pay for another group
       return refusal.behindHolds ? `${owner} held` : owner;
     case 'requests_rate':
     case 'input_tokens_rate':

@@ -11,6 +11,7 @@ import type {
   Changes,
   Effect,
   Ending,
+  EventRow,
   HoldRow,
   IdempotencyRow,
   KeyRow,
@@ -101,7 +102,7 @@ export class ResidentRows implements ChangeableRows {
   put(effect: Effect): void {
     const unwritten = this.#unwritten;
     checkEffect(effect, unwritten.endings);
-    const { account, key, hold, endedHold, leases, claim, entries, ending, corrections } = effect;
+    const { account, key, hold, endedHold, leases, claim, entries, ending, corrections, events } = effect;
     if (account !== undefined) this.#putAccount(account);
     if (key !== undefined) {
       this.#keys.set(key.id, key);
@@ -121,6 +122,8 @@ export class ResidentRows implements ChangeableRows {
       unwritten.endings.set(ending.record.requestId, ending);
       unwritten.totals.count(ending.record, 1);
     }
+    if (events !== undefined)
+      for (const event of events) unwritten.coCommitted.push({ table: 'events', event } satisfies EventRow);
     if (corrections !== undefined) {
       for (const { ending: after, before } of corrections) {
         unwritten.corrections.set(after.record.requestId, after);

@@ -2,7 +2,8 @@
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
-import type { Answer, MessageDraft, Owner, RateLimits, UsageRecord } from './operation.ts';
+import type { NewEvent } from '../events/events.ts';
+import type { Answer, MessageDraft, Owner, PlanTerms, RateLimits, UsageRecord, WindowLength } from './operation.ts';
 
 /**
  * Leaky buckets counted as use that drains, in 1/60,000 of a request or token: a limit of L per minute drains L units
@@ -29,13 +30,32 @@ export interface SpendingMeter {
   periodStartMs: number;
 }
 
+export interface PlanWindow {
+  length: WindowLength;
+  limit: Nano;
+  used: Nano;
+  /** 0: one of 5 hours that has not begun. */
+  startMs: number;
+}
+
+/** The plan's allowances. Running messages hold `held` of each window. */
+export interface PlanMeter extends PlanTerms {
+  windows: readonly PlanWindow[];
+  held: Nano;
+}
+
 export interface AccountRow {
   id: number;
   enabled: boolean;
   /** How far below zero the balance may go. */
   creditLine: Nano;
   balance: Nano;
+  /** What reversed payments left to pay beyond the floor. Nothing is available until it is paid. */
+  debt: Nano;
+  /** Held of the balance: the part of holds that the plan does not pay. */
   held: Nano;
+  plan: PlanMeter | null;
+  lowBalances: readonly Nano[];
   allowance: Nano | null;
   allowancePeriod: Period;
   spending: SpendingMeter;
@@ -64,6 +84,8 @@ export interface HoldRow {
   key: number;
   group: string;
   amount: Nano;
+  /** The part of `amount` that the plan holds. */
+  fromPlan: Nano;
   openedAtMs: number;
   owner: Owner;
   /** The client disconnected: its concurrency slots are already free. */
@@ -119,6 +141,8 @@ export interface NewEntry {
     | 'promotion'
     | 'adjustment'
     | 'debt_write_off'
+    | 'debt'
+    | 'plan_payment'
     | 'usage'
     | 'write_off'
     | 'correction'
@@ -189,6 +213,14 @@ export interface Effect {
   ending?: Ending;
   /** Endings whose record is replaced, with the previous record. */
   corrections?: { ending: Ending; before: UsageRecord }[];
+  /** What the account is told, in the same transaction. */
+  events?: NewEvent[] | undefined;
+}
+
+/** The co-committed row of an event. */
+export interface EventRow {
+  table: 'events';
+  event: NewEvent;
 }
 
 /** All changes of a batch, written in one transaction. */
@@ -216,4 +248,6 @@ export const systemAccounts = {
   adjustments: 4,
   writeOffs: 5,
   carriedForward: 6,
+  plans: 7,
+  debts: 8,
 } as const;

@@ -11,6 +11,7 @@ import type {
   Changes,
   Effect,
   Ending,
+  EventRow,
   HoldRow,
   IdempotencyRow,
   KeyRow,
@@ -102,6 +103,7 @@ export class StagedRows implements Rows {
     for (const entry of effect.entries ?? NONE) this.#putEntry(entry);
     if (ending !== undefined) this.#putEnding(ending);
     for (const { ending: after, before } of effect.corrections ?? NONE) this.#putCorrection(after, before);
+    for (const event of effect.events ?? NONE) this.#coCommitted.push({ table: 'events', event } satisfies EventRow);
   }
 
   putCoCommitted(rows: readonly unknown[]): void {
@@ -180,9 +182,10 @@ export class StagedRows implements Rows {
 /** Throws BrokenInvariant if no operation may have this effect after the endings so far. */
 export function checkEffect({ account, entries, ending }: Effect, ended: ReadonlyMap<string, Ending>): void {
   if (account !== undefined) {
-    const { balance, creditLine, held } = account;
+    const { balance, creditLine, held, debt, plan } = account;
     assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
     assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
+    assert(debt >= 0 && (plan === null || plan.held >= 0), 'debts and holds of plans are never negative');
   }
   for (const { amount } of entries ?? NONE) assert(amount >= 0, 'the amount of an entry is never negative');
   if (ending !== undefined) assert(!ended.has(ending.record.requestId), 'a request id is billed at most once');

@@ -20,7 +20,7 @@ import type {
   UsageRecord,
 } from './operation.ts';
 import type { ResidentRows } from './resident-rows.ts';
-import type { Changes, HoldRow, Rows } from './rows.ts';
+import type { Changes, HoldRow, PlanMeter, Rows } from './rows.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
 import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
@@ -88,8 +88,12 @@ export interface ResidentStore extends LedgerStore {
 export interface AccountMeters {
   balance: Nano;
   held: Nano;
-  /** balance − held − floor, never below zero. */
+  /** balance − held − floor − debt, never below zero. Without what a plan pays. */
   available: Nano;
+  debt: Nano;
+  /** In its current windows. */
+  plan: PlanMeter | null;
+  lowBalances: readonly Nano[];
   creditLine: Nano;
   allowance: Nano | null;
   allowancePeriod: Period;

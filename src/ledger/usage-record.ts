@@ -30,6 +30,7 @@ export function emptyRecord({ requestId, account, key, group, model, stream }: A
     usageSource: 'none',
     cost: 0,
     writtenOff: 0,
+    planPaid: 0,
     providerCost: null,
     rates: {},
     attempts: [],

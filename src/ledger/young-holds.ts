@@ -7,6 +7,7 @@ import type { AccountRow, GroupRates, HoldRow, KeyRow } from './rows.ts';
 interface Sum {
   holds: number;
   amount: number;
+  fromPlan: number;
   running: number;
 }
 
@@ -73,14 +74,18 @@ export class YoungHolds {
     const sums = this.#byAccount.get(row.id);
     if (sums === undefined) return row;
     let amount = 0;
+    let fromPlan = 0;
     const groups: Record<string, GroupRates> = { ...row.groups };
     for (const [group, sum] of sums) {
       const rates = groupRates(row, group);
       groups[group] = { ...rates, running: rates.running - sum.running };
       amount += sum.amount;
+      fromPlan += sum.fromPlan;
     }
     const { held, spending } = row;
-    return { ...row, held: held - amount, spending: { ...spending, held: spending.held - amount }, groups };
+    const plan = row.plan && { ...row.plan, held: row.plan.held - fromPlan };
+    const spendingLeft = { ...spending, held: spending.held - amount };
+    return { ...row, held: held - (amount - fromPlan), plan, spending: spendingLeft, groups };
   }
 
   /** The row as it is without these holds. */
@@ -107,14 +112,15 @@ export class YoungHolds {
 }
 
 /** True if the sum is of no hold any more, and was removed. */
-function addTo<Name>(sums: Map<Name, Sum>, name: Name, { amount, left }: HoldRow, sign: 1 | -1): boolean {
+function addTo<Name>(sums: Map<Name, Sum>, name: Name, { amount, fromPlan, left }: HoldRow, sign: 1 | -1): boolean {
   let sum = sums.get(name);
   if (sum === undefined) {
-    sum = { holds: 0, amount: 0, running: 0 };
+    sum = { holds: 0, amount: 0, fromPlan: 0, running: 0 };
     sums.set(name, sum);
   }
   sum.holds += sign;
   sum.amount += sign * amount;
+  sum.fromPlan += sign * fromPlan;
   if (!left) sum.running += sign;
   return sum.holds === 0 && sums.delete(name);
 }

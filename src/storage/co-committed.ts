@@ -6,7 +6,7 @@ import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.
 import { assert } from '../base/assert.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+import { type EventRow, type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
@@ -22,6 +22,7 @@ export type CoCommittedRow =
   /** A new or changed person. */
   | { table: 'people'; person: Person; link: LinkChange }
   | { table: 'audit_records'; record: AuditRecord }
+  | EventRow
   /** Also deletes those up to `forgetUntilMs`. */
   | { table: 'creations'; creation: RememberedCreation; forgetUntilMs: number }
   /** The same creation, its secret resealed. */
@@ -73,6 +74,8 @@ export function checkChanged({ refusal, race }: CoCommittedStatement, changes: n
 /** The statements that write one row, in order. */
 export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
   switch (row.table) {
+    case 'events':
+      return []; // no destination exists yet
     case 'accounts':
       return [writeAccount(row)];
     case 'keys':

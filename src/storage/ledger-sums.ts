@@ -12,9 +12,11 @@ type RowOf<Column extends string> = Record<Column, Whole>;
 
 /** The rows of the statements below, and of three statements that differ between the databases. */
 export interface SumRows {
-  accounts: RowOf<'id' | 'balance' | 'held' | 'credit_line' | 'allowance_held' | 'entries' | 'holds'>[];
+  accounts: RowOf<
+    'id' | 'balance' | 'held' | 'credit_line' | 'allowance_held' | 'plan_held' | 'entries' | 'holds' | 'plan_holds'
+  >[];
   keys: RowOf<'id' | 'quota_held' | 'holds'>[];
-  counts: RowOf<'entries' | 'open_holds'>[];
+  counts: RowOf<'entries' | 'open_holds' | 'debt' | 'debt_entries'>[];
   unbalanced: { request_id: string }[];
   strangeEntries: { seq: Whole }[];
   carried: RowOf<'high' | 'low'>[];
@@ -63,9 +65,13 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
       held: BigInt(row.held),
       creditLine: BigInt(row.credit_line),
       allowanceHeld: BigInt(row.allowance_held),
+      planHeld: BigInt(row.plan_held),
       entries: BigInt(row.entries),
       holds: BigInt(row.holds),
+      planHolds: BigInt(row.plan_holds),
     })),
+    debt: BigInt(counts?.debt ?? 0),
+    debtEntries: BigInt(counts?.debt_entries ?? 0),
     keys: rows.keys.map((row) => ({
       id: formatId('key', integerOf(row.id)),
       quotaHeld: BigInt(row.quota_held),
@@ -112,22 +118,30 @@ function formatDay(dayMs: Whole): string {
   return new Date(integerOf(dayMs)).toISOString().slice(0, 10);
 }
 
-const ACCOUNTS = `
-  SELECT m.id, m.balance, m.held, m.credit_line, m.allowance_held,
-    COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds
+/** `fromPlan` and `planHeld`: SQL for the plan's part of a hold, and for what a plan holds, as integers. */
+export function accountsText(fromPlan: string, planHeld: string): string {
+  return `
+  SELECT m.id, m.balance, m.held, m.credit_line, m.allowance_held, COALESCE(${planHeld}, 0) AS plan_held,
+    COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds, COALESCE(h.from_plan, 0) AS plan_holds
   FROM account_meters m
   LEFT JOIN (SELECT account_id,
       SUM(CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END) AS total
     FROM entries GROUP BY account_id) e ON e.account_id = m.id
-  LEFT JOIN (SELECT account_id, SUM(amount) AS total FROM holds GROUP BY account_id) h ON h.account_id = m.id`;
+  LEFT JOIN (SELECT account_id, SUM(amount) AS total, SUM(COALESCE(${fromPlan}, 0)) AS from_plan
+    FROM holds GROUP BY account_id) h ON h.account_id = m.id`;
+}
 
 const KEYS = `
   SELECT k.id, k.quota_held, COALESCE(h.total, 0) AS holds
   FROM key_meters k
   LEFT JOIN (SELECT key_id, SUM(amount) AS total FROM holds GROUP BY key_id) h ON h.key_id = k.id`;
 
+// The debts of all accounts together are the eighth system account's: entries of one account may have been dropped.
 const COUNTS = `
-  SELECT (SELECT COUNT(*) FROM entries) AS entries, (SELECT COUNT(*) FROM holds) AS open_holds`;
+  SELECT (SELECT COUNT(*) FROM entries) AS entries, (SELECT COUNT(*) FROM holds) AS open_holds,
+    (SELECT COALESCE(SUM(debt), 0) FROM account_meters) AS debt,
+    (SELECT COALESCE(SUM(CASE WHEN debit = 8 THEN amount ELSE -amount END), 0) FROM entries
+      WHERE kind <> 'usage' AND (kind = 'debt' OR kind = 'carried_forward') AND 8 IN (debit, credit)) AS debt_entries`;
 
 // Compares the entries of a message to revenue (3), from its account or from write-offs (5), with its usage record.
 const MOVED = `
@@ -147,18 +161,19 @@ const UNBALANCED = `
   WHERE r.request_id IS NULL AND (e.ended_at_ms >= $1 OR COALESCE(e.reference, '') >= $2)
   LIMIT ${FAULTS_MAX}`;
 
-// An entry is about one account: its sides are that account or the system's own (1 to 6). A carried-forward entry
+// An entry is about one account: its sides are that account or the system's own (1 to 8). A carried-forward entry
 // is about an account or one of the system's, moves money from or to the sixth, and is older than the retained journal.
 const STRANGE_ENTRIES = `
   SELECT seq FROM entries e
   WHERE amount < 0 OR debit = credit
-    OR (debit <> account_id AND debit NOT BETWEEN 1 AND 6) OR (credit <> account_id AND credit NOT BETWEEN 1 AND 6)
+    OR (debit <> account_id AND debit NOT BETWEEN 1 AND 8) OR (credit <> account_id AND credit NOT BETWEEN 1 AND 8)
     OR kind NOT IN ('payment', 'promotion', 'adjustment', 'debt_write_off', 'usage', 'write_off', 'correction', 'refund',
-      'carried_forward')
+      'carried_forward', 'debt', 'plan_payment')
+    OR (kind = 'debt' AND 8 NOT IN (debit, credit)) OR (kind = 'plan_payment' AND 7 NOT IN (debit, credit))
     OR (kind = 'carried_forward') <> (debit = 6 OR credit = 6)
     OR (kind = 'carried_forward' AND (account_id NOT IN (debit, credit) OR at_ms >= $1))
     OR NOT (EXISTS (SELECT 1 FROM account_meters m WHERE m.id = e.account_id)
-      OR (kind = 'carried_forward' AND account_id BETWEEN 1 AND 5))
+      OR (kind = 'carried_forward' AND account_id IN (1, 2, 3, 4, 5, 7, 8)))
   LIMIT ${FAULTS_MAX}`;
 
 const CARRIED = `
@@ -222,7 +237,6 @@ const WITHOUT_METERS = `
 
 /** Parameters are numbered $1, $2 …, in the order of sumValues. */
 export const sumTexts = {
-  accounts: ACCOUNTS,
   keys: KEYS,
   counts: COUNTS,
   unbalanced: UNBALANCED,

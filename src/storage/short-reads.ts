@@ -15,6 +15,7 @@ import {
   type LedgerReader,
   readLimits,
   rolled,
+  rolledPlan,
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
@@ -43,6 +44,9 @@ export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMe
     balance: row.balance,
     held: row.held,
     available: Math.max(0, walletAvailable(row)),
+    debt: row.debt,
+    plan: row.plan === null ? null : rolledPlan(row.plan, nowMs),
+    lowBalances: row.lowBalances,
     creditLine: row.creditLine,
     allowance: row.allowance,
     allowancePeriod: row.allowancePeriod,

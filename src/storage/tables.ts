@@ -32,6 +32,9 @@ export interface AccountMetersTable {
   group_rates: string;
   month_start_ms: number;
   month_opening: number;
+  debt: number;
+  plan: string | null;
+  low_balances: string | null;
 }
 
 export interface KeyMetersTable {
@@ -89,7 +92,10 @@ export function readAccountRow(row: AccountMetersTable): AccountRow {
     enabled: row.enabled === 1,
     creditLine: row.credit_line,
     balance: row.balance,
+    debt: row.debt,
     held: row.held,
+    plan: row.plan === null ? null : JSON.parse(row.plan),
+    lowBalances: row.low_balances === null ? [] : JSON.parse(row.low_balances),
     allowance: row.allowance,
     allowancePeriod: row.allowance_period,
     spending: { used: row.allowance_used, held: row.allowance_held, periodStartMs: row.allowance_period_start_ms },
@@ -113,9 +119,9 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
   };
 }
 
-/** Holds of early versions have no idempotency record. */
+/** Holds of early versions have no idempotency record, and none of a plan. */
 export function readHoldRow(row: { document: string }): HoldRow {
-  return { claim: null, ...JSON.parse(row.document) };
+  return { claim: null, fromPlan: 0, ...JSON.parse(row.document) };
 }
 
 /** The part of a hold that lists show: without its checkpoint, which may be long. */
@@ -224,6 +230,9 @@ export const accountColumns: readonly Column<AccountRow>[] = [
   json('group_rates', (row) => JSON.stringify(row.groups)),
   whole('month_start_ms', (row) => row.month.startMs),
   whole('month_opening', (row) => row.month.opening),
+  whole('debt', (row) => row.debt),
+  text('plan', (row) => (row.plan === null ? null : JSON.stringify(row.plan))),
+  text('low_balances', (row) => (row.lowBalances.length === 0 ? null : JSON.stringify(row.lowBalances))),
 ];
 
 export const keyColumns: readonly Column<KeyRow>[] = [

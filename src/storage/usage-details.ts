@@ -17,6 +17,8 @@ type Others = [
   admittedMs: number | null,
   latencyMs: number,
   meters: Meters | null,
+  /** Absent: 0. */
+  planPaid?: number,
 ];
 type Attempt = [
   provider: string,
@@ -43,6 +45,7 @@ export function writeDetails(record: UsageRecord): string {
     record.latencyMs,
     record.meters === null ? null : writeMeters(record.meters),
   ];
+  if (record.planPaid > 0) others.push(record.planPaid);
   const details: Details = { firstTokenMs: record.firstTokenMs, others };
   return JSON.stringify(details);
 }
@@ -72,13 +75,15 @@ type DetailsOf = Pick<
   | 'latencyMs'
   | 'firstTokenMs'
   | 'meters'
+  | 'planPaid'
 >;
 
 export function readDetails(text: string): DetailsOf {
   const stored = JSON.parse(text) as Details | EarlyDetails;
   if (!('others' in stored)) return readEarly(stored);
   const { firstTokenMs, others } = stored;
-  const [provider, upstreamModel, stream, usageSource, rates, attempts, admittedMs, latencyMs, meters] = others;
+  const [provider, upstreamModel, stream, usageSource, rates, attempts, admittedMs, latencyMs, meters, planPaid = 0] =
+    others;
   return {
     provider,
     upstreamModel,
@@ -90,6 +95,7 @@ export function readDetails(text: string): DetailsOf {
     latencyMs,
     firstTokenMs,
     meters: meters === null ? null : readMeters(meters),
+    planPaid,
   };
 }
 
@@ -108,13 +114,13 @@ function readReading(stored: Reading | null): SpendingReading | null {
 }
 
 /** As development versions wrote it. The earliest have no meters and no admission time. */
-type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters'> & {
+type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid'> & {
   admittedMs?: number | null;
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };
 };
 
 function readEarly({ admittedMs = null, meters, ...details }: EarlyDetails): DetailsOf {
-  if (meters === undefined) return { ...details, admittedMs, meters: null };
+  if (meters === undefined) return { ...details, admittedMs, meters: null, planPaid: 0 };
   const { balance, quota = null, allowance = null } = meters;
-  return { ...details, admittedMs, meters: readMeters([...balance, quota, allowance]) };
+  return { ...details, admittedMs, meters: readMeters([...balance, quota, allowance]), planPaid: 0 };
 }

@@ -47,10 +47,15 @@ test('details that development versions wrote are read, and can be written again
   };
   const quota = [QUOTA.limit, QUOTA.period, QUOTA.before, QUOTA.after];
   for (const [stored, details] of [
-    [shared, { ...shared, admittedMs: null, meters: null }],
+    [shared, { ...shared, admittedMs: null, meters: null, planPaid: 0 }],
     [
       { ...shared, admittedMs: 3, meters: { balance: [9, 8], quota } },
-      { ...shared, admittedMs: 3, meters: { balance: { before: 9, after: 8 }, quota: QUOTA, allowance: null } },
+      {
+        ...shared,
+        admittedMs: 3,
+        meters: { balance: { before: 9, after: 8 }, quota: QUOTA, allowance: null },
+        planPaid: 0,
+      },
     ],
   ] as const) {
     expect(readDetails(JSON.stringify(stored))).toEqual(details);

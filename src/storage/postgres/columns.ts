@@ -113,7 +113,7 @@ function partitionName(month: number): string {
   return `usage_records_${String(month).padStart(6, '0')}`;
 }
 
-const ACCOUNT_TERMS = ['enabled', 'credit_line', 'allowance', 'allowance_period'];
+const ACCOUNT_TERMS = ['enabled', 'credit_line', 'allowance', 'allowance_period', 'debt', 'low_balances'];
 const KEY_TERMS = ['account_id', 'status', 'expires_at_ms', 'quota', 'quota_period', 'limits'];
 /** The columns that messages change. */
 export const accountMeterColumns = accountColumns.filter(({ name }) => !ACCOUNT_TERMS.includes(name));

@@ -193,7 +193,14 @@ export interface Needs {
   told: Operation[];
 }
 
-const TOLD: ReadonlySet<Operation['kind']> = new Set(['credit', 'refund', 'set-account', 'set-key']);
+const TOLD: ReadonlySet<Operation['kind']> = new Set([
+  'credit',
+  'plan-payment',
+  'refund',
+  'set-account',
+  'set-key',
+  'set-plan',
+]);
 
 export function readNeeds(bundles: readonly Bundle[]): Needs {
   const found = new CollectedNeeds();
@@ -253,11 +260,13 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       found.strays.add(operation.requestId);
       break;
     case 'credit':
+    case 'plan-payment':
       found.accounts.add(operation.account);
       if (operation.reference !== null)
         found.credits.push({ account: operation.account, reference: operation.reference });
       break;
     case 'set-account':
+    case 'set-plan':
       found.accounts.add(operation.account);
       break;
     case 'take':

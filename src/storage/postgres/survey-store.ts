@@ -4,6 +4,7 @@
 import { integerOf } from '../../base/checked-number.ts';
 import type { LedgerSums } from '../../ledger/ledger.ts';
 import {
+  accountsText,
   describeSums,
   FAULTS_MAX,
   KEPT_TIMES,
@@ -67,7 +68,7 @@ export async function sumReader(reader: Reader): Promise<LedgerSums> {
   const kept = readRetentionTimes(await all(KEPT_TIMES));
   const values = sumValues(kept);
   const rows: SumRows = {
-    accounts: await all(sumTexts.accounts),
+    accounts: await all(ACCOUNTS),
     keys: await all(sumTexts.keys),
     counts: await all(sumTexts.counts),
     unbalanced: await all(sumTexts.unbalanced, values.unbalanced),
@@ -86,6 +87,8 @@ export async function sumReader(reader: Reader): Promise<LedgerSums> {
   );
   return { ...sums, strangeEntries: [...sums.strangeEntries, ...faults] };
 }
+
+const ACCOUNTS = accountsText("(document::json->>'fromPlan')::bigint", "(m.plan::json->>'held')::bigint");
 
 const WRONG_MONTHS = wrongMonthsText(
   "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",

@@ -4,6 +4,7 @@
 import type { Database } from 'bun:sqlite';
 import type { LedgerSums } from '../../ledger/ledger.ts';
 import {
+  accountsText,
   describeSums,
   FAULTS_MAX,
   KEPT_TIMES,
@@ -81,7 +82,7 @@ function sum(database: Database): LedgerSums {
   const kept = readRetentionTimes(all(KEPT_TIMES));
   const values = sumValues(kept);
   const rows: SumRows = {
-    accounts: all(sumTexts.accounts),
+    accounts: all(ACCOUNTS),
     keys: all(sumTexts.keys),
     counts: all(sumTexts.counts),
     unbalanced: all(sumTexts.unbalanced, values.unbalanced),
@@ -95,6 +96,8 @@ function sum(database: Database): LedgerSums {
   };
   return describeSums(rows, kept);
 }
+
+const ACCOUNTS = accountsText("json_extract(document, '$.fromPlan')", "json_extract(m.plan, '$.held')");
 
 const WRONG_MONTHS = wrongMonthsText(
   "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",

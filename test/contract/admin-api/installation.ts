@@ -285,6 +285,7 @@ function usageRecord(requestId: string, account: number, key: number): UsageReco
     usageSource: 'reported',
     cost: 1_000_000,
     writtenOff: 0,
+    planPaid: 0,
     providerCost: 100_000,
     rates: { input: '1', output: '5', multiplier: '1' },
     attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 3 }],

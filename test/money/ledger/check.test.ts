@@ -79,8 +79,11 @@ describe('check sees', () => {
   test('sums beyond 2^53', () => {
     const large = 2n ** 53n;
     const account = { id: 'acct_1', balance: large, held: 0n, creditLine: 0n, allowanceHeld: 0n, holds: 0n };
+    const plan = { planHeld: 0n, planHolds: 0n };
     const sums: LedgerSums = {
-      accounts: [{ ...account, entries: large + 1n }],
+      accounts: [{ ...account, ...plan, entries: large + 1n }],
+      debt: 0n,
+      debtEntries: 0n,
       keys: [],
       entries: 1,
       openHolds: 0,

@@ -24,7 +24,10 @@ const ACCOUNT: AccountRow = {
   allowance: null,
   allowancePeriod: 'total',
   balance: 100,
+  debt: 0,
   held: 10,
+  plan: null,
+  lowBalances: [],
   spending: SPENDING,
   month: { startMs: 0, opening: 0 },
   groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
@@ -47,6 +50,7 @@ const HOLD: HoldRow = {
   key: 9,
   group: 'default',
   amount: 10,
+  fromPlan: 0,
   openedAtMs: START_MS,
   owner: { node: 'gone', epoch: 1 },
   left: false,
@@ -143,6 +147,7 @@ test('a refusal names the insufficient meter and its owner, and whether running 
     available: 0,
     retryAtMs: null,
     behindHolds: false,
+    hasPlan: false,
     levels: null,
   } as const;
   expect(decide(admit, { ...facts, account: () => ({ ...ACCOUNT, enabled: false }) }).answer).toEqual({

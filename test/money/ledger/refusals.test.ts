@@ -32,6 +32,7 @@ function refusal(facts: Partial<Refusal>): Refusal {
     available: 50,
     retryAtMs: null,
     behindHolds: false,
+    hasPlan: false,
     levels: null,
     ...facts,
   };

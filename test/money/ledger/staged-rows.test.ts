@@ -23,10 +23,12 @@ const DONE = { answer: { ok: true, kind: 'done' } } as const;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const SPENDING = { used: 0, held: 0, periodStartMs: 0 };
 
+const NO_PLAN = { debt: 0, plan: null, lowBalances: [] };
+
 function account(facts: Partial<AccountRow>): AccountRow {
   const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
   const month = { startMs: 0, opening: 0 };
-  return { id: 7, ...terms, balance: 0, held: 0, spending: SPENDING, month, groups: {}, ...facts };
+  return { id: 7, ...terms, ...NO_PLAN, balance: 0, held: 0, spending: SPENDING, month, groups: {}, ...facts };
 }
 
 const KEY: KeyRow = {
@@ -110,6 +112,7 @@ test('a hold that begins and ends in one batch is not written', () => {
     key: 9,
     group: 'default',
     amount: 0,
+    fromPlan: 0,
     openedAtMs: START_MS,
     owner: { node: 'node', epoch: 1 },
     left: false,

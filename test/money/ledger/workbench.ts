@@ -59,6 +59,7 @@ export function usageRecord(facts: Pick<UsageRecord, 'requestId' | 'account' | '
     usageSource: 'reported',
     cost: 0,
     writtenOff: 0,
+    planPaid: 0,
     providerCost: null,
     rates: { input: '1', multiplier: '1' },
     attempts: [

@@ -22,6 +22,8 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
       held: BigInt(account.held),
       creditLine: BigInt(account.creditLine),
       allowanceHeld: BigInt(account.spending.held),
+      planHeld: BigInt(account.plan?.held ?? 0),
+      planHolds: total(holds.values(), (hold) => (hold.account === account.id ? hold.fromPlan : 0)),
       entries: total(entries, (entry) =>
         entry.credit === account.id ? entry.amount : entry.debit === account.id ? -entry.amount : 0,
       ),
@@ -32,6 +34,10 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
       quotaHeld: BigInt(key.spending.held),
       holds: total(holds.values(), (hold) => (hold.key === key.id ? hold.amount : 0)),
     })),
+    debt: total(tables.accountMeters.values(), ({ debt }) => debt),
+    debtEntries: total(entries, (entry) =>
+      entry.debit === systemAccounts.debts ? entry.amount : entry.credit === systemAccounts.debts ? -entry.amount : 0,
+    ),
     entries: entries.length,
     openHolds: holds.size,
     usageSinceMs: orNull(retainedSince(tables, 'usage')),

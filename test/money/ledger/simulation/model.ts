@@ -44,6 +44,9 @@ function expectOne(model: Model, operation: Operation): Expected {
       return setAccount(model, operation);
     case 'set-key':
       return setKey(model, operation);
+    case 'plan-payment':
+    case 'set-plan':
+      throw new Error(`${operation.kind} is not simulated`);
     case 'renew':
       return renew(model, operation);
     case 'expire':
