@@ -19,6 +19,7 @@ import { monthConformance } from './conformance/months.ts';
 import { paymentConformance } from './conformance/payments.ts';
 import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
+import { debtConformance, planConformance, planTimeConformance } from './conformance/plans.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
 import { reconciliationConformance } from './conformance/reconciliation.ts';
@@ -44,6 +45,8 @@ export function describeStore(
     describe('records', () => meterConformance(open));
     describe('writes off', () => writeOffConformance(open));
     describe('credits', () => creditConformance(open));
+    describe('keeps', () => debtConformance(open));
+    describe('lets a plan pay', () => planConformance(open));
     describe('applies bundles', () => bundleConformance(open));
     describe('stores', () => accessConformance(open));
     describe('stores', () => peopleConformance(open));
@@ -57,6 +60,7 @@ export function describeStore(
     if (!options.followsClock) return;
     describe('enforces rate limits', () => rateConformance(open));
     describe('enforces periods', () => periodConformance(open));
+    describe('ensures that windows', () => planTimeConformance(open));
     describe('keeps leases', () => leaseConformance(open));
     if (options.hasLanes !== true) describe('keeps leases', () => leaseOrderConformance(open));
     describe('charges under an idempotency key', () => claimAgeConformance(open));
