@@ -176,7 +176,7 @@ export function fundsLeft({ plan, wallet }: Funds): Nano {
   return Math.min(NANO_MAX, plan + Math.max(0, wallet));
 }
 
-/** What wallet and plan have left for a message in the group. The account is in its current periods. */
+/** The amounts that wallet and plan have left for a message in the group. The account is in its current periods. */
 export interface Funds {
   plan: Nano;
   /** 0 if the wallet may not pay, because the plan covers the group without overflow; otherwise may be negative. */

@@ -1,5 +1,5 @@
 // The events of a change of money: a balance, allowance, quota or window that crossed a threshold, and costs written off.
-// Each crossing is told once, in the transaction that makes it.
+// Each crossing has one event, in the transaction that makes it.
 
 import type { Period } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
@@ -40,7 +40,7 @@ export function balanceEvents(before: AccountRow, after: AccountRow, nowMs: numb
   return events.length === 0 ? undefined : events;
 }
 
-/** What the wallet can pay once all holds have ended. */
+/** The amount that the wallet can pay once all holds have ended. */
 function fundsOf({ balance, creditLine, debt }: AccountRow): Nano {
   return balance + creditLine - debt;
 }

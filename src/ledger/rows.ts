@@ -50,7 +50,7 @@ export interface AccountRow {
   /** How far below zero the balance may go. */
   creditLine: Nano;
   balance: Nano;
-  /** What reversed payments left to pay beyond the floor. Nothing is available until it is paid. */
+  /** The amount that reversed payments left to pay beyond the floor. Nothing is available until it is paid. */
   debt: Nano;
   /** Held of the balance: the part of holds that the plan does not pay. */
   held: Nano;
@@ -213,7 +213,7 @@ export interface Effect {
   ending?: Ending;
   /** Endings whose record is replaced, with the previous record. */
   corrections?: { ending: Ending; before: UsageRecord }[];
-  /** What the account is told, in the same transaction. */
+  /** Events of the account, in the same transaction. */
   events?: NewEvent[] | undefined;
 }
 

@@ -98,6 +98,11 @@ export function debtConformance(open: OpenStores): void {
 }
 
 export function planConformance(open: OpenStores): void {
+  planUseTests(open);
+  planChangeTests(open);
+}
+
+function planUseTests(open: OpenStores): void {
   test('first, and the wallet what is left, if the holder wants it', async () => {
     await using bench = await openWorkbench(open, 1000);
     await give(bench);
@@ -147,7 +152,9 @@ export function planConformance(open: OpenStores): void {
     await bench.settle(requestId, 200);
     expect(await metersOf(bench)).toMatchObject({ balance: 0, held: 0, planHeld: 0, used: [100] });
   });
+}
 
+function planChangeTests(open: OpenStores): void {
   test('and gets back last what is refunded', async () => {
     await using bench = await openWorkbench(open, 100);
     await give(bench);
