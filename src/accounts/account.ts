@@ -37,12 +37,22 @@ export interface Key {
   createdAtMs: number;
 }
 
+/** The part of an account's plan that decides groups and limits of its callers. The ledger has its allowances. */
+export interface CallerPlan {
+  name: string;
+  /** Groups that it adds to those of the account, and pays for; null: it pays for all of the account's groups. */
+  groups: readonly string[] | null;
+  endsAtMs: number | null;
+}
+
 /** An authenticated caller. */
 export interface Caller {
   account: Account;
   key: Key;
   /** When a rotated secret stops working; null: never, apart from the key's own expiry. */
   secretExpiresAtMs: number | null;
+  /** May have ended. */
+  plan: CallerPlan | null;
 }
 
 /** Limits on an account's spending. Enforced by the ledger; only stored from here. */
@@ -126,12 +136,23 @@ export interface KeyPage {
 }
 
 /**
- * The caller's groups, in the order in which they are searched for a model: the key's own, else all of the account's.
- * Groups that the account no longer has are left out.
+ * The caller's groups, in the order in which they are searched for a model: the key's own, else those of the plan and all of the
+ * account's. Groups that the account no longer has are left out. `plan`: that of the account, unless it has ended.
  */
-export function groupsOf(caller: Caller): readonly string[] {
-  const ofAccount = caller.account.groups;
+export function groupsOf(caller: Caller, plan: CallerPlan | null): readonly string[] {
+  const ofAccount = groupsUnder(caller.account.groups, plan);
   const ofKey = caller.key.groups;
   if (ofKey === null) return ofAccount;
   return ofKey.every((group) => ofAccount.includes(group)) ? ofKey : ofKey.filter((group) => ofAccount.includes(group));
+}
+
+/** The plan, unless it has ended. */
+export function planAt<Plan extends { endsAtMs: number | null }>(plan: Plan | null, nowMs: number): Plan | null {
+  return plan === null || (plan.endsAtMs !== null && nowMs >= plan.endsAtMs) ? null : plan;
+}
+
+/** The groups of an account that has this plan: those that the plan pays for come first. */
+export function groupsUnder(groups: readonly string[], plan: Pick<CallerPlan, 'groups'> | null): readonly string[] {
+  const ofPlan = plan?.groups ?? null;
+  return ofPlan === null ? groups : [...ofPlan, ...groups.filter((group) => !ofPlan.includes(group))];
 }

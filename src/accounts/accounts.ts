@@ -12,13 +12,16 @@ export {
   type AccountStore,
   type AccountTerms,
   type Caller,
+  type CallerPlan,
   type FirstCredit,
   groupsOf,
+  groupsUnder,
   type Key,
   type KeyPage,
   type KeyTerms,
   NO_KEY_LIMITS,
   newKey,
+  planAt,
 } from './account.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter, type Sender } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';

@@ -129,9 +129,9 @@ export class KeyDirectory {
 }
 
 /** Characters in the lists of a caller, which may be long. */
-function charactersOf({ account, key }: Caller): number {
+function charactersOf({ account, key, plan }: Caller): number {
   let characters = 0;
-  for (const list of [account.groups, key.groups, key.models, key.origins, key.addresses])
+  for (const list of [account.groups, plan?.groups ?? null, key.groups, key.models, key.origins, key.addresses])
     for (const text of list ?? []) characters += text.length;
   return characters;
 }

@@ -16,6 +16,7 @@ import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { personRoutes } from './people.ts';
+import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
 import { addRoute } from './route.ts';
@@ -43,6 +44,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...applyRoutes,
     ...priceUpdateRoutes,
     ...catalogRoutes,
+    ...planRoutes,
     ...tokenRoutes,
     ...personRoutes,
     ...invitationRoutes(dependencies),

@@ -3,14 +3,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
+import { planAt } from '../accounts/accounts.ts';
 import type { AuditContext } from '../audit/audit.ts';
-import { parseId } from '../base/ids.ts';
+import { formatId, parseId } from '../base/ids.ts';
 import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
+import { updatePlans } from '../payments/payments.ts';
 import { invalidRequest } from './admin-app.ts';
 import { type ChangeNote, changeNote, recordAudit } from './changes.ts';
 import { type AdminDependencies, type AdminMove, operator } from './dependencies.ts';
-import { type AdminRoute, post } from './route.ts';
+import { type AdminRoute, type Call, post } from './route.ts';
 
 type Lookup = AdminDependencies['lookup'];
 
@@ -36,7 +38,7 @@ const applyBody = z.strictObject({
   remove: z
     .array(
       z.strictObject({
-        kind: z.enum(['provider', 'model', 'group'], { error: 'must be provider, model or group' }),
+        kind: z.enum(['provider', 'model', 'group', 'plan'], { error: 'must be provider, model, group or plan' }),
         name: z.string({ error: 'must be a name' }),
       }),
     )
@@ -47,7 +49,7 @@ const applyBody = z.strictObject({
 export const changeSchema = z
   .object({
     action: z.enum(['create', 'update', 'delete']),
-    kind: z.enum(['provider', 'model', 'group', 'settings']),
+    kind: z.enum(['provider', 'model', 'group', 'plan', 'settings']),
     name: z.string(),
     fields: z.array(z.string()).optional(),
   })
@@ -74,14 +76,27 @@ export const applyRoutes: AdminRoute[] = [
         move?.keep();
         return plan;
       });
+      if (!isDry && changes.some(({ kind, action }) => kind === 'plan' && action === 'update'))
+        void updateHolders(call);
       return { changes, dry_run: isDry };
     },
   }),
 ];
 
-/** Removing a group relies on it being unused: then account changes outpace the plan too. */
+/** In the background: what fails now is updated by the hourly upkeep. */
+async function updateHolders(call: Call): Promise<void> {
+  const { catalog, ledger, forgetAccount, report, context } = call;
+  try {
+    await updatePlans({ ledger, plans: () => catalog.current().plans, changed: forgetAccount });
+  } catch (failure) {
+    report(context.get('requestId'), failure);
+  }
+}
+
+/** Removing a group or a plan relies on it being unused: then account changes outpace the plan too. */
 function goingByAccounts(auditContext: AuditContext, { questions }: Plan): AuditContext {
-  if (auditContext.since == null || questions.removedGroups.length === 0) return auditContext;
+  if (auditContext.since == null || questions.removedGroups.length + questions.removedPlans.length === 0)
+    return auditContext;
   return { ...auditContext, since: { ...auditContext.since, account: 'any' } };
 }
 
@@ -131,6 +146,7 @@ async function planChecked(
     ...plan.faults,
     ...(await findPrivateProviders(plan.questions.providers, dependencies.lookup)),
     ...(await findUsedGroups(dependencies, plan.questions.removedGroups)),
+    ...(await findUsedPlans(dependencies, plan.questions.removedPlans)),
     ...(await findMissingAccounts(dependencies, plan.questions.accounts)),
   ];
   if (faults.length > 0) throw invalidRequest(faults);
@@ -155,6 +171,25 @@ async function findUsedGroups({ accounts }: AdminDependencies, removedGroups: re
   return [...users].map(([group, account]) => ({
     path: ['groups'],
     message: `the group "${group}" would be deleted, but the account "${account}" is in it`,
+  }));
+}
+
+/** A plan that an account has stays. Read only if the document removes plans. */
+async function findUsedPlans({ ledger, clock }: AdminDependencies, removedPlans: readonly string[]): Promise<Fault[]> {
+  const users = new Map<string, number>();
+  for (let after: number | null = 0; after !== null && removedPlans.length > users.size; ) {
+    const page: Awaited<ReturnType<typeof ledger.listPlans>> = await ledger.listPlans({
+      after,
+      limit: bounds.pageItemsMax,
+    });
+    for (const { account, plan } of page.plans)
+      if (removedPlans.includes(plan.name) && planAt(plan, clock.nowMs()) !== null && !users.has(plan.name))
+        users.set(plan.name, account);
+    after = page.last;
+  }
+  return [...users].map(([plan, account]) => ({
+    path: ['plans'],
+    message: `the plan "${plan}" would be deleted, but the account ${formatId('acct', account)} has it`,
   }));
 }
 

@@ -3,6 +3,7 @@
 // the answer is no larger than an applied file.
 
 import { z } from '@hono/zod-openapi';
+import { groupsUnder, planAt } from '../accounts/accounts.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   comparePrices,
@@ -24,18 +25,26 @@ import {
   type Route,
 } from '../catalog/catalog.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
-import { countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
+import { amountShown, countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 
 const orNone = countShown.nullable();
 
 /** For an account's token: the account's groups, and the models that its keys can reach through them. */
-async function visibleCatalog({ accounts, catalog, principal }: Call): Promise<{ groups: Group[]; models: Model[] }> {
+async function visibleCatalog({
+  accounts,
+  catalog,
+  ledger,
+  clock,
+  principal,
+}: Call): Promise<{ groups: Group[]; models: Model[] }> {
   const { accountId } = principal;
   const { groups, models, ...rest } = catalog.current();
   if (accountId === null) return { groups: [...groups.values()], models: [...models.values()] };
-  const names = (await accounts.getAccount(accountId))?.groups ?? [];
+  const nowMs = clock.nowMs();
+  const plan = planAt((await ledger.accountMeters(accountId, nowMs))?.plan ?? null, nowMs);
+  const names = groupsUnder((await accounts.getAccount(accountId))?.groups ?? [], plan);
   const offers = listOffers({ groups, models, ...rest }, { account: accountId, keyModels: null, groups: names });
   return {
     groups: [...groups.values()].filter((group) => names.includes(group.name)),
@@ -302,6 +311,17 @@ const groupWritten = z.object({
   output_tpm: orNone,
   concurrency: orNone,
 });
+const amountOrNone = amountShown.nullable();
+const planWritten = z.object({
+  title: z.string(),
+  price: amountShown,
+  interval: z.literal('month'),
+  windows: z.object({ '5h': amountOrNone, day: amountOrNone, week: amountOrNone, month: amountOrNone }),
+  groups: z.array(z.string()),
+  limits: z.object({ rpm: orNone, input_tpm: orNone, output_tpm: orNone, concurrency: orNone }),
+  stripe_price: z.string().nullable(),
+  is_offered: z.boolean(),
+});
 const providerWritten = z.object({
   kind: z.string(),
   base_url: z.string().optional(),
@@ -322,6 +342,7 @@ export const catalogSchema = z
         providers: z.record(z.string(), providerWritten),
         models: z.record(z.string(), modelWritten),
         groups: z.record(z.string(), groupWritten),
+        plans: z.record(z.string(), planWritten),
         settings: z.record(z.string(), settingValue),
       })
       .describe(
@@ -329,7 +350,11 @@ export const catalogSchema = z
       ),
     origins: z
       .array(
-        z.object({ kind: z.enum(['provider', 'model', 'group', 'settings']), name: z.string(), origin: originShown }),
+        z.object({
+          kind: z.enum(['provider', 'model', 'group', 'plan', 'settings']),
+          name: z.string(),
+          origin: originShown,
+        }),
       )
       .describe('The origin of each resource. start: created at the first start of the service.'),
     provider_kinds: z

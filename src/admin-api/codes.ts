@@ -6,6 +6,8 @@ import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { NewEvent } from '../events/events.ts';
+import type { EventRow } from '../ledger/ledger.ts';
 import {
   type CodeBatch,
   CodeGuesses,
@@ -280,12 +282,18 @@ async function redeem(
     operations: [{ kind: 'credit', account, amount: batch.amount, ...credit }],
     coCommitted: [
       ...codes.redemptionRows(batch, code, { account, by: principal.id, atMs }),
+      { table: 'events', event: redeemedEvent(account, batch, shown.code, atMs) } satisfies EventRow,
       // The ledger and the code's row decide: other changes do not matter.
       ...call.auditRows({ ...recordAudit(call, [note]), since: null }),
     ],
   });
   const { balance, repeated } = credited(answer, account, batch.kind);
   return { ...shown, balance: formatUsd(balance), repeated };
+}
+
+function redeemedEvent(account: number, { id, amount }: CodeBatch, code: string, atMs: number): NewEvent {
+  const data = { batch: formatId('batch', id), amount: formatUsd(amount) };
+  return { atMs, account, type: 'code.redeemed', data, dedupe: code };
 }
 
 async function refuseUnusable({ clock, codes }: Call, account: number, batch: CodeBatch): Promise<void> {

@@ -2,7 +2,16 @@
 // deleted, because usage records name them.
 
 import { z } from '@hono/zod-openapi';
-import { type Account, type Key, type KeyTerms, makeKeySecret, NO_KEY_LIMITS, newKey } from '../accounts/accounts.ts';
+import {
+  type Account,
+  groupsUnder,
+  type Key,
+  type KeyTerms,
+  makeKeySecret,
+  NO_KEY_LIMITS,
+  newKey,
+  planAt,
+} from '../accounts/accounts.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { Fault } from '../catalog/catalog.ts';
@@ -153,9 +162,21 @@ const changeableKey = z
 
 type KeyChange = z.output<typeof changeableKey> & { status?: Key['status'] | undefined };
 
+/** The groups that the account's keys may be in: its own, and those of its plan. */
+async function groupsFor({ ledger, clock }: Call, account: Account): Promise<readonly string[]> {
+  const nowMs = clock.nowMs();
+  const meters = await ledger.accountMeters(account.id, nowMs);
+  return groupsUnder(account.groups, planAt(meters?.plan ?? null, nowMs));
+}
+
 /** The key and its terms after a change; absent members stay. Throws invalid_request. */
-function changedKey(before: KeyWithMeters, change: KeyChange, nowMs: number): { key: Key; terms: KeyTerms } {
-  const faults = faultsOf(before.account, change, nowMs);
+function changedKey(
+  before: KeyWithMeters,
+  change: KeyChange,
+  groupsAllowed: readonly string[],
+  nowMs: number,
+): { key: Key; terms: KeyTerms } {
+  const faults = faultsOf(groupsAllowed, change, nowMs);
   if (faults.length > 0) throw invalidRequest(faults);
   const { key, meters } = before;
   // null is a value (no limit); only an absent member keeps the previous one.
@@ -172,10 +193,10 @@ function changedKey(before: KeyWithMeters, change: KeyChange, nowMs: number): { 
   };
 }
 
-function faultsOf(account: Account, change: KeyChange, nowMs: number): Fault[] {
-  const notAmong = `is not one of the account's groups (${account.groups.join(', ')})`;
+function faultsOf(allowed: readonly string[], change: KeyChange, nowMs: number): Fault[] {
+  const notAmong = `is not one of the account's groups (${allowed.join(', ')})`;
   const faults: Fault[] = (change.groups ?? []).flatMap((group, at) =>
-    account.groups.includes(group) ? [] : [{ path: ['groups', at], message: `"${group}" ${notAmong}` }],
+    allowed.includes(group) ? [] : [{ path: ['groups', at], message: `"${group}" ${notAmong}` }],
   );
   if (change.expires_at != null && change.expires_at <= nowMs)
     faults.push({ path: ['expires_at'], message: 'must be in the future' });
@@ -285,7 +306,7 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
   const nowMs = call.clock.nowMs();
   const meters = { ...NO_KEY_LIMITS, quotaUsed: 0, quotaHeld: 0, lastUsedAtMs: null };
   const blank = { account, key: newKey(account.id, '', prefix, principal.id, nowMs), meters };
-  const { key, terms } = changedKey(blank, change, nowMs);
+  const { key, terms } = changedKey(blank, change, await groupsFor(call, account), nowMs);
   const object = formatId('key', key.id);
   const shown = keyTermsJson({ key, account, meters: { ...meters, ...terms } });
   const note = changeNote('key.create', object, account.id, null, shown);
@@ -298,7 +319,7 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
 async function storeChange(call: Call, id: string, change: KeyChange, action: string): Promise<KeyWithMeters> {
   const before = await findKey(call, id);
   if (change.status !== 'revoked') refuseRevoked(before, id);
-  const { key, terms } = changedKey(before, change, call.clock.nowMs());
+  const { key, terms } = changedKey(before, change, await groupsFor(call, before.account), call.clock.nowMs());
   const shown = keyTermsJson({ ...before, key, meters: { ...before.meters, ...terms } });
   const note = changeNote(action, id, key.accountId, keyTermsJson(before), shown);
   await call.accounts.updateKey(key, terms, recordAudit(call, [note]));

@@ -1,8 +1,9 @@
 // Builds a node's immutable catalog snapshot from stored documents: fills in defaults and opens credentials.
 
 import { assert } from '../base/assert.ts';
-import { parseTimeMs } from '../base/checked-number.ts';
+import { exactNumber, parseTimeMs } from '../base/checked-number.ts';
 import { parseId } from '../base/ids.ts';
+import type { Nano } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { Secret } from '../secrets/secrets.ts';
 import {
@@ -11,7 +12,9 @@ import {
   type ModelInput,
   type PriceChangeInput,
   type PriceInput,
+  planInput,
   type RatesInput,
+  readAmount,
   readDecimalRate,
   readMultiplier,
   type SettingsInput,
@@ -26,6 +29,8 @@ import {
   type Group,
   type Model,
   type ModelPrice,
+  type PlanSettings,
+  type PlanWindowLength,
   type ProviderSettings,
   type Rates,
   type Route,
@@ -83,6 +88,7 @@ export function buildCatalog(
     models: frozenMap(models.map(named)),
     aliases: frozenMap(models.flatMap((model) => model.aliases.map((alias): [string, string] => [alias, model.name]))),
     groups: frozenMap(ofKind('group').map((entry) => named(groupFrom(entry)))),
+    plans: frozenMap(ofKind('plan').map((entry) => named(planFrom(entry)))),
     settings: settings === undefined ? DEFAULT_SETTINGS : settingsFrom(readDocument(storedSettings, settings)),
   });
 }
@@ -176,6 +182,39 @@ function groupFrom(entry: CatalogDocument): Group {
       concurrency: group.concurrency,
     }),
   });
+}
+
+function planFrom(entry: CatalogDocument): PlanSettings {
+  const plan = readDocument(planInput, entry);
+  const { rpm, input_tpm, output_tpm, concurrency } = plan.limits;
+  return Object.freeze({
+    name: entry.name,
+    title: plan.title,
+    price: amountFrom(plan.price),
+    windows: Object.freeze(
+      WINDOW_LENGTHS.flatMap((length) => {
+        const limit = plan.windows[length];
+        return limit === null ? [] : [Object.freeze({ length, limit: amountFrom(limit) })];
+      }),
+    ),
+    groups: Object.freeze(plan.groups),
+    limits: Object.freeze({
+      requestsPerMinute: rpm,
+      inputTokensPerMinute: input_tpm,
+      outputTokensPerMinute: output_tpm,
+      concurrency,
+    }),
+    stripePrice: plan.stripe_price,
+    isOffered: plan.is_offered,
+  });
+}
+
+const WINDOW_LENGTHS: readonly PlanWindowLength[] = ['5h', 'day', 'week', 'month'];
+
+function amountFrom(text: string): Nano {
+  const units = readAmount(text);
+  assert(units !== null, 'the schema accepted an invalid amount');
+  return exactNumber(units);
 }
 
 /** The settings in force, with defaults filled in: "drain_seconds" is drainSeconds here. */

@@ -1,8 +1,8 @@
 // Reads the file of `apply`: finds all faults of its members, and fills in values from the price list.
 
 import type { z } from 'zod';
-import type { CredentialInput, GroupInput, ModelInput, ProviderInput, SettingsInput } from './document.ts';
-import { groupInput, modelInput, modelName, plainName, settingsInput, vendorPrefixes } from './document.ts';
+import type { CredentialInput, GroupInput, ModelInput, PlanInput, ProviderInput, SettingsInput } from './document.ts';
+import { groupInput, modelInput, modelName, plainName, planInput, settingsInput, vendorPrefixes } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
 import { findListed, type PriceList } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
@@ -96,13 +96,14 @@ export interface CatalogFile {
   /** Routes and aliases of each model, including models with faults. */
   references: ReturnType<typeof readReferences>;
   groups: Map<string, GroupInput | null>;
+  plans: Map<string, PlanInput | null>;
   /** The file's `vendor_prefixes`: empty for a key without a value, null without the key. */
   vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
   /** The file's `settings`; null without the key. */
   settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
 }
 
-const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'settings'];
+const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'plans', 'settings'];
 
 /** Reads a file (docs/configuration.md) and adds all faults of its members. */
 export function readCatalogFile(
@@ -139,6 +140,7 @@ export function readCatalogFile(
     models: readSection('models', modelName, (object, path) => readModel(list, object, path, faults)),
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
+    plans: readSection('plans', plainName, (object, path) => readPart(planInput, object, path, faults)),
     vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
     settings: sections.has('settings')
       ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)

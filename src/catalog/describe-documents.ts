@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../wire/wire.ts';
 import { takeListed } from './catalog-file.ts';
-import { groupInput, storedModel, storedProvider, storedSettings } from './document.ts';
+import { groupInput, planInput, storedModel, storedProvider, storedSettings } from './document.ts';
 import { type PriceList, priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 
@@ -23,6 +23,7 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
       providers: described('provider', describeProvider),
       models: described('model', (document, name) => describeModel(document, name, list)),
       groups: described('group', (document) => groupInput.parse(document)),
+      plans: described('plan', (document) => planInput.parse(document)),
       settings,
     },
     origins: inOrder.flatMap(({ kind, name, origin }) => (kind === 'price_list' ? [] : [{ kind, name, origin }])),

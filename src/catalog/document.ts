@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseListenAddress } from '../base/addresses.ts';
 import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
-import { formatDecimal, parseDecimal } from '../base/money.ts';
+import { formatDecimal, formatUsd, NANO_MAX, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 
@@ -13,6 +13,7 @@ export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
 
 const RATE_FRACTION_DIGITS = 12;
 const RATE_MAX = 10_000n * 10n ** 12n; // USD per million tokens, or per thousand searches
+const AMOUNT_FRACTION_DIGITS = 9;
 const MULTIPLIER_FRACTION_DIGITS = 6;
 const MULTIPLIER_MAX = 1_000n * 10n ** 6n;
 const COUNT_MAX = 1_000_000_000;
@@ -24,6 +25,11 @@ const CREDENTIAL_CHARACTERS_MAX = 8_192;
 /** A rate in units of 10^-12 USD; null unless it is a decimal from 0 to 10,000 with at most 12 fraction digits. */
 export function readDecimalRate(value: unknown): bigint | null {
   return readDecimal(value, RATE_FRACTION_DIGITS, RATE_MAX);
+}
+
+/** An amount in nanodollars; null unless it is a decimal from 0 to the largest balance with at most 9 fraction digits. */
+export function readAmount(value: unknown): bigint | null {
+  return readDecimal(value, AMOUNT_FRACTION_DIGITS, BigInt(NANO_MAX));
 }
 
 /** The decimal of an amount in units of 10^-12 USD; negative for a negative margin. */
@@ -68,6 +74,11 @@ const multiplier = decimal(
   MULTIPLIER_FRACTION_DIGITS,
   'a decimal such as "0.8", from 0 to 1000, with at most 6 fraction digits',
 );
+const amount = decimal(
+  readAmount,
+  AMOUNT_FRACTION_DIGITS,
+  'an amount in USD such as "20.00", not negative, with at most 9 fraction digits',
+).transform((text) => formatUsd(readAmount(text) ?? 0n));
 const count = z.int().min(1).max(COUNT_MAX);
 const countOrNone = count.nullable().default(null);
 
@@ -211,6 +222,32 @@ export const groupInput = z.strictObject({
   concurrency: countOrNone,
 });
 
+const windowAmount = amount
+  .refine((text) => readAmount(text) !== 0n, 'must be greater than zero; null means no window of this length')
+  .nullable()
+  .default(null);
+export const planInput = z.strictObject({
+  title: z.string().min(1).max(bounds.nameCharactersMax),
+  price: amount.default('0'),
+  interval: z.literal('month', 'must be month').default('month'),
+  windows: z
+    .strictObject({ '5h': windowAmount, day: windowAmount, week: windowAmount, month: windowAmount })
+    .refine(
+      (windows) => Object.values(windows).some((limit) => limit !== null),
+      'must have a window: 5h, day, week or month',
+    ),
+  groups: z.array(plainName).max(LIST_ENTRIES_MAX).default([]),
+  limits: z
+    .strictObject({ rpm: countOrNone, input_tpm: countOrNone, output_tpm: countOrNone, concurrency: countOrNone })
+    .prefault({}),
+  stripe_price: z
+    .string()
+    .regex(/^price_[A-Za-z0-9_]{1,240}$/, 'must be the id of a price at Stripe, such as "price_1A2b3C"')
+    .nullable()
+    .default(null),
+  is_offered: z.boolean().default(false),
+});
+
 export const vendorPrefixes = z
   .array(
     z
@@ -331,6 +368,7 @@ export interface ModelInput extends z.output<typeof modelInput> {
 }
 export type CredentialInput = z.output<typeof credentialInput>;
 export type GroupInput = z.output<typeof groupInput>;
+export type PlanInput = z.output<typeof planInput>;
 export type PriceInput = z.output<typeof price>;
 export type PriceChangeInput = z.output<typeof priceChanges>[number];
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
@@ -361,5 +399,6 @@ export const storedSchemas = {
   provider: storedProvider,
   model: storedModel,
   group: groupInput,
+  plan: planInput,
   settings: storedSettings,
 };

@@ -1,6 +1,7 @@
 // The catalog as an immutable snapshot of plain values: models, groups, providers, settings.
 
 import { BrokenInvariant } from '../base/assert.ts';
+import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Serves, SettingsInput } from './document.ts';
 
@@ -73,6 +74,26 @@ export interface Group {
   limits: RateLimits;
 }
 
+/** A plan that accounts can have. */
+export interface PlanSettings {
+  name: string;
+  title: string;
+  /** Per month. */
+  price: Nano;
+  /** At least one, each length once, shortest first. */
+  windows: readonly { length: PlanWindowLength; limit: Nano }[];
+  /** Added to the account's groups. The plan pays for messages of these; empty: of all groups of the account. */
+  groups: readonly string[];
+  /** Replace those of the groups that the plan pays for; null: as in the group. */
+  limits: RateLimits;
+  /** The id of its price at Stripe; null: it cannot be bought. */
+  stripePrice: string | null;
+  /** Holders see it, and can buy it. */
+  isOffered: boolean;
+}
+
+export type PlanWindowLength = '5h' | 'day' | 'week' | 'month';
+
 export interface Credential {
   /** Its name within the provider; "default" for the one under `api_key`. */
   name: string;
@@ -109,6 +130,7 @@ export interface Catalog {
   /** Alias → model name. */
   aliases: ReadonlyMap<string, string>;
   groups: ReadonlyMap<string, Group>;
+  plans: ReadonlyMap<string, PlanSettings>;
   settings: Settings;
 }
 

@@ -67,6 +67,19 @@ function checkRemovedGroups({ read, staying, report }: Basis, removedGroups: rea
   }
 }
 
+/** Finds plans with a group that does not exist after the file. */
+function checkPlans({ read, staying, report }: Basis): void {
+  const hasGroup = (name: string) => read.groups.has(name) || staying.some(isNamed('group', name));
+  for (const [name, plan] of read.plans)
+    for (const [index, group] of (plan?.groups ?? []).entries())
+      if (!hasGroup(group)) report(['plans', name, 'groups', index], `there is no group "${group}"`);
+  for (const { kind, name, document } of staying)
+    if (kind === 'plan' && !read.plans.has(name))
+      for (const group of textsOf(document['groups']))
+        if (!hasGroup(group))
+          report(['groups'], `the group "${group}" would be removed, but the plan "${name}" gives it`);
+}
+
 /** The credential members of a provider's document; `given` are the file's further credentials, if it has the key. */
 function credentialMembers(
   name: string,
@@ -173,6 +186,7 @@ export interface Plan {
   questions: {
     providers: { name: string; base_url: string }[];
     removedGroups: string[];
+    removedPlans: string[];
     /** Account ids in the file's credentials, with their paths. */
     accounts: { id: string; path: Fault['path'] }[];
   };
@@ -202,8 +216,10 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
   checkRoutes(basis);
   checkNames(basis);
   const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
+  const removedPlans = remove.filter(({ kind }) => kind === 'plan').map(({ name }) => name);
   checkRemovedGroups(basis, removedGroups);
-  const questions = { providers: providersToLookUp(read), removedGroups, accounts: accountsOf(read) };
+  checkPlans(basis);
+  const questions = { providers: providersToLookUp(read), removedGroups, removedPlans, accounts: accountsOf(read) };
   const plan: Plan = { faults, changes: [], put: [], remove: [], questions };
   if (faults.length > 0) return plan;
   for (const wanted of wantedDocuments(read, standing, options)) {
@@ -309,6 +325,7 @@ function* wantedDocuments(
     yield { kind: 'model', name, document: { ...model, created_at } };
   }
   for (const [name, group] of read.groups) yield { kind: 'group', name, document: { ...group } };
+  for (const [name, plan] of read.plans) yield { kind: 'plan', name, document: { ...plan } };
   if (!hasSettings(read)) return;
   const before = standing.get(keyOf('settings', SETTINGS_NAME));
   const document = settingsDocument(read, options.prune && before?.origin === 'file' ? {} : before?.document);
@@ -344,7 +361,7 @@ function asStoredNow({ kind, document }: ObjectDocument): JsonObject {
 
 function isInFile(read: CatalogFile, { kind, name }: ObjectDocument): boolean {
   if (kind === 'settings') return hasSettings(read);
-  return { provider: read.providers, model: read.models, group: read.groups }[kind].has(name);
+  return { provider: read.providers, model: read.models, group: read.groups, plan: read.plans }[kind].has(name);
 }
 
 function hasSettings(read: CatalogFile): boolean {

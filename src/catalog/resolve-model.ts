@@ -156,6 +156,18 @@ function offerOf(catalog: Catalog, caller: CallerScope, model: Model): Offer | n
   return null;
 }
 
+/** The group with the limits that a plan has in place of its own, if the plan pays for its messages. */
+export function groupUnder(
+  { plans }: Catalog,
+  group: Group,
+  { name, groups }: { name: string; groups: readonly string[] | null },
+): Group {
+  const ofPlan = groups === null || groups.includes(group.name) ? plans.get(name)?.limits : undefined;
+  if (ofPlan === undefined) return group;
+  const given = Object.entries(ofPlan).filter(([, limit]) => limit !== null);
+  return given.length === 0 ? group : { ...group, limits: { ...group.limits, ...Object.fromEntries(given) } };
+}
+
 function usableRoutes({ providers }: Catalog, { routes }: Model, buyer: Buyer): readonly Route[] {
   const isUsable = ({ provider }: Route) => {
     const settings = providers.get(provider);

@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
 import { DEFAULT_CREDENTIAL } from './document.ts';
 
 /** `price_list` is a list newer than that of this version. */
-export type DocumentKind = 'provider' | 'model' | 'group' | 'settings' | 'price_list';
+export type DocumentKind = 'provider' | 'model' | 'group' | 'plan' | 'settings' | 'price_list';
 
 /** One catalog object as stored: as applied, with credentials sealed. */
 export interface CatalogDocument {

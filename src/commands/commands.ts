@@ -45,6 +45,10 @@ const topics: readonly Topic[] = [
   resource('person', 'invites, lists, disables and enables people, and creates their one-time links'),
   listing('model', 'lists and shows models, and compares their prices with the price list'),
   listing('group', 'lists groups'),
+  topic('plan', 'lists plans, and shows, gives, updates and ends those of accounts', async () => [
+    ...(await import('./listings.ts')).listingCommands,
+    ...(await import('./resources.ts')).resourceCommands,
+  ]),
   listing('provider', 'lists, shows and tests providers'),
   topic('usage', 'lists usage records', async () => [(await import('./usage.ts')).usage]),
   resource('refund', 'refunds the cost of a message'),

@@ -102,6 +102,11 @@ export function duration(value: string, name: string): string {
   return value;
 }
 
+export function yesOrNo(value: string, name: string): boolean {
+  if (value !== 'yes' && value !== 'no') throw new WrongUsage(`${name} must be yes or no, not "${value}"`);
+  return value === 'yes';
+}
+
 export function choice<Choice extends string>(choices: readonly Choice[]) {
   return (value: string, name: string): Choice => {
     if (!choices.includes(value as Choice))

@@ -44,6 +44,16 @@ export const listingTable: readonly ApiCommand[] = [
     columns: columns('name models multiplier rpm input_tpm output_tpm concurrency'),
     whenEmpty: 'There are no groups: add some with "turnpike apply".',
   }),
+  describe('plan list', 'lists the plans with their price per month and their allowances', 'GET /plans', {
+    columns: [
+      ...columns('name title price'),
+      ['WINDOWS', windowsText],
+      ['GROUPS', 'groups'],
+      yesNo('OFFERED', 'offered'),
+      yesNo('FOR SALE', 'for_sale'),
+    ],
+    whenEmpty: 'There are no plans: add some with "turnpike apply".',
+  }),
   describe('provider list', 'lists the providers', 'GET /providers', {
     columns: [
       ...providerColumns,
@@ -205,6 +215,12 @@ async function printParts(invocation: Invocation, parts: Row[], columns: readonl
   if (invocation.json || parts.length === 0) return;
   await invocation.world.write('\n');
   await printRows(invocation, onePage(parts), columns, '');
+}
+
+/** Such as "2.00 per 5h, 20.00 per week". */
+function windowsText({ windows }: Row): string {
+  const limits = Object.entries(windows as Row).filter(([, limit]) => limit !== null);
+  return limits.map(([length, limit]) => `${limit} per ${length}`).join(', ');
 }
 
 /** "3/15" for each route, "-" where it is not known. */

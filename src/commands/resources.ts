@@ -25,6 +25,7 @@ import {
   orNull,
   text,
   time,
+  yesOrNo,
 } from './flags.ts';
 import { type Column, columns, printObject, yesNo } from './output.ts';
 
@@ -330,8 +331,39 @@ const codes: readonly ApiCommand[] = [
   }),
 ];
 
+const planDetails: readonly Column[] = [
+  ...columns('account plan overflow'),
+  [
+    'WINDOWS',
+    (row) => (row['windows'] as Row[]).map((one) => `${one['used']} of ${one['limit']} per ${one['length']}`),
+  ],
+  ...columns('groups paid_until ends_at'),
+];
+const planFlags: Record<string, FieldFlag> = {
+  overflow: flag('yes|no', 'overflow', yesOrNo, 'whether the wallet pays for what the plan does not (default: yes)'),
+  ends: flag('TIME', 'ends_at', time, 'when the plan ends, such as 2027-01-31T00:00:00Z (default: never)'),
+};
+const plans: readonly ApiCommand[] = [
+  describe('plan show ACCOUNT', 'shows the plan of an account and what is left of it', 'GET /accounts/{id}/plan', {
+    columns: planDetails,
+  }),
+  describe('plan give ACCOUNT PLAN', 'gives an account a plan without payment', 'PATCH /accounts/{id}/plan', {
+    flags: planFlags,
+    columns: planDetails,
+  }),
+  describe('plan update ACCOUNT', 'changes the plan of an account', 'PATCH /accounts/{id}/plan', {
+    flags: forUpdate(planFlags, 'ends'),
+    needsChange: true,
+    columns: planDetails,
+  }),
+  describe('plan end ACCOUNT', 'ends the plan of an account at once', 'PATCH /accounts/{id}/plan', {
+    body: { plan: null },
+    columns: planDetails,
+  }),
+];
+
 /** Every command of this table, as data. */
-export const resourceTable: readonly ApiCommand[] = [...accounts, ...codes, ...keys, ...tokens, ...people];
+export const resourceTable: readonly ApiCommand[] = [...accounts, ...codes, ...plans, ...keys, ...tokens, ...people];
 
 export const resourceCommands: readonly Command[] = resourceTable.map(apiCommand);
 

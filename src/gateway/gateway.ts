@@ -1,11 +1,19 @@
 // The path of one message, from request to reply. Start with `submitMessage`: its steps stand in order, with the step
 // numbers of docs/request-path.md.
 
-import { type Authenticated, authenticate, type Caller, groupsOf } from '../accounts/accounts.ts';
+import {
+  type Authenticated,
+  authenticate,
+  type Caller,
+  type CallerPlan,
+  groupsOf,
+  planAt,
+} from '../accounts/accounts.ts';
 import {
   type CallerScope,
   type Catalog,
   checkFeatures,
+  groupUnder,
   MESSAGES_KIND,
   type Offer,
   resolveModel,
@@ -145,7 +153,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id);
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
     const features = readFeatures(request, clientRequest.betas);
-    const sold = resolveModel(catalog, scopeOf(caller), request.model);
+    const sold = sellTo(catalog, caller, planOf(gateway, caller), request.model);
     const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
@@ -167,14 +175,17 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
 /** The models that the caller may use: the requested page. */
 export function listModels(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
   return answerCaller(gateway, clientRequest, (caller, catalog) =>
-    describeModels({ catalog, scope: scopeOf(caller), providers: gateway.providers }, clientRequest.query),
+    describeModels(
+      { catalog, scope: scopeOf(caller, planOf(gateway, caller)), providers: gateway.providers },
+      clientRequest.query,
+    ),
   );
 }
 
 /** One model by name or alias. Throws model_not_found with status 404. */
 export function getModel(gateway: Gateway, clientRequest: ClientRequest, id: string): Promise<Reply> {
   return answerCaller(gateway, clientRequest, (caller, catalog) =>
-    describeOneModel({ catalog, scope: scopeOf(caller), providers: gateway.providers }, id),
+    describeOneModel({ catalog, scope: scopeOf(caller, planOf(gateway, caller)), providers: gateway.providers }, id),
   );
 }
 
@@ -251,8 +262,19 @@ function requireOwn(
   );
 }
 
-function scopeOf(caller: Caller): CallerScope {
-  return { account: caller.account.id, keyModels: caller.key.models, groups: groupsOf(caller) };
+/** The plan of the caller's account, unless it has ended. */
+function planOf({ clock }: Gateway, { plan }: Caller): CallerPlan | null {
+  return plan === null ? null : planAt(plan, clock.nowMs());
+}
+
+function scopeOf(caller: Caller, plan: CallerPlan | null): CallerScope {
+  return { account: caller.account.id, keyModels: caller.key.models, groups: groupsOf(caller, plan) };
+}
+
+/** The offer of a model, with the limits of the plan. Throws model_not_found. */
+function sellTo(catalog: Catalog, caller: Caller, plan: CallerPlan | null, name: string, serves?: Serves): Offer {
+  const offer = resolveModel(catalog, scopeOf(caller, plan), name, serves);
+  return plan === null ? offer : { ...offer, group: groupUnder(catalog, offer.group, plan) };
 }
 
 /** An offer with the provider of each of its routes. */
@@ -266,6 +288,7 @@ interface KeptOffer extends ProvidedOffer {
   /** As requested. */
   name: string;
   serves: Serves;
+  plan: CallerPlan | null;
 }
 
 /** The latest offer per caller: most clients use one model. */
@@ -294,10 +317,11 @@ function findOffer(
   { model: name, protocol }: MessageRequest,
 ): ProvidedOffer {
   const serves: Serves = protocol === 'embeddings' ? 'embeddings' : 'messages';
+  const plan = planOf(gateway, caller);
   const kept = keptOffers.get(caller);
-  if (kept !== undefined && kept.catalog === catalog && kept.name === name && kept.serves === serves) return kept;
-  const offer = resolveModel(catalog, scopeOf(caller), name, serves);
-  const found = { catalog, name, serves, offer, providers: providersOf(gateway, catalog, offer) };
+  if (kept?.catalog === catalog && kept.name === name && kept.serves === serves && kept.plan === plan) return kept;
+  const offer = sellTo(catalog, caller, plan, name, serves);
+  const found = { catalog, name, serves, plan, offer, providers: providersOf(gateway, catalog, offer) };
   keptOffers.set(caller, found);
   return found;
 }

@@ -88,13 +88,24 @@ const SHORTAGES = {
     remedy: 'Wait for the next period or ask for a higher allowance',
   },
   quota: { what: 'The quota of this key is too low', remedy: 'Use another key or ask for a higher quota' },
+  plan: {
+    what: 'The allowance of the plan is too low',
+    remedy: 'Wait for the next window, choose another plan or let the balance of the account pay for the rest',
+  },
 };
+const WINDOWS = { '5h': '5 hours', day: 'the day', week: 'the week', month: 'the month' };
 
-function insufficient(
-  { meter, available, behindHolds }: Refusal,
-  { amount, isLeast, headers, maxTokensThatFit }: RefusalContext,
-): TurnpikeError {
+/** The window of the plan that is exhausted, and when the next one begins. */
+function whatIsShort({ meter, window, retryAtMs }: Refusal): { what: string; remedy: string } {
   const { what, remedy } = SHORTAGES[meter as keyof typeof SHORTAGES];
+  if (window == null) return { what, remedy };
+  const reset = retryAtMs === null ? '' : ` until ${new Date(retryAtMs).toISOString()}`;
+  return { what: `The allowance of the plan for ${WINDOWS[window]} is too low${reset}`, remedy };
+}
+
+function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensThatFit }: RefusalContext): TurnpikeError {
+  const { available, behindHolds } = refusal;
+  const { what, remedy } = whatIsShort(refusal);
   const need = `${isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(amount)} USD`;
   const fit = maxTokensThatFit > 0 ? `, or send max_tokens of at most ${maxTokensThatFit}` : '';
   const advice = behindHolds

@@ -1,14 +1,23 @@
 // Self-service reads of a key: its limits, and the usage of its messages. One query per key at a time.
 
-import { type Caller, groupsOf } from '../accounts/accounts.ts';
+import { type Caller, groupsOf, planAt } from '../accounts/accounts.ts';
 import { type Clock, type Period, periodEndMs } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { type Catalog, explainPrice, type Group, type PricePart } from '../catalog/catalog.ts';
+import { type Catalog, explainPrice, type Group, groupUnder, type PricePart } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
-import type { CallerMeters, LedgerReader, UsageRecord, UsageStore } from '../ledger/ledger.ts';
+import {
+  type CallerMeters,
+  coversGroup,
+  type LedgerReader,
+  type PlanMeter,
+  planAvailable,
+  readWindows,
+  type UsageRecord,
+  type UsageStore,
+} from '../ledger/ledger.ts';
 
 interface SelfService {
   selfServiceReads: SelfServiceReads;
@@ -18,9 +27,11 @@ interface SelfService {
 /** The JSON of GET /v1/key. Throws store_unavailable, overloaded. */
 export async function describeKey(gateway: SelfService, caller: Caller, catalog: Catalog): Promise<string> {
   const { account, key } = caller;
-  const groups = groupsOf(caller)
+  const plan = planAt(caller.plan, gateway.clock.nowMs());
+  const groups = groupsOf(caller, plan)
     .map((name) => catalog.groups.get(name))
-    .filter((group) => group !== undefined);
+    .filter((group) => group !== undefined)
+    .map((group) => (plan === null ? group : groupUnder(catalog, group, plan)));
   const { meters, nowMs } = await gateway.selfServiceReads.read(key.id, async (reader) => {
     const readAtMs = gateway.clock.nowMs(); // read after waiting, because limits refill meanwhile
     return {
@@ -36,7 +47,9 @@ function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], m
   const { account: ofAccount, key: ofKey } = meters;
   const quota = describeSpending(ofKey.quota, ofKey.quotaUsed, ofKey.quotaHeld);
   const allowance = describeSpending(ofAccount.allowance, ofAccount.allowanceUsed, ofAccount.allowanceHeld);
-  const spendable = Math.min(ofAccount.available, quota?.remaining ?? Infinity, allowance?.remaining ?? Infinity);
+  const funds =
+    ofAccount.plan === null ? ofAccount.available : fundsWith(ofAccount.plan, ofAccount.available, groups, nowMs);
+  const spendable = Math.min(funds, quota?.remaining ?? Infinity, allowance?.remaining ?? Infinity);
   return {
     id: formatId('key', key.id),
     name: key.name,
@@ -50,6 +63,7 @@ function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], m
     models: key.models,
     spendable: formatUsd(spendable),
     balance: { available: formatUsd(ofAccount.available) },
+    plan: ofAccount.plan === null ? null : planJson(ofAccount.plan),
     quota: spendingJson(quota, ofKey.quotaPeriod, nowMs),
     allowance: spendingJson(allowance, ofAccount.allowancePeriod, nowMs),
     limits: meters.levels.map((level) => ({
@@ -62,6 +76,32 @@ function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], m
       retry_at: isoTime(level.retryAtMs),
     })),
     last_used_at: isoTime(ofKey.lastUsedAtMs),
+  };
+}
+
+/** The amount that plan and wallet have for messages in these groups. */
+function fundsWith(plan: PlanMeter, wallet: Nano, groups: readonly Group[], nowMs: number): Nano {
+  const isCovered = ({ name }: Group) => coversGroup(plan, name, nowMs);
+  const ofPlan = groups.some(isCovered) ? planAvailable(plan) : 0;
+  return ofPlan + (plan.overflow || !groups.every(isCovered) ? wallet : 0);
+}
+
+function planJson(plan: PlanMeter) {
+  return {
+    name: plan.name,
+    groups: plan.groups,
+    overflow: plan.overflow,
+    windows: readWindows(plan).map((window) => ({
+      length: window.length,
+      limit: formatUsd(window.limit),
+      used: formatUsd(window.used),
+      held: formatUsd(window.held),
+      remaining: formatUsd(window.remaining),
+      started_at: isoTime(window.startedAtMs),
+      resets_at: isoTime(window.resetsAtMs),
+    })),
+    paid_until: isoTime(plan.paidUntilMs),
+    ends_at: isoTime(plan.endsAtMs),
   };
 }
 

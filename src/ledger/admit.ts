@@ -33,6 +33,7 @@ import type {
   Refusal,
   RefusalReason,
   Take,
+  WindowLength,
 } from './operation.ts';
 import { tightestWindow, windowEndMs } from './plan.ts';
 import type { AccountRow, Effect, IdempotencyRow, RateMeters, Rows } from './rows.ts';
@@ -154,6 +155,7 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
 }
 
 interface MoneyMeter {
+  window?: WindowLength | null;
   name: MeterName;
   available: number;
   held: number;
@@ -191,6 +193,7 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
     available: Math.max(0, short.available),
     retryAtMs: short.retryAtMs,
     behindHolds: hopeless === undefined,
+    ...(short.window != null && { window: short.window }),
     hasPlan,
   });
 }
@@ -199,7 +202,7 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
 function planMeter({ plan }: AccountRow, available: number): MoneyMeter {
   const tightest = plan === null ? undefined : tightestWindow(plan);
   const retryAtMs = plan === null || tightest === undefined ? null : windowEndMs(plan, tightest);
-  return { name: 'plan', available, held: plan?.held ?? 0, retryAtMs };
+  return { name: 'plan', available, held: plan?.held ?? 0, retryAtMs, window: tightest?.length ?? null };
 }
 
 function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {

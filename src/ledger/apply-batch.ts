@@ -2,7 +2,7 @@
 // to write and one answer per operation.
 
 import { admit, take } from './admit.ts';
-import { credit, payPlan, refund, setAccount, setKey, setPlan } from './credit.ts';
+import { changePlan, credit, payPlan, refund, setAccount, setKey, setPlan } from './credit.ts';
 import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
 import type { Answer, Bundle, Expire, Operation, Renew } from './operation.ts';
 import type { ChangeableRows, Changes, Effect, LeaseRow, Rows } from './rows.ts';
@@ -97,6 +97,8 @@ function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): 
       return payPlan(rows, operation);
     case 'set-plan':
       return setPlan(rows, operation);
+    case 'change-plan':
+      return changePlan(rows, operation);
     case 'set-account':
       return setAccount(rows, operation);
     case 'set-key':

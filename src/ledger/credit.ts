@@ -5,7 +5,7 @@ import { type Period, periodStartMs } from '../base/clock.ts';
 import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
 import { charged, NO_LIMITS, NO_RATES, returned, rolled, rolledAccount, spent, walletAvailable } from './meters.ts';
 import { balanceEvents } from './money-events.ts';
-import type { Credit, PlanPayment, Refund, SetAccount, SetKey, SetPlan } from './operation.ts';
+import type { ChangePlan, Credit, PlanPayment, Refund, SetAccount, SetKey, SetPlan } from './operation.ts';
 import { planUnder } from './plan.ts';
 import {
   type AccountRow,
@@ -106,10 +106,20 @@ export function payPlan(rows: Rows, { account: id, amount, reference, note }: Pl
   };
 }
 
-/** Gives the account a plan, changes its terms, or ends it. */
-export function setPlan(rows: Rows, { account: id, plan: terms }: SetPlan): Effect {
+/** Changes members of the account's plan. What is used stays used. */
+export function changePlan(rows: Rows, { account: id, name, changes }: ChangePlan): Effect {
   const account = rows.account(id);
   if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  if (account.plan?.name !== name) return { answer: { ok: false, reason: 'unknown_plan' } };
+  return setPlan(rows, { kind: 'set-plan', account: id, plan: { ...account.plan, ...changes } });
+}
+
+/** Gives the account a plan, changes its terms, or ends it. */
+export function setPlan(rows: Rows, { account: id, plan, keepsOverflow = false }: SetPlan): Effect {
+  const account = rows.account(id);
+  if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  const overflow = keepsOverflow ? account.plan?.overflow : undefined;
+  const terms = plan === null || overflow === undefined ? plan : { ...plan, overflow };
   if (terms !== null) {
     assert(terms.windows.length > 0, 'a plan has a window');
     const lengths = new Set(terms.windows.map(({ length }) => length));

@@ -29,6 +29,7 @@ export type {
   Answer,
   AttemptRecord,
   Bundle,
+  ChangePlan,
   Credit,
   Extend,
   IdempotencyClaim,
@@ -63,8 +64,10 @@ export {
   coversGroup,
   monthsLater,
   planAvailable,
+  readWindows,
   rolledPlan,
   tightestWindow,
+  type WindowReading,
   windowEndMs,
   windowLengths,
 } from './plan.ts';

@@ -214,6 +214,16 @@ export interface SetPlan {
   kind: 'set-plan';
   account: number;
   plan: PlanTerms | null;
+  /** Whether the wallet pays beyond the plan stays as it is, if the account has a plan. */
+  keepsOverflow?: boolean;
+}
+
+/** Changes members of the account's plan, and nothing if the account has another plan by now. */
+export interface ChangePlan {
+  kind: 'change-plan';
+  account: number;
+  name: string;
+  changes: Partial<Pick<PlanTerms, 'windows' | 'groups' | 'overflow'>>;
 }
 
 /** Returns part of a message's cost, at most what was paid. */
@@ -278,6 +288,7 @@ export type Operation =
   | PlanPayment
   | Refund
   | SetPlan
+  | ChangePlan
   | SetAccount
   | SetKey
   | Renew
@@ -339,6 +350,8 @@ export interface Refusal {
   retryAtMs: number | null;
   /** Only holds of other messages stand in the way: the request may fit once they end. */
   behindHolds: boolean;
+  /** The exhausted window, if the meter is the plan; otherwise absent. */
+  window?: WindowLength | null;
   /** The account has a plan, which may pay for messages of other groups. */
   hasPlan: boolean;
   levels: Levels | null;
@@ -362,7 +375,13 @@ export type Answer =
   | { ok: false; reason: 'ended' | 'lapsed' }
   | {
       ok: false;
-      reason: 'unknown_account' | 'unknown_key' | 'unknown_message' | 'beyond_maximum' | 'below_available';
+      reason:
+        | 'unknown_account'
+        | 'unknown_key'
+        | 'unknown_plan'
+        | 'unknown_message'
+        | 'beyond_maximum'
+        | 'below_available';
       available?: Nano;
     }
   /** Another operation of the bundle was refused. */

@@ -70,11 +70,40 @@ export function coversGroup(plan: PlanMeter | null, group: string, nowMs: number
   return plan.groups === null || plan.groups.includes(group);
 }
 
-/** What every window has left, less the holds; never below 0. */
+/** The least that a window has left, less the holds; never below 0. */
 export function planAvailable({ windows, held }: PlanMeter): Nano {
   let least = NANO_MAX;
   for (const { limit, used } of windows) least = Math.min(least, limit - used);
   return Math.max(0, least - held);
+}
+
+/** A window of a plan as it is shown. */
+export interface WindowReading {
+  length: WindowLength;
+  limit: Nano;
+  used: Nano;
+  /** Held by running messages, of every window alike. */
+  held: Nano;
+  /** Never below zero. */
+  remaining: Nano;
+  /** null: it has not begun. */
+  startedAtMs: number | null;
+  /** When the next one begins; null: with the next message, or none will. */
+  resetsAtMs: number | null;
+}
+
+/** The windows of a plan that is in its current ones. */
+export function readWindows(plan: PlanMeter): WindowReading[] {
+  const { windows, held } = plan;
+  return windows.map((window) => ({
+    length: window.length,
+    limit: window.limit,
+    used: window.used,
+    held,
+    remaining: Math.max(0, window.limit - window.used - held),
+    startedAtMs: window.startMs === 0 ? null : window.startMs,
+    resetsAtMs: windowEndMs(plan, window),
+  }));
 }
 
 /** The window that has the least left. */

@@ -197,6 +197,11 @@ export interface LedgerReader {
   keyMeters(key: number, nowMs: number): Promise<KeyMeters | null>;
   /** From one committed state; null if the account has no such key. */
   callerMeters(question: CallerQuestion, nowMs: number): Promise<CallerMeters | null>;
+  /** The plans among the accounts after this one, in the order of their ids. `last`: the last account examined; null at the end. */
+  listPlans(page: {
+    after: number;
+    limit: number;
+  }): Promise<{ plans: { account: number; plan: PlanMeter }[]; last: number | null }>;
   /** Account and key of a message in progress; null otherwise. */
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first. */

@@ -27,6 +27,7 @@ export {
   paymentStatuses,
   type StoredStatus,
 } from './payment.ts';
+export { type PlanTimes, planEvent, planTerms, updatePlans } from './plans.ts';
 export {
   type EventSubject,
   type NewCheckout,

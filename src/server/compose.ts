@@ -37,7 +37,9 @@ import {
   submitMessage,
 } from '../gateway/gateway.ts';
 import { BodiesInFlight, LoopDelay } from '../http/http.ts';
+import type { Bundle } from '../ledger/ledger.ts';
 import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observability/observability.ts';
+import { updatePlans } from '../payments/payments.ts';
 import { canConnect, probeProvider, providerKinds } from '../providers/providers.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
 import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
@@ -190,6 +192,16 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     },
     report: (request_id, thrown) => log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) }),
   });
+}
+
+/** Gives accounts what their plans have now; resolves to their number. */
+export function makePlanUpdates({ stores, ledger }: OpenStore, gateway: Gateway) {
+  const parts = {
+    ledger: { ...stores.ledger, submit: (bundle: Bundle) => ledger.submit(bundle) },
+    plans: () => gateway.catalog().plans,
+    changed: (account: number) => gateway.authenticator.keys.forgetAccount(account),
+  };
+  return (signal: AbortSignal) => updatePlans(parts, signal);
 }
 
 export function makePublic(

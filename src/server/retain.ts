@@ -22,6 +22,8 @@ interface RetainParts {
   /** Runs it unless another node does; resolves to false if another node does. */
   runAlone(run: () => Promise<void>): Promise<boolean>;
   maintain: OpenStore['maintain'];
+  /** Gives accounts what their plans have now; resolves to their number. */
+  updatePlans(signal: AbortSignal): Promise<number>;
 }
 
 /** Number of dropped rows, by table. */
@@ -59,8 +61,19 @@ async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<voi
     } catch (failure) {
       parts.log.writeEvent('old_rows_not_dropped', { cause: describeFailure(failure) });
     }
+    await parts.runAlone(() => updateHolders(parts, signal));
     if (Object.values(dropped).some((rows) => rows > 0)) parts.log.writeEvent('old_rows_dropped', dropped);
     await rest((await maintain(parts)) ? bounds.dropEveryMs : bounds.dropAgainMs, signal);
+  }
+}
+
+/** A change of plans updates them at once, unless its node stopped meanwhile. */
+async function updateHolders({ updatePlans, log }: RetainParts, signal: AbortSignal): Promise<void> {
+  try {
+    const accounts = await updatePlans(signal);
+    if (accounts > 0) log.writeEvent('plans_updated', { accounts });
+  } catch (failure) {
+    log.writeEvent('plans_not_updated', { cause: describeFailure(failure) });
   }
 }
 

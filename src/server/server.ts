@@ -15,7 +15,7 @@ import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
-import { makeAdmin, makeGateway, makePublic, makeSignIn } from './compose.ts';
+import { makeAdmin, makeGateway, makePlanUpdates, makePublic, makeSignIn } from './compose.ts';
 import { applyAtStart, inviteFirstOperator, openFirstAccount, prepareCatalog } from './first-start.ts';
 import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
@@ -187,7 +187,8 @@ async function startOn(
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
   const retention = { store: stores.retention, settings: () => holder.current.settings, clock, log };
-  closing.push(startRetaining({ ...retention, runAlone: store.runAlone, maintain: store.maintain }));
+  const upkeep = { runAlone: store.runAlone, maintain: store.maintain, updatePlans: makePlanUpdates(store, gateway) };
+  closing.push(startRetaining({ ...retention, ...upkeep }));
 
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };

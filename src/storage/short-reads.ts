@@ -1,7 +1,7 @@
 // Short reads of committed data, the same statements for both databases: keys by their secrets, accounts, keys,
 // tokens, people, meters, the catalog. Each reads one row or one page by an index.
 
-import type { AccessToken, Account, Key, Person } from '../accounts/accounts.ts';
+import type { AccessToken, Account, CallerPlan, Key, Person } from '../accounts/accounts.ts';
 import type { RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type KeyMeters,
   type KeyRow,
   type LedgerReader,
+  type PlanMeter,
   readLimits,
   rolled,
   rolledPlan,
@@ -85,6 +86,11 @@ export function describeCallerMeters(
   };
 }
 
+/** The part of an account's plan that its callers know. */
+export function callerPlan({ name, groups, endsAtMs }: PlanMeter): CallerPlan {
+  return { name, groups, endsAtMs };
+}
+
 export function shortReads(on: SqlReader): ShortReads {
   return {
     ...accessReads(on),
@@ -115,9 +121,10 @@ function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAcco
 }
 
 function keyReads(on: SqlReader): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'countKeys'> {
-  const byHash = on.prepare<{ key: string; account: string; expires_at_ms: number | null }>(
-    `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms
+  const byHash = on.prepare<{ key: string; account: string; expires_at_ms: number | null; plan: string | null }>(
+    `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms, m.plan
      FROM key_secrets s JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id
+       LEFT JOIN account_meters m ON m.id = a.id
      WHERE s.secret_hash IN ($1, $2, $3)`,
   );
   const byId = prepareDocuments<Key>(on, 'SELECT document FROM keys WHERE id = $1');
@@ -133,6 +140,7 @@ function keyReads(on: SqlReader): Pick<AccessReads, 'findKeyBySecretHash' | 'get
         key: JSON.parse(row.key) as Key,
         account: JSON.parse(row.account) as Account,
         secretExpiresAtMs: row.expires_at_ms,
+        plan: row.plan === null ? null : callerPlan(JSON.parse(row.plan) as PlanMeter),
       };
     },
     getKey: async (id) => first(await byId(id)),
@@ -229,6 +237,9 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
   const key = on.prepare<KeyMetersTable>(
     `SELECT ${readText('m', keyColumns, on.number)} FROM key_meters m WHERE m.id = $1`,
   );
+  const plans = on.prepare<{ id: number; plan: string | null }>(
+    `SELECT ${on.number('m.id')} AS id, m.plan FROM account_meters m WHERE m.id > $1 ORDER BY m.id LIMIT $2`,
+  );
   // One statement: between two, a message could change both rows.
   const both = on.prepare<Record<string, unknown>>(
     `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'k', keyColumns)}
@@ -262,6 +273,15 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
       const accountRow = readAccountRow(unprefixed('a', accountColumns, row) as unknown as AccountMetersTable);
       const keyRow = readKeyRow(unprefixed('k', keyColumns, row) as unknown as KeyMetersTable);
       return describeCallerMeters(accountRow, keyRow, question, nowMs);
+    },
+    async listPlans({ after, limit }) {
+      const rows = await plans(after, limit);
+      return {
+        plans: rows.flatMap(({ id, plan }) =>
+          plan === null ? [] : [{ account: id, plan: JSON.parse(plan) as PlanMeter }],
+        ),
+        last: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
+      };
     },
     openMessage: async (requestId) => first(await owner(requestId)),
   };

@@ -9,10 +9,11 @@ export interface CatalogEdit {
     providers?: Record<string, object>;
     models?: Record<string, object>;
     groups?: Record<string, object>;
+    plans?: Record<string, object>;
     settings?: object;
     vendor_prefixes?: unknown;
   };
-  remove?: { kind: 'provider' | 'model' | 'group'; name: string }[];
+  remove?: { kind: 'provider' | 'model' | 'group' | 'plan'; name: string }[];
 }
 
 export interface ChangeLine {
@@ -25,7 +26,7 @@ export interface ChangeLine {
   isSecret: boolean;
 }
 
-const sections = { provider: 'providers', model: 'models', group: 'groups' } as const;
+const sections = { provider: 'providers', model: 'models', group: 'groups', plan: 'plans' } as const;
 const SECRETS = ['api_key'];
 const FROM_LIST = 'catalogue';
 

@@ -14,7 +14,7 @@ import { type CatalogDocument, type CatalogEdit, type ChangeLine, linesOfChange 
 
 const actionLabels = { create: 'New', update: 'Changed', delete: 'Deleted' };
 
-const kindLabels = { provider: 'Provider', model: 'Model', group: 'Group', settings: 'Settings' };
+const kindLabels = { provider: 'Provider', model: 'Model', group: 'Group', plan: 'Plan', settings: 'Settings' };
 
 /** Builds the change from the current document. */
 type BuildEdit = (current: CatalogDocument) => CatalogEdit;

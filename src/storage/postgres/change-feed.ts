@@ -180,7 +180,8 @@ function refuseOutpaced({ epoch, account }: DecidedAt): CheckedAsk {
 function operationsTold(operations: readonly Operation[], { accounts, keys, entries }: Changes): ChangeNotice[] {
   if (operations.length === 0) return [];
   const terms = operations.flatMap((operation): ChangeNotice[] => {
-    const isOfAccount = operation.kind === 'set-account' || operation.kind === 'set-plan';
+    const isOfAccount =
+      operation.kind === 'set-account' || operation.kind === 'set-plan' || operation.kind === 'change-plan';
     if (isOfAccount && accounts.has(operation.account)) return [ofAccount(operation.account)];
     if (operation.kind === 'set-key' && keys.has(operation.key)) return [ofKey(operation.key, operation.account)];
     return [];

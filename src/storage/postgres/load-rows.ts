@@ -200,6 +200,7 @@ const TOLD: ReadonlySet<Operation['kind']> = new Set([
   'set-account',
   'set-key',
   'set-plan',
+  'change-plan',
 ]);
 
 export function readNeeds(bundles: readonly Bundle[]): Needs {
@@ -267,6 +268,7 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       break;
     case 'set-account':
     case 'set-plan':
+    case 'change-plan':
       found.accounts.add(operation.account);
       break;
     case 'take':

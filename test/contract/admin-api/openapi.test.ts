@@ -165,7 +165,7 @@ describe('every documented response is returned:', () => {
     expect((await ask('POST', credits, reference)).status).toBe(409);
     expect((await ask('POST', credits, { ...reference, amount: '7654.321' })).status).toBe(200);
     // More routes document 409, for limits on what an account may create: see tokens.test.ts and people.test.ts.
-    expect(tested.filter(({ statuses }) => statuses.includes(409))).toHaveLength(10);
+    expect(tested.filter(({ statuses }) => statuses.includes(409))).toHaveLength(11);
     await restoreWorld(world);
   });
   test('422 for an idempotency key used with another request', async () => {

@@ -101,6 +101,7 @@ test('a new key shows its identity, its limits and groups, and no usage', async 
     models: ['pla*', 'paired'],
     spendable: '1.50',
     balance: { available: '10.00' },
+    plan: null,
     quota: {
       limit: '1.50',
       used: '0',

@@ -15,7 +15,12 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../../src/ledger/ledger.ts';
-import { describeAccountMeters, describeCallerMeters, describeKeyMeters } from '../../../src/storage/short-reads.ts';
+import {
+  callerPlan,
+  describeAccountMeters,
+  describeCallerMeters,
+  describeKeyMeters,
+} from '../../../src/storage/short-reads.ts';
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { codeReads } from './codes.ts';
@@ -45,7 +50,8 @@ function accountReads(tables: MemoryTables) {
       const key = secret && tables.keys.get(secret.keyId);
       const account = key && tables.accounts.get(key.accountId);
       if (secret === undefined || key === undefined || account === undefined) return null;
-      return { key, account, secretExpiresAtMs: secret.expiresAtMs };
+      const plan = tables.accountMeters.get(account.id)?.plan ?? null;
+      return { key, account, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
     },
     async getAccount(id: number) {
       return tables.accounts.get(id) ?? null;
@@ -160,6 +166,14 @@ function meterReads(tables: MemoryTables): LedgerReader {
       const account = tables.accountMeters.get(question.account) ?? null;
       const key = tables.keyMeters.get(question.key) ?? null;
       return describeCallerMeters(account, key, question, nowMs);
+    },
+    async listPlans({ after: last, limit }) {
+      const rows = [...tables.accountMeters.values()].filter(({ id }) => id > last).sort((a, b) => a.id - b.id);
+      const page = rows.slice(0, limit);
+      return {
+        plans: page.flatMap(({ id, plan }) => (plan === null ? [] : [{ account: id, plan }])),
+        last: page.length < limit ? null : (page.at(-1)?.id ?? null),
+      };
     },
     async openMessage(requestId) {
       const hold = tables.holds.get(requestId);

@@ -159,8 +159,8 @@ test('beyond the maximum number of addresses, the oldest failures are dropped', 
 
 test('a key has its own groups in its order, except those that its account no longer has', () => {
   const account = { groups: ['default', 'vip'] };
-  expect(groupsOf(makeCaller({ account }))).toEqual(['default', 'vip']);
-  expect(groupsOf(makeCaller({ account, key: { groups: ['vip', 'default'] } }))).toEqual(['vip', 'default']);
-  expect(groupsOf(makeCaller({ account, key: { groups: ['gone', 'vip'] } }))).toEqual(['vip']);
-  expect(groupsOf(makeCaller({ account, key: { groups: [] } }))).toEqual([]);
+  expect(groupsOf(makeCaller({ account }), null)).toEqual(['default', 'vip']);
+  expect(groupsOf(makeCaller({ account, key: { groups: ['vip', 'default'] } }), null)).toEqual(['vip', 'default']);
+  expect(groupsOf(makeCaller({ account, key: { groups: ['gone', 'vip'] } }), null)).toEqual(['vip']);
+  expect(groupsOf(makeCaller({ account, key: { groups: [] } }), null)).toEqual([]);
 });

@@ -26,6 +26,7 @@ export function makeCaller(
       ...changes.key,
     },
     secretExpiresAtMs: null,
+    plan: null,
   };
 }
 

@@ -169,6 +169,21 @@ export const bodyRules: Record<string, BodyRule> = {
       reference: values(['another', null], ['', 7]),
     }),
   },
+  'PATCH /api/v1/accounts/{id}/plan': {
+    least: () => ({ overflow: true }),
+    values: () => ({
+      plan: [
+        { value: 'alpha-plan', isBeyond: (principal) => principal.account !== null },
+        { value: null, isBeyond: (principal) => principal.account !== null },
+        ...values([], ['no-plan', 7]),
+      ],
+      overflow: values([true, false], ['yes', null]),
+      ends_at: [
+        { value: inDays(1), isBeyond: (principal) => principal.account !== null },
+        ...values([], [inDays(-1), 7]),
+      ],
+    }),
+  },
   'POST /api/v1/code-batches': {
     least: () => ({ name: 'summer', amount: '1.00', count: 1 }),
     values: () => ({

@@ -65,8 +65,7 @@ function redemptionFaults(
   own: (account: number | null) => boolean,
 ): string[] {
   const isOwn = {
-    accountMeters: () =>
-      own((after as AccountRow).id) && (after as AccountRow).balance > (before as AccountRow).balance,
+    accountMeters: () => own((after as AccountRow).id) && (hasMore(before, after) || hasOtherOverflow(before, after)),
     entries: () => own((after as NewEntry).account) && (after as NewEntry).reference?.startsWith('code:') === true,
     monthChanges: () => own((after as MonthChange).account),
     codes: () => own((after as StoredCode).redemption?.account ?? null) && (before as StoredCode).redemption === null,
@@ -143,6 +142,17 @@ function keyPartFaults(
   const key = installation.stores.tables.keys.get(part.keyId ?? part.id ?? 0);
   if (key === undefined || !own(key.accountId)) return ["changes a secret or the meters of another account's key"];
   return principal.role !== 'member' || key.madeBy === principal.id ? [] : ["changes another member's key"];
+}
+
+function hasMore(before: unknown, after: unknown): boolean {
+  return (after as AccountRow).balance > (before as AccountRow).balance;
+}
+
+/** Nothing else has changed. */
+function hasOtherOverflow(before: unknown, after: unknown): boolean {
+  const { plan, ...row } = before as AccountRow;
+  const overflow = (after as AccountRow).plan?.overflow ?? false;
+  return plan !== null && isSame({ ...row, plan: { ...plan, overflow } }, after as object);
 }
 
 function tokenOf(row: unknown): AccessToken | undefined {

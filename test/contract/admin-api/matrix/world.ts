@@ -85,6 +85,7 @@ const catalog = {
     ]),
   ),
   groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
+  plans: { 'alpha-plan': { title: 'Alpha', windows: { day: '1' } } },
 };
 const BEHIND_THE_PRICE = [
   'house-behind',
@@ -125,6 +126,7 @@ export async function makeWorld(): Promise<World> {
   await addKeys(world);
   await addPeople(world);
   await addCodes(world);
+  for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);

@@ -46,6 +46,7 @@ function expectOne(model: Model, operation: Operation): Expected {
       return setKey(model, operation);
     case 'plan-payment':
     case 'set-plan':
+    case 'change-plan':
       throw new Error(`${operation.kind} is not simulated`);
     case 'renew':
       return renew(model, operation);

@@ -1,0 +1,225 @@
+// Plans: those of the catalog that a principal may see, and the plan of an account, which operators give, change and end.
+
+import { z } from '@hono/zod-openapi';
+import { planAt } from '../accounts/accounts.ts';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import type { PlanSettings } from '../catalog/catalog.ts';
+import { TurnpikeError } from '../errors.ts';
+import { type Answer, type EventRow, type PlanMeter, type PlanTerms, readWindows } from '../ledger/ledger.ts';
+import { planEvent, planTerms } from '../payments/payments.ts';
+import { findAccount } from './accounts.ts';
+import { invalidMember } from './admin-app.ts';
+import { changeNote, recordAudit } from './changes.ts';
+import { everyone, holders, holdersWhoChange } from './dependencies.ts';
+import { amountShown, countShown, idField, isoTime, timeField, timeShown } from './fields.ts';
+import { answerByName } from './pages.ts';
+import { type AdminRoute, type Call, type CallWith, get, list, patch } from './route.ts';
+
+const limitShown = countShown.nullable();
+const windowShown = amountShown.nullable();
+export const planSchema = z
+  .object({
+    name: z.string(),
+    title: z.string(),
+    price: amountShown.describe('USD per month.'),
+    windows: z
+      .object({ '5h': windowShown, day: windowShown, week: windowShown, month: windowShown })
+      .describe('The allowance of each window; null: there is no window of this length.'),
+    groups: z
+      .array(z.string())
+      .describe('Added to the groups of the account. The plan pays for messages of these; empty: of all its groups.'),
+    limits: z
+      .object({ rpm: limitShown, input_tpm: limitShown, output_tpm: limitShown, concurrency: limitShown })
+      .describe('Replace the limits of the groups that the plan pays for; null: as in the group.'),
+    offered: z.boolean().describe('Holders see it, and can buy it if `for_sale` is true.'),
+    for_sale: z.boolean().describe('It has a price at the payment provider.'),
+    stripe_price: z.string().nullable().describe('null for a token of an account.'),
+  })
+  .openapi('Plan');
+
+export const accountPlanSchema = z
+  .object({
+    account: idField('acct'),
+    plan: z.string().nullable().describe('The name of the plan; null: the account has none, or it has ended.'),
+    title: z.string().nullable(),
+    overflow: z
+      .boolean()
+      .nullable()
+      .describe('Whether the wallet pays for what the plan does not; null without a plan.'),
+    groups: z.array(z.string()).nullable().describe('Groups that the plan pays for; null: all of the account.'),
+    windows: z.array(
+      z.object({
+        length: z.enum(['5h', 'day', 'week', 'month']),
+        limit: amountShown,
+        used: amountShown,
+        held: amountShown,
+        remaining: amountShown,
+        started_at: timeShown.nullable().describe('null: it begins with the next message.'),
+        resets_at: timeShown.nullable(),
+      }),
+    ),
+    paid_until: timeShown.nullable().describe('From then on no new window begins; null: no end.'),
+    ends_at: timeShown.nullable(),
+  })
+  .openapi('AccountPlan');
+
+const params = z.object({ id: idField('acct') });
+const changeBody = z
+  .strictObject({
+    plan: z
+      .string({ error: 'must be the name of a plan, or null' })
+      .nullable()
+      .describe('Gives the account this plan, or ends its plan. Only for operators.'),
+    overflow: z
+      .boolean({ error: 'must be true or false' })
+      .describe('Whether the wallet pays for what the plan does not.'),
+    ends_at: timeField.nullable().describe('When the plan ends; null: never. Only for operators.'),
+  })
+  .partial();
+
+export const planRoutes: AdminRoute[] = [
+  list('/plans', 'plan-list', 'List plans', everyone, {
+    page: [planSchema, 'Plans by name; for a token of an account, those that are offered'],
+    async handle(call) {
+      const isOperators = call.principal.accountId === null;
+      const plans = [...call.catalog.current().plans.values()].filter(({ isOffered }) => isOperators || isOffered);
+      return answerByName(call, plans, (plan) => planJson(plan, isOperators));
+    },
+  }),
+  get('/accounts/{id}/plan', 'plan-show', 'Retrieve the plan of an account', holders, {
+    params,
+    answer: [accountPlanSchema, 'The plan and its windows'],
+    handle: (call) => showPlan(call, call.params.id),
+  }),
+  patch('/accounts/{id}/plan', 'plan-change', 'Give an account a plan, change or end it', holdersWhoChange, {
+    params,
+    body: changeBody,
+    conflict: 'The account has no plan',
+    answer: [accountPlanSchema, 'The plan and its windows'],
+    async handle(call) {
+      const { id } = call.params;
+      if (call.principal.accountId !== null) refuseOperatorsMembers(call);
+      await call.changeInTurn(() => changePlan(call, id));
+      return showPlan(call, id);
+    },
+  }),
+];
+
+/** Throws invalid_request for what only an operator can change. */
+function refuseOperatorsMembers({ body }: CallWith<typeof changeBody>): void {
+  for (const name of ['plan', 'ends_at'] as const)
+    if (body[name] !== undefined) throw invalidMember(name, 'can be set by operators only');
+}
+
+async function changePlan(call: CallWith<typeof changeBody>, id: string): Promise<void> {
+  const { account, meters } = await findAccount(call, id);
+  const before = planAt(meters.plan, call.clock.nowMs());
+  const after = await changedTerms(call, before);
+  if (after === null && before === null) return;
+  const note = changeNote('plan.update', id, account.id, termsJson(before), termsJson(after));
+  const event = planEvent(account.id, before, after, call.clock.nowMs());
+  const [answer] = await call.ledger.submit({
+    operations: [{ kind: 'set-plan', account: account.id, plan: after }],
+    coCommitted: [
+      ...call.auditRows(recordAudit(call, [note])),
+      ...(event === null ? [] : [{ table: 'events', event } satisfies EventRow]),
+    ],
+  });
+  checkDone(answer);
+  call.forgetAccount(account.id);
+}
+
+function checkDone(answer: Answer | undefined): void {
+  if (answer?.ok !== true) throw new Error(`the ledger answered a plan with ${JSON.stringify(answer)}`);
+}
+
+/** The terms after the change; null: none. Throws invalid_request, and conflict without a plan to change. */
+async function changedTerms(
+  { body, catalog, clock }: CallWith<typeof changeBody>,
+  before: PlanMeter | null,
+): Promise<PlanTerms | null> {
+  const nowMs = clock.nowMs();
+  const name = body.plan === undefined ? before?.name : body.plan;
+  if (name === undefined) throw new TurnpikeError('conflict', 'The account has no plan.');
+  if (name === null) return null;
+  const endsAtMs = body.ends_at === undefined ? (before?.endsAtMs ?? null) : body.ends_at;
+  if (body.ends_at != null && body.ends_at <= nowMs) throw invalidMember('ends_at', 'must be in the future');
+  const { anchorMs = nowMs, overflow = true, paidUntilMs = null } = before ?? {};
+  const times = { anchorMs, paidUntilMs, endsAtMs, overflow: body.overflow ?? overflow };
+  if (before !== null && name === before.name) return { ...before, ...times };
+  const plan = catalog.current().plans.get(name);
+  if (plan === undefined) throw invalidMember('plan', `there is no plan "${name}"`);
+  return planTerms(plan, times);
+}
+
+/** For the audit log. */
+function termsJson(terms: PlanTerms | null) {
+  return {
+    plan: terms?.name ?? null,
+    overflow: terms?.overflow ?? null,
+    ends_at: isoTime(terms?.endsAtMs ?? null),
+  };
+}
+
+async function showPlan(call: Call, id: string): Promise<z.infer<typeof accountPlanSchema>> {
+  const { account, meters } = await findAccount(call, id);
+  const plan = planAt(meters.plan, call.clock.nowMs());
+  const shown = { account: formatId('acct', account.id) };
+  if (plan === null)
+    return {
+      ...shown,
+      plan: null,
+      title: null,
+      overflow: null,
+      groups: null,
+      windows: [],
+      paid_until: null,
+      ends_at: null,
+    };
+  return {
+    ...shown,
+    plan: plan.name,
+    title: call.catalog.current().plans.get(plan.name)?.title ?? null,
+    overflow: plan.overflow,
+    groups: plan.groups && [...plan.groups],
+    windows: readWindows(plan).map((window) => ({
+      length: window.length,
+      limit: formatUsd(window.limit),
+      used: formatUsd(window.used),
+      held: formatUsd(window.held),
+      remaining: formatUsd(window.remaining),
+      started_at: isoTime(window.startedAtMs),
+      resets_at: isoTime(window.resetsAtMs),
+    })),
+    paid_until: isoTime(plan.paidUntilMs),
+    ends_at: isoTime(plan.endsAtMs),
+  };
+}
+
+function planJson(plan: PlanSettings, showsPrices: boolean): z.infer<typeof planSchema> {
+  const { limits } = plan;
+  const limitOf = (length: string) => plan.windows.find((window) => window.length === length)?.limit;
+  const shown = (limit: number | undefined) => (limit === undefined ? null : formatUsd(limit));
+  return {
+    name: plan.name,
+    title: plan.title,
+    price: formatUsd(plan.price),
+    windows: {
+      '5h': shown(limitOf('5h')),
+      day: shown(limitOf('day')),
+      week: shown(limitOf('week')),
+      month: shown(limitOf('month')),
+    },
+    groups: [...plan.groups],
+    limits: {
+      rpm: limits.requestsPerMinute,
+      input_tpm: limits.inputTokensPerMinute,
+      output_tpm: limits.outputTokensPerMinute,
+      concurrency: limits.concurrency,
+    },
+    offered: plan.isOffered,
+    for_sale: plan.stripePrice !== null,
+    stripe_price: showsPrices ? plan.stripePrice : null,
+  };
+}
