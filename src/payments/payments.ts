@@ -48,3 +48,4 @@ export {
   type SubscriptionProvider,
   type SubscriptionState,
 } from './provider.ts';
+export { PlanSubscriptions, type SubscriptionDependencies } from './subscriptions.ts';
