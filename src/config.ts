@@ -303,6 +303,34 @@ export const bounds = {
   keyGraceMs: 24 * 60 * 60 * 1000,
   keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
   logLineCharactersMax: 8_192,
+  // Events and their deliveries
+  eventsPollMs: 1_000,
+  eventsSpreadAtOnce: 50,
+  jobsPollMs: 5_000,
+  jobsFirstAfterMs: 60_000, // after the start
+  jobsEveryMs: 60 * 60 * 1000,
+  providersWatchedMs: 5_000,
+  keyExpiryNoticeMs: 7 * 24 * 60 * 60 * 1000, // before a key expires
+  usualDays: 14, // whose mean is what an account usually spends
+  unusualTimes: 3, // of it, above which a day is unusual
+  unusualSpendLeast: 1_000_000_000, // nanodollars in a day; less is never unusual
+  destinationsPerAccountMax: 20,
+  destinationsOfOperatorsMax: 100,
+  destinationTypesMax: 50, // patterns of one destination
+  destinationAddressCharactersMax: 2_000,
+  webhookSecretGraceMs: 24 * 60 * 60 * 1000, // during which a replaced secret still signs
+  deliveriesAtOnce: 64, // on the node that sends them
+  deliveriesFailingAtOnce: 16, // of those, to destinations whose last attempt failed or took long
+  deliveriesPerAccountAtOnce: 8,
+  deliveriesPerDestinationAtOnce: 4,
+  deliveriesWaitingMax: 1_000, // of one account at one destination; later events are not sent there
+  deliveriesExaminedMax: 5_000, // that are due, in one round
+  deliveryMsMax: 15_000,
+  deliverySlowMs: 5_000, // an attempt that takes longer counts as one of a failing destination
+  deliveryAnswerBytesMax: 4_096, // read of an answer
+  deliveryExcerptCharactersMax: 300,
+  deliveryAttemptsKept: 20,
+  deliveryWritesPauseMs: 100, // between two transactions
   // Metrics and traces
   metricSeriesMax: 2_000, // of one metric; further names of models, providers and groups count as "other"
   metricDistributionsMax: 250, // of one histogram, which has a series per bucket

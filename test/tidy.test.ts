@@ -61,11 +61,11 @@ const mayImport: Record<string, readonly string[]> = {
   usage: domain,
   providers: domain,
   payments: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger'],
+  delivery: [...ground, 'secrets', 'audit', 'events', 'accounts'],
   gateway: middle,
   storage: [...middle, 'payments', 'delivery'],
   'public-api': [...edge, 'fronts'],
   observability: [...ground, 'audit', 'ledger', 'gateway', 'public-api'],
-  delivery: [...ground, 'secrets', 'audit', 'events', 'accounts'],
   'admin-api': [...edge, 'payments', 'delivery'],
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
@@ -318,10 +318,11 @@ describe('in one place only stand', () => {
     expect(placeFaults((path) => path.startsWith('src/http/'), isUse)).toEqual([]);
   });
 
-  test('calls over the network: src/providers/upstream.ts, src/payments/stripe, and the commands’ client', () => {
+  test('calls over the network: src/providers/upstream.ts, src/payments/stripe, src/delivery/send-http.ts, and the commands’ client', () => {
     const names = ['fetch', 'globalThis.fetch', 'Bun.fetch', 'Bun.connect'];
     const isUse = (_text: string, node: Node) => isCallExpression(node) && names.includes(node.expression.getText());
-    const isAllowed = (path: string) => /^src\/(?:providers\/upstream\.ts$|payments\/stripe\/|commands\/)/.test(path);
+    const isAllowed = (path: string) =>
+      /^src\/(?:providers\/upstream\.ts$|payments\/stripe\/|delivery\/send-http\.ts$|commands\/)/.test(path);
     expect(placeFaults(isAllowed, isUse)).toEqual([]);
   });
 });

@@ -110,6 +110,13 @@ export interface AccountStore {
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;
   getKey(id: number): Promise<Key | null>;
   listKeys(page: KeyPage): Promise<Key[]>;
+  /** Keys of every status that expire between the times, both inclusive, by time. `after`: the last key seen. */
+  listExpiringKeys(page: {
+    sinceMs: number;
+    untilMs: number;
+    after: { expiresAtMs: number; id: number } | null;
+    limit: number;
+  }): Promise<Key[]>;
   /** Keys of every status. */
   countKeys(accountId: number): Promise<number>;
   createAccount(

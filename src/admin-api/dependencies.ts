@@ -4,7 +4,9 @@ import type { AccountStore, PersonStore, Role, TokenStore } from '../accounts/ac
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import type { DeliveryStore, DestinationStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { EventStore } from '../events/events.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type { CodeStore } from '../payments/payments.ts';
@@ -90,6 +92,11 @@ export interface AdminDependencies {
   /** The origin for messages; null: the same as the admin API's. */
   messagesAt(): string | null;
   audit: AuditStore;
+  events: EventStore;
+  destinations: DestinationStore;
+  deliveries: DeliveryStore;
+  /** Whether mails can be sent. */
+  isMailSetUp: boolean;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
   /** An audit context as co-committed rows. */
   auditRows(auditContext: AuditContext): unknown[];

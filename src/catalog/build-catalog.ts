@@ -69,6 +69,8 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   shedOpenMessages: 20_000,
   usageRetentionDays: null,
   journalRetentionMonths: null,
+  eventRetentionDays: 30,
+  webhookPrivateNetwork: 'off',
   priceListKey: null,
 });
 

@@ -62,6 +62,9 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
     'days before today for which usage records are kept, at least 2, see operating.md; `null`: forever',
   journal_retention_months:
     'months before the current month for which the journal is kept, at least 2, and at least as long as `usage_retention_days`, which must be set; `null`: forever',
+  event_retention_days: 'days for which events and their deliveries are kept, at least 7, see events.md',
+  webhook_private_network:
+    'whether webhooks may be sent to private addresses and without TLS: `off`, `operators` (only theirs) or `everyone`, see events.md',
   price_list_key:
     'Ed25519 public key of the publisher of price lists, the base64 of its 32 bytes, for `turnpike catalogue update --from URL`; `null`: lists from a URL are refused',
 };

@@ -285,6 +285,8 @@ const settingsMembers = {
   shed_open_messages: z.int().min(1).max(1_000_000),
   usage_retention_days: z.int().min(2).max(36_500).nullable(),
   journal_retention_months: z.int().min(2).max(1_200).nullable(),
+  event_retention_days: z.int().min(7).max(3_650),
+  webhook_private_network: z.enum(['off', 'operators', 'everyone'], 'must be "off", "operators" or "everyone"'),
   price_list_key: z
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes')

@@ -1,5 +1,6 @@
 // The door of events: what happened, to be delivered to destinations. Pure: nothing is stored or sent here.
 
+import type { Requester } from '../base/timers.ts';
 import { type EventData, type EventType, eventTypes } from './event-types.ts';
 
 export {
@@ -31,6 +32,28 @@ export interface StoredEvent {
   account: number | null;
   type: EventType;
   data: Readonly<Record<string, unknown>>;
+}
+
+export interface EventPage {
+  /** null: all accounts. */
+  account: number | null;
+  /** Only of these types; null: of all. */
+  types: readonly EventType[] | null;
+  /** Cursor: the seq of the last event seen. */
+  before: number | null;
+  limit: number;
+}
+
+export interface EventStore {
+  /** Stores events that no other change reports. An event whose `dedupe` is stored already has no effect. */
+  emit(events: readonly NewEvent[]): Promise<void>;
+  /** A fact that events depend on, such as since when a provider fails; '' if it was never stored. */
+  readFact(name: string): Promise<string>;
+  /** Stores the events if the fact still is `from`, and changes it. Throws Outpaced. */
+  changeFact(fact: { name: string; from: string; to: string }, events: readonly NewEvent[]): Promise<void>;
+  getEvent(seq: number): Promise<StoredEvent | null>;
+  /** Newest first. */
+  listEvents(page: EventPage, requester?: Requester): Promise<StoredEvent[]>;
 }
 
 /** One sentence in plain text, without a link. */

@@ -237,7 +237,15 @@ export interface AnswerStore {
 }
 
 /** Tables whose rows are dropped by age: since creation, or since they ended. */
-export type ForgottenTable = 'usage_records' | 'creations' | 'key_secrets' | 'claims' | 'answers' | 'payment_events';
+export type ForgottenTable =
+  | 'usage_records'
+  | 'creations'
+  | 'key_secrets'
+  | 'claims'
+  | 'answers'
+  | 'events'
+  | 'deliveries'
+  | 'payment_events';
 
 /** Data that is complete from its boundary on. */
 export type RetainedData = 'usage' | 'journal';

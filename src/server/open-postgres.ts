@@ -49,6 +49,7 @@ export async function openPostgres(
   return {
     vault,
     stores,
+    outbox: stores.outbox,
     ledger,
     gate,
     clock: gate.clock,

@@ -8,12 +8,13 @@ import type { BatchFacts, NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { ChangeFeed, MaintenanceResult } from '../storage/postgres/postgres.ts';
-import type { Stores } from '../storage/storage.ts';
+import type { OutboxReads, Stores } from '../storage/storage.ts';
 import type { Closing } from './server.ts';
 
 export interface OpenStore {
   vault: Vault;
   stores: Stores;
+  outbox: OutboxReads;
   ledger: NodeLedger;
   /** The ledger gate, with a callback for its batches. */
   gate: { onCommitted: (facts: BatchFacts) => void };

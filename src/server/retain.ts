@@ -2,7 +2,7 @@
 // so that no message waits. An interrupted run continues next time.
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, DAY_MS } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import {
@@ -16,7 +16,7 @@ import type { OpenStore } from './open-store.ts';
 
 interface RetainParts {
   store: RetentionStore;
-  settings(): Pick<Settings, 'usageRetentionDays' | 'journalRetentionMonths'>;
+  settings(): Pick<Settings, 'usageRetentionDays' | 'journalRetentionMonths' | 'eventRetentionDays'>;
   clock: Clock;
   log: Pick<LogWriter, 'writeEvent'>;
   /** Runs it unless another node does; resolves to false if another node does. */
@@ -28,6 +28,18 @@ interface RetainParts {
 
 /** Number of dropped rows, by table. */
 type Dropped = Record<ForgottenTable | 'entries', number>;
+
+const NOTHING: Dropped = {
+  usage_records: 0,
+  entries: 0,
+  claims: 0,
+  answers: 0,
+  creations: 0,
+  key_secrets: 0,
+  events: 0,
+  deliveries: 0,
+  payment_events: 0,
+};
 
 interface Run extends RetainParts {
   dropped: Dropped;
@@ -47,15 +59,7 @@ export function startRetaining(parts: RetainParts): () => Promise<void> {
 
 async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const dropped = {
-      usage_records: 0,
-      entries: 0,
-      claims: 0,
-      answers: 0,
-      creations: 0,
-      key_secrets: 0,
-      payment_events: 0,
-    };
+    const dropped = { ...NOTHING };
     try {
       await parts.runAlone(() => dropOld({ ...parts, dropped, signal }));
     } catch (failure) {
@@ -103,7 +107,9 @@ async function dropOld(run: Run): Promise<void> {
   await forgetBefore(run, 'creations', nowMs - bounds.creationRememberedMs);
   await forgetBefore(run, 'key_secrets', nowMs - bounds.endedSecretKeptMs);
   await forgetBefore(run, 'payment_events', nowMs - bounds.paymentEventKeptMs);
-  const { usageRetentionDays: days, journalRetentionMonths: months } = run.settings();
+  const { usageRetentionDays: days, journalRetentionMonths: months, eventRetentionDays } = run.settings();
+  await forgetBefore(run, 'deliveries', nowMs - eventRetentionDays * DAY_MS);
+  await forgetBefore(run, 'events', nowMs - eventRetentionDays * DAY_MS);
   if (days === null) return;
   const usageSinceMs = usageRetainedSinceMs(days, nowMs);
   await run.store.keepSince('usage', usageSinceMs);

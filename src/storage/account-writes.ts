@@ -18,6 +18,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
+import { eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } from './change-events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 
 type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
@@ -43,10 +44,18 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
       await submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }, ...auditRows(auditContext)]);
     },
     async createKey(key, secretHash, terms, auditContext) {
-      await submit(gate, [setKey(key, terms)], [...newKeyRows(key, secretHash), ...auditRows(auditContext)]);
+      await submit(
+        gate,
+        [setKey(key, terms)],
+        [...newKeyRows(key, secretHash), ...eventRows(eventsOfKey(key, auditContext)), ...auditRows(auditContext)],
+      );
     },
     async updateKey(key, terms, auditContext) {
-      await submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...auditRows(auditContext)]);
+      await submit(
+        gate,
+        [setKey(key, terms)],
+        [{ table: 'keys', key }, ...eventRows(eventsOfKey(key, auditContext)), ...auditRows(auditContext)],
+      );
     },
     async rotateKey(key, secretHash, graceEndsAtMs, auditContext) {
       await submit(
@@ -55,6 +64,7 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
         [
           { table: 'keys', key },
           { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs },
+          ...eventRows(eventsOfKey(key, auditContext)),
           ...auditRows(auditContext),
         ],
       );
@@ -66,7 +76,8 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
 export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 'updateToken'> {
   return {
     async createToken(token, secretHash, auditContext) {
-      await submit(gate, [], [{ table: 'tokens', token, secretHash }, ...auditRows(auditContext)]);
+      const events = eventRows(eventsOfToken(token, auditContext));
+      await submit(gate, [], [{ table: 'tokens', token, secretHash }, ...events, ...auditRows(auditContext)]);
     },
     async updateToken(token, auditContext) {
       await submit(gate, [], [{ table: 'tokens', token, secretHash: null }, ...auditRows(auditContext)]);
@@ -84,7 +95,8 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
       await submit(gate, [], [...freed, made, ...auditRows(auditContext)]);
     },
     async updatePerson(person, link, auditContext) {
-      await submit(gate, [], [{ table: 'people', person, link }, ...auditRows(auditContext)]);
+      const events = eventRows(eventsOfPerson(person, auditContext));
+      await submit(gate, [], [{ table: 'people', person, link }, ...events, ...auditRows(auditContext)]);
     },
   };
 }

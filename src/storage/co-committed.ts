@@ -6,9 +6,10 @@ import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.
 import { assert } from '../base/assert.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { type EventRow, type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
+import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 
 export type CoCommittedRow =
@@ -22,7 +23,6 @@ export type CoCommittedRow =
   /** A new or changed person. */
   | { table: 'people'; person: Person; link: LinkChange }
   | { table: 'audit_records'; record: AuditRecord }
-  | EventRow
   /** Also deletes those up to `forgetUntilMs`. */
   | { table: 'creations'; creation: RememberedCreation; forgetUntilMs: number }
   /** The same creation, its secret resealed. */
@@ -42,7 +42,8 @@ export type CoCommittedRow =
   /** Every node ends the running messages of this key. No effect on SQLite, as below. */
   | { table: 'changes'; cut: number }
   /** Refused as Outpaced if data that the bundle was decided by has changed since. */
-  | { table: 'changes'; since: DecidedAt };
+  | { table: 'changes'; since: DecidedAt }
+  | OutboxRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -74,8 +75,6 @@ export function checkChanged({ refusal, race }: CoCommittedStatement, changes: n
 /** The statements that write one row, in order. */
 export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
   switch (row.table) {
-    case 'events':
-      return []; // no destination exists yet
     case 'accounts':
       return [writeAccount(row)];
     case 'keys':
@@ -103,6 +102,12 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
     case 'code_batches':
     case 'codes':
       return codeStatements(row);
+    case 'events':
+    case 'destinations':
+    case 'deliveries':
+    case 'leader':
+    case 'facts':
+      return eventStatements(row);
   }
 }
 
@@ -244,6 +249,8 @@ export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age
   claims: { id: 'key_id, name', age: 'at_ms' },
   answers: { id: 'seq', age: 'at_ms' },
   payment_events: { id: 'id', age: 'at_ms' },
+  events: { id: 'seq', age: 'at_ms' },
+  deliveries: { id: 'seq', age: 'created_at_ms' },
 };
 
 const PICKED = 'SELECT seq FROM carried_entries';

@@ -40,6 +40,9 @@ export const movedTables = [
   'payment_events',
   'code_batches',
   'codes',
+  'events',
+  'destinations',
+  'deliveries',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

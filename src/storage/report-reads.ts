@@ -5,6 +5,7 @@ import { FairQueue } from '../base/fair-queue.ts';
 import type { Requester } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';
 import { holdReads } from './short-reads.ts';
 import type { SqlReader } from './sql-reader.ts';
@@ -24,6 +25,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...entryReads(on),
     ...holdReads(on),
     ...auditReads(on),
+    ...eventLists(on),
     ...month,
   };
 }
@@ -38,6 +40,8 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   listHolds: true,
   readMonth: true,
   listAudit: true,
+  listEvents: true,
+  listDeliveries: true,
 };
 
 /** Reports that are answered by `ask`, given the name of the report and its question. */

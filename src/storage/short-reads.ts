@@ -21,6 +21,7 @@ import {
   walletAvailable,
 } from '../ledger/ledger.ts';
 import { codeReads } from './code-rows.ts';
+import { eventShortReads } from './event-reads.ts';
 import { paymentReads } from './payment-rows.ts';
 import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
@@ -98,6 +99,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...meterReads(on),
     ...paymentReads(on),
     ...codeReads(on),
+    ...eventShortReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();
       const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;
@@ -120,7 +122,9 @@ function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAcco
   };
 }
 
-function keyReads(on: SqlReader): Pick<AccessReads, 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'countKeys'> {
+type KeyReads = 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'listExpiringKeys' | 'countKeys';
+
+function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
   const byHash = on.prepare<{ key: string; account: string; expires_at_ms: number | null; plan: string | null }>(
     `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms, m.plan
      FROM key_secrets s JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id
@@ -131,6 +135,12 @@ function keyReads(on: SqlReader): Pick<AccessReads, 'findKeyBySecretHash' | 'get
   const all = prepareDocuments<Key>(on, inOrder('keys'));
   const ofAccount = prepareDocuments<Key>(on, inOrder('keys', 'account_id'));
   const ofMaker = prepareDocuments<Key>(on, inOrder('keys', 'made_by'));
+  const expiring = prepareDocuments<Key>(
+    on,
+    `SELECT k.document FROM key_meters m JOIN keys k ON k.id = m.id
+     WHERE m.expires_at_ms IS NOT NULL AND (m.expires_at_ms, m.id) > ($1, $2) AND m.expires_at_ms <= $3
+     ORDER BY m.expires_at_ms, m.id LIMIT $4`,
+  );
   const ofMakerInAccount = prepareDocuments<Key>(on, inOrder('keys', 'made_by', '+r.account_id = $4 AND'));
   return {
     async findKeyBySecretHash(hashes) {
@@ -144,6 +154,8 @@ function keyReads(on: SqlReader): Pick<AccessReads, 'findKeyBySecretHash' | 'get
       };
     },
     getKey: async (id) => first(await byId(id)),
+    listExpiringKeys: ({ sinceMs, untilMs, after, limit }) =>
+      expiring(after?.expiresAtMs ?? sinceMs - 1, after?.id ?? Number.MAX_SAFE_INTEGER, untilMs, limit),
     countKeys: prepareCount(on, 'keys', 'account_id = $1'),
     listKeys({ accountId, madeBy, after, limit }) {
       const page = [after ?? 0, limit] as const;

@@ -4,7 +4,7 @@ export type ReadValue = string | number | null;
 
 /** The rows `r` of a table between two positions in the order of one index. */
 export interface IndexRange {
-  table: 'usage_records' | 'entries' | 'audit_records' | 'daily_totals' | 'keys';
+  table: 'usage_records' | 'entries' | 'audit_records' | 'daily_totals' | 'keys' | 'events' | 'deliveries';
   /** Null: the primary key. PostgreSQL finds the index by the order and the bounds. */
   index: string | null;
   /** The first columns of the index, each with the expression of its value. */
@@ -87,7 +87,7 @@ export interface Page {
 }
 
 /** Finds the position after which a page begins. */
-export function pageStarts(on: SqlReader, table: 'usage_records' | 'entries' | 'audit_records') {
+export function pageStarts(on: SqlReader, table: 'usage_records' | 'entries' | 'audit_records' | 'events') {
   const upTo = on.prepare<PositionRow>(
     `SELECT ${numbers(on, 'at_ms', 'seq')} FROM ${table} r WHERE r.seq <= $1 ORDER BY r.seq DESC LIMIT 1`,
   );

@@ -8,6 +8,8 @@ export {
   writeFirstAccount,
   writeSecretChange,
 } from './account-writes.ts';
+export type { OutboxReads } from './event-reads.ts';
+export { makeOutbox, takeLead } from './event-writes.ts';
 export type { SignInDatabase, Throttle } from './sign-in-database.ts';
 export type { StoreSurvey } from './store-survey.ts';
 export type { ReportReads, Stores } from './stores.ts';

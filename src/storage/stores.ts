@@ -4,7 +4,9 @@ import type { AccountStore, PersonStore, TokenStore } from '../accounts/accounts
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
+import type { DeliveryStore, DestinationStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { EventStore } from '../events/events.ts';
 import {
   type AnswerStore,
   type LedgerGate,
@@ -27,6 +29,7 @@ import {
 } from './account-writes.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
+import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
@@ -73,12 +76,17 @@ export interface Stores {
   samples: SampleStore;
   payments: PaymentStore;
   codes: CodeStore;
+  events: EventStore;
+  destinations: DestinationStore;
+  deliveries: DeliveryStore;
 }
 
 /** Lists and reports over data that grows without bound. */
 export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'topUsage' | 'searchUsage' | 'readTimeline'> &
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
-  Pick<AuditStore, 'listAudit'>;
+  Pick<AuditStore, 'listAudit'> &
+  Pick<EventStore, 'listEvents'> &
+  Pick<DeliveryStore, 'listDeliveries'>;
 
 /** Reads of accounts, keys, tokens, people and creations: one row or one page by an index each. */
 export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites>> &
@@ -94,6 +102,9 @@ export type ShortReads = AccessReads &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
   Pick<AnswerStore, 'findAnswer'> &
+  Pick<EventStore, 'getEvent'> &
+  Pick<DeliveryStore, 'getDelivery'> &
+  Omit<DestinationStore, keyof ReturnType<typeof destinationWrites>> &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads>;
 
@@ -104,7 +115,7 @@ export function assembleStores(
   reports: ReportReads,
   retentionReads: RetentionReads,
 ): Stores {
-  const { listAudit, listEntries, listHolds, readMonth } = reports;
+  const { listAudit, listEntries, listHolds, readMonth, listEvents, listDeliveries } = reports;
   const { listUsage, searchUsage, topUsage, totalUsage, readTimeline } = reports;
   const { readInstallation } = reads;
   return {
@@ -121,6 +132,14 @@ export function assembleStores(
     payments: reads,
     samples: { loadSamples: reads.loadSamples, ...sampleWrites(gate) },
     codes: { ...reads, ...codeWrites(gate) },
+    events: {
+      getEvent: reads.getEvent,
+      listEvents,
+      readFact: async (name) => (await readInstallation(name)) ?? '',
+      ...eventWrites(gate),
+    },
+    destinations: { ...reads, ...destinationWrites(gate) },
+    deliveries: { getDelivery: reads.getDelivery, listDeliveries, ...deliveryWrites(gate) },
     retention: retentionStore(gate, { ...retentionReads, readInstallation }),
   };
 }

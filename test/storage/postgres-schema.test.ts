@@ -28,7 +28,9 @@ const ONLY_SQLITE: Tables = { answers_stored: ['is_only'], keys: [] };
 function sqliteTables(): Tables {
   using database = new Database(':memory:');
   for (const migration of migrations) database.run(migration.sqlite);
-  const tables = database.query(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
+  const tables = database
+    .query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name`)
+    .all();
   const columnsOf = (table: string) => database.query(`SELECT name FROM pragma_table_info('${table}')`).all();
   return Object.fromEntries(
     (tables as { name: string }[]).map(({ name }) => [

@@ -4,6 +4,8 @@
 import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
+import type { DeliveryPage } from '../../src/delivery/delivery.ts';
+import type { EventType } from '../../src/events/events.ts';
 import type { EntryPage } from '../../src/ledger/ledger.ts';
 import { accessReads } from '../../src/storage/short-reads.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
@@ -70,6 +72,19 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
   listHolds: combinations({ account: 1, after: null as string | null, limit: 10 }, { after: 'req_1' }),
   readMonth: [{ account: 1, sinceMs: 0, untilMs: 1, entriesMax: 1, groupsMax: 1 }],
   listAudit: combinations(allChanges, { account: 1, object: 'key_1', actor: 'tok_a', before: 3, sinceMs: 4 }),
+  listEvents: combinations(
+    {
+      account: null as number | null,
+      types: null as readonly EventType[] | null,
+      before: null as number | null,
+      limit: 10,
+    },
+    { account: 1, types: ['key.created'], before: 3 },
+  ),
+  listDeliveries: combinations<DeliveryPage>(
+    { accountId: null, destinationId: null, status: null, before: null, limit: 10 },
+    { accountId: 1, destinationId: 2, status: 'failed', before: 3 },
+  ),
   searchUsage: combinations(
     { ...allUsage, model: null as string | null, isCompleted: true },
     { account: 1, key: 2, madeBy: 'tok_a', outcome: 'failed', before: 3, model: 'm' },
@@ -168,7 +183,7 @@ function fill(path: string, count: number): void {
     `INSERT INTO entries SELECT seq, account_id, at_ms, 7, 3, 1, 'usage', request_id, NULL FROM usage_records`,
   );
   database.run("INSERT INTO accounts VALUES (1, 0, '{}'), (7, 0, '{}')");
-  database.run("INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0)");
+  database.run("INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL)");
   database.run("INSERT INTO keys VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')");
   database.close();
 }

@@ -43,7 +43,9 @@ async function openOnSqlite(balance: number) {
 /** All rows, to compare with the disk. */
 function dump(path: string): string {
   const database = openForReading(path);
-  const tables = database.query(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all();
+  const tables = database
+    .query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name`)
+    .all();
   const rows = (tables as { name: string }[]).map(({ name }) => [name, database.query(`SELECT * FROM ${name}`).all()]);
   database.close();
   return JSON.stringify(rows);

@@ -2,6 +2,7 @@
 
 import { bounds } from '../../config.ts';
 import type { LedgerGate } from '../../ledger/ledger.ts';
+import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { queueReports, reportReads } from '../report-reads.ts';
 import { shortReads } from '../short-reads.ts';
 import type { SignInDatabase } from '../sign-in-database.ts';
@@ -56,7 +57,10 @@ export async function openSignIn(url: string): Promise<SignInDatabase> {
  * stands before them and must hear of every change. Reads have connections of their own, reports fewer others; each is made
  * when it is needed, and again when it was lost.
  */
-export function postgresStores(url: string, gate: LedgerGate): Stores & { close(): Promise<void> } {
+export function postgresStores(
+  url: string,
+  gate: LedgerGate,
+): Stores & { outbox: OutboxReads; close(): Promise<void> } {
   const pool = new ReadPool(url, { connections: bounds.readConnections, statementMsMax: bounds.readStatementMsMax });
   const reportPool = new ReadPool(url, {
     connections: bounds.reportConnections,
@@ -68,6 +72,7 @@ export function postgresStores(url: string, gate: LedgerGate): Stores & { close(
   );
   return {
     ...assembleStores(gate, reads, reports, guardReads(retentionReads(pool))),
+    outbox: guardReads(outboxReads(postgresReader(pool))),
     async close() {
       await Promise.all([pool.close(), reportPool.close()]);
     },

@@ -4,6 +4,7 @@ import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { type LedgerGate, ResidentLedger } from '../../ledger/ledger.ts';
+import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { reportReads as allReports } from '../report-reads.ts';
 import { shortReads } from '../short-reads.ts';
 import { assembleStores, guardReads, type ReportReads, readsAfterFlush, type Stores } from '../stores.ts';
@@ -69,9 +70,14 @@ export function sqliteLedger(
  * The stores over a database that a ledger's thread has open. Writes go through `gate`, the thread or a wrapper that
  * sees every change. `reports` serves lists and reports; by default the same connection does.
  */
-export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportReads): Stores & { close(): void } {
+export function sqliteStores(
+  path: string,
+  gate: LedgerGate,
+  reports?: ReportReads,
+): Stores & { outbox: OutboxReads; close(): void } {
   const database = openForReading(path);
-  const reads = guardReads(shortReads(sqliteReader(database)));
+  const reader = sqliteReader(database);
+  const reads = guardReads(shortReads(reader));
   const { openHolds, accountMeters, keyMeters, callerMeters, openMessage } = reads;
   const meters = readsAfterFlush(gate, { openHolds, accountMeters, keyMeters, callerMeters, openMessage });
   const lists = reports ?? guardReads(reportReads(database));
@@ -79,6 +85,7 @@ export function sqliteStores(path: string, gate: LedgerGate, reports?: ReportRea
   const retention = guardReads(retentionReads(database));
   return {
     ...assembleStores(gate, { ...reads, ...meters }, { ...lists, ...holds }, retention),
+    outbox: guardReads(outboxReads(reader)),
     close: () => database.close(),
   };
 }

@@ -7,6 +7,7 @@ import type { PaymentRow } from '../../../src/payments/payments.ts';
 import type { CoCommittedRow } from '../../../src/storage/co-committed.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
+import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -24,6 +25,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     return;
   }
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
+  if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
     (row.table === 'tokens' &&
@@ -114,6 +116,15 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
     case 'codes':
       writeCodes(tables, row);
       break;
+    case 'events':
+    case 'destinations':
+    case 'deliveries':
+      writeEventRow(tables, row);
+      break;
+    case 'facts':
+      tables.installation.set(row.name, row.to);
+      break;
+    case 'leader':
     case 'changes':
       break; // one process tells itself
   }

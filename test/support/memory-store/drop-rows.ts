@@ -24,6 +24,8 @@ function findOld(tables: MemoryTables, table: ForgottenTable, beforeMs: number):
     claims: () => [...tables.claims].map(([key, { atMs }]) => [key, atMs]),
     answers: () => [...tables.answers].map(([key, { atMs }]) => [key, atMs]),
     payment_events: () => [...tables.paymentEvents].map(([key, { atMs }]) => [key, atMs]),
+    events: () => [...tables.events].map(([key, { atMs }]) => [key, atMs]),
+    deliveries: () => [...tables.deliveries].map(([key, { createdAtMs }]) => [key, createdAtMs]),
   };
   return aged[table]()
     .filter(([, atMs]) => atMs !== null && atMs < beforeMs)
@@ -53,15 +55,17 @@ export function refuseWrongDrop(
 }
 
 export function forgetRows(tables: MemoryTables, table: ForgottenTable, beforeMs: number): void {
-  const of: Record<ForgottenTable, Map<string, unknown>> = {
+  const of: Record<ForgottenTable, { delete(key: never): boolean }> = {
     usage_records: tables.endings,
     creations: tables.creations,
     key_secrets: tables.keySecrets,
     claims: tables.claims,
     answers: tables.answers,
     payment_events: tables.paymentEvents,
+    events: tables.events,
+    deliveries: tables.deliveries,
   };
-  for (const key of findOld(tables, table, beforeMs)) of[table].delete(key as string);
+  for (const key of findOld(tables, table, beforeMs)) of[table].delete(key as never);
 }
 
 export function carryEntries(tables: MemoryTables, account: number, beforeMs: number): void {

@@ -53,6 +53,9 @@ export class MemoryLedgerStore implements LedgerStore {
     paymentEvents: new Map(),
     codeBatches: new Map(),
     codes: new Map(),
+    events: new Map(),
+    destinations: new Map(),
+    deliveries: new Map(),
   };
   readonly #clock: Clock;
 

@@ -1,6 +1,14 @@
 // Reads over the in-memory tables, with the same answers as the stores that last.
 
-import type { AccessToken, Account, Key, KeyPage, Person, PersonStore } from '../../../src/accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  AccountStore,
+  Key,
+  KeyPage,
+  Person,
+  PersonStore,
+} from '../../../src/accounts/accounts.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import {
@@ -24,6 +32,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { codeReads } from './codes.ts';
+import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
@@ -39,6 +48,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...auditReads(tables),
     ...paymentReads(tables),
     ...codeReads(tables),
+    ...eventReads(tables),
     findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
   };
 }
@@ -61,6 +71,14 @@ function accountReads(tables: MemoryTables) {
     },
     async listAccounts(page: { after: number | null; limit: number }) {
       return after<Account>([...tables.accounts.values()], page);
+    },
+    async listExpiringKeys({ sinceMs, untilMs, after, limit }: Parameters<AccountStore['listExpiringKeys']>[0]) {
+      const endOf = ({ expiresAtMs }: Key) => expiresAtMs ?? Number.NEGATIVE_INFINITY;
+      return [...tables.keys.values()]
+        .filter((key) => endOf(key) >= sinceMs && endOf(key) <= untilMs)
+        .filter((key) => after === null || endOf(key) > after.expiresAtMs || key.id > after.id)
+        .sort((one, other) => endOf(one) - endOf(other) || one.id - other.id)
+        .slice(0, limit);
     },
     async countKeys(accountId: number) {
       return [...tables.keys.values()].filter((key) => key.accountId === accountId).length;

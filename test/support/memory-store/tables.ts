@@ -3,6 +3,8 @@
 import type { AccessToken, Account, Key, Person } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
+import type { Delivery, Destination } from '../../../src/delivery/delivery.ts';
+import type { StoredEvent } from '../../../src/events/events.ts';
 import type {
   AccountRow,
   DailyTotal,
@@ -52,4 +54,8 @@ export interface MemoryTables extends PaymentTables {
   codeBatches: Map<number, CodeBatch>;
   /** By the hash of the code. */
   codes: Map<string, StoredCode>;
+  /** In the order they were stored. */
+  events: Map<number, StoredEvent & { dedupe: string | null }>;
+  destinations: Map<number, Destination>;
+  deliveries: Map<number, Delivery>;
 }

@@ -108,6 +108,8 @@ describe('the documented example', () => {
       shedOpenMessages: 20_000,
       usageRetentionDays: null,
       journalRetentionMonths: null,
+      eventRetentionDays: 30,
+      webhookPrivateNetwork: 'off',
       priceListKey: null,
     });
   });

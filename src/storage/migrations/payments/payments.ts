@@ -1,6 +1,7 @@
 // Version 10: debts, plans, payments and events. Each part has the tables of one subject.
 
 import { codesPart } from './codes.ts';
+import { eventsPart } from './events.ts';
 import { ledgerPart } from './ledger.ts';
 import { paymentRecordsPart } from './payment-records.ts';
 
@@ -10,7 +11,7 @@ export interface MigrationPart {
   postgres: string;
 }
 
-const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart, codesPart];
+const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart, codesPart, eventsPart];
 
 export const paymentTables: MigrationPart = {
   sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),

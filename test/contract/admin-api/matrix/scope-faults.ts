@@ -4,6 +4,7 @@
 import type { AccessToken, Key, Person } from '../../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
+import type { StoredEvent } from '../../../../src/events/events.ts';
 import type { AccountRow, MonthChange, NewEntry } from '../../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
 import type { RowChange } from './tables.ts';
@@ -23,6 +24,7 @@ const open = [
   'monthChanges',
   'codes',
   'codeBatches',
+  'events',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -49,6 +51,8 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (!open.includes(table)) return [`changes ${table}`];
   const own = (account: number | null) =>
     account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
+  if (table === 'events')
+    return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')
     return own((change.after as AuditRecord).account) ? [] : ['writes into the audit log of another account'];
   if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);

@@ -1,0 +1,173 @@
+// The types of events, the events that happened, and their deliveries with every attempt.
+
+import { z } from '@hono/zod-openapi';
+import { formatId, parseId } from '../base/ids.ts';
+import { eventJson, type ListedDelivery } from '../delivery/delivery.ts';
+import { TurnpikeError } from '../errors.ts';
+import { describeEvent, type EventType, eventTypes, isEventType, type StoredEvent } from '../events/events.ts';
+import { askedAccount } from './accounts.ts';
+import { noObject } from './admin-app.ts';
+import { changeNote, recordAudit } from './changes.ts';
+import { accountOf, holders, holdersWhoChange, type Principal } from './dependencies.ts';
+import { findDestination } from './destinations.ts';
+import { accountField, countShown, idField, isoTime, timeShown } from './fields.ts';
+import { after, answerPage, requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get, list, post } from './route.ts';
+
+const types = Object.keys(eventTypes) as [EventType, ...EventType[]];
+const ofAccounts = types.filter((type) => eventTypes[type].audience === 'account');
+
+/** The types that the principal's destinations may have. */
+function visibleTypes({ accountId }: Principal): readonly EventType[] {
+  return accountId === null ? types : ofAccounts;
+}
+
+const eventTypeSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    severity: z.enum(['info', 'warning', 'error']),
+    audience: z.enum(['account', 'installation']).describe('installation: for operators only.'),
+    is_security: z.boolean().describe('Mails about it cannot be unsubscribed.'),
+    data: z.record(z.string(), z.unknown()).describe('The JSON schema of its data.'),
+  })
+  .openapi('EventType');
+
+export const eventTypesSchema = z.object({ data: z.array(eventTypeSchema) });
+
+export const eventSchema = z
+  .object({
+    id: idField('evt'),
+    type: z.string(),
+    timestamp: timeShown,
+    account: idField('acct').nullable().describe('null: the installation.'),
+    data: z.record(z.string(), z.unknown()),
+    title: z.string(),
+    description: z.string(),
+  })
+  .openapi('Event');
+
+function shownEvent(event: StoredEvent): z.infer<typeof eventSchema> {
+  const { title = event.type } = isEventType(event.type) ? eventTypes[event.type] : {};
+  const description = isEventType(event.type) ? describeEvent(event) : '';
+  return { ...eventJson(event), title, description };
+}
+
+const attemptSchema = z.object({
+  at: timeShown,
+  ms: countShown,
+  status: z.int().nullable().describe('The status of the answer; null: none.'),
+  error: z.string().nullable().describe('null: it succeeded.'),
+  excerpt: z.string().nullable().describe('The beginning of the answer of a failed attempt.'),
+});
+
+const deliveryStatus = z.enum(['pending', 'delivered', 'failed'], { error: 'must be pending, delivered or failed' });
+
+export const deliverySchema = z
+  .object({
+    id: idField('dlv'),
+    destination: idField('dest'),
+    event: eventSchema,
+    status: deliveryStatus,
+    tries: countShown.describe('Attempts since it was created or redelivered.'),
+    created_at: timeShown,
+    next_attempt_at: timeShown.nullable().describe('null while pending: an earlier event is delivered first.'),
+    done_at: timeShown.nullable(),
+    attempts: z.array(attemptSchema).describe('The latest attempts, oldest first.'),
+  })
+  .openapi('Delivery');
+
+function deliveryJson(delivery: ListedDelivery): z.infer<typeof deliverySchema> {
+  return {
+    id: formatId('dlv', delivery.seq),
+    destination: formatId('dest', delivery.destinationId),
+    event: shownEvent(delivery.event),
+    status: delivery.status,
+    tries: delivery.tries,
+    created_at: isoTime(delivery.createdAtMs),
+    next_attempt_at: isoTime(delivery.nextAtMs),
+    done_at: isoTime(delivery.doneAtMs),
+    attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: isoTime(atMs), ...attempt })),
+  };
+}
+
+/** Throws object_not_found, also for a delivery to a destination that the principal may not see. */
+async function findDelivery({ deliveries, principal }: Call, id: string): Promise<ListedDelivery> {
+  const seq = parseId('dlv', id);
+  const delivery = seq === null ? null : await deliveries.getDelivery(seq);
+  const isSeen = delivery !== null && (principal.accountId === null || principal.accountId === delivery.accountId);
+  if (!isSeen) throw noObject('delivery', id);
+  return delivery;
+}
+
+const params = z.object({ id: idField('dlv') });
+
+export const deliveryRoutes: AdminRoute[] = [
+  get('/event-types', 'event-type-list', 'List the types of events', holders, {
+    answer: [eventTypesSchema, 'The types that destinations can have'],
+    handle({ principal }) {
+      const data = visibleTypes(principal).map((type) => {
+        const { title, severity, audience, isSecurity, data: schema } = eventTypes[type];
+        return { type, title, severity, audience, is_security: isSecurity, data: { ...z.toJSONSchema(schema) } };
+      });
+      return { data };
+    },
+  }),
+  list('/events', 'event-list', 'List events', holders, {
+    query: { account: accountField.optional(), type: z.enum(types, { error: 'must be a type of event' }).optional() },
+    page: [eventSchema, 'Events, newest first'],
+    async handle(call) {
+      const { principal, query } = call;
+      const account = accountOf(principal, await askedAccount(call, query.account));
+      const visible = principal.accountId === null ? null : visibleTypes(principal);
+      const asked = query.type === undefined ? visible : visibleTypes(principal).filter((type) => type === query.type);
+      const page = { account, types: asked, before: after(call), limit: query.limit };
+      const rows = asked?.length === 0 ? [] : await call.events.listEvents(page, requesterOf(call));
+      return answerPage(call, rows, shownEvent, ({ seq }) => seq);
+    },
+  }),
+  list('/deliveries', 'delivery-list', 'List deliveries of events', holders, {
+    query: { destination: idField('dest').optional(), status: deliveryStatus.optional() },
+    notFound: 'There is no such destination',
+    page: [deliverySchema, 'Deliveries, newest first'],
+    async handle(call) {
+      const { destination, status = null, limit } = call.query;
+      const destinationId = destination === undefined ? null : (await findDestination(call, destination)).id;
+      const page = { accountId: accountOf(call.principal, null), destinationId, status, before: after(call), limit };
+      return answerPage(
+        call,
+        await call.deliveries.listDeliveries(page, requesterOf(call)),
+        deliveryJson,
+        ({ seq }) => seq,
+      );
+    },
+  }),
+  get('/deliveries/{id}', 'delivery-show', 'Retrieve a delivery with its attempts', holders, {
+    params,
+    answer: [deliverySchema, 'The delivery'],
+    handle: async (call) => deliveryJson(await findDelivery(call, call.params.id)),
+  }),
+  post('/deliveries/{id}/redeliver', 'delivery-redeliver', 'Send an event to its destination again', holdersWhoChange, {
+    params,
+    body: z.strictObject({}),
+    conflict: 'The destination is disabled, or the delivery waits for an earlier one',
+    answer: [deliverySchema, 'The delivery, which is due now'],
+    async handle(call) {
+      await call.changeInTurn(() => redeliver(call, call.params.id));
+      return deliveryJson(await findDelivery(call, call.params.id));
+    },
+  }),
+];
+
+async function redeliver(call: Call, id: string): Promise<void> {
+  const delivery = await findDelivery(call, id);
+  const destination = await findDestination(call, formatId('dest', delivery.destinationId));
+  if (destination.status === 'disabled')
+    throw new TurnpikeError('conflict', 'The destination is disabled: enable it first.');
+  if (delivery.status === 'pending' && delivery.nextAtMs === null)
+    throw new TurnpikeError('conflict', 'An earlier event is delivered first: this one follows by itself.');
+  const nowMs = call.clock.nowMs();
+  const shown = { event: formatId('evt', delivery.eventSeq), destination: formatId('dest', delivery.destinationId) };
+  const note = changeNote('delivery.redeliver', id, destination.accountId, null, shown);
+  await call.deliveries.redeliver(delivery.seq, nowMs, recordAudit(call, [note]));
+}

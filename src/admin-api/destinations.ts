@@ -1,0 +1,308 @@
+// Destinations of events: webhooks, Slack-compatible webhooks and mail addresses, of the operators or of an account. The
+// secret of a webhook is shown once; the URL of a Slack-compatible webhook is itself a secret and is never shown.
+
+import { z } from '@hono/zod-openapi';
+import { isPrivateAddress } from '../base/addresses.ts';
+import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { bounds } from '../config.ts';
+import {
+  type Destination,
+  destinationContext,
+  findUrlFault,
+  isPrivateAllowed,
+  makeWebhookSecret,
+  type SealedSecret,
+} from '../delivery/delivery.ts';
+import { TurnpikeError } from '../errors.ts';
+import { type EventType, eventTypes, matchesType } from '../events/events.ts';
+import type { Secret } from '../secrets/secrets.ts';
+import { accountForNew, askedAccount } from './accounts.ts';
+import { invalidMember, noObject } from './admin-app.ts';
+import { rememberLookups } from './apply.ts';
+import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import { accountOf, holders, holdersWhoChange, refuseBeyond } from './dependencies.ts';
+import { accountField, actorShown, emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { after, answerPage } from './pages.ts';
+import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+
+const TYPE = /^(\*|[a-z_]+\.(\*|[a-z_]+))$/;
+const TYPE_WORDS = 'must be a type of event, such as "payment.failed", or a pattern: "payment.*", "*"';
+const known = Object.keys(eventTypes) as EventType[];
+
+const typesField = z
+  .array(
+    z
+      .string({ error: TYPE_WORDS })
+      .refine((text) => TYPE.test(text) && known.some((type) => matchesType([text], type)), TYPE_WORDS)
+      .openapi({ pattern: TYPE.source, examples: ['payment.*'] }),
+    { error: 'must be a list' },
+  )
+  .min(1, 'must not be an empty list')
+  .max(bounds.destinationTypesMax, `must have at most ${bounds.destinationTypesMax} members`)
+  .refine((types) => new Set(types).size === types.length, 'must not contain duplicates')
+  .openapi({ uniqueItems: true });
+
+const addressField = z
+  .string({ error: 'must be a URL or an email address' })
+  .min(1, 'must not be empty')
+  .max(bounds.destinationAddressCharactersMax, `must have at most ${bounds.destinationAddressCharactersMax} characters`)
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+  .openapi({ examples: ['https://example.com/turnpike'] });
+
+const kindField = z.enum(['webhook', 'slack', 'mail'], { error: 'must be webhook, slack or mail' });
+const statusField = z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' });
+
+export const destinationSchema = z
+  .object({
+    id: idField('dest'),
+    account: idField('acct').nullable().describe('null: the operators.'),
+    kind: kindField,
+    name: z.string(),
+    address: z
+      .string()
+      .describe('The URL or email address; of a Slack-compatible webhook, whose URL is secret, its origin.'),
+    types: z.array(z.string()),
+    status: statusField,
+    disabled_reason: z.string().nullable().describe('Why the service disabled it.'),
+    failing_since: timeShown.nullable(),
+    last_delivered_at: timeShown.nullable(),
+    former_secret_expires_at: timeShown.nullable().describe('Until then, messages have signatures of both secrets.'),
+    unsubscribed_at: timeShown.nullable().describe('Since then, only mails about security are sent.'),
+    made_by: actorShown,
+    created_at: timeShown,
+  })
+  .openapi('Destination');
+
+export const destinationWithSecret = destinationSchema.extend({
+  secret: z.string().nullable().describe('The signing secret of a webhook, shown only once; null for other kinds.'),
+});
+
+type DestinationJson = z.infer<typeof destinationSchema>;
+
+function destinationJson(destination: Destination, nowMs: number): DestinationJson {
+  const former = destination.secrets.map(({ endsAtMs }) => endsAtMs).find((endsAtMs) => (endsAtMs ?? 0) > nowMs);
+  return {
+    id: formatId('dest', destination.id),
+    account: destination.accountId === null ? null : formatId('acct', destination.accountId),
+    kind: destination.kind,
+    name: destination.name,
+    address: destination.address,
+    types: [...destination.types],
+    status: destination.status,
+    disabled_reason: destination.disabledReason,
+    failing_since: isoTime(destination.failingSinceMs),
+    last_delivered_at: isoTime(destination.deliveredAtMs),
+    former_secret_expires_at: isoTime(former ?? null),
+    unsubscribed_at: isoTime(destination.unsubscribedAtMs),
+    made_by: destination.madeBy,
+    created_at: isoTime(destination.createdAtMs),
+  };
+}
+
+/** The destination, if the principal may see it. Throws object_not_found. */
+export async function findDestination({ destinations, principal }: Call, id: string): Promise<Destination> {
+  const number = parseId('dest', id);
+  const destination = number === null ? null : await destinations.getDestination(number);
+  const isSeen =
+    destination !== null && (principal.accountId === null || principal.accountId === destination.accountId);
+  if (!isSeen) throw noObject('destination', id);
+  return destination;
+}
+
+const createBody = z.strictObject({
+  kind: kindField,
+  address: addressField,
+  types: typesField.describe('Types of events, or patterns such as "payment.*" and "*".'),
+  name: nameField.default(''),
+  account: accountField
+    .optional()
+    .describe('The account whose events it gets. Without it, and with an operator’s token: the operators.'),
+});
+
+const changeBody = z.strictObject({
+  name: nameField.optional(),
+  types: typesField.optional(),
+  address: addressField.optional(),
+  status: statusField.optional(),
+});
+
+const params = z.object({ id: idField('dest') });
+const LIMIT_REACHED = 'The account has reached the number of destinations that it may have';
+
+export const destinationRoutes: AdminRoute[] = [
+  post('/destinations', 'destination-create', 'Create a destination for events', holdersWhoChange, {
+    body: createBody,
+    isCreation: true,
+    conflict: LIMIT_REACHED,
+    answer: [destinationWithSecret, 'The destination; the secret of a webhook is shown only once'],
+    links: ['destination-show', 'destination-update', 'destination-rotate', 'destination-test'],
+    async handle(call) {
+      const made = await createOnce(call, (remember) => storeNew(call, remember));
+      const destination = await findDestination(call, made.object);
+      return { ...destinationJson(destination, call.clock.nowMs()), secret: made.secret?.reveal() ?? null };
+    },
+  }),
+  list('/destinations', 'destination-list', 'List destinations', holders, {
+    query: { account: accountField.optional() },
+    page: [destinationSchema, 'Destinations, oldest first'],
+    async handle(call) {
+      const accountId = accountOf(call.principal, await askedAccount(call, call.query.account));
+      const page = { accountId, after: after(call), limit: call.query.limit };
+      const json = (destination: Destination) => destinationJson(destination, call.clock.nowMs());
+      return answerPage(call, await call.destinations.listDestinations(page), json, ({ id }) => id);
+    },
+  }),
+  get('/destinations/{id}', 'destination-show', 'Retrieve a destination', holders, {
+    params,
+    answer: [destinationSchema, 'The destination'],
+    handle: async (call) => destinationJson(await findDestination(call, call.params.id), call.clock.nowMs()),
+  }),
+  patch('/destinations/{id}', 'destination-update', 'Change a destination', holdersWhoChange, {
+    params,
+    body: changeBody,
+    answer: [destinationSchema, 'The changed destination'],
+    async handle(call) {
+      const { address, ...members } = call.body;
+      const found = await findDestination(call, call.params.id);
+      const placed = address === undefined ? null : await placeOf(call, found, address);
+      const change = ({ secrets }: Destination): Partial<Destination> => ({
+        ...withoutUndefined(members),
+        ...(members.status === 'enabled' && { disabledReason: null }),
+        ...(placed !== null && { address: placed.address, secrets: placed.secrets ?? secrets }),
+      });
+      return destinationJson(await storeChange(call, call.params.id, 'update', change), call.clock.nowMs());
+    },
+  }),
+  post('/destinations/{id}/rotate', 'destination-rotate', 'Replace the signing secret of a webhook', holdersWhoChange, {
+    params,
+    body: z.strictObject({}),
+    conflict: 'Only webhooks have a signing secret',
+    answer: [destinationWithSecret, 'The destination with its new secret, which is shown only once'],
+    async handle(call) {
+      const { kind } = await findDestination(call, call.params.id);
+      if (kind !== 'webhook')
+        throw new TurnpikeError('conflict', `A destination of the kind ${kind} has no signing secret.`);
+      const secret = makeWebhookSecret();
+      const changed = await storeChange(call, call.params.id, 'rotate', (before) => ({
+        secrets: [sealedFor(call, before, secret), ...stillValid(call, before)],
+      }));
+      return { ...destinationJson(changed, call.clock.nowMs()), secret: secret.reveal() };
+    },
+  }),
+  post('/destinations/{id}/test', 'destination-test', 'Send a test event to a destination', holdersWhoChange, {
+    params,
+    body: z.strictObject({}),
+    conflict: 'The destination is disabled',
+    answer: [destinationSchema, 'The destination; `destination.tested` is delivered to it shortly'],
+    async handle(call) {
+      const destination = await findDestination(call, call.params.id);
+      if (destination.status === 'disabled')
+        throw new TurnpikeError('conflict', 'The destination is disabled: enable it first.');
+      const { id, accountId: account } = destination;
+      const data = { destination: formatId('dest', id) };
+      const event = { atMs: call.clock.nowMs(), account, type: 'destination.tested', data, dedupe: null } as const;
+      await call.events.emit([event]);
+      return destinationJson(destination, call.clock.nowMs());
+    },
+  }),
+];
+
+async function storeNew(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+  const { principal, body, destinations, clock } = call;
+  const { kind, types, name, account } = body;
+  const isOfAccount = account !== undefined || principal.accountId !== null;
+  const accountId = isOfAccount ? (await accountForNew(call, account, 'is required')).id : null;
+  const countMax = accountId === null ? bounds.destinationsOfOperatorsMax : bounds.destinationsPerAccountMax;
+  const count = await destinations.countDestinations(accountId);
+  if (accountId !== null) refuseBeyond(principal, 'destinations', count, countMax);
+  else if (count >= countMax)
+    throw new TurnpikeError('conflict', `There are ${count} destinations of operators already.`);
+  const made = { madeBy: principal.id, createdAtMs: clock.nowMs() };
+  const blank = { id: newNumber(), accountId, kind, name, types, ...made };
+  const { address, secrets } = await placeOf(call, blank, body.address);
+  const secret = kind === 'webhook' ? makeWebhookSecret() : null;
+  const destination: Destination = {
+    ...blank,
+    address,
+    secrets: secret === null ? (secrets ?? []) : [sealedFor(call, blank, secret)],
+    status: 'enabled',
+    disabledReason: null,
+    unsubscribedAtMs: null,
+    version: 0,
+    failingSinceMs: null,
+    deliveredAtMs: null,
+  };
+  const object = formatId('dest', destination.id);
+  const note = changeNote('destination.create', object, accountId, null, destinationJson(destination, clock.nowMs()));
+  await destinations.createDestination(destination, recordAudit(call, [note], remember(object, secret)));
+  return { object, secret };
+}
+
+type Place = Pick<Destination, 'id' | 'accountId' | 'kind'>;
+
+/** The address to show, and with a Slack-compatible webhook the secrets with its URL. Throws invalid_request. */
+async function placeOf(
+  call: Call,
+  destination: Place,
+  asked: string,
+): Promise<{ address: string; secrets: SealedSecret[] | null }> {
+  if (destination.kind === 'mail') return { address: await mailAddress(call, destination, asked), secrets: null };
+  await refuseUrl(call, destination, asked);
+  const url = new URL(asked);
+  if (destination.kind === 'webhook') return { address: url.href, secrets: null };
+  const sealed = call.vault.seal(url.href, destinationContext(destination));
+  return { address: url.origin, secrets: [{ sealed, endsAtMs: null }] };
+}
+
+/** An account's mails go to its own people only, so that nobody can have mails sent to strangers. */
+async function mailAddress(call: Call, { accountId }: Place, asked: string): Promise<string> {
+  const { principal, people, isMailSetUp } = call;
+  if (!isMailSetUp) throw invalidMember('kind', 'must be webhook or slack: mail is not set up on this installation');
+  const parsed = emailField.safeParse(asked);
+  if (!parsed.success) throw invalidMember('address', 'must be an email address, such as "ada@example.com"');
+  if (principal.accountId === null) return parsed.data;
+  const person = await people.findPersonByEmail(parsed.data);
+  if (person?.accountId === accountId && person?.status === 'enabled') return parsed.data;
+  throw invalidMember('address', 'must be the email address of a person of this account');
+}
+
+async function refuseUrl(call: Call, { accountId }: Place, asked: string): Promise<void> {
+  const isAllowed = isPrivateAllowed(call.catalog.current().settings.webhookPrivateNetwork, accountId);
+  const fault = findUrlFault(asked, isAllowed);
+  if (fault !== null) throw invalidMember('address', fault);
+  if (isAllowed) return;
+  const found = await rememberLookups(call.lookup)(new URL(asked).hostname).catch(() => []); // checked again when it is sent
+  if (found.some(isPrivateAddress))
+    throw invalidMember('address', 'must be reachable from the internet: its host has a private address');
+}
+
+function sealedFor({ vault }: Call, destination: Pick<Destination, 'id'>, secret: Secret): SealedSecret {
+  return { sealed: vault.seal(secret.reveal(), destinationContext(destination)), endsAtMs: null };
+}
+
+/** The newest secret signs for a day more; one that was replaced before ends now. */
+function stillValid({ clock }: Call, { secrets: [newest] }: Destination): SealedSecret[] {
+  return newest === undefined ? [] : [{ ...newest, endsAtMs: clock.nowMs() + bounds.webhookSecretGraceMs }];
+}
+
+function storeChange(
+  call: Call,
+  id: string,
+  verb: 'update' | 'rotate',
+  change: (before: Destination) => Partial<Destination>,
+): Promise<Destination> {
+  return call.changeInTurn(async () => {
+    const before = await findDestination(call, id);
+    const changed: Destination = { ...before, ...change(before) };
+    const nowMs = call.clock.nowMs();
+    const [was, is] = [destinationJson(before, nowMs), destinationJson(changed, nowMs)];
+    const note = changeNote(`destination.${verb}`, id, before.accountId, was, is);
+    await call.destinations.updateDestination(changed, nowMs, recordAudit(call, [note]));
+    return { ...changed, version: before.version + 1 };
+  });
+}
+
+function withoutUndefined<Members extends object>(members: Members) {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof Members]: Exclude<Members[Name], undefined> };
+}

@@ -1,0 +1,81 @@
+// Composes what watches the service and delivers events.
+
+import type { Clock } from '../base/clock.ts';
+import type { CatalogHolder } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { Dispatcher, makeChannels, type Send } from '../delivery/delivery.ts';
+import type { NewEvent } from '../events/events.ts';
+import { type Gateway, listHealth } from '../gateway/gateway.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import { makeOutbox } from '../storage/storage.ts';
+import { startJobs } from './jobs.ts';
+import { Leadership } from './leadership.ts';
+import type { OpenStore } from './open-store.ts';
+import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
+import { ProviderWatch } from './watch-providers.ts';
+
+interface EventParts {
+  store: OpenStore;
+  gateway: Gateway;
+  holder: CatalogHolder;
+  clock: Clock;
+  log: Pick<LogWriter, 'writeEvent'>;
+  version: string;
+  lookup(hostname: string): Promise<readonly string[]>;
+  /** Sends mails; null: mail is not set up. */
+  mail: Send | null;
+}
+
+/** Starts at once. The returned function stops everything. */
+export function startEvents(parts: EventParts): () => Promise<void> {
+  const { store, gateway, holder, clock, log, version, lookup, mail } = parts;
+  const { stores, vault, ledger, outbox: reads } = store;
+  const leadership = new Leadership(ledger, ledger, clock.nowMs);
+  const channels = makeChannels({
+    vault,
+    nowMs: clock.nowMs,
+    version,
+    lookup,
+    privateNetwork: () => holder.current.settings.webhookPrivateNetwork,
+    accountName: async (id) => (await stores.accounts.getAccount(id))?.name ?? null,
+    mail,
+  });
+  const outbox = makeOutbox(ledger, reads, () => leadership.name);
+  const dispatcher = new Dispatcher({ outbox, channels, clock, random: Math.random });
+  const watch = new ProviderWatch({
+    events: stores.events,
+    health: () => listHealth(gateway.health, gateway.catalog()),
+    clock,
+  });
+  const everyMs = bounds.jobsEveryMs;
+  const stopJobs = startJobs({
+    leadership,
+    dispatcher,
+    clock,
+    log,
+    seldom: [
+      { name: 'expiring keys', everyMs, run: (signal) => findExpiringKeys({ stores, clock, signal }) },
+      { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
+      { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
+    ],
+    onFailure: (task, failure) => stores.events.emit([upkeepFailed(task, describeFailure(failure), clock.nowMs())]),
+  });
+  const timer = setInterval(() => void watch.round().catch(() => {}), bounds.providersWatchedMs);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await stopJobs();
+  };
+}
+
+/** Once a day for each task. */
+export function upkeepFailed(task: string, reason: string, atMs: number): NewEvent {
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  return {
+    atMs,
+    account: null,
+    type: 'upkeep.failed',
+    data: { task, reason: reason.slice(0, bounds.nameCharactersMax) },
+    dedupe: `upkeep.failed:${task}:${day}`,
+  };
+}

@@ -1,0 +1,42 @@
+// The events that report changes of keys, tokens and people. They are written with the change.
+
+import type { AccessToken, Key, Person } from '../accounts/accounts.ts';
+import type { AuditContext } from '../audit/audit.ts';
+import { formatId } from '../base/ids.ts';
+import type { NewEvent } from '../events/events.ts';
+import type { CoCommittedRow } from './co-committed.ts';
+
+export function eventRows(events: readonly NewEvent[]): CoCommittedRow[] {
+  return events.map((event) => ({ table: 'events', event }));
+}
+
+/** The event of a change of a key; none if the change is of no interest. */
+export function eventsOfKey(key: Key, { audit }: AuditContext): NewEvent[] {
+  const [record] = audit;
+  if (record === undefined) return [];
+  const { actor, action, atMs, after } = record;
+  const data = { key: formatId('key', key.id), name: key.name, prefix: key.prefix, actor: actor.id };
+  const about = { atMs, account: key.accountId, dedupe: null };
+  if (action === 'key.create') return [{ ...about, type: 'key.created', data }];
+  if (action === 'key.rotate') return [{ ...about, type: 'key.rotated', data }];
+  const status = after?.['status'];
+  if (status !== 'disabled' && status !== 'revoked') return [];
+  return [{ ...about, type: 'key.disabled', data: { ...data, status } }];
+}
+
+export function eventsOfToken(token: AccessToken, { audit }: AuditContext): NewEvent[] {
+  const [record] = audit;
+  if (record === undefined) return [];
+  const { id, name, role, accountId } = token;
+  const data = { token: formatId('tok', id), name, role, actor: record.actor.id };
+  return [{ atMs: record.atMs, account: accountId, type: 'token.created', data, dedupe: null }];
+}
+
+/** The event of a person who accepted an invitation; none for other changes. */
+export function eventsOfPerson(person: Person, { audit }: AuditContext): NewEvent[] {
+  const record = audit.find(({ action }) => action === 'person.accept');
+  if (record === undefined || record.before?.['status'] !== 'invited') return [];
+  const { id, email, role, accountId } = person;
+  const data = { person: formatId('person', id), email: email ?? '', role };
+  return [{ atMs: record.atMs, account: accountId, type: 'person.joined', data, dedupe: null }];
+}

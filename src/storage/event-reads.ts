@@ -1,0 +1,201 @@
+// Reads of events, destinations and deliveries, the same for both databases. Lists of what grows are reports.
+
+import type { Destination, DestinationStore, DueDelivery, ListedDelivery, Outbox } from '../delivery/delivery.ts';
+import type { EventStore } from '../events/events.ts';
+import {
+  type DeliveryTable,
+  type DestinationTable,
+  type EventTable,
+  readDeliveryRow,
+  readDestinationRow,
+  readEventRow,
+} from './event-rows.ts';
+import { Bindings, newestFirst, pageStarts, type SqlReader } from './sql-reader.ts';
+import type { ReportReads, ShortReads } from './stores.ts';
+
+function columnsOf(on: SqlReader, of: string, whole: readonly string[], texts: readonly string[], prefix = ''): string {
+  return [
+    ...whole.map((name) => `${on.number(`${of}.${name}`)} AS ${prefix}${name}`),
+    ...texts.map((name) => `${of}.${name} AS ${prefix}${name}`),
+  ].join(', ');
+}
+
+const eventColumns = (on: SqlReader, of: string) =>
+  columnsOf(on, of, ['seq', 'at_ms', 'account_id'], ['type', 'document']);
+
+const destinationNames = [
+  ['id', 'account_id', 'created_at_ms', 'version', 'failing_since_ms', 'delivered_at_ms'],
+  ['status', 'disabled_reason', 'document'],
+] as const;
+
+const deliveryNames = [
+  ['seq', 'event_seq', 'destination_id', 'account_id', 'created_at_ms', 'tries', 'next_at_ms', 'done_at_ms'],
+  ['status', 'attempts'],
+] as const;
+
+/** Columns of the delivery r with its event v. */
+function deliveryColumns(on: SqlReader): string {
+  const ofEvent = columnsOf(on, 'v', ['at_ms', 'account_id'], ['type', 'document'], 'event_');
+  return `${columnsOf(on, 'r', ...deliveryNames)}, ${ofEvent}`;
+}
+
+type DestinationReads = Pick<
+  DestinationStore,
+  'getDestination' | 'listDestinations' | 'countDestinations' | 'listSealedDestinations'
+>;
+
+export function eventShortReads(on: SqlReader): Pick<ShortReads, 'getEvent' | 'getDelivery' | keyof DestinationReads> {
+  const event = on.prepare<EventTable>(`SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.seq = $1`);
+  const delivery = on.prepare<DeliveryTable>(
+    `SELECT ${deliveryColumns(on)} FROM deliveries r JOIN events v ON v.seq = r.event_seq WHERE r.seq = $1`,
+  );
+  return {
+    async getEvent(seq) {
+      const [row] = await event(seq);
+      return row === undefined ? null : readEventRow(row);
+    },
+    async getDelivery(seq) {
+      const [row] = await delivery(seq);
+      return row === undefined ? null : readDeliveryRow(row);
+    },
+    ...destinationReads(on),
+  };
+}
+
+function destinationReads(on: SqlReader): DestinationReads {
+  const columns = columnsOf(on, 'r', ...destinationNames);
+  const prepare = (where: string) => on.prepare<DestinationTable>(`SELECT ${columns} FROM destinations r ${where}`);
+  const last = '(SELECT COALESCE(MAX(l.created_at_ms), -1) FROM destinations l WHERE l.id = $1), $1';
+  const page = `(r.created_at_ms, r.id) > (${last}) ORDER BY r.created_at_ms, r.id LIMIT $2`;
+  const byId = prepare('WHERE r.id = $1');
+  const all = prepare(`WHERE ${page}`);
+  const ofAccount = prepare(`WHERE r.account_id = $3 AND ${page}`);
+  const ofOperators = prepare(`WHERE r.account_id IS NULL AND ${page}`);
+  const sealed = prepare('ORDER BY r.id');
+  const count = on.prepare<{ count: number }>(
+    `SELECT ${on.number('count(*)')} AS count FROM destinations r WHERE COALESCE(r.account_id, 0) = $1`,
+  );
+  return {
+    async getDestination(id) {
+      const [row] = await byId(id);
+      return row === undefined ? null : readDestinationRow(row);
+    },
+    async listDestinations({ accountId, after, limit }) {
+      const start = [after ?? 0, limit] as const;
+      const rows =
+        accountId === null
+          ? await all(...start)
+          : accountId === 'operators'
+            ? await ofOperators(...start)
+            : await ofAccount(...start, accountId);
+      return rows.map(readDestinationRow);
+    },
+    countDestinations: async (accountId) => (await count(accountId ?? 0))[0]?.count ?? 0,
+    listSealedDestinations: async () =>
+      (await sealed()).map(readDestinationRow).filter(({ secrets }) => secrets.length > 0),
+  };
+}
+
+export function eventLists(on: SqlReader): Pick<ReportReads, 'listEvents' | 'listDeliveries'> {
+  return { listEvents: listEvents(on), listDeliveries: listDeliveries(on) };
+}
+
+function listEvents(on: SqlReader): EventStore['listEvents'] {
+  const startOf = pageStarts(on, 'events');
+  return async ({ account, types, before, limit }) => {
+    const bindings = new Bindings();
+    const page = newestFirst(bindings, {
+      sinceMs: null,
+      start: await startOf({ before, sinceMs: null, untilMs: null }),
+    });
+    const equal = account === null ? [] : ([['account_id', bindings.add(account)]] as const);
+    const index = account === null ? 'events_in_order' : 'events_of_account';
+    const where = types === null ? [] : [`r.type IN (${types.map((type) => bindings.add(type)).join(', ')})`];
+    const range = on.range({ ...page, table: 'events', index, equal, where }, bindings);
+    const text = `SELECT ${eventColumns(on, 'r')} ${range} LIMIT ${bindings.add(limit)}`;
+    return (await on.read<EventTable>(text, ...bindings.values)).map(readEventRow);
+  };
+}
+
+function listDeliveries(on: SqlReader): ReportReads['listDeliveries'] {
+  const columns = columnsOf(on, 'r', ...deliveryNames);
+  return async ({ accountId, destinationId, status, before, limit }) => {
+    const bindings = new Bindings();
+    const equal: [string, string][] = [];
+    if (destinationId !== null) equal.push(['destination_id', bindings.add(destinationId)]);
+    else if (accountId !== null) equal.push(['account_id', bindings.add(accountId)]);
+    const index = destinationId !== null ? 'deliveries_of_destination' : 'deliveries_of_account';
+    const where = [
+      ...(status === null ? [] : [`r.status = ${bindings.add(status)}`]),
+      ...(destinationId !== null && accountId !== null ? [`r.account_id = ${bindings.add(accountId)}`] : []),
+    ];
+    const range = on.range(
+      {
+        table: 'deliveries',
+        index: equal.length === 0 ? null : index,
+        equal,
+        order: ['seq'],
+        direction: 'DESC',
+        after: [bindings.add(before ?? Number.MAX_SAFE_INTEGER)],
+        upTo: [bindings.add(0)],
+        where,
+      },
+      bindings,
+    );
+    const found = `SELECT ${columns} ${range} LIMIT ${bindings.add(limit)}`;
+    const ofEvent = columnsOf(on, 'v', ['at_ms', 'account_id'], ['type', 'document'], 'event_');
+    const text = `SELECT d.*, ${ofEvent} FROM (${found}) d JOIN events v ON v.seq = CAST(d.event_seq AS bigint) ORDER BY d.seq DESC`;
+    return (await on.read<DeliveryTable>(text, ...bindings.values)).map(readDeliveryRow);
+  };
+}
+
+const RECEIVERS_MAX = 1_000; // more than the bounds on destinations allow
+
+export type OutboxReads = Omit<Outbox, 'write'>;
+
+export function outboxReads(on: SqlReader): OutboxReads {
+  const unspread = on.prepare<EventTable>(
+    `SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.spread = 0 ORDER BY v.seq LIMIT $1`,
+  );
+  const receivers = on.prepare<DestinationTable>(
+    `SELECT ${columnsOf(on, 'r', ...destinationNames)} FROM destinations r
+     WHERE (r.account_id IS NULL OR r.account_id = $1) AND r.status = 'enabled' LIMIT ${RECEIVERS_MAX}`,
+  );
+  const waiting = on.prepare<{ count: number }>(
+    `SELECT ${on.number('count(*)')} AS count FROM (SELECT 1 FROM deliveries d
+       WHERE d.destination_id = $1 AND d.lane = $2 AND d.status = 'pending' LIMIT $3) found`,
+  );
+  return {
+    listUnspread: async (limit) => (await unspread(limit)).map(readEventRow),
+    listReceivers: async (account): Promise<Destination[]> => (await receivers(account ?? 0)).map(readDestinationRow),
+    countWaiting: async (destinationId, lane, limit) => (await waiting(destinationId, lane, limit))[0]?.count ?? 0,
+    listDue: dueReads(on),
+  };
+}
+
+type DueTable = DeliveryTable & Record<`to_${string}`, unknown>;
+
+function dueReads(on: SqlReader): Outbox['listDue'] {
+  const destination = columnsOf(on, 't', ...destinationNames, 'to_');
+  const prepare = (isFailing: string) =>
+    on.prepare<DueTable>(
+      `SELECT ${deliveryColumns(on)}, ${destination} FROM deliveries r
+       JOIN destinations t ON t.id = r.destination_id JOIN events v ON v.seq = r.event_seq
+       WHERE r.next_at_ms <= $1 AND (r.next_at_ms, r.seq) > ($2, $3) AND t.status = 'enabled'
+         AND t.failing_since_ms IS ${isFailing} ORDER BY r.next_at_ms, r.seq LIMIT $4`,
+    );
+  const [failing, others] = [prepare('NOT NULL'), prepare('NULL')];
+  return async ({ nowMs, isFailing, after, limit }) => {
+    const read = isFailing ? failing : others;
+    const rows = await read(nowMs, after?.nextAtMs ?? -1, after?.seq ?? 0, limit);
+    return rows.map((row): DueDelivery => {
+      const delivery: ListedDelivery = readDeliveryRow(row);
+      return { delivery, event: delivery.event, destination: readDestinationRow(destinationOf(row)) };
+    });
+  };
+}
+
+function destinationOf(row: DueTable): DestinationTable {
+  const members = Object.entries(row).filter(([name]) => name.startsWith('to_'));
+  return Object.fromEntries(members.map(([name, value]) => [name.slice(3), value])) as unknown as DestinationTable;
+}
