@@ -30,6 +30,7 @@ describe('a new account', () => {
       balance: '10.00',
       held: '0',
       available: '10.00',
+      debt: '0',
       credit_line: '0',
       allowance: null,
       allowance_period: 'total',

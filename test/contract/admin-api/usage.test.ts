@@ -50,6 +50,7 @@ test('a record has the shape of the contract', async () => {
     usage_source: 'reported',
     cost: '0.001',
     written_off: '0',
+    plan_paid: '0',
     provider_cost: '0.0001',
     margin: '0.0009',
     rates: { input: '1', output: '5', multiplier: '1' },
