@@ -15,11 +15,10 @@ export async function startRecharge(calls: StripeCalls, recharge: NewRecharge, n
   const read = async () => (await readPayment(calls, source)) ?? failedState(created, DELETED);
   // An answer that is repeated under an idempotency key is older than the invoice.
   const present = await readInvoice(calls, source);
-  if (present?.status === 'draft') {
-    const failure = await finalize(calls, recharge, present, nowMs);
-    if (failure !== null) return abandon(calls, await read(), failure);
-  }
-  const before = await read();
+  const finalized = present?.status === 'draft' ? await finalize(calls, recharge, present, nowMs) : null;
+  if (finalized !== null && 'failure' in finalized) return abandon(calls, await read(), finalized.failure);
+  // Right after finalizing, no payment was tried.
+  const before = finalized === null ? await read() : stateOfInvoice(finalized.invoice, [], []);
   if (before.status === 'pending') {
     if (before.creditCents !== recharge.amountCents) return abandon(calls, before, WRONG_AMOUNT);
     await pay(calls, recharge, source, nowMs);
@@ -85,13 +84,13 @@ async function findInvoice(
   return data.find(({ metadata }) => metadata[metadataNames.payment] === payment) ?? null;
 }
 
-/** Adds the only line and finalizes. Returns why the invoice cannot be completed, as without an address for taxes. */
+/** Adds the only line and finalizes. A failure says why the invoice cannot be completed, as without an address for taxes. */
 async function finalize(
   calls: StripeCalls,
   recharge: NewRecharge,
   { id, total }: Invoice,
   nowMs: number,
-): Promise<PaymentFailure | null> {
+): Promise<{ invoice: Invoice } | { failure: PaymentFailure }> {
   const { payment, customer, amountCents, description } = recharge;
   try {
     if (total === 0)
@@ -102,16 +101,17 @@ async function finalize(
         ),
       );
     const idempotencyKey = stepKey(recharge, 'finalize', nowMs);
-    await calls.ask('finalize an invoice', withId, (client) =>
+    const finalized = await calls.ask('finalize an invoice', invoice, (client) =>
       client.invoices.finalizeInvoice(id, { auto_advance: false }, { idempotencyKey }),
     );
-    return null;
+    return { invoice: finalized };
   } catch (error) {
     if (!(error instanceof StripeRefusal) || error.fault !== 'refused') throw error;
     // Another node may have finalized it meanwhile.
-    if ((await readInvoice(calls, id))?.status !== 'draft') return null;
+    const present = await readInvoice(calls, id);
+    if (present !== null && present.status !== 'draft') return { invoice: present };
     const message = 'The invoice could not be completed. Check your billing address in the payment portal.';
-    return { code: error.stripeCode, message };
+    return { failure: { code: error.stripeCode, message } };
   }
 }
 

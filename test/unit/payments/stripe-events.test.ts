@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { Stripe } from 'stripe';
 import type { ProviderEvent } from '../../../src/payments/provider.ts';
 import { stripeEventTypes } from '../../../src/payments/stripe/stripe.ts';
+import { readText } from '../../sources.ts';
 import type { StripeEvent, WebhookRequest } from '../../support/scripted-stripe.ts';
 import { openScripted, readState } from './open-scripted.ts';
 
@@ -128,10 +129,12 @@ test('every event of a payment leads to it, or to nothing', async () => {
   expect(found.get('customer.created')).toEqual(new Set([null]));
 });
 
-test('types that are subscribed to are sorted and known to the package', () => {
+test('types that are subscribed to are sorted, known to the package, and documented', () => {
   expect([...stripeEventTypes]).toEqual([...stripeEventTypes].sort());
   const known: readonly Stripe.WebhookEndpointCreateParams.EnabledEvent[] = stripeEventTypes;
   expect(known.length).toBe(new Set(known).size);
+  const block = /```text\n([\s\S]*?)\n```/.exec(readText('docs/stripe.md') ?? '')?.[1];
+  expect(block?.split('\n')).toEqual([...stripeEventTypes]);
 });
 
 async function sourceOf(provider: Opened['provider'], subject: ProviderEvent['subject']): Promise<string | null> {
