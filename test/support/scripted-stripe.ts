@@ -3,7 +3,9 @@
 
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Stripe } from 'stripe';
+import { parseWholeNumber } from '../../src/base/checked-number.ts';
+import type { PaymentProvider } from '../../src/payments/provider.ts';
+import { providerOver } from '../../src/payments/stripe/stripe.ts';
 import { type ApiAnswer, type ApiRequest, errorAnswer, StripeApi } from './scripted-stripe/answer.ts';
 import { expireSession, payCheckout } from './scripted-stripe/checkout.ts';
 import {
@@ -14,10 +16,11 @@ import {
   closeDispute,
   endRefund,
   escalateDispute,
+  failLate,
   settleFees,
 } from './scripted-stripe/collect.ts';
 import { directClient } from './scripted-stripe/direct-client.ts';
-import { addCreditNote, payHostedInvoice, settleBankDebit } from './scripted-stripe/invoices.ts';
+import { addCreditNote, payHostedInvoice, settleBankDebit, voidCreditNote } from './scripted-stripe/invoices.ts';
 import { answerPage } from './scripted-stripe/pages.ts';
 import { ApiError, type Customer, need, type Price, type StripeEvent, StripeState } from './scripted-stripe/state.ts';
 import { advance, applyPayment } from './scripted-stripe/subscriptions.ts';
@@ -73,9 +76,17 @@ export class ScriptedStripe {
     return new Response(answer.body, { status: answer.status, headers: answer.headers });
   };
 
-  /** A client of the package, in small: for tests with very many calls. */
-  directClient(): Stripe {
-    return directClient(this.api, (method, path) => this.faultOf(method, path));
+  /** The adapter without the official package, whose requests and answers take most of the time: for very many calls. */
+  directProvider(): PaymentProvider {
+    const client = directClient(this.api, (method, path) => this.faultOf(method, path));
+    const nowMs = () => this.state.now() * 1000;
+    return providerOver(client, this.state.isLive, nowMs, async (body, signature) => {
+      const text = new TextDecoder().decode(body);
+      const timestamp = parseWholeNumber(/^t=(\d+),/.exec(signature)?.[1] ?? '');
+      if (timestamp === null || signBody(text, { secret: this.webhookSecret, timestamp }) !== signature)
+        throw new Error('the signature is wrong');
+      return JSON.parse(text);
+    });
   }
 
   /** Null: the client gets no answer. */
@@ -171,6 +182,10 @@ export class ScriptedStripe {
   settleBankDebit(intent: string, isPaid: boolean) {
     settleBankDebit(this.state, intent, isPaid);
   }
+  /** Returns a payment that had succeeded. */
+  failLate(intent: string) {
+    failLate(this.state, intent);
+  }
   openDispute(intent: string, options: { amount?: number; isInquiry?: boolean } = {}) {
     return addDispute(this.state, intent, options);
   }
@@ -198,6 +213,9 @@ export class ScriptedStripe {
   }
   addCreditNote(invoice: string, amount: number, by: 'refund' | 'balance') {
     return addCreditNote(this.state, invoice, amount, by);
+  }
+  voidCreditNote(note: string) {
+    return voidCreditNote(this.state, note);
   }
   settleFees() {
     settleFees(this.state);

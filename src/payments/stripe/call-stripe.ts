@@ -53,8 +53,7 @@ export function makeClient(
   });
 }
 
-export function openCalls(client: Stripe, secretKey: Secret): StripeCalls {
-  const key = secretKey.reveal();
+export function openCalls(client: Stripe, isLive: boolean): StripeCalls {
   const queue = new FairQueue<null>(
     {
       running: bounds.stripeCallsAtOnceMax,
@@ -66,11 +65,11 @@ export function openCalls(client: Stripe, secretKey: Secret): StripeCalls {
   );
   return {
     client,
-    isLive: key.includes('_live_'),
+    isLive,
     async ask(what, schema, call) {
       using _slot = await queue.enter(null);
       const answer = await call(client).catch((error: unknown) => {
-        throw mapError(error, what, key);
+        throw mapError(error, what);
       });
       const parsed = schema.safeParse(answer);
       if (parsed.success) return parsed.data;
@@ -125,11 +124,11 @@ const errorFacts = z.object({
   requestId: z.string().optional().catch(undefined),
 });
 
-function mapError(error: unknown, what: string, key: string): ProviderError {
+function mapError(error: unknown, what: string): ProviderError {
   if (error instanceof ProviderError) return error;
   const { type, statusCode, code, decline_code, message, requestId } = errorFacts.parse(error);
   const facts = [type, statusCode, code, decline_code, message, requestId].filter((fact) => fact !== undefined);
-  const cause = hideKeys(`${what}: ${facts.join(' ')}`, key).slice(0, bounds.stripeCauseCharactersMax);
+  const cause = hideKeys(`${what}: ${facts.join(' ')}`).slice(0, bounds.stripeCauseCharactersMax);
   const fault = faultOf(type, statusCode);
   const holderMessage = type === 'StripeCardError' ? message.slice(0, bounds.noteCharactersMax) : null;
   const text = fault === 'unavailable' ? UNAVAILABLE : fault === 'refused' ? (holderMessage ?? REFUSED) : FAILED;
@@ -144,6 +143,6 @@ function faultOf(type: string, status: number | undefined): ProviderFault {
   return 'refused';
 }
 
-function hideKeys(text: string, key: string): string {
-  return text.replaceAll(key, '[secret]').replace(/\b(?:[sr]k_(?:test|live)|whsec)_[\w*]+/g, '[secret]');
+function hideKeys(text: string): string {
+  return text.replace(/\b(?:[sr]k_(?:test|live)|whsec)_[\w*]+/g, '[secret]');
 }

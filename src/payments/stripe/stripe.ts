@@ -38,7 +38,7 @@ export async function openStripe(
   const { Stripe } = await import('stripe');
   const client = makeClient(Stripe, { secretKey, apiUrl, send, retriesMax, waitMsMax });
   const { webhooks } = client;
-  return providerOver(client, secretKey, nowMs, (body, signature, atMs) => {
+  return providerOver(client, secretKey.reveal().includes('_live_'), nowMs, (body, signature, atMs) => {
     const tolerance = bounds.stripeEventSecondsMax;
     return webhooks.constructEventAsync(body, signature, webhookSecret.reveal(), tolerance, undefined, atMs);
   });
@@ -47,12 +47,11 @@ export async function openStripe(
 /** The provider over a client of the package. `verify` checks the signature and age of a webhook request. */
 export function providerOver(
   client: Stripe,
-  secretKey: Secret,
+  isLive: boolean,
   nowMs: () => number,
   verify: (body: Uint8Array, signature: string, atMs: number) => Promise<unknown>,
 ): PaymentProvider {
-  const calls = openCalls(client, secretKey);
-  const { isLive } = calls;
+  const calls = openCalls(client, isLive);
   return {
     name: 'stripe',
     isLive,

@@ -130,6 +130,16 @@ export function fail(state: StripeState, intent: Intent, code: string, declineCo
   state.emit('payment_intent.payment_failed', intent);
 }
 
+/** A payment that had succeeded is returned by the bank, as some bank debits are. What it paid for stays as it is. */
+export function failLate(state: StripeState, intentId: string): void {
+  const intent = need(state.intents, intentId);
+  if (intent.status !== 'succeeded') throw invalid('This payment has not succeeded.');
+  const charge = need(state.charges, intent.latest_charge);
+  charge.paid = false;
+  charge.status = 'pending';
+  fail(state, intent, 'payment_method_provider_decline', 'insufficient_funds');
+}
+
 /** The API's answer to a declined attempt. */
 export function declined(intent: Intent): ApiError {
   const { code = 'card_declined', decline_code, message = '' } = intent.last_payment_error ?? {};

@@ -259,3 +259,14 @@ export function addCreditNote(
   state.emit('credit_note.created', note);
   return note;
 }
+
+export function voidCreditNote(state: StripeState, noteId: string): CreditNote {
+  const note = need(state.creditNotes, noteId);
+  if (note.status === 'void' || note.refunds.length > 0) throw invalid('This credit note cannot be voided.');
+  note.status = 'void';
+  const invoice = need(state.invoices, note.invoice);
+  invoice.post_payment_credit_notes_amount -= note.post_payment_amount;
+  need(state.customers, invoice.customer).balance += note.post_payment_amount;
+  state.emit('credit_note.voided', note);
+  return note;
+}

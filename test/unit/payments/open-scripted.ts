@@ -1,7 +1,7 @@
 // The Stripe adapter over a scripted Stripe, in process or by HTTP on loopback, for the tests beside it.
 
 import type { PaymentProvider } from '../../../src/payments/provider.ts';
-import { openStripe, providerOver } from '../../../src/payments/stripe/stripe.ts';
+import { openStripe } from '../../../src/payments/stripe/stripe.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 import { ScriptedStripe, type ScriptedStripeOptions } from '../../support/scripted-stripe.ts';
 
@@ -16,14 +16,10 @@ export async function openScripted(options: ScriptedStripeOptions = {}) {
   return prepare(stripe, provider);
 }
 
-/** Faster, without the official package and without webhooks. */
+/** As above, faster, without the official package. */
 export function openDirectly(options: ScriptedStripeOptions = {}) {
   const stripe = new ScriptedStripe(options);
-  const nowMs = () => stripe.state.now() * 1000;
-  const provider = providerOver(stripe.directClient(), new Secret(stripe.secretKey), nowMs, () => {
-    throw new Error('no webhooks');
-  });
-  return prepare(stripe, provider);
+  return prepare(stripe, stripe.directProvider());
 }
 
 async function prepare(stripe: ScriptedStripe, provider: PaymentProvider) {

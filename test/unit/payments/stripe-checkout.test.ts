@@ -133,6 +133,27 @@ describe('what takes money back', () => {
     expect(await readState(provider, source)).toMatchObject({ refundedCents: 1_000 });
   });
 
+  test('a voided credit note no longer counts, beside one that stays', async () => {
+    const { stripe, provider, source } = await paid();
+    const receipt = stripe.state.sessions.get(source)?.invoice ?? '';
+    const note = stripe.addCreditNote(receipt, 400, 'balance');
+    stripe.addCreditNote(receipt, 100, 'balance');
+    stripe.voidCreditNote(note.id);
+    expect(await readState(provider, source)).toMatchObject({ refundedCents: 100 });
+  });
+
+  test('a payment that the bank returns after it had succeeded has failed', async () => {
+    const { stripe, provider, source, intent, customer, recharge } = await paid();
+    stripe.failLate(intent);
+    expect(await readState(provider, source)).toMatchObject({
+      status: 'failed',
+      failure: { code: 'insufficient_funds' },
+    });
+    const recharged = await provider.startRecharge(recharge(stripe.saveMethod(customer, 'good').id));
+    stripe.failLate(recharged.paymentIntent ?? '');
+    expect(await readState(provider, recharged.source)).toMatchObject({ status: 'failed' });
+  });
+
   test('a fee that Stripe does not know yet is null', async () => {
     const { stripe, provider, checkout } = await openScripted();
     stripe.state.hasFeesAtOnce = false;
@@ -155,6 +176,21 @@ test('everything that belongs to a payment leads to it', async () => {
     expect(await provider.findPayment(reference)).toBe(source);
   for (const reference of ['pi_unknown', 'ch_unknown', 'in_unknown', 'card_1'])
     expect(await provider.findPayment(reference)).toBeNull();
+});
+
+test('payments of another service at the same Stripe account are not found', async () => {
+  const { stripe, provider, customer, checkout, recharge } = await openScripted();
+  const { source } = await checkout();
+  stripe.payCheckout(source);
+  const session = stripe.state.sessions.get(source);
+  const { source: invoiceId } = await provider.startRecharge(recharge(stripe.saveMethod(customer, 'good').id));
+  const invoice = stripe.state.invoices.get(invoiceId);
+  const references = [...stripe.state.intents.keys(), invoiceId];
+  const found = await Promise.all(references.map((reference) => provider.findPayment(reference)));
+  expect(found).toEqual([source, invoiceId, invoiceId]);
+  if (session !== undefined) session.metadata = { turnpike_account: 'acct_one' };
+  if (invoice !== undefined) invoice.metadata = {};
+  for (const reference of references) expect(await provider.findPayment(reference)).toBeNull();
 });
 
 test('all payments are listed once, and those of others are not', async () => {

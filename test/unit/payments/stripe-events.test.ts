@@ -6,7 +6,7 @@ import type { ProviderEvent } from '../../../src/payments/provider.ts';
 import { stripeEventTypes } from '../../../src/payments/stripe/stripe.ts';
 import { readText } from '../../sources.ts';
 import type { StripeEvent, WebhookRequest } from '../../support/scripted-stripe.ts';
-import { openScripted, readState } from './open-scripted.ts';
+import { openDirectly, openScripted, readState } from './open-scripted.ts';
 
 type Opened = Awaited<ReturnType<typeof openScripted>>;
 
@@ -97,8 +97,11 @@ describe('signatures', () => {
   });
 });
 
-test('every event of a payment leads to it, or to nothing', async () => {
-  const opened = await openScripted();
+test.each([
+  ['the official package', openScripted],
+  ['the small client', openDirectly],
+])('every event of a payment leads to it, or to nothing: %s', async (_, open) => {
+  const opened = await open();
   const { stripe, provider, customer, checkout, recharge } = opened;
   const { source } = await checkout({ savesMethod: true });
   stripe.payCheckout(source);

@@ -1,6 +1,8 @@
 // Recharges without the holder: one invoice each, paid at most once, whatever fails and however often it is repeated.
 
 import { describe, expect, test } from 'bun:test';
+import { addIntent } from '../../support/scripted-stripe/collect.ts';
+import { addLine, linkPayment } from '../../support/scripted-stripe/invoices.ts';
 import type { StripeFault } from '../../support/scripted-stripe.ts';
 import { openScripted, readState } from './open-scripted.ts';
 
@@ -90,6 +92,32 @@ test('two nodes at once charge once', async () => {
   expect(results.some(({ status }) => status === 'fulfilled')).toBe(true);
   expect(await provider.startRecharge(wanted)).toMatchObject({ status: 'paid', totalCents: 2_000 });
   expect(stripe.state.charges.size).toBe(1);
+});
+
+test('an invoice that another payment paid counts as that one', async () => {
+  const { stripe, provider, customer, recharge } = await openScripted();
+  const { source, paymentIntent } = await provider.startRecharge(recharge(stripe.saveMethod(customer, 'good').id));
+  const invoice = stripe.state.invoices.get(source);
+  const [paid] = stripe.state.invoicePayments.values();
+  if (invoice === undefined || paid === undefined) throw new Error('no invoice');
+  const unused = addIntent(stripe.state, { amount: 2_000, currency: 'usd', customer, metadata: {} });
+  linkPayment(stripe.state, invoice, unused);
+  paid.is_default = false;
+  expect(await readState(provider, source)).toMatchObject({ status: 'paid', paymentIntent, feeCents: 88 });
+});
+
+test('an invoice with another amount is not charged', async () => {
+  const { stripe, provider, customer, recharge } = await openScripted();
+  const wanted = recharge(stripe.saveMethod(customer, 'good').id);
+  stripe.faultOf = (_method, path) => {
+    const [draft] = stripe.state.invoices.values();
+    if (draft !== undefined && path.endsWith('/finalize')) addLine(stripe.state, draft, 100, 'a second line');
+    return null;
+  };
+  const state = await provider.startRecharge(wanted);
+  expect(state).toMatchObject({ status: 'failed', failure: { code: 'amount_mismatch' }, actionUrl: null });
+  expect(stripe.state.charges.size).toBe(0);
+  expect(() => stripe.payHostedInvoice(state.source)).toThrow('void');
 });
 
 describe('a fault at any request', () => {

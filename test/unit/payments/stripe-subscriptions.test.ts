@@ -154,6 +154,16 @@ test('a change undoes a cancellation', async () => {
   expect(state).toMatchObject({ price: large, nextPrice: null, endsAtMs: null });
 });
 
+test('a change now replaces one that was planned', async () => {
+  const { stripe, provider, id, large } = await subscribed();
+  const huge = stripe.addPrice(9_000).id;
+  await provider.subscriptions.change({ subscription: id, price: huge, when: 'period_end' });
+  const { state } = await provider.subscriptions.change({ subscription: id, price: large, when: 'now' });
+  expect(state).toMatchObject({ price: large, nextPrice: null, endsAtMs: null });
+  stripe.advance(40 * DAY_MS);
+  expect(await provider.subscriptions.read(id)).toMatchObject({ status: 'active', price: large });
+});
+
 test('it can be ended at once, also twice', async () => {
   const { provider, customer, id } = await subscribed();
   expect(await provider.subscriptions.end(id)).toMatchObject({ status: 'ended' });
