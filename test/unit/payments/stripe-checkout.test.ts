@@ -79,6 +79,15 @@ test('an expired or canceled session can no longer be paid', async () => {
   expect(await provider.cancelPayment(four.source)).toMatchObject({ status: 'paid' });
 });
 
+test('a receipt with a link that no page may show is paid all the same', async () => {
+  const { stripe, provider, checkout } = await openScripted();
+  const { source } = await checkout();
+  stripe.payCheckout(source);
+  for (const invoice of stripe.state.invoices.values()) invoice.hosted_invoice_url = 'javascript:alert(1)';
+  for (const charge of stripe.state.charges.values()) charge.receipt_url = 'http://elsewhere.example/receipt';
+  expect(await readState(provider, source)).toMatchObject({ status: 'paid', receiptUrl: null });
+});
+
 describe('what takes money back', () => {
   const paid = async () => {
     const opened = await openScripted();
